@@ -1,0 +1,377 @@
+"""Smoothing: what is added to the counts before they become probabilities.
+
+Every rule here is a row of pseudo-counts a_v, as if each value had been seen a_v times more:
+
+    P(v | c) = (n_vc + a_v) / (n_c + Σ_u a_u)
+
+n_c counts the rows of class c where the column is present. The rules differ in a_v alone:
+
+    MLE             0
+    Laplace         1
+    Lidstone(α)     α
+    MEstimate(m)    m · p_v, with p_v uniform, given, or the frequency of v over all classes
+    Dirichlet(β)    β_v − 1, the mode of the posterior (MAP)
+    Automatic       α, the one under which the counts predict each other best
+
+>>> counts = np.array([[10, 13, 17], [2, 13, 0]])              # low, medium, high | yes, no
+>>> probabilities(counts, MLE().pseudo_counts(["low", "medium", "high"], counts))[0]   # 10/40, 13/40, 17/40
+array([0.25 , 0.325, 0.425])
+>>> probabilities(counts, Laplace().pseudo_counts(["low", "medium", "high"], counts))[1] * 18   # (0 + 1) / 18
+array([ 3., 14.,  1.])
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import inf, isfinite
+from numbers import Real
+from typing import Any, Literal, Protocol, cast, runtime_checkable
+from warnings import warn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit import logspace
+from bayeskit.errors import BayesError, BayesWarning, UnknownValue
+
+Floats = NDArray[np.float64]
+
+
+class _Unseen(Enum):
+    UNSEEN = "unseen"
+
+    def __repr__(self) -> str:
+        return "UNSEEN"
+
+
+UNSEEN = _Unseen.UNSEEN
+"""The value that stands for every value never seen; it has count 0 in every class."""
+
+
+@runtime_checkable
+class Smoothing(Protocol):
+    """Anything that turns the values of a column and their counts into pseudo-counts."""
+
+    def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
+        """a_v (values,) from the values and their counts (classes, values)."""
+        ...
+
+
+def smoothed(count: Any, total: Any, pseudo: Any, pseudo_total: Any) -> Any:
+    """(n + a) / (N + A): the formula behind every rule, on numbers or arrays; 0/0 is NaN.
+
+    It is the mean of a Beta or Dirichlet posterior whose hyperparameters are the pseudo-counts.
+
+    >>> float(smoothed(2, 2, 1, 2))
+    0.75
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.true_divide(np.add(count, pseudo), np.add(total, pseudo_total))
+
+
+def probabilities(counts: ArrayLike, pseudo: ArrayLike) -> Floats:
+    """(n_vc + a_v) / (n_c + Σ a): probabilities of the values in each class, (classes, values).
+
+    A class without counts and without pseudo-counts has no distribution: its row is NaN.
+
+    >>> probabilities([[2, 0], [0, 0]], [1.0, 1.0])
+    array([[0.75, 0.25],
+           [0.5 , 0.5 ]])
+    >>> probabilities([[2, 0], [0, 0]], [0.0, 0.0])
+    array([[ 1.,  0.],
+           [nan, nan]])
+    """
+    n, a = np.asarray(counts), np.asarray(pseudo, dtype=np.float64)
+    return cast(Floats, smoothed(n, n.sum(axis=-1, keepdims=True), a, a.sum()))
+
+
+@dataclass(frozen=True)
+class Lidstone:
+    """The same pseudo-count α for every value: the posterior mean under a symmetric Dirichlet(α).
+
+    >>> Lidstone(1).probability(count=2, total=2, n_values=2)   # (2 + 1) / (2 + 2)
+    0.75
+    >>> Lidstone(0.5).pseudo_counts(["rain", "sun", "snow"], np.zeros((2, 3)))
+    array([0.5, 0.5, 0.5])
+    """
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        if not _is_number(self.alpha) or not 0 <= self.alpha < inf:
+            raise BayesError(f"Lidstone(alpha={self.alpha!r}): alpha is a finite number of at least 0.")
+
+    def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
+        """α for each value."""
+        return np.full(len(values), float(self.alpha))
+
+    def probability(self, *, count: float, total: float, n_values: int) -> float:
+        """(count + α) / (total + α · n_values)"""
+        return float(smoothed(count, total, self.alpha, self.alpha * n_values))
+
+
+@dataclass(frozen=True)
+class MLE:
+    """Nothing added: relative frequencies, which may be zero.
+
+    >>> MLE().probability(count=2, total=2, n_values=2)
+    1.0
+    """
+
+    def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
+        """0 for each value."""
+        return Lidstone(0).pseudo_counts(values, counts)
+
+    def probability(self, *, count: float, total: float, n_values: int) -> float:
+        """count / total"""
+        return Lidstone(0).probability(count=count, total=total, n_values=n_values)
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """One more of each value: the rule of succession.
+
+    >>> Laplace().probability(count=0, total=15, n_values=3) * 18   # (0 + 1) / (15 + 3)
+    1.0
+    """
+
+    def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
+        """1 for each value."""
+        return Lidstone(1).pseudo_counts(values, counts)
+
+    def probability(self, *, count: float, total: float, n_values: int) -> float:
+        """(count + 1) / (total + n_values)"""
+        return Lidstone(1).probability(count=count, total=total, n_values=n_values)
+
+
+@dataclass(frozen=True)
+class MEstimate:
+    """m pseudo-counts in all, shared out by a prior p: a_v = m · p_v.
+
+    The prior is `"uniform"`, a mapping from each value to its probability, or `"marginal"`: how often
+    the value occurs over all classes together.
+
+    >>> MEstimate(4).probability(count=1, total=2, n_values=4)   # (1 + 4 · 1/4) / (2 + 4)
+    0.3333333333333333
+    >>> MEstimate(2, prior={"rain": 0.25, "sun": 0.75}).pseudo_counts(["sun", "rain"], np.zeros((1, 2)))
+    array([1.5, 0.5])
+    >>> MEstimate(8, prior="marginal").pseudo_counts(["sun", "rain"], np.array([[2, 0], [1, 1]]))
+    array([6., 2.])
+
+    Cestnik, "Estimating probabilities: a crucial task in machine learning", 1990.
+    """
+
+    m: float
+    prior: Literal["uniform", "marginal"] | Mapping[Any, float] = "uniform"
+
+    def __post_init__(self) -> None:
+        if not _is_number(self.m) or not 0 <= self.m < inf:
+            raise BayesError(f"MEstimate(m={self.m!r}): m is a finite number of at least 0.")
+        if isinstance(self.prior, Mapping):
+            object.__setattr__(self, "prior", _checked_prior(self.prior))
+        elif self.prior not in ("uniform", "marginal"):
+            raise BayesError(
+                f"MEstimate(prior={self.prior!r}): the prior is 'uniform', 'marginal' "
+                "or a mapping from each value to its probability."
+            )
+
+    def __hash__(self) -> int:
+        return hash((self.m, _hashable(self.prior)))
+
+    def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
+        """m · p_v for each value; under a mapping the unseen value gets 0."""
+        if isinstance(self.prior, Mapping):
+            share = _looked_up(self.prior, values, f"MEstimate({self.m}, prior={{…}})", "prior probability")
+            return float(self.m) * share / sum(self.prior.values())
+        seen = np.asarray(counts).sum(axis=0) if self.prior == "marginal" else np.zeros(len(values))
+        if not seen.sum():  # uniform, or nothing counted to take a marginal from
+            seen = np.ones(len(values))
+        return float(self.m) * probabilities(seen, 0.0)
+
+    def probability(self, *, count: float, total: float, n_values: int) -> float:
+        """(count + m / n_values) / (total + m), for the uniform prior."""
+        if self.prior != "uniform":
+            raise BayesError(
+                f"{self!r}.probability knows no values to look up: "
+                "use pseudo_counts(values, counts), or the uniform prior."
+            )
+        return float(smoothed(count, total, self.m / n_values, self.m))
+
+
+@dataclass(frozen=True)
+class Dirichlet:
+    """The most probable distribution after the data (MAP) under a Dirichlet(β) prior: a_v = β_v − 1.
+
+    β is one number for every value or a mapping from each value to its own; β = 1 is the MLE,
+    β = 2 is Laplace. Below 1 the posterior may have no mode.
+
+    >>> Dirichlet(2).probability(count=2, total=2, n_values=2)   # (2 + 2 − 1) / (2 + 2 · (2 − 1))
+    0.75
+    >>> Dirichlet({"rain": 4, "sun": 1}).pseudo_counts(["rain", "sun"], np.zeros((1, 2)))
+    array([3., 0.])
+    """
+
+    beta: float | Mapping[Any, float]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.beta, Mapping):
+            object.__setattr__(self, "beta", dict(self.beta))
+        for value, beta in _items(self.beta):
+            of_value = "" if value is None else f" for value {value!r}"
+            if not _is_number(beta) or not isfinite(beta) or beta <= 0:
+                raise BayesError(f"Dirichlet: β{of_value} is {beta!r}; it is a finite number of at least 1.")
+            if beta < 1:
+                raise BayesError(
+                    f"Dirichlet: β{of_value} is {beta!r}. Below 1 the density grows without bound where the "
+                    "probability goes to 0, so a value without counts has no most probable estimate. "
+                    f"Take the posterior mean instead, which always exists: Lidstone({beta!r})."
+                )
+
+    def __hash__(self) -> int:
+        return hash(_hashable(self.beta))
+
+    def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
+        """β_v − 1 for each value; under a mapping the unseen value gets 0."""
+        if not isinstance(self.beta, Mapping):
+            return np.full(len(values), float(self.beta) - 1)
+        excess = {value: beta - 1 for value, beta in self.beta.items()}
+        return _looked_up(excess, values, "Dirichlet", "β")
+
+    def probability(self, *, count: float, total: float, n_values: int) -> float:
+        """(count + β − 1) / (total + (β − 1) · n_values), for one β."""
+        if isinstance(self.beta, Mapping):
+            raise BayesError(
+                f"{self!r}.probability knows no values to look up: "
+                "use pseudo_counts(values, counts), or one β for all."
+            )
+        return Lidstone(self.beta - 1).probability(count=count, total=total, n_values=n_values)
+
+
+@dataclass(frozen=True)
+class Automatic:
+    """The α under which the counts of a column predict each other best, leaving one out at a time.
+
+        α = argmax Σ_vc n_vc ln((n_vc − 1 + α) / (n_c − 1 + α m)),   0.001 ≤ α ≤ 1000
+
+    over the cells with n_vc ≥ 1; m is the number of values. It depends on the counts alone, in whatever
+    order they stand, so it survives learning, forgetting and merging. Where every α is as good, as for
+    a column of one value, it is 1.
+
+    >>> sharp = np.array([[40, 0, 0], [0, 25, 0]])       # the class decides the value: trust the counts
+    >>> Automatic().alpha(sharp)
+    0.001
+    >>> blunt = np.array([[10, 11, 9], [10, 9, 11]])     # it says nothing: hold to uniform
+    >>> Automatic().alpha(blunt)
+    1000.0
+    >>> round(Automatic().alpha(np.array([[5, 1, 0, 1], [0, 6, 1, 2]])), 3)
+    1.139
+    """
+
+    def alpha(self, counts: NDArray[Any]) -> float:
+        """The best α for counts (classes, values)."""
+        return _leave_one_out_alpha(np.asarray(counts, dtype=np.float64))
+
+    def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
+        """The best α for each value."""
+        return Lidstone(self.alpha(counts)).pseudo_counts(values, counts)
+
+
+def as_smoothing(spec: object) -> Smoothing:
+    """A smoothing from what a person writes: a number is Lidstone's α, "auto" is `Automatic`.
+
+    >>> as_smoothing(0.5), as_smoothing("auto"), as_smoothing(Laplace())
+    (Lidstone(alpha=0.5), Automatic(), Laplace())
+    """
+    if isinstance(spec, Smoothing) and not isinstance(spec, type):
+        return spec
+    if isinstance(spec, str) and spec == "auto":
+        return Automatic()
+    if _is_number(spec):
+        return Lidstone(cast(float, spec))
+    raise BayesError(
+        f"smoothing={spec!r} is not known. Pass a number (Lidstone's α: 0 for none, 1 for Laplace), 'auto', "
+        "or one of MLE(), Laplace(), Lidstone(alpha), MEstimate(m, prior), Dirichlet(beta), Automatic()."
+    )
+
+
+_LOG_ALPHA = np.linspace(np.log(1e-3), np.log(1e3), 257)  # the objective bends over widths of about 1
+
+
+def _leave_one_out_alpha(counts: Floats) -> float:
+    """Every maximum between the points of a grid, found by halving the sign change of the slope; the best."""
+    n_values = counts.shape[1]
+    counted = counts >= 1
+    if n_values < 2 or not counted.any():
+        return 1.0
+    # Equal terms are gathered and sorted, so that no order of classes or values can move the last bit.
+    n, times = np.unique(counts[counted], return_counts=True)
+    of_class = np.stack([counts.sum(axis=1), np.where(counted, counts, 0.0).sum(axis=1)])
+    (total, weight), classes = np.unique(of_class[:, counted.any(axis=1)], axis=1, return_counts=True)
+    n_weight, c_weight = n * times, weight * classes
+
+    def score(alpha: Floats) -> Floats:
+        a = alpha[:, None]
+        return cast(
+            Floats,
+            logspace.log(n - 1 + a) @ n_weight - logspace.log(total - 1 + a * n_values) @ c_weight,
+        )
+
+    def slope(alpha: Floats) -> Floats:
+        """The derivative by ln α, written so that the parts which cancel (Σ n − Σ n) are not there."""
+        a = alpha[:, None]
+        return cast(
+            Floats,
+            ((total - 1) / (total - 1 + a * n_values)) @ c_weight - ((n - 1) / (n - 1 + a)) @ n_weight,
+        )
+
+    grid = np.exp(_LOG_ALPHA)
+    rises = slope(grid)
+    if np.abs(rises).max() <= 1e-12 * n_weight.sum():
+        return 1.0
+    tops = np.flatnonzero((rises[:-1] > 0) & (rises[1:] <= 0))
+    low, high = _LOG_ALPHA[tops], _LOG_ALPHA[tops + 1]
+    for _ in range(48):
+        middle = (low + high) / 2
+        up = slope(np.exp(middle)) > 0
+        low, high = np.where(up, middle, low), np.where(up, high, middle)
+    candidates = np.concatenate([np.exp((low + high) / 2), [1e-3, 1e3]])
+    return float(candidates[np.argmax(score(candidates))])
+
+
+def _is_number(x: object) -> bool:
+    return isinstance(x, Real) and not isinstance(x, bool | np.bool_)
+
+
+def _items(beta: float | Mapping[Any, float]) -> Sequence[tuple[object, float]]:
+    return list(beta.items()) if isinstance(beta, Mapping) else [(None, beta)]
+
+
+def _hashable(setting: object) -> object:
+    return frozenset(setting.items()) if isinstance(setting, Mapping) else setting
+
+
+def _looked_up(table: Mapping[Any, float], values: Sequence[object], who: str, what: str) -> Floats:
+    """The table's entry for each value; none for the unseen one, which a table cannot name."""
+    missing = [value for value in values if value is not UNSEEN and value not in table]
+    if missing:
+        raise UnknownValue(
+            f"{who} has no {what} for {', '.join(map(repr, missing[:5]))}{' …' if len(missing) > 5 else ''} "
+            f"(it knows {', '.join(map(repr, list(table)[:5]))}{' …' if len(table) > 5 else ''}). "
+            "Add the value to the mapping, or give one number for all."
+        )
+    return np.array([0.0 if value is UNSEEN else float(table[value]) for value in values])
+
+
+def _checked_prior(prior: Mapping[Any, float]) -> dict[Any, float]:
+    for value, p in prior.items():
+        if not _is_number(p) or not 0 <= p < inf:
+            raise BayesError(f"MEstimate: the prior probability of {value!r} is {p!r}; it is at least 0.")
+    total = float(sum(prior.values()))
+    if not abs(total - 1) <= 1e-3:
+        raise BayesError(
+            f"MEstimate: the prior probabilities sum to {total:.6g}, not to 1. Divide each by their sum."
+        )
+    if abs(total - 1) > 1e-9:
+        said = f"MEstimate: the prior probabilities sum to {total:.9g}; they were normalised."
+        warn(said, BayesWarning, stacklevel=4)  # at the line that made the MEstimate
+    return dict(prior)

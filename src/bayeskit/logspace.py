@@ -1,0 +1,101 @@
+"""Probabilities as logarithms: the one place that takes ``exp`` or ``log`` of a probability.
+
+A product of two thousand fair coin flips is too small for a float; its logarithm is not. So scores
+are sums of logarithms, and come back as probabilities only after the largest one has been taken off:
+
+    P(c | x) = exp(s_c − log Σ_k exp(s_k)),   s_c = log P(c) + Σ log P(x_j | c)
+
+>>> coin = np.array([[2000 * log(0.5), 2000 * log(0.5) + log(3)]])   # e^-1386: 0.0 as a float
+>>> probabilities, log_evidence = normalise(coin)
+>>> probabilities.round(6)
+array([[0.25, 0.75]])
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit import kernels
+
+Floats = NDArray[np.float64]
+
+
+def log(p: ArrayLike) -> Any:
+    """Natural logarithm of probabilities of any shape; log 0 is −inf and no cause for a warning.
+
+    >>> log([1.0, 0.0])
+    array([  0., -inf])
+    """
+    with np.errstate(divide="ignore"):
+        return np.log(np.asarray(p, dtype=np.float64))
+
+
+def exp(log_p: ArrayLike) -> Any:
+    """Probabilities from their logarithms, of any shape.
+
+    >>> exp([0.0, -np.inf])
+    array([1., 0.])
+    """
+    return np.exp(np.asarray(log_p, dtype=np.float64))
+
+
+def log_sum_exp(a: ArrayLike, axis: int = -1) -> Any:
+    """log Σ exp(a) along an axis, shifted by the largest term so that nothing overflows or vanishes.
+
+    A sum of nothing but zeros, log 0 = −inf, is zero again.
+
+    >>> float(log_sum_exp(log([0.25, 0.5])).round(6)), float(log(0.75).round(6))
+    (-0.287682, -0.287682)
+    >>> log_sum_exp([[-2000.0, -2000.0], [-np.inf, -np.inf]])
+    array([-1999.30685282,           -inf])
+    """
+    terms = np.asarray(a, dtype=np.float64)
+    if terms.shape[axis] == 0:
+        return np.full(np.delete(terms.shape, axis), -np.inf)[()]
+    largest = terms.max(axis=axis, keepdims=True)
+    # An infinite maximum must not be subtracted from itself: inf − inf is NaN.
+    shift = np.where(np.isinf(largest), 0.0, largest)
+    with np.errstate(over="ignore"):
+        total = np.exp(terms - shift).sum(axis=axis)
+    return log(total) + np.squeeze(shift, axis=axis)
+
+
+def log_mean_exp(a: ArrayLike, axis: int = -1) -> Any:
+    """The logarithm of the mean probability, log (1/n) Σ exp(a), along an axis.
+
+    >>> float(exp(log_mean_exp(log([0.2, 0.4]))).__round__(6))
+    0.3
+    """
+    terms = np.asarray(a, dtype=np.float64)
+    return log_sum_exp(terms, axis=axis) - log(terms.shape[axis])
+
+
+def normalise(log_joint: Floats, n_threads: int = 1) -> tuple[Floats, Floats]:
+    """Posterior probabilities (rows, classes) and log evidence (rows,) of log P(c, x) (rows, classes).
+
+    A row that is impossible under every class, all −inf, has no posterior: NaN, with evidence −inf.
+    What then holds is for the caller to decide.
+
+    >>> probabilities, log_evidence = normalise(log([[0.02, 0.06], [0.0, 0.0]]))
+    >>> probabilities
+    array([[0.25, 0.75],
+           [ nan,  nan]])
+    >>> exp(log_evidence)
+    array([0.08, 0.  ])
+    """
+    return kernels.normalise(np.ascontiguousarray(log_joint, dtype=np.float64), n_threads)
+
+
+def log_normalise(log_joint: Floats) -> tuple[Floats, Floats]:
+    """Log posterior probabilities (rows, classes) and log evidence (rows,): `normalise` kept in logs.
+
+    Here a class of posterior 1e-400 keeps its place; `normalise` has to call it 0.
+
+    >>> log_probabilities, _ = log_normalise(np.array([[0.0, -921.0]]))
+    >>> log_probabilities
+    array([[   0., -921.]])
+    """
+    log_evidence: Floats = log_sum_exp(log_joint)
+    with np.errstate(invalid="ignore"):  # −inf − −inf: NaN is meant
+        return log_joint - log_evidence[:, None], log_evidence

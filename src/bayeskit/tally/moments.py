@@ -1,0 +1,145 @@
+"""Moments: what a Gaussian needs counted, as a value with + and −.
+
+Per class and column: how many values, their sum and their sum of squares. Plain floats would lose the
+variance of values far from zero, and would not get back to where they were after an outlier is
+forgotten; so both sums are kept in double-double, and + and − are exact to some 32 digits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit import kernels
+from bayeskit.tally import double_double as dd
+
+Floats = NDArray[np.float64]
+
+_CANCELLED = 1e-9  # of a column's total weight: what a subtraction of float weights may leave behind
+_CONSTANT = 1e-24  # of Σx²: a spread of 1e-12 of the values themselves is rounding, not spread
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """n, Σx and Σx² over (classes, columns); the sums as hi + lo.
+
+    >>> m = Moments.of(np.array([[1.0], [3.0], [100.0]]), classes=[0, 0, 1], n_classes=2)
+    >>> m.n.tolist(), m.mean().tolist(), m.squared_deviations().tolist()
+    ([[2], [1]], [[2.0], [100.0]], [[2.0], [0.0]])
+    >>> m + Moments.zeros(2, 1) == m
+    True
+    >>> (m - m) == Moments.zeros(2, 1)
+    True
+    """
+
+    n: NDArray[Any]
+    sum_hi: Floats
+    sum_lo: Floats
+    square_hi: Floats
+    square_lo: Floats
+
+    @classmethod
+    def zeros(cls, n_classes: int, n_columns: int, weighted: bool = False) -> Self:
+        """Nothing counted: neutral under +. `weighted` makes n a float."""
+        shape = (n_classes, n_columns)
+        n = np.zeros(shape, dtype=np.float64 if weighted else np.int64)
+        return cls(n, *(np.zeros(shape) for _ in range(4)))
+
+    @classmethod
+    def of(cls, values: Floats, classes: ArrayLike, n_classes: int) -> Self:
+        """Moments of values (rows, columns), NaN for missing, of rows in these classes."""
+        columns = list(np.array(values, dtype=np.float64, ndmin=2).T.copy())
+        counted = kernels.moments(columns, np.asarray(classes, dtype=np.uint16), n_classes, None, 1)
+        return cls(*counted[:5])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(classes, columns)"""
+        n_classes, n_columns = self.n.shape
+        return n_classes, n_columns
+
+    def __add__(self, other: "Moments") -> "Moments":
+        """All values of both sides. The sides must be aligned: equal classes and columns in equal order."""
+        sums = dd.add(self._sum, other._sum)
+        squares = dd.add(self._square, other._square)
+        return Moments(self.n + other.n, *sums, *squares)
+
+    def __sub__(self, other: "Moments") -> "Moments":
+        """The values of this side without those of the other; a cell left without values is exactly zero.
+
+        Asks nothing: `negative` tells whether more was taken away than was there.
+        """
+        n = self.n - other.n
+        if n.dtype.kind == "f":
+            n = np.where(np.abs(n) <= _CANCELLED * self.n.sum(axis=0), 0.0, n)
+        sums = dd.subtract(self._sum, other._sum)
+        squares = dd.subtract(self._square, other._square)
+        return Moments(n, *(np.where(n == 0, 0.0, part) for part in (*sums, *squares)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Moments) and self.equals(other)
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays
+
+    def equals(self, other: "Moments") -> bool:
+        """The same to the last bit."""
+        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    def negative(self) -> NDArray[np.bool_]:
+        """Which cells a subtraction has driven below nothing, (classes, columns)."""
+        below: NDArray[np.bool_] = self.n < 0
+        return below
+
+    def take(self, class_index: Sequence[int] | NDArray[np.int64]) -> "Moments":
+        """The rows of these classes in this order; −1 stands for a class without values.
+
+        >>> m = Moments.of(np.array([[5.0]]), classes=[0], n_classes=1)
+        >>> m.take([-1, 0]).n.tolist()
+        [[0], [1]]
+        """
+        index = np.asarray(class_index, dtype=np.int64)
+        empty = (index < 0)[:, None]
+        if not self.shape[0]:
+            return Moments.zeros(len(index), self.shape[1], weighted=self.n.dtype.kind == "f")
+        parts = (getattr(self, f.name) for f in fields(self))
+        return Moments(*(np.where(empty, part.dtype.type(0), part[index]) for part in parts))
+
+    def columns(self, index: Any) -> "Moments":
+        """The same classes, these columns only."""
+        return Moments(*(getattr(self, f.name)[:, index] for f in fields(self)))
+
+    def pooled(self) -> "Moments":
+        """All classes together: shape (1, columns)."""
+        total = Moments.zeros(1, self.shape[1], weighted=self.n.dtype.kind == "f")
+        for c in range(self.shape[0]):
+            total = total + self.take([c])
+        return total
+
+    def mean(self) -> Floats:
+        """Σx / n; NaN where there is no value."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            hi, lo = dd.divide(self._sum, self.n.astype(np.float64))
+        return np.where(self.n == 0, np.nan, hi + lo)
+
+    def squared_deviations(self) -> Floats:
+        """Σ(x − mean)² = Σx² − mean · Σx, in double-double; zero where there is no value.
+
+        >>> far = Moments.of(1e9 + np.array([[1.0], [2.0], [3.0]]), classes=[0, 0, 0], n_classes=1)
+        >>> float(far.squared_deviations()[0, 0])
+        2.0
+        """
+        sums, squares = self._sum, self._square
+        # mean · Σx and not (Σx)²/n, which overflows for many values of 1e150 although Σx² does not.
+        mean = dd.divide(sums, np.where(self.n == 0, 1.0, self.n.astype(np.float64)))
+        spread, _ = dd.subtract(squares, dd.multiply(mean, sums))
+        return np.where(spread <= _CONSTANT * squares[0], 0.0, spread)
+
+    @property
+    def _sum(self) -> dd.Pair:
+        return self.sum_hi, self.sum_lo
+
+    @property
+    def _square(self) -> dd.Pair:
+        return self.square_hi, self.square_lo
