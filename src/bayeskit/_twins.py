@@ -1,0 +1,346 @@
+"""The kernels in NumPy: oracle of the compiled ones in the tests, stand-in where there is no compiler.
+
+A *code column* is a contiguous array of uint8, uint16 or uint32: 0 is a missing cell, 1..V are values.
+Labels are class codes 0..C-1 in the same types. Number columns may be strided views. All columns of one
+call have the same length. ``n_threads`` is checked and otherwise not used here.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
+Integers = NDArray[np.integer[Any]] | NDArray[np.bool_]
+Moments = tuple[NDArray[np.int64] | Floats, Floats, Floats, Floats, Floats, bool]
+
+LIMIT = 1e150  # beyond it a square may overflow, and the sums have no meaning
+
+
+def int_ranges(columns: Sequence[Integers], n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Smallest and largest value of each integer column: arrays (columns,).
+
+    >>> low, high = int_ranges([np.array([3, 1, 2]), np.array([7, 7, 7])], 1)
+    >>> low.tolist(), high.tolist()
+    ([1, 7], [3, 7])
+    """
+    if _length(columns, n_threads) == 0 and columns:
+        raise ValueError("an empty column has no range")
+    ends = [(int(column.min()), int(column.max())) for column in columns]
+    for j, (_, high) in enumerate(ends):
+        if high > np.iinfo(np.int64).max:
+            raise ValueError(f"column {j} has {high}, beyond a 64-bit signed integer")
+    both = np.array(ends, dtype=np.int64).reshape(len(ends), 2)
+    return both[:, 0].copy(), both[:, 1].copy()
+
+
+def lookup_codes(
+    columns: Sequence[Integers],
+    lo: NDArray[np.int64],
+    tables: Sequence[NDArray[np.uint32]],
+    unseen: NDArray[np.uint32],
+    n_threads: int,
+) -> list[Codes]:
+    """Code of each integer: ``table[x - lo]``, and ``unseen`` for an x outside the table.
+
+    >>> table = np.array([1, 0, 2], dtype=np.uint32)  # 10 -> 1, 12 -> 2
+    >>> lookup_codes([np.array([10, 12, 99])], np.array([10]), [table], np.array([3], dtype=np.uint32), 1)
+    [array([1, 2, 3], dtype=uint8)]
+    """
+    _length(columns, n_threads)
+    _same_number(columns, lo=lo, tables=tables, unseen=unseen)
+    coded: list[Codes] = []
+    for column, low, table, other in zip(columns, lo, tables, unseen, strict=True):
+        largest = max(int(table.max(initial=0)), int(other))
+        padded = np.append(table, other).astype(_code_type(largest))
+        value = column.astype(np.int64)
+        index = value.view(np.uint64) - np.uint64(int(low) % 2**64)  # modulo 2**64, so it cannot overflow
+        inside = (value >= low) & (index < len(table))
+        if column.dtype == np.uint64:
+            inside &= column <= np.uint64(np.iinfo(np.int64).max)
+        coded.append(padded[np.where(inside, index, len(table)).astype(np.intp)])
+    return coded
+
+
+def count_codes(
+    columns: Sequence[Codes],
+    sizes: Sequence[int],
+    labels: Codes,
+    n_classes: int,
+    weights: Floats | None,
+    n_threads: int,
+) -> list[NDArray[Any]]:
+    """Rows of each class with each code: arrays (classes, size), or their weights summed in row order.
+
+    >>> codes, labels = np.array([1, 2, 1], dtype=np.uint8), np.array([0, 0, 1], dtype=np.uint8)
+    >>> count_codes([codes], [3], labels, 2, None, 1)[0].tolist()
+    [[0, 1, 1], [0, 1, 0]]
+    """
+    _check_labels(labels, n_classes, _length(columns, n_threads, len(labels)))
+    _check_weights(weights, len(labels))
+    _check_codes(columns, sizes)
+    tables = []
+    for column, size in zip(columns, sizes, strict=True):
+        cell = labels.astype(np.intp) * size + column
+        table = np.bincount(cell, weights, minlength=n_classes * size)
+        tables.append(table.astype(np.int64 if weights is None else np.float64).reshape(n_classes, size))
+    return tables
+
+
+def count_responsibilities(
+    columns: Sequence[Codes], sizes: Sequence[int], responsibilities: Floats, n_threads: int
+) -> list[Floats]:
+    """Responsibilities of each class summed by code, in row order: arrays (classes, size).
+
+    >>> shares = np.array([[1.0, 0.0], [0.25, 0.75]])
+    >>> count_responsibilities([np.array([1, 1], dtype=np.uint8)], [2], shares, 1)[0].tolist()
+    [[0.0, 1.25], [0.0, 0.75]]
+    """
+    _check_matrix("responsibilities", responsibilities, _length(columns, n_threads, len(responsibilities)))
+    _check_codes(columns, sizes)
+    tables = []
+    for column, size in zip(columns, sizes, strict=True):
+        counts = [np.bincount(column, share, minlength=size) for share in responsibilities.T]
+        tables.append(np.array(counts, dtype=np.float64).reshape(responsibilities.shape[1], size))
+    return tables
+
+
+def moments(
+    columns: Sequence[Floats], labels: Codes, n_classes: int, weights: Floats | None, n_threads: int
+) -> Moments:
+    """n, Σx (high, low), Σx² (high, low) as (classes, columns), and whether they can be used.
+
+    Sums are double-double: high + low holds about 32 digits. A NaN cell is left out. Any |x| over 1e150
+    makes the sums unusable. With weights: Σw, Σwx and Σwx².
+
+    >>> x, labels = np.array([1.0, 2.0, np.nan, 1e20, 3.0]), np.array([0, 0, 0, 1, 1], dtype=np.uint8)
+    >>> n, high, low, square, _, usable = moments([x], labels, 2, None, 1)
+    >>> n.tolist(), high.tolist(), low.tolist(), square.tolist(), usable
+    ([[2], [2]], [[3.0], [1e+20]], [[0.0], [3.0]], [[5.0], [1e+40]], True)
+    """
+    _check_labels(labels, n_classes, _length(columns, n_threads, len(labels)))
+    _check_weights(weights, len(labels))
+    by_class = np.argsort(labels, kind="stable")
+    groups = np.split(by_class, np.cumsum(np.bincount(labels, minlength=n_classes))[:-1])
+    x = _matrix(columns, len(labels))
+    parts = [_weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
+    n, *sums = (np.array(part).reshape(n_classes, len(columns)) for part in zip(*parts, strict=True))
+    count = n.astype(np.int64) if weights is None else n
+    return count, sums[0], sums[1], sums[2], sums[3], _usable(x)
+
+
+def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats, n_threads: int) -> Moments:
+    """As `moments`, every row counted in each class by its responsibility: arrays (classes, columns).
+
+    >>> n, high, *_ = moments_responsibilities([np.array([2.0, 4.0])], np.array([[1.0, 0.0], [0.5, 0.5]]), 1)
+    >>> n.tolist(), high.tolist()
+    ([[1.5], [0.5]], [[4.0], [2.0]])
+    """
+    _check_matrix("responsibilities", responsibilities, _length(columns, n_threads, len(responsibilities)))
+    x = _matrix(columns, len(responsibilities))
+    parts = [_weighted_sums(x, share) for share in responsibilities.T]
+    n, *sums = (np.array(part).reshape(len(parts), len(columns)) for part in zip(*parts, strict=True))
+    return n, sums[0], sums[1], sums[2], sums[3], _usable(x)
+
+
+def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int) -> list[Codes]:
+    """Code of the interval of each number: 1 + how many cuts lie below it; 0 for NaN.
+
+    >>> bin_codes([np.array([0.5, 1.0, 1.5, np.nan])], [np.array([1.0])], 1)
+    [array([1, 1, 2, 0], dtype=uint8)]
+    """
+    _length(columns, n_threads)
+    _same_number(columns, cuts=cuts)
+    coded: list[Codes] = []
+    for j, (column, at) in enumerate(zip(columns, cuts, strict=True)):
+        if not np.all(at[:-1] <= at[1:]) or np.isnan(at).any():
+            raise ValueError(f"the cuts of column {j} are not sorted")
+        code = np.where(np.isnan(column), 0, 1 + np.searchsorted(at, column, side="left"))
+        coded.append(code.astype(_code_type(len(at) + 1)))
+    return coded
+
+
+def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], scores: Floats, n_threads: int) -> None:
+    """Add ``table[code]`` of each column, in order, to scores (rows, classes), in place.
+
+    >>> scores = np.zeros((2, 2))
+    >>> table = np.array([[0.0, 0.0], [-1.0, -2.0]])  # (size, classes)
+    >>> score_codes([np.array([1, 0], dtype=np.uint8)], [table], scores, 1)
+    >>> scores.tolist()
+    [[-1.0, -2.0], [0.0, 0.0]]
+    """
+    _check_matrix("scores", scores, _length(columns, n_threads, len(scores)))
+    _same_number(columns, tables=tables)
+    for j, table in enumerate(tables):
+        if table.ndim != 2 or table.shape[1] != scores.shape[1]:
+            raise ValueError(f"table {j} has shape {table.shape}, not (size, {scores.shape[1]})")
+    _check_codes(columns, [len(table) for table in tables])
+    for column, table in zip(columns, tables, strict=True):
+        scores += table[column]
+
+
+def score_gaussian(
+    columns: Sequence[Floats],
+    mean: Floats,
+    precision: Floats,
+    constant: Floats,
+    scores: Floats,
+    n_threads: int,
+) -> None:
+    """Add constant - precision (x - mean)² / 2 of each column, in order, to scores (rows, classes), in place.
+
+    The parameters are (classes, columns). A NaN cell adds nothing.
+
+    >>> scores = np.zeros((2, 1))
+    >>> one = np.array([[1.0]])
+    >>> score_gaussian([np.array([3.0, np.nan])], one, one, one, scores, 1)
+    >>> scores.tolist()  # 1 - (3 - 1)² / 2
+    [[-1.0], [0.0]]
+    """
+    _check_matrix("scores", scores, _length(columns, n_threads, len(scores)))
+    wanted = (scores.shape[1], len(columns))
+    for name, array in (("mean", mean), ("precision", precision), ("constant", constant)):
+        if array.shape != wanted:
+            raise ValueError(f"{name} has shape {array.shape}, not {wanted}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        for j, column in enumerate(columns):
+            x = column[:, None]
+            term = constant[:, j] - 0.5 * precision[:, j] * (x - mean[:, j]) ** 2
+            scores += np.where(np.isnan(x), 0.0, term)
+
+
+def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
+    """Probabilities (rows, classes) of log scores, and the log of each row's sum (rows,).
+
+    A row of -inf alone gives NaN probabilities and evidence -inf.
+
+    >>> probabilities, evidence = normalise(np.log([[0.1, 0.3]]), 1)
+    >>> probabilities.round(6).tolist(), np.exp(evidence).round(6).tolist()
+    ([[0.25, 0.75]], [0.4])
+    """
+    _check_threads(n_threads)
+    _check_matrix("scores", scores, len(scores))
+    top = scores.max(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shifted = np.exp(scores - np.where(np.isneginf(top), 0.0, top)[:, None])
+        total = shifted.sum(axis=1)
+        return shifted / total[:, None], top + np.log(np.where(np.isneginf(top), 1.0, total))
+
+
+# --- double-double sums ------------------------------------------------------------------------------------
+
+
+def _weighted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Σw, Σwx (high, low), Σwx² (high, low) over the rows of x (rows, columns), NaN cells left out."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        weight = np.where(np.isnan(x), 0.0, w[:, None])
+        x = np.where(np.isnan(x), 0.0, x)
+        n, _ = _tree_sum(weight, np.zeros_like(weight))
+        sum_high, sum_low = _tree_sum(*_two_product(weight, x))
+        square, error = _two_product(x, x)
+        high, low = _two_product(weight, square)
+        square_high, square_low = _tree_sum(*_quick_two_sum(high, low + weight * error))
+    return n, sum_high, sum_low, square_high, square_low
+
+
+def _tree_sum(high: Floats, low: Floats) -> tuple[Floats, Floats]:
+    """Sum over the first axis of double-doubles, pairs first, so that errors grow as log n."""
+    if len(high) == 0:
+        return np.zeros(high.shape[1:]), np.zeros(high.shape[1:])
+    while len(high) > 1:
+        if len(high) % 2:
+            high = np.concatenate([high, np.zeros_like(high[:1])])
+            low = np.concatenate([low, np.zeros_like(low[:1])])
+        total, error = _two_sum(high[::2], high[1::2])
+        high, low = _quick_two_sum(total, error + (low[::2] + low[1::2]))
+    return high[0], low[0]
+
+
+def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """a + b as the rounded sum and its exact error (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _quick_two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """As `_two_sum`, where |a| >= |b| (Dekker)."""
+    total = a + b
+    return total, b - (total - a)
+
+
+def _two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """a · b as the rounded product and its exact error, by splitting both sides in halves (Dekker)."""
+    product = a * b
+    (a_high, a_low), (b_high, b_low) = _split(a), _split(b)
+    return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+def _split(a: Floats) -> tuple[Floats, Floats]:
+    scaled = a * 134217729.0  # 2**27 + 1
+    high = scaled - (scaled - a)
+    return high, a - high
+
+
+def _usable(x: Floats) -> bool:
+    return not bool(np.any(np.abs(x) > LIMIT))
+
+
+# --- checks ------------------------------------------------------------------------------------------------
+
+
+def _matrix(columns: Sequence[Floats], n: int) -> Floats:
+    return np.stack(columns, axis=1) if len(columns) else np.zeros((n, 0))
+
+
+def _code_type(largest: int) -> type[np.uint8] | type[np.uint16] | type[np.uint32]:
+    return np.uint8 if largest < 2**8 else np.uint16 if largest < 2**16 else np.uint32
+
+
+def _check_threads(n_threads: int) -> None:
+    if n_threads < 1:
+        raise ValueError(f"n_threads is {n_threads}, not 1 or more")
+
+
+def _length(columns: Sequence[NDArray[Any]], n_threads: int, n: int | None = None) -> int:
+    """Number of rows of all columns; an error where they differ."""
+    _check_threads(n_threads)
+    for j, column in enumerate(columns):
+        n = len(column) if n is None else n
+        if column.shape != (n,):
+            raise ValueError(f"column {j} has shape {column.shape}, not ({n},)")
+    return n or 0
+
+
+def _same_number(columns: Sequence[Any], **others: Any) -> None:
+    for name, other in others.items():
+        if len(other) != len(columns):
+            raise ValueError(f"{len(columns)} columns, but {name} has {len(other)}")
+
+
+def _check_codes(columns: Sequence[Codes], sizes: Sequence[int]) -> None:
+    _same_number(columns, sizes=sizes)
+    for j, (column, size) in enumerate(zip(columns, sizes, strict=True)):
+        if size < 0 or (len(column) and int(column.max()) >= size):
+            raise ValueError(f"column {j} has code {column.max(initial=0)}, beyond its size {size}")
+
+
+def _check_labels(labels: Codes, n_classes: int, n: int) -> None:
+    if labels.shape != (n,):
+        raise ValueError(f"labels have shape {labels.shape}, not ({n},)")
+    if n_classes < 1:
+        raise ValueError(f"n_classes is {n_classes}, not 1 or more")
+    if n and int(labels.max()) >= n_classes:
+        raise ValueError(f"labels hold {labels.max()}, beyond the {n_classes} classes")
+
+
+def _check_weights(weights: Floats | None, n: int) -> None:
+    if weights is not None and weights.shape != (n,):
+        raise ValueError(f"weights have shape {weights.shape}, not ({n},)")
+
+
+def _check_matrix(name: str, matrix: Floats, n: int) -> None:
+    if matrix.ndim != 2 or len(matrix) != n or matrix.shape[1] == 0:
+        raise ValueError(f"{name} has shape {matrix.shape}, not ({n}, classes) with one class or more")
