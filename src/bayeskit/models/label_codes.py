@@ -1,0 +1,91 @@
+"""Labels to class codes, as scikit-learn's classifiers understand labels but without sorting or comparing them.
+
+Every function answers None where scikit-learn has a rule of its own (a warning, a refusal, a rare type),
+so that the caller can leave the case to it.
+
+>>> y = np.array(["no", "yes", "no", "no"])
+>>> classes = class_names(distinct_labels(y), len(y))
+>>> classes.tolist(), class_codes(y, classes).tolist()
+(['no', 'yes'], [0, 1, 0, 0])
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import unique_labels
+
+from bayeskit import kernels
+
+Array = NDArray[Any]
+WIDEST_RANGE = 2**16  # integers within it are coded by a table
+
+
+def distinct_labels(y: Any) -> Array | None:
+    """The different labels, sorted, in the type of y.
+
+    >>> distinct_labels(np.array([7, 3, 7], dtype=np.int8))
+    array([3, 7], dtype=int8)
+    """
+    if (ends := _range(y)) is not None:
+        seen = np.bincount(y.astype(np.int64) - ends[0])
+        return np.asarray(np.flatnonzero(seen) + ends[0], dtype=y.dtype)
+    values = _values(y)
+    return None if values is None else np.array(sorted(set(values)), dtype=y.dtype)
+
+
+def class_names(distinct: Array, n_rows: int) -> Array | None:
+    """``classes_`` as scikit-learn writes them; None where it would warn of too many, or refuse."""
+    if 2 * len(distinct) > n_rows:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are many among themselves, not among the rows
+        try:
+            return np.asarray(unique_labels(distinct))
+        except ValueError:
+            return None
+
+
+def class_codes(y: Any, classes: Any) -> Array | None:
+    """Position of each label among the classes; None where one has no place there.
+
+    >>> class_codes(np.array([7, 3, 7]), np.array([3, 7])).tolist()
+    [1, 0, 1]
+    >>> class_codes(np.array([7, 4, 7]), np.array([3, 7]))
+    """
+    n, ends = len(classes), _range(classes)
+    if ends is not None and holds_integers(y):
+        table = np.full(ends[1] - ends[0] + 1, n, dtype=np.uint32)
+        table[classes.astype(np.int64) - ends[0]] = np.arange(n)
+        low, unseen = np.array(ends[:1]), np.array([n], dtype=np.uint32)
+        (codes,) = kernels.lookup_codes([y], low, [table], unseen, 1)
+    else:
+        known, values = _values(classes), _values(y)
+        if known is None or values is None:
+            return None
+        position = {label: i for i, label in enumerate(known)}
+        codes = np.fromiter((position.get(label, n) for label in values), np.min_scalar_type(n), len(values))
+    return codes if codes.max(initial=0) < n else None
+
+
+def holds_integers(X: Any) -> bool:
+    """Whether an array or frame has only columns of integers or booleans that fit into int64."""
+    types = [X.dtype] if isinstance(X, np.ndarray) else list(getattr(X, "dtypes", ()))
+    return bool(types) and all(isinstance(t, np.dtype) and np.can_cast(t, np.int64) for t in types)
+
+
+def _range(y: Any) -> tuple[int, int] | None:
+    """Smallest and largest of integers that lie close enough for a table."""
+    if not isinstance(y, np.ndarray) or not holds_integers(y) or len(y) == 0:
+        return None
+    low, high = kernels.int_ranges([y], 1)
+    return (int(low[0]), int(high[0])) if int(high[0]) - int(low[0]) < WIDEST_RANGE else None
+
+
+def _values(y: Any) -> list[Any] | None:
+    """Labels as Python values, if they are numbers or strings."""
+    if not isinstance(y, np.ndarray) or y.dtype.kind not in "biufUO":
+        return None
+    values: list[Any] = y.tolist()
+    return values if y.dtype.kind != "O" or set(map(type, values)) == {str} else None
