@@ -98,7 +98,7 @@ class Lidstone:
     alpha: float
 
     def __post_init__(self) -> None:
-        if not _is_number(self.alpha) or not 0 <= self.alpha < inf:
+        if not is_number(self.alpha) or not 0 <= self.alpha < inf:
             raise BayesError(f"Lidstone(alpha={self.alpha!r}): alpha is a finite number of at least 0.")
 
     def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
@@ -165,7 +165,7 @@ class MEstimate:
     prior: Literal["uniform", "marginal"] | Mapping[Any, float] = "uniform"
 
     def __post_init__(self) -> None:
-        if not _is_number(self.m) or not 0 <= self.m < inf:
+        if not is_number(self.m) or not 0 <= self.m < inf:
             raise BayesError(f"MEstimate(m={self.m!r}): m is a finite number of at least 0.")
         if isinstance(self.prior, Mapping):
             object.__setattr__(self, "prior", _checked_prior(self.prior))
@@ -218,7 +218,7 @@ class Dirichlet:
             object.__setattr__(self, "beta", dict(self.beta))
         for value, beta in _items(self.beta):
             of_value = "" if value is None else f" for value {value!r}"
-            if not _is_number(beta) or not isfinite(beta) or beta <= 0:
+            if not is_number(beta) or not isfinite(beta) or beta <= 0:
                 raise BayesError(f"Dirichlet: β{of_value} is {beta!r}; it is a finite number of at least 1.")
             if beta < 1:
                 raise BayesError(
@@ -286,7 +286,7 @@ def as_smoothing(spec: object) -> Smoothing:
         return spec
     if isinstance(spec, str) and spec == "auto":
         return Automatic()
-    if _is_number(spec):
+    if is_number(spec):
         return Lidstone(cast(float, spec))
     raise BayesError(
         f"smoothing={spec!r} is not known. Pass a number (Lidstone's α: 0 for none, 1 for Laplace), 'auto', "
@@ -338,7 +338,7 @@ def _leave_one_out_alpha(counts: Floats) -> float:
     return float(candidates[np.argmax(score(candidates))])
 
 
-def _is_number(x: object) -> bool:
+def is_number(x: object) -> bool:
     return isinstance(x, Real) and not isinstance(x, bool | np.bool_)
 
 
@@ -364,7 +364,7 @@ def _looked_up(table: Mapping[Any, float], values: Sequence[object], who: str, w
 
 def _checked_prior(prior: Mapping[Any, float]) -> dict[Any, float]:
     for value, p in prior.items():
-        if not _is_number(p) or not 0 <= p < inf:
+        if not is_number(p) or not 0 <= p < inf:
             raise BayesError(f"MEstimate: the prior probability of {value!r} is {p!r}; it is at least 0.")
     total = float(sum(prior.values()))
     if not abs(total - 1) <= 1e-3:

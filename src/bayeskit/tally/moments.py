@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit import kernels
+from bayeskit.errors import SchemaMismatch
 from bayeskit.tally import double_double as dd
 
 Floats = NDArray[np.float64]
 
 _CANCELLED = 1e-9  # of a column's total weight: what a subtraction of float weights may leave behind
-_CONSTANT = 1e-24  # of Σx²: a spread of 1e-12 of the values themselves is rounding, not spread
+# Of Σx²: what is rounding and not spread. Whole counts are exact, so only the last digits of double-double
+# are in doubt; a float sum of weights is itself rounded, and the mean of squares with it.
+_NOISE, _WEIGHTED_NOISE = 1e-24, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +65,7 @@ class Moments:
 
     def __add__(self, other: "Moments") -> "Moments":
         """All values of both sides. The sides must be aligned: equal classes and columns in equal order."""
+        self._check_aligned(other)
         sums = dd.add(self._sum, other._sum)
         squares = dd.add(self._square, other._square)
         return Moments(self.n + other.n, *sums, *squares)
@@ -69,13 +73,9 @@ class Moments:
     def __sub__(self, other: "Moments") -> "Moments":
         """The values of this side without those of the other; a cell left without values is exactly zero.
 
-        Asks nothing: `negative` tells whether more was taken away than was there.
+        Refuses nothing: `negative` tells afterwards, `lacks` before, whether more was taken than was there.
         """
-        n = self.n - other.n
-        if n.dtype.kind == "f":
-            n = np.where(np.abs(n) <= _CANCELLED * self.n.sum(axis=0), 0.0, n)
-        sums = dd.subtract(self._sum, other._sum)
-        squares = dd.subtract(self._square, other._square)
+        n, sums, squares = self._difference(other)
         return Moments(n, *(np.where(n == 0, 0.0, part) for part in (*sums, *squares)))
 
     def __eq__(self, other: object) -> bool:
@@ -86,6 +86,25 @@ class Moments:
     def equals(self, other: "Moments") -> bool:
         """The same to the last bit."""
         return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    def lacks(self, other: "Moments") -> NDArray[np.bool_]:
+        """Which cells of the other side cannot be part of this one, (classes, columns).
+
+        There are not as many values, or without them the squares would sum to less than Σx and n allow.
+        Necessary, not sufficient: sums do not know their values.
+
+        >>> learnt = Moments.of(np.array([[1.0], [2.0]]), classes=[0, 0], n_classes=1)
+        >>> never = Moments.of(np.array([[5.0]]), classes=[0], n_classes=1)
+        >>> learnt.lacks(never), learnt.lacks(learnt)
+        (array([[ True]]), array([[False]]))
+        """
+        n, sums, squares = self._difference(other)
+        noise = max(self._noise, other._noise) * self.square_hi
+        mean = dd.divide(sums, np.where(n > 0, n, 1).astype(np.float64))
+        spread, _ = dd.subtract(squares, dd.multiply(mean, sums))
+        left_over = (n == 0) & (np.abs(squares[0]) > noise)
+        lacking: NDArray[np.bool_] = (n < 0) | (spread < -noise) | left_over
+        return lacking
 
     def negative(self) -> NDArray[np.bool_]:
         """Which cells a subtraction has driven below nothing, (classes, columns)."""
@@ -102,7 +121,7 @@ class Moments:
         index = np.asarray(class_index, dtype=np.int64)
         empty = (index < 0)[:, None]
         if not self.shape[0]:
-            return Moments.zeros(len(index), self.shape[1], weighted=self.n.dtype.kind == "f")
+            return Moments.zeros(len(index), self.shape[1], weighted=self._weighted)
         parts = (getattr(self, f.name) for f in fields(self))
         return Moments(*(np.where(empty, part.dtype.type(0), part[index]) for part in parts))
 
@@ -112,7 +131,7 @@ class Moments:
 
     def pooled(self) -> "Moments":
         """All classes together: shape (1, columns)."""
-        total = Moments.zeros(1, self.shape[1], weighted=self.n.dtype.kind == "f")
+        total = Moments.zeros(1, self.shape[1], weighted=self._weighted)
         for c in range(self.shape[0]):
             total = total + self.take([c])
         return total
@@ -134,7 +153,29 @@ class Moments:
         # mean · Σx and not (Σx)²/n, which overflows for many values of 1e150 although Σx² does not.
         mean = dd.divide(sums, np.where(self.n == 0, 1.0, self.n.astype(np.float64)))
         spread, _ = dd.subtract(squares, dd.multiply(mean, sums))
-        return np.where(spread <= _CONSTANT * squares[0], 0.0, spread)
+        return np.where(spread <= self._noise * squares[0], 0.0, spread)
+
+    def _difference(self, other: "Moments") -> tuple[NDArray[Any], dd.Pair, dd.Pair]:
+        self._check_aligned(other)
+        n = self.n - other.n
+        if n.dtype.kind == "f":
+            n = np.where(np.abs(n) <= _CANCELLED * self.n.sum(axis=0), 0.0, n)
+        return n, dd.subtract(self._sum, other._sum), dd.subtract(self._square, other._square)
+
+    def _check_aligned(self, other: "Moments") -> None:
+        if self.shape != other.shape:
+            raise SchemaMismatch(
+                f"Moments of {self.shape} and of {other.shape} (classes, columns) do not fit together. "
+                "Align them first with take and columns."
+            )
+
+    @property
+    def _weighted(self) -> bool:
+        return self.n.dtype.kind == "f"
+
+    @property
+    def _noise(self) -> float:
+        return _WEIGHTED_NOISE if self._weighted else _NOISE
 
     @property
     def _sum(self) -> dd.Pair:

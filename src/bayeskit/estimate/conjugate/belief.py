@@ -1,0 +1,64 @@
+"""What every belief checks and does alike, whatever its family."""
+
+from collections.abc import Iterable, Mapping
+from math import inf
+from typing import Any, Protocol, Self, TypeVar
+
+from bayeskit.errors import BayesError, SchemaMismatch
+from bayeskit.estimate.smoothing import is_number
+
+Interval = tuple[float, float]
+
+
+class Updatable(Protocol):
+    """A belief that turns into another one by an outcome."""
+
+    def update(self, data: list[Any], /) -> Self:
+        """The belief after these outcomes too."""
+        ...
+
+
+B = TypeVar("B", bound=Updatable)
+
+
+def positive(who: str, **hyperparameters: Any) -> None:
+    for name, number in hyperparameters.items():
+        if not is_number(number) or not 0 < number < inf:
+            raise BayesError(f"{who}: {name} is {number!r}; it is a finite number above 0.")
+
+
+def listed(data: Any, who: str) -> list[Any]:
+    """Outcomes in order; a lone one, or a mapping, which has no order, is no list of outcomes."""
+    if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
+        raise BayesError(f"{who}: {data!r} is no list of outcomes. For a single one write [{data!r}].")
+    return list(data)
+
+
+def sequence(belief: B, data: Iterable[Any]) -> list[B]:
+    """The belief after each outcome in turn."""
+    beliefs = []
+    for outcome in listed(data, type(belief).__name__):
+        belief = belief.update([outcome])
+        beliefs.append(belief)
+    return beliefs
+
+
+def same_prior(mine: object, theirs: object) -> None:
+    if mine != theirs:
+        raise SchemaMismatch(
+            f"merge: the beliefs began with different priors, {mine} and {theirs}. "
+            "Begin both with the same; update one by the other's data otherwise."
+        )
+
+
+def some(who: str, n: float) -> None:
+    if not n:
+        raise BayesError(
+            f"{who}: nothing was seen, so there is no maximum of the likelihood. Use mean, or update first."
+        )
+
+
+def tails(level: float) -> list[float]:
+    if not is_number(level) or not 0 < level < 1:
+        raise BayesError(f"level={level!r}: the probability inside the interval lies between 0 and 1.")
+    return [(1 - level) / 2, (1 + level) / 2]

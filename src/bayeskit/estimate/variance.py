@@ -1,0 +1,111 @@
+"""Gaussians from moments: means, and variances under four rules of how much is shared.
+
+With M_cf = Σ(x − mean_cf)² over the n_cf values of feature f in class c, and d = 0 (maximum
+likelihood) or 1 (unbiased):
+
+    "class_feature"   σ²_cf = M_cf / (n_cf − d)               each its own
+    "feature"         σ²_f  = Σ_c M_cf / Σ_c (n_cf − d)       shared by the classes: a linear boundary
+    "class"           σ²_c  = Σ_f M_cf / Σ_f (n_cf − d)       shared by the features
+    "all"             σ²    = Σ_cf M_cf / Σ_cf (n_cf − d)     one for everything
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit.errors import BayesError
+from bayeskit.tally.moments import Moments
+
+Floats = NDArray[np.float64]
+VarianceRule = Literal["class_feature", "feature", "class", "all"]
+
+FLOOR = 1e-9
+"""The smallest variance, as a share of the feature's total variance."""
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Means and variances (classes, columns), and which columns can be used (columns,).
+
+    A column that is not used has NaN variances: it says nothing, and is left out for all classes.
+    """
+
+    mean: Floats
+    variance: Floats
+    used: NDArray[np.bool_]
+
+
+def gaussian(moments: Moments, rule: VarianceRule, ddof: int, class_counts: ArrayLike) -> Gaussian:
+    """The Gaussian of each class and column, under a rule of sharing.
+
+    A column is left out if it is constant, or if a class that occurs (`class_counts` > 0) has no value
+    in it. A class with fewer than two values has the feature's pooled within-class variance, where that
+    is known and not zero, else its total variance. A class that does not occur has the pooled mean and
+    that variance. No variance is below 1e-9 of the feature's total variance.
+
+    >>> income = np.array([[125.0], [100], [70], [120], [95], [60], [220], [85], [75], [90]])
+    >>> cheat = [0, 0, 0, 0, 1, 0, 0, 1, 0, 1]
+    >>> own = gaussian(Moments.of(income, cheat, n_classes=2), "class_feature", 1, [7, 3])
+    >>> own.mean.ravel().tolist(), own.variance.ravel().tolist()
+    ([110.0, 90.0], [2975.0, 25.0])
+    >>> tied = gaussian(Moments.of(income, cheat, n_classes=2), "feature", 1, [7, 3])
+    >>> tied.variance.ravel().tolist()                     # (6 · 2975 + 2 · 25) / (6 + 2)
+    [2237.5, 2237.5]
+    """
+    if rule not in get_args(VarianceRule):
+        raise BayesError(f"variance={rule!r} is not known. It is one of {', '.join(get_args(VarianceRule))}.")
+    if ddof not in (0, 1):
+        raise BayesError(f"ddof={ddof!r}: it is 0 (maximum likelihood) or 1 (unbiased).")
+    n = moments.n.astype(np.float64)
+    squares = moments.squared_deviations()
+    together = moments.pooled()
+    total = _variance(together.squared_deviations(), together.n - ddof)[0]
+
+    without_value = (np.asarray(class_counts)[:, None] > 0) & (n <= 0)
+    used = (total > 0) & ~without_value.any(axis=0)
+
+    # A class of weight under d tells nothing of a variance; for whole counts the test changes no sum.
+    freedom = np.where(n > ddof, n - ddof, 0.0)
+    squares = np.where(n > ddof, squares, 0.0)
+    several = n >= 2
+    pooled = _known(_variance(squares.sum(axis=0), freedom.sum(axis=0)), several.any(axis=0))
+    fallback = np.where(pooled > 0, pooled, total)  # NaN > 0 is False
+
+    match rule:
+        case "class_feature":
+            shared = _known(_variance(squares, freedom), several)
+        case "feature":
+            shared = np.where(n > 0, pooled, np.nan)
+        case "class":
+            by_class = _variance(squares[:, used].sum(axis=1), freedom[:, used].sum(axis=1))
+            shared = _known(by_class, several[:, used].any(axis=1))[:, None]
+        case "all":
+            one = _variance(squares[:, used].sum(), freedom[:, used].sum())
+            shared = _known(one, several[:, used].any())
+    variance = np.where(np.isnan(shared), fallback, shared)
+    variance = np.where(used, np.maximum(variance, FLOOR * total), np.nan)
+    mean = np.where(n > 0, moments.mean(), together.mean())
+    return Gaussian(mean, variance, used)
+
+
+def n_parameters(rule: VarianceRule, n_classes: int, n_used: int) -> int:
+    """Free parameters of the Gaussian part: a mean per class and feature, and the variances of the rule.
+
+    >>> [n_parameters(rule, 2, 10) for rule in ("class_feature", "feature", "class", "all")]
+    [40, 30, 22, 21]
+    """
+    variances = {"class_feature": n_classes * n_used, "feature": n_used, "class": n_classes, "all": 1}
+    return n_classes * n_used + variances[rule] if n_used else 0
+
+
+def _variance(squares: Any, freedom: Any) -> Floats:
+    """squares / freedom, and NaN where there is no freedom."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(freedom) > 0, np.true_divide(squares, freedom), np.nan)
+
+
+def _known(variance: Floats, several: Any) -> Floats:
+    """The variance where some class has two values or more; else NaN."""
+    return np.where(several, variance, np.nan)
