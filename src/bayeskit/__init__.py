@@ -1,3 +1,47 @@
-"""bayeskit: counted data into probabilities and decisions."""
+"""bayeskit: counted data into probabilities and decisions.
+
+A model is a plan of what to count, an estimate made from the counts, and a score for a row.
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "AdviceWarning": "errors",
+    "BayesError": "errors",
+    "BayesWarning": "errors",
+    "UndecidableWarning": "errors",
+    "Categorical": "data.schema",
+    "Ignored": "data.schema",
+    "Numeric": "data.schema",
+    "Schema": "data.schema",
+    "Tally": "tally.tally",
+    "Dirichlet": "estimate.smoothing",
+    "Laplace": "estimate.smoothing",
+    "Lidstone": "estimate.smoothing",
+    "MEstimate": "estimate.smoothing",
+    "MLE": "estimate.smoothing",
+    "BetaBernoulli": "estimate.conjugate",
+    "DirichletCategorical": "estimate.conjugate",
+    "NormalInverseGamma": "estimate.conjugate",
+    "NaiveBayes": "models.naive_bayes",
+    "BernoulliNB": "models.drop_in",
+    "CategoricalNB": "models.drop_in",
+    "ComplementNB": "models.drop_in",
+    "GaussianNB": "models.drop_in",
+    "MultinomialNB": "models.drop_in",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"bayeskit.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'bayeskit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Anything → coded blocks."""

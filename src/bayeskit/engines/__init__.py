@@ -1,0 +1,1 @@
+"""Engines: from a source and a plan to a tally."""

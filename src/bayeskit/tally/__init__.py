@@ -1,0 +1,1 @@
+"""What was counted: values with + and −, aligned by name."""

@@ -1,0 +1,351 @@
+"""Batch → Block: values become codes through vocabularies, numbers become floats or bins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels
+from bayeskit.data.schema import Categorical, Numeric, Schema
+from bayeskit.data.source import Batch, Column, Responsibilities, Source, as_one_array, is_arrow
+from bayeskit.data.vocabulary import Value, Vocabulary, canonical
+from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, UnknownValue
+
+Codes = npt.NDArray[Any]  # uint8, uint16 or uint32
+LARGEST = 1e150  # a square must not overflow
+NARROW = 1_024  # integers within this span are coded without looking for the values in between
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows as the kernels read them: codes and floats by column, labels and weights."""
+
+    n_rows: int
+    start: int
+    codes: Mapping[str, Codes]
+    floats: Mapping[str, npt.NDArray[np.float64]]
+    labels: Codes | None = None
+    responsibilities: npt.NDArray[np.float64] | None = None
+    weights: npt.NDArray[np.float64] | None = None
+
+
+@dataclass
+class Encoder:
+    """Reads a source as blocks of the schema's columns.
+
+    Learning (``grow``), new values and classes are taken into the vocabularies; otherwise they get the
+    vocabulary's code ``unseen``, or are refused where ``refuse_unseen`` is set.
+    """
+
+    schema: Schema
+    vocabularies: dict[str, Vocabulary] = field(default_factory=dict)
+    classes: Vocabulary = field(default_factory=Vocabulary)
+    grow: bool = False
+    refuse_unseen: bool = False
+    n_threads: int = 1
+
+    def blocks(self, source: Source) -> Iterator[Block]:
+        """All rows of the source, block by block."""
+        where = self.schema.locate(list(source.kinds), source.named)
+        for batch in source.batches():
+            yield self._encode(batch, where)
+
+    def _encode(self, batch: Batch, where: Mapping[str, str]) -> Block:
+        columns = {name: batch.columns[theirs] for name, theirs in where.items()}
+        codes = self._categorical(columns, batch.start)
+        floats = {}
+        for name, column in columns.items():
+            role = self.schema.columns[name]
+            if isinstance(role, Numeric):
+                numbers = as_floats(column, name, batch.start)
+                if role.cuts is None:
+                    floats[name] = numbers
+                else:
+                    codes[name] = self._binned(numbers, role.cuts, name, batch.start)
+        labels, responsibilities = self._labels(batch)
+        return Block(batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights)
+
+    def _binned(self, numbers: npt.NDArray[np.float64], cuts: tuple[float, ...], name: str, start: int) -> Codes:
+        if np.isinf(numbers).any():
+            raise_unusable({name: numbers}, start)
+        return kernels.bin_codes([numbers], [np.array(cuts, dtype=np.float64)], self.n_threads)[0]
+
+    def _labels(self, batch: Batch) -> tuple[Codes | None, npt.NDArray[np.float64] | None]:
+        if batch.labels is None:
+            return None, None
+        if not isinstance(batch.labels, Responsibilities):
+            return encode_labels(batch.labels, self.classes, batch.start, grow=self.grow), None
+        order = self.classes.grow(batch.labels.classes)
+        matrix = np.zeros((batch.n_rows, len(self.classes.values)))
+        matrix[:, [code - 1 for code in order]] = batch.labels.matrix
+        return None, matrix if batch.weights is None else matrix * batch.weights[:, None]
+
+    def _categorical(self, columns: Mapping[str, Column], start: int) -> dict[str, Codes]:
+        names = [name for name in columns if isinstance(self.schema.columns[name], Categorical)]
+        factors = {name: self._factor(columns[name], name, start) for name in names}
+        self._narrow_integers(factors)
+        indices, lows, tables, unseen = [], [], [], []
+        for name in names:
+            vocabulary, factor = self._vocabulary(name), factors[name]
+            grows = self.grow and self._domain(name) is None
+            if factor.table is None:
+                if not grows and vocabulary.is_foreign([v for v in factor.values if v is not None]):
+                    raise self._foreign(name, factor, start)
+                found = vocabulary.grow(factor.values) if grows else vocabulary.codes(factor.values)
+                factor.table = np.array(found, dtype=np.uint32)
+            indices.append(factor.indices)
+            lows.append(factor.low)
+            tables.append(factor.table)
+            unseen.append(vocabulary.unseen)
+        if not names:
+            return {}
+        coded = kernels.lookup_codes(
+            indices, np.array(lows, dtype=np.int64), tables, np.array(unseen, dtype=np.uint32), self.n_threads
+        )
+        for name, codes in zip(names, coded, strict=True):
+            if self.refuse_unseen or (self.grow and self._domain(name) is not None):
+                self._refuse_unseen(name, codes, columns[name], start)
+        return dict(zip(names, coded, strict=True))
+
+    def _factor(self, column: Column, name: str, start: int) -> Factor:
+        """The column as indices; the values of integers are looked up by a table where there is one."""
+        if is_arrow(column) or column.dtype.kind not in "biu":
+            return factor_values(column, name, start)
+        if column.dtype.kind == "b":
+            return Factor(column.view(np.uint8), 0, [False, True])
+        vocabulary = self._vocabulary(name)
+        if self.grow and self._domain(name) is None:
+            return Factor(column, 0, None)  # the range is found for all such columns at once
+        table = vocabulary.integer_table()
+        if table is None or vocabulary.is_foreign([0]):
+            return factor_values(column, name, start)
+        return Factor(column, table[0], [], table[1])
+
+    def _narrow_integers(self, factors: dict[str, Factor]) -> None:
+        open_ = [name for name, factor in factors.items() if factor.values is None]
+        found = factor_integers([factors[name].indices for name in open_], open_, self.n_threads)
+        factors.update(zip(open_, found, strict=True))
+
+    def _vocabulary(self, name: str) -> Vocabulary:
+        if name not in self.vocabularies:
+            self.vocabularies[name] = Vocabulary(self._domain(name) or ())
+        return self.vocabularies[name]
+
+    def _domain(self, name: str) -> tuple[Value, ...] | None:
+        role = self.schema.columns[name]
+        return role.domain if isinstance(role, Categorical) else None
+
+    def _refuse_unseen(self, name: str, codes: Codes, column: Column, start: int) -> None:
+        vocabulary = self._vocabulary(name)
+        rows = np.flatnonzero(codes == vocabulary.unseen)
+        if not len(rows):
+            return
+        cell = column[int(rows[0])]
+        value = canonical(cell.as_py() if is_arrow(column) else cell)
+        known = ", ".join(map(str, vocabulary.values[:8])) + (", …" if len(vocabulary.values) > 8 else "")
+        if self._domain(name) is not None and self.grow:
+            raise UnknownValue(
+                f"column {name!r} has {value!r} in row {start + rows[0]}, outside its declared domain ({known}). "
+                "Add it to domains=, or mend the cell."
+            )
+        raise UnknownValue(
+            f"column {name!r} has {value!r} in row {start + rows[0]}, not seen in training (known: {known}). "
+            'Pass unseen="ignore" to leave the column out for such rows.'
+        )
+
+    def _foreign(self, name: str, factor: Factor, start: int) -> SchemaMismatch:
+        known = self._vocabulary(name).values[0]
+        theirs = next(value for value in factor.values or () if value is not None)
+        return SchemaMismatch(
+            f"column {name!r} holds the {type(theirs).__name__} {theirs!r} (rows from {start} on), but in training it "
+            f"held the {type(known).__name__} {known!r}: give it the same type."
+        )
+
+
+@dataclass
+class Factor:
+    """A column as integer indices: index ``low + i`` stands for ``values[i]``, None being missing."""
+
+    indices: npt.NDArray[Any]
+    low: int
+    values: Any  # Sequence[Value | None], or None where still unknown
+    table: npt.NDArray[np.uint32] | None = None
+
+
+def factor_integers(columns: Sequence[npt.NDArray[Any]], names: Sequence[str], n_threads: int) -> list[Factor]:
+    """Integers that lie close together are their own indices; the others are looked up."""
+    if not columns:
+        return []
+    low, high = kernels.int_ranges(columns, n_threads)
+    return [
+        Factor(column, least, range(least, most + 1)) if most - least <= NARROW else factor_values(column, name, 0)
+        for column, name, least, most in zip(columns, names, low.tolist(), high.tolist(), strict=True)
+    ]
+
+
+def factor_values(column: Column, name: str, start: int) -> Factor:
+    """Indices into the distinct values of any column."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not is_arrow(column):
+        try:
+            column = pa.array(column, from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+            return _factor_objects(column, name, start)
+    array = as_one_array(column)
+    if pa.types.is_null(array.type):
+        return Factor(np.zeros(len(array), dtype=np.uint8), 0, [None])
+    if pa.types.is_nested(array.type):
+        row = next(i for i in range(len(array)) if array[i].is_valid)
+        raise _not_scalar(name, start + row, array[row].as_py())
+    if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
+        array = array.cast(pa.timestamp("us", array.type.tz), safe=False)
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    indices = array.indices
+    if indices.null_count:
+        indices = pc.fill_null(indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices, -1)
+    values = [None, *_canonical_all(array.dictionary.to_pylist(), name)]
+    return Factor(indices.to_numpy(), -1, values)
+
+
+def _canonical_all(values: Sequence[Any], name: str) -> list[Value | None]:
+    try:
+        return [canonical(value) for value in values]
+    except BayesError as problem:
+        raise type(problem)(f"column {name!r}: {problem}") from None
+
+
+def _factor_objects(column: npt.NDArray[Any], name: str, start: int) -> Factor:
+    """Cells of several types: distinct by equality, at the speed of a dict."""
+    cells = column.tolist()
+    try:
+        distinct = list(dict.fromkeys(cells))
+        values = [canonical(cell) for cell in distinct]
+    except (TypeError, BayesError):
+        for row, cell in enumerate(cells):  # find the culprit
+            try:
+                hash(cell)
+                canonical(cell)
+            except TypeError:
+                raise _not_scalar(name, start + row, cell) from None
+            except BayesError as problem:
+                raise type(problem)(f"column {name!r}, row {start + row}: {problem}") from None
+        raise
+    index = {cell: i for i, cell in enumerate(distinct)}
+    return Factor(np.fromiter(map(index.__getitem__, cells), dtype=np.int64, count=len(cells)), 0, values)
+
+
+def _not_scalar(name: str, row: int, cell: object) -> NotScalar:
+    return NotScalar(
+        f"column {name!r} has {str(cell)[:40]} in row {row}, which is no single value: "
+        "a cell's argument must be a string or a number. Split it into columns of its own."
+    )
+
+
+def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
+    """A column as float64, NaN where missing; a view where it is one already."""
+    if isinstance(column, np.ndarray):
+        if column.dtype == np.float64:
+            return column
+        if column.dtype.kind in "fiub":
+            return column.astype(np.float64)
+        if column.dtype.kind in "Mm":
+            numbers = column.astype(f"{column.dtype.kind}8[us]").view(np.int64) / 1e6
+            numbers[np.isnat(column)] = np.nan
+            return numbers
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    try:
+        array = as_one_array(column) if is_arrow(column) else pa.array(column, from_pandas=True)
+        if types.is_dictionary(array.type):
+            array = array.cast(array.type.value_type)
+        if types.is_temporal(array.type):
+            numbers = array.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).cast(pa.float64())
+            return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64) / 1e6
+        if types.is_boolean(array.type):
+            array = array.cast(pa.uint8())
+        return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        raise _not_a_number(column, name, start) from None
+
+
+def _not_a_number(column: Column, name: str, start: int) -> SchemaMismatch:
+    cells = column.to_pylist() if is_arrow(column) else column.tolist()
+    for row, cell in enumerate(cells):
+        try:
+            float(cell if cell is not None else "nan")
+        except (TypeError, ValueError):
+            if cell is not None and not isinstance(cell, (str, bytes)) and not np.isscalar(cell):
+                return _not_scalar(name, start + row, cell)  # type: ignore[return-value]
+            return SchemaMismatch(
+                f"column {name!r} has {cell!r} in row {start + row}, which is no number. Mend or empty the cell, "
+                f'or declare roles={{{name!r}: "categorical"}}.'
+            )
+    return SchemaMismatch(f"column {name!r} cannot be read as numbers")
+
+
+def raise_unusable(floats: Mapping[str, npt.NDArray[np.float64]], start: int) -> None:
+    """Refuse the first infinite or huge number of a block, if there is one."""
+    for name, column in floats.items():
+        rows = np.flatnonzero(np.abs(column) > LARGEST)
+        if len(rows):
+            value = column[rows[0]]
+            what = "infinity or a value too large" if np.isinf(value) else "a value too large (beyond 1e150)"
+            raise BayesError(
+                f"Input X contains {what} for dtype('float64'): column {name!r} has {value} in row {start + rows[0]}. "
+                "Replace it by a number or by a missing cell."
+            )
+
+
+def encode_labels(column: Column, classes: Vocabulary, start: int, *, grow: bool) -> Codes:
+    """Class codes 0..C-1; a label that is missing or continuous is refused.
+
+    Without ``grow`` a label that is no known class gets the code C.
+    """
+    if not is_arrow(column) and column.dtype.kind == "f":
+        _refuse_continuous(column, start)
+        factor = factor_integers([column.astype(np.int64)], ["class"], 1)[0]
+        factor.values = [None if value is None else float(value) for value in factor.values]
+    elif not is_arrow(column) and column.dtype.kind in "iu":
+        factor = factor_integers([column], ["class"], 1)[0]
+    else:
+        factor = factor_values(column, "class", start)
+    if is_arrow(column) and any(isinstance(value, float) for value in factor.values):
+        _refuse_continuous(as_floats(column, "class", start), start)
+    known = classes.values[:1] + [value for value in factor.values if value is not None]
+    if len({isinstance(value, str) for value in known}) > 1:
+        raise BayesError(f"labels are all strings or all numbers, not both: {known[0]!r} and {_other(known)!r}")
+    found = classes.grow(factor.values) if grow else classes.codes(factor.values)
+    codes = kernels.lookup_codes(
+        [factor.indices], np.array([factor.low]), [np.array(found, dtype=np.uint32)],
+        np.array([classes.unseen], dtype=np.uint32), 1,
+    )[0]  # fmt: skip
+    if None in factor.values and not codes.all():
+        raise BayesError(f"row {start + int(np.argmin(codes))} has no label (NaN or None); drop the row or label it")
+    return np.subtract(codes, 1, dtype=codes.dtype)
+
+
+def _other(values: Sequence[Value]) -> Value:
+    return next(value for value in values if isinstance(value, str) != isinstance(values[0], str))
+
+
+def _refuse_continuous(labels: npt.NDArray[Any], start: int) -> None:
+    if np.isinf(labels).any():
+        raise BayesError("Input y contains infinity or a value too large for dtype('float64').")
+    if np.isnan(labels).any():
+        row = start + int(np.argmax(np.isnan(labels)))
+        raise BayesError(f"row {row} has no label (Input y contains NaN); drop the row or label it")
+    broken = labels != np.floor(labels)
+    if broken.any():
+        row = int(np.argmax(broken))
+        raise BayesError(
+            f"Unknown label type: continuous (row {start + row} has {labels[row]}). Classes are strings, "
+            "whole numbers or booleans; cut the numbers into classes first."
+        )

@@ -1,0 +1,239 @@
+"""Tables in memory as columns: pandas, polars, Arrow, NumPy, SciPy sparse, records, one record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.schema import NO_COLUMNS, Kind
+from bayeskit.data.source import Batch, Column, Responsibilities, cut, is_arrow
+from bayeskit.errors import BayesError, NotScalar, SchemaMismatch
+
+BLOCK = 1 << 16  # rows: the codes of twenty columns stay in the second-level cache
+
+
+@dataclass
+class MemorySource:
+    """Columns in memory, cut into blocks by row number."""
+
+    columns: Mapping[str, Column]
+    n_rows: int
+    named: bool = True
+    target: str | None = None
+    labels: Any = None
+    weights: npt.NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.labels is not None and not isinstance(self.labels, Responsibilities):
+            self.labels, name = label_column(self.labels)
+            self.target = self.target or name
+            if len(self.labels) != self.n_rows:
+                raise BayesError(
+                    f"Found input variables with inconsistent numbers of samples: [{self.n_rows}, {len(self.labels)}]: "
+                    "one label a row"
+                )
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Kind]:
+        return {name: kind_of(column, name) for name, column in self.columns.items()}
+
+    def batches(self) -> Iterator[Batch]:
+        for start in range(0, self.n_rows, BLOCK):
+            stop = min(start + BLOCK, self.n_rows)
+            labels = self.labels
+            if isinstance(labels, Responsibilities):
+                labels = Responsibilities(labels.classes, labels.matrix[start:stop])
+            elif labels is not None:
+                labels = cut(labels, start, stop)
+            columns = {name: cut(column, start, stop) for name, column in self.columns.items()}
+            weights = None if self.weights is None else self.weights[start:stop]
+            yield Batch(columns, stop - start, start, labels, weights)
+
+
+def columns_of(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
+    """(names, columns by name, number of rows, whether the names are the data's own)."""
+    if data is None:
+        raise BayesError("there is no data: X is None")
+    module = type(data).__module__.partition(".")[0]
+    if module == "pandas" and hasattr(data, "columns"):
+        series = [_pandas_column(data.iloc[:, i]) for i in range(data.shape[1])]
+        return _named([str(c) for c in data.columns], series, len(data))
+    if isinstance(data, Mapping):
+        return _from_mapping(data)
+    if hasattr(data, "__arrow_c_stream__") or module == "pyarrow":
+        import pyarrow as pa
+
+        table = pa.table(data)
+        return _named(table.column_names, table.columns, table.num_rows)
+    if hasattr(data, "tocsr") and hasattr(data, "toarray"):
+        return _from_sparse(data)
+    if isinstance(data, Sequence) and len(data) and all(isinstance(record, Mapping) for record in data):
+        names = list(dict.fromkeys(str(key) for record in data for key in record))
+        lists = [[record.get(name) for record in data] for name in names]
+        return _named(names, [from_list(values, name) for name, values in zip(names, lists, strict=True)], len(data))
+    return _from_array(data)
+
+
+def _named(names: list[str], columns: list[Column], n_rows: int) -> tuple[list[str], dict[str, Column], int, bool]:
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise SchemaMismatch(f"the data has more than one column named {', '.join(twice)}; rename or drop one")
+    return names, dict(zip(names, columns, strict=True)), n_rows, True
+
+
+def _from_mapping(data: Mapping[Any, Any]) -> tuple[list[str], dict[str, Column], int, bool]:
+    """One record ``{"sky": "sun"}``, or columns ``{"sky": ["sun", "rain"]}``."""
+    names = [str(name) for name in data]
+    if not any(np.ndim(value) or hasattr(value, "__arrow_c_array__") for value in data.values()):
+        return _named(names, [from_list([value], name) for name, value in zip(names, data.values(), strict=True)], 1)
+    columns = [label_column(value)[0] for value in data.values()]
+    lengths = {name: len(column) for name, column in zip(names, columns, strict=True)}
+    if len(set(lengths.values())) > 1:
+        raise SchemaMismatch(f"columns differ in length: {lengths}")
+    return _named(names, columns, next(iter(lengths.values())))
+
+
+def _from_sparse(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
+    from bayeskit.errors import TooLarge
+
+    size = data.shape[0] * data.shape[1] * 8
+    if size > 8 << 30:
+        raise TooLarge(
+            f"this sparse matrix would take {size / 2**30:.0f} GiB as numbers; pass it in parts through partial_fit"
+        )
+    return _from_array(data.toarray())
+
+
+def _from_array(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
+    if isinstance(data, np.ma.MaskedArray):
+        data = data.astype(np.float64).filled(np.nan)
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        raise BayesError("the rows differ in length: pass a frame, an array or records with the same columns") from None
+    if array.dtype.names:
+        flat = np.atleast_1d(array)
+        return _named(list(array.dtype.names), [flat[name] for name in array.dtype.names], len(flat))
+    if array.ndim != 2:
+        raise BayesError(
+            f"Expected 2D array, got {array.ndim}D array instead (shape {array.shape}). Reshape your data "
+            "with X.reshape(-1, 1) if it has a single column or X.reshape(1, -1) if it is a single row."
+        )
+    if array.dtype.kind == "c":
+        raise BayesError("Complex data not supported: pass real and imaginary parts as two columns")
+    if array.shape[1] == 0:
+        raise BayesError(NO_COLUMNS.replace("(n, 0)", str(array.shape)))
+    if array.dtype.kind in "US":
+        array = array.astype(object)
+    names = [f"x{i}" for i in range(array.shape[1])]
+    return names, {name: array[:, i] for i, name in enumerate(names)}, array.shape[0], False
+
+
+def _pandas_column(series: Any) -> Column:
+    """Zero-copy where pandas holds NumPy; Arrow for strings, categories and nullable types."""
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype):
+        return series.to_numpy()
+    if dtype.name in ("boolean", "Float32", "Float64") or dtype.name.lower().startswith(("int", "uint")):
+        if series.isna().any():
+            return series.to_numpy(dtype=object if dtype.name == "boolean" else np.float64, na_value=_NA[dtype.name == "boolean"])
+        return series.to_numpy(dtype=dtype.numpy_dtype)
+    if dtype.name == "category" or dtype.name in ("string", "str") or type(dtype).__name__ == "ArrowDtype":
+        import pyarrow as pa
+
+        return pa.array(series, from_pandas=True)
+    if dtype.name.startswith("datetime"):
+        return series.dt.tz_convert(None).to_numpy()
+    return series.astype(str).to_numpy(dtype=object)  # intervals, periods: their text
+
+
+_NA = {True: None, False: np.nan}
+
+
+def from_list(values: Sequence[Any], name: str) -> Column:
+    """A list as an Arrow array of the type its values share, else as objects."""
+    import pyarrow as pa
+
+    try:
+        column = pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        column = np.empty(len(values), dtype=object)
+        for i, value in enumerate(values):  # records are few; filling from the list would read tuples as rows
+            column[i] = value
+        return column
+    if pa.types.is_nested(column.type):
+        raise _not_scalar(name, next(v for v in values if v is not None))
+    return column
+
+
+def label_column(labels: Any) -> tuple[Column, str | None]:
+    """Labels (or one column) from anything one-dimensional, and its name where it has one."""
+    module = type(labels).__module__.partition(".")[0]
+    if module == "pandas" and hasattr(labels, "iloc"):
+        if labels.ndim == 2 and labels.shape[1] == 1:
+            labels = labels.iloc[:, 0]
+        if labels.ndim == 1:
+            name = getattr(labels, "name", None)
+            return _pandas_column(labels if hasattr(labels, "dt") else labels.to_series()), name and str(name)
+    if module == "polars":
+        return labels.to_arrow(), labels.name or None
+    if module == "pyarrow":
+        return labels, None
+    if isinstance(labels, (list, tuple)) and any(value is None or isinstance(value, str) for value in labels):
+        return from_list(labels, "class"), None
+    array = np.asarray(labels)
+    if array.ndim == 2 and array.shape[1] == 1:
+        import warnings
+
+        from sklearn.exceptions import DataConversionWarning
+
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+            "(n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=6,
+        )
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise BayesError(f"y should be a 1d array, got an array of shape {array.shape} instead: one label a row")
+    return (array.astype(object) if array.dtype.kind in "US" else array), None
+
+
+def kind_of(column: Column, name: str) -> Kind:
+    """The kind of a column, from its dtype alone."""
+    if is_arrow(column):
+        return _arrow_kind(column.type, name)
+    kinds: dict[str, Kind] = {"b": "boolean", "i": "integer", "u": "integer", "f": "float", "M": "date", "m": "date"}
+    return kinds.get(column.dtype.kind, "object")
+
+
+def _arrow_kind(type_: Any, name: str) -> Kind:
+    import pyarrow.types as types
+
+    if types.is_dictionary(type_):
+        return "string"  # pandas' and polars' categories, whatever they hold
+    if types.is_boolean(type_):
+        return "boolean"
+    if types.is_integer(type_):
+        return "integer"
+    if types.is_floating(type_) or types.is_decimal(type_):
+        return "float"
+    if types.is_temporal(type_):
+        return "date"
+    if types.is_null(type_):
+        return "null"
+    if types.is_nested(type_):
+        raise _not_scalar(name, str(type_))
+    return "string"
+
+
+def _not_scalar(name: str, value: object) -> NotScalar:
+    return NotScalar(
+        f"column {name!r} holds cells that are no single value ({str(value)[:40]}): "
+        "each cell's argument must be a string or a number. Split it into columns of its own."
+    )

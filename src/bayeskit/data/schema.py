@@ -1,0 +1,237 @@
+"""What each column means: frozen roles that round-trip through JSON.
+
+A role depends on the column's kind (its dtype) alone, never on its values, so that any part of a table
+infers the same schema. What the values suggest is advice (:mod:`bayeskit.data.advice`), not a decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+from bayeskit.data.vocabulary import Value, canonical, sort_values
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+
+Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null"]
+
+
+@dataclass(frozen=True, slots=True)
+class Categorical:
+    """Values without order. A declared ``domain`` is all there can be, and counts in smoothing."""
+
+    domain: tuple[Value, ...] | None = None
+    name: ClassVar[str] = "categorical"
+
+
+@dataclass(frozen=True, slots=True)
+class Numeric:
+    """A number; with ``cuts`` it is read as the interval it falls into, a value on a cut to the left."""
+
+    cuts: tuple[float, ...] | None = None
+    name: ClassVar[str] = "numeric"
+
+    def __post_init__(self) -> None:
+        if self.cuts is not None:
+            rising = all(a < b for a, b in zip(self.cuts, self.cuts[1:], strict=False))
+            if not rising or not all(abs(c) < float("inf") for c in self.cuts):
+                raise BayesError(f"cut points must be finite and rise: {list(self.cuts)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A column that is no attribute: a name, a row number."""
+
+    name: ClassVar[str] = "ignore"
+
+
+Role = Categorical | Numeric | Ignored
+ROLES: dict[str, type[Role]] = {role.name: role for role in (Categorical, Numeric, Ignored)}
+DEFAULT_ROLES: dict[Kind, type[Role]] = {
+    "string": Categorical,
+    "boolean": Categorical,
+    "object": Categorical,
+    "null": Categorical,
+    "integer": Numeric,
+    "float": Numeric,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The class. Declared ``domain``: classes that exist even where no row shows them."""
+
+    name: str = "class"
+    domain: tuple[Value, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Roles by column name, in order, and the target.
+
+    >>> schema = Schema({"sky": Categorical(), "age": Numeric()})
+    >>> Schema.from_json(schema.to_json()) == schema
+    True
+    """
+
+    columns: dict[str, Role]
+    target: Target = Target()
+    named: bool = True  # False where the data had no column names: then position decides
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.columns.items()), self.target))
+
+    @property
+    def used(self) -> list[str]:
+        """The columns that take part."""
+        return [name for name, role in self.columns.items() if not isinstance(role, Ignored)]
+
+    def coded(self) -> list[str]:
+        """The columns read as codes: categorical ones and numbers with cut points."""
+        return [n for n in self.used if not isinstance(r := self.columns[n], Numeric) or r.cuts is not None]
+
+    def measured(self) -> list[str]:
+        """The columns read as numbers."""
+        return [n for n in self.used if isinstance(r := self.columns[n], Numeric) and r.cuts is None]
+
+    def replace(self, roles: Mapping[str, Role]) -> Schema:
+        """The same schema with some roles changed."""
+        return replace(self, columns={**self.columns, **roles})
+
+    def restrict(self, names: Iterable[str]) -> Schema:
+        """The same schema with these columns alone, in the schema's order."""
+        keep = {self.find(name) for name in names}
+        return replace(self, columns={n: r for n, r in self.columns.items() if n in keep})
+
+    def find(self, name: str | int) -> str:
+        """The column's name, given its name or position; unknown ones are an error that names all."""
+        if isinstance(name, str) and name in self.columns:
+            return name
+        if isinstance(name, int) and not isinstance(name, bool) and -len(self.columns) <= name < len(self.columns):
+            return list(self.columns)[name]
+        raise SchemaMismatch(f"there is no column {name!r} (columns: {_list(self.columns)})")
+
+    def locate(self, names: Sequence[str], named: bool) -> dict[str, str]:
+        """Which of the data's ``names`` holds each used column: by name, or by position where names are made up."""
+        if named and self.named or (named and set(self.used) <= set(names)):
+            missing = [name for name in self.used if name not in names]
+            if missing:
+                raise SchemaMismatch(
+                    f"{_plural('column', missing)} {_list(missing)} missing from the data (it has: {_list(names)}). "
+                    "Columns are matched by name; pass an empty column (all missing) to do without one."
+                )
+            return {name: name for name in self.used}
+        if len(names) != len(self.columns):
+            raise SchemaMismatch(
+                f"X has {len(names)} features, but the model is expecting {len(self.columns)} features as input "
+                f"({_list(self.columns)}), in this order."
+            )
+        return {own: theirs for own, theirs in zip(self.columns, names, strict=True) if own in set(self.used)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: what :meth:`from_json` reads."""
+        columns = []
+        for name, role in self.columns.items():
+            entry: dict[str, Any] = {"name": name, "role": role.name}
+            if isinstance(role, Categorical) and role.domain is not None:
+                entry["domain"] = list(role.domain)
+            if isinstance(role, Numeric) and role.cuts is not None:
+                entry["cuts"] = list(role.cuts)
+            columns.append(entry)
+        target = {"name": self.target.name, "domain": self.target.domain and list(self.target.domain)}
+        return {"columns": columns, "target": target, "named": self.named}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Schema:
+        """The schema that :meth:`to_json` wrote; anything else is refused."""
+        try:
+            columns = {str(entry["name"]): _role_from_json(entry) for entry in data["columns"]}
+            domain = data["target"]["domain"]
+            target = Target(str(data["target"]["name"]), None if domain is None else as_domain(domain, "class"))
+            if len(columns) != len(data["columns"]):
+                raise BadFile("a schema names a column twice")
+            return cls(columns, target, bool(data["named"]))
+        except (KeyError, TypeError, AttributeError, OverflowError) as problem:
+            raise BadFile(f"this is no schema: {problem!r}") from None
+
+
+def _role_from_json(entry: Any) -> Role:
+    role = ROLES.get(entry["role"])
+    if role is Categorical:
+        return Categorical(as_domain(entry["domain"], entry["name"]) if "domain" in entry else None)
+    if role is Numeric:
+        return Numeric(tuple(float(c) for c in entry["cuts"]) if "cuts" in entry else None)
+    if role is Ignored:
+        return Ignored()
+    raise BadFile(f"a schema names the unknown role {entry['role']!r}")
+
+
+def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:
+    """Declared values, each once, sorted; missing is no value."""
+    found = [canonical(value) for value in values]
+    if not found or None in found:
+        raise BayesError(f"the domain of column {name!r} needs at least one value, and missing is none: {found}")
+    return tuple(sort_values(v for v in dict.fromkeys(found) if v is not None))
+
+
+def infer(
+    kinds: Mapping[str, Kind],
+    *,
+    roles: str | Role | Mapping[Any, str | Role] | None = None,
+    domains: Mapping[Any, Iterable[object]] | None = None,
+    target: Target | None = None,
+    named: bool = True,
+) -> Schema:
+    """The schema of data with these column kinds, as declared where declared.
+
+    >>> infer({"sky": "string", "age": "float", "zip": "integer"}, roles={"zip": "categorical"}).coded()
+    ['sky', 'zip']
+    """
+    every = roles if roles is not None and not isinstance(roles, Mapping) else None
+    schema = Schema({name: Ignored() for name in kinds}, target or Target(), named)
+    declared = {schema.find(k): as_role(v) for k, v in roles.items()} if isinstance(roles, Mapping) else {}
+    columns = {name: declared.get(name) or _default(name, kind, every) for name, kind in kinds.items()}
+    for key, values in (domains or {}).items():
+        if key == schema.target.name and key not in columns:
+            schema = replace(schema, target=replace(schema.target, domain=as_domain(values, key)))
+            continue
+        name = schema.find(key)
+        if name in declared and not isinstance(declared[name], Categorical):
+            raise BayesError(f"column {name!r} has a declared domain, so its role is categorical, not {declared[name]}")
+        columns[name] = Categorical(as_domain(values, name))
+    schema = replace(schema, columns=columns)
+    if not schema.used:
+        raise BayesError("there is no column to learn from: every column is ignored" if kinds else NO_COLUMNS)
+    return schema
+
+
+NO_COLUMNS = "the data has no columns: 0 feature(s) (shape=(n, 0)) while a minimum of 1 is required."
+
+
+def as_role(role: str | Role) -> Role:
+    """A role from its name or itself."""
+    if isinstance(role, (Categorical, Numeric, Ignored)):
+        return role
+    if isinstance(role, str) and role in ROLES:
+        return ROLES[role]()
+    raise BayesError(f"there is no role {role!r}; the roles are {_list(ROLES)}")
+
+
+def _default(name: str, kind: Kind, every: str | Role | None) -> Role:
+    if every is not None:
+        return as_role(every)
+    if kind not in DEFAULT_ROLES:
+        raise SchemaMismatch(
+            f"column {name!r} holds dates, which are taken only when declared: "
+            f'roles={{{name!r}: "numeric"}} (seconds since 1970), "categorical" or "ignore".'
+        )
+    return DEFAULT_ROLES[kind]()
+
+
+def _list(names: Iterable[object]) -> str:
+    shown = [str(name) for name in names]
+    return ", ".join(shown[:12]) + (f", … ({len(shown)} in all)" if len(shown) > 12 else "")
+
+
+def _plural(word: str, items: Sequence[object]) -> str:
+    return word if len(items) == 1 else word + "s"

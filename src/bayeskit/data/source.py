@@ -1,0 +1,112 @@
+"""Where rows come from: a Source says the kinds of its columns and yields batches.
+
+A column of a batch is an Arrow array or a NumPy view (strided views of a matrix are read where they lie: a
+copy into Arrow would cost more than the counting). A source never holds more than it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.schema import Kind
+from bayeskit.data.vocabulary import Value
+from bayeskit.errors import BayesError, SchemaMismatch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Column = Any  # np.ndarray | pa.Array | pa.ChunkedArray
+
+
+@dataclass(frozen=True)
+class Responsibilities:
+    """Soft labels (rows, classes): how much of each row belongs to each class."""
+
+    classes: tuple[Value, ...]
+    matrix: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows in a row: columns by name, and what was said about the rows."""
+
+    columns: Mapping[str, Column]
+    n_rows: int
+    start: int = 0
+    labels: Column | Responsibilities | None = None
+    weights: npt.NDArray[np.float64] | None = None
+
+
+class Source(Protocol):
+    """Rows in batches, with the kinds of their columns."""
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]: ...
+    @property
+    def named(self) -> bool: ...
+    @property
+    def target(self) -> str | None: ...
+    def batches(self) -> Iterator[Batch]: ...
+
+
+def open_source(data: Any, labels: Any = None, weights: Any = None) -> Source:
+    """Rows from anything in memory; ``labels`` are values, or the name of a column of ``data``."""
+    if isinstance(data, (str, bytes)):
+        raise BayesError(f"{data!r} is text, not a table: pass a frame, an array or records")
+    from bayeskit.data.frames import MemorySource, columns_of
+
+    names, columns, n_rows, named = columns_of(data)
+    target = None
+    if isinstance(labels, str):
+        if labels not in columns:
+            raise SchemaMismatch(f"there is no target column {labels!r} (columns: {', '.join(names)})")
+        target, labels = labels, columns.pop(labels)
+    return MemorySource(columns, n_rows, named, target, labels, _as_weights(weights, n_rows))
+
+
+def _as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+    if weights is None:
+        return None
+    if np.ndim(weights) == 0:
+        weights = np.full(n_rows, weights)
+    array = np.ascontiguousarray(np.asarray(weights), dtype=np.float64)
+    if array.ndim != 1:
+        raise BayesError(f"Sample weights must be 1D array or scalar, got an array of shape {array.shape}")
+    if len(array) != n_rows:
+        raise BayesError(f"sample_weight.shape == {array.shape}, expected ({n_rows},): one weight a row")
+    bad = np.flatnonzero(~(array >= 0) | np.isinf(array))
+    if len(bad):
+        raise BayesError(f"row {bad[0]} has weight {array[bad[0]]}; weights are finite and not negative")
+    return array
+
+
+def cut(column: Column, start: int, stop: int) -> Column:
+    """Rows start..stop of a column, without a copy."""
+    return column[start:stop] if isinstance(column, np.ndarray) else column.slice(start, stop - start)
+
+
+def is_arrow(column: Column) -> bool:
+    """Whether a column is an Arrow array (arrays of NumPy have no ``type``)."""
+    return not isinstance(column, np.ndarray)
+
+
+def as_one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A chunked column as one array."""
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(_unified(column))
+    return column
+
+
+def _unified(column: pa.ChunkedArray) -> list[pa.Array]:
+    import pyarrow as pa
+
+    if column.num_chunks == 0:
+        return [pa.nulls(0, column.type)]
+    return list((column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column).chunks)

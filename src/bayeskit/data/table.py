@@ -1,0 +1,72 @@
+"""A small Arrow table that prints readably."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Table:
+    """Columns of equal length: prints as text and HTML, and is Arrow data to everyone who reads it.
+
+    ``pyarrow.table(t)``, ``polars.from_arrow(t)`` and ``t.to_pandas()`` all take it as it is.
+
+    >>> print(Table({"sky": ["rain", "sun"], "P(sky | yes)": [0.25, 0.75]}))
+    sky   P(sky | yes)
+    rain          0.25
+    sun           0.75
+    """
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        import pyarrow as pa
+
+        self.arrow: pa.Table = pa.table(dict(columns))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.arrow.__arrow_c_stream__(requested_schema)
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns, in order."""
+        return list(self.arrow.column_names)
+
+    def __getitem__(self, name: str) -> list[Any]:
+        """One column as a list."""
+        return list(self.arrow.column(name).to_pylist())
+
+    def __len__(self) -> int:
+        return int(self.arrow.num_rows)
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas frame."""
+        return self.arrow.to_pandas()
+
+    def _cells(self) -> list[list[str]]:
+        return [[name, *map(_cell, self[name])] for name in self.column_names]
+
+    def __str__(self) -> str:
+        columns = []
+        for name, cells in zip(self.column_names, self._cells(), strict=True):
+            width = max(map(len, cells))
+            words = any(isinstance(value, str) for value in self[name])
+            columns.append([cell.ljust(width) if words else cell.rjust(width) for cell in cells])
+        return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *rows = zip(*self._cells(), strict=True)
+        parts = ["<table><thead><tr>", *(f"<th>{html.escape(cell)}</th>" for cell in head), "</tr></thead><tbody>"]
+        for row in rows:
+            parts += ["<tr>", *(f"<td>{html.escape(cell)}</td>" for cell in row), "</tr>"]
+        return "".join([*parts, "</tbody></table>"])
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

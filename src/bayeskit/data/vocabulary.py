@@ -1,0 +1,135 @@
+"""Value → code: 0 is a missing cell, the i-th value has code i + 1; grows and merges by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.errors import BayesError, NotScalar
+
+Value = str | int | float | bool
+MISSING = 0  # the reserved code
+SPAN = 65_534  # integers this close together are coded by a table instead of a hash
+
+
+def canonical(value: Any) -> Value | None:
+    """A cell as a plain value, None where it is missing: 3.0 is 3, a date its ISO text.
+
+    >>> canonical(3.0), canonical(float("nan")), canonical("sun")
+    (3, None, 'sun')
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, (float, Decimal)):
+        number = float(value)
+        if math.isnan(number):
+            return None
+        if math.isinf(number):
+            raise BayesError("a value is infinite; replace infinity by a number or by a missing cell")
+        return int(number) if number.is_integer() else number
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, (date, time)):
+        return None if value != value else value.isoformat()  # pandas' NaT is not itself
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    raise NotScalar(f"a cell holds {_short(value)}: its argument must be a string or a number")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return f"the {type(value).__name__} {text[:40] + '…' if len(text) > 40 else text}"
+
+
+def sort_values(values: Iterable[Value]) -> list[Value]:
+    """Numbers first, by size, then strings by code point."""
+    return sorted(values, key=lambda v: (isinstance(v, str), v))
+
+
+def plainest(a: Value, b: Value) -> Value:
+    """Of two equal values (True == 1 == 1.0) the one that both sides can be read as, whatever the order."""
+    return max(a, b, key=lambda v: (not isinstance(v, bool), isinstance(v, float)))
+
+
+def union(a: Sequence[Value], b: Sequence[Value]) -> tuple[Value, ...]:
+    """All values of both sides, sorted."""
+    merged = {value: value for value in a}
+    for value in b:
+        merged[value] = plainest(merged[value], value) if value in merged else value
+    return tuple(sort_values(merged.values()))
+
+
+def positions(values: Sequence[Value], among: Sequence[Value]) -> npt.NDArray[np.int64]:
+    """Where each of ``values`` stands ``among`` the others; -1 where it does not."""
+    index = {value: i for i, value in enumerate(among)}
+    return np.array([index.get(value, -1) for value in values], dtype=np.int64)
+
+
+class Vocabulary:
+    """The values of one column and their codes.
+
+    >>> sky = Vocabulary(["rain", "sun"])
+    >>> sky.codes(["sun", None, "hail"])          # known, missing, unseen
+    [2, 0, 3]
+    >>> sky.grow(["hail"]), sky.values
+    ([3], ['rain', 'sun', 'hail'])
+    """
+
+    def __init__(self, values: Iterable[Value] = ()) -> None:
+        self.values: list[Value] = list(values)
+        self._index: dict[Value, int] = {value: i + 1 for i, value in enumerate(self.values)}
+        self._table: tuple[int, npt.NDArray[np.uint32]] | None = None
+
+    @property
+    def unseen(self) -> int:
+        """The code of every value that is not here."""
+        return len(self.values) + 1
+
+    def codes(self, values: Iterable[Value | None]) -> list[int]:
+        """Codes of known values; the others get ``unseen``."""
+        get, unseen = self._index.get, self.unseen
+        return [MISSING if value is None else get(value, unseen) for value in values]
+
+    def grow(self, values: Iterable[Value | None]) -> list[int]:
+        """Codes of all values, the new ones taken in."""
+        index = self._index
+        found = []
+        for value in values:
+            if value is None:
+                found.append(MISSING)
+                continue
+            code = index.setdefault(value, len(self.values) + 1)
+            if code > len(self.values):
+                self.values.append(value)
+            else:
+                self.values[code - 1] = plainest(self.values[code - 1], value)
+            found.append(code)
+        return found
+
+    def integer_table(self) -> tuple[int, npt.NDArray[np.uint32]] | None:
+        """(lowest integer, codes from there on) where the integers among the values lie close together."""
+        if self._table is None:
+            integers = [int(v) for v in self.values if not isinstance(v, (str, float))]
+            low, high = (min(integers), max(integers)) if integers else (0, -1)
+            if high - low > SPAN or low < -(2**62) or high > 2**62:
+                return None
+            table = np.full(high - low + 1, self.unseen, dtype=np.uint32)
+            for integer in integers:
+                table[integer - low] = self._index[integer]
+            self._table = (low, table)
+        return self._table
+
+    def is_foreign(self, values: Sequence[Value]) -> bool:
+        """True where not even the types agree: strings against numbers."""
+        theirs = {isinstance(value, str) for value in values}
+        return bool(theirs) and bool(self.values) and theirs.isdisjoint(isinstance(v, str) for v in self.values)

@@ -1,0 +1,65 @@
+"""The class prior: empirical, uniform, given, or smoothed like any column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.vocabulary import Value, canonical
+from bayeskit.errors import BayesError
+from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities
+
+SLACK = 1e-3  # a table this close to summing to one is normalised; beyond, refused
+
+
+def class_prior(
+    prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[Any]
+) -> npt.NDArray[np.float64]:
+    """P(class) in the order of ``classes``.
+
+    >>> class_prior("empirical", ["no", "yes"], np.array([5, 9]))
+    array([0.35714286, 0.64285714])
+    >>> class_prior({"yes": 0.5, "no": 0.5}, ["no", "yes"], np.array([5, 9]))
+    array([0.5, 0.5])
+    """
+    if isinstance(prior, str):
+        if prior == "empirical":
+            return probabilities(class_counts[None], MLE().pseudo_counts(classes, class_counts[None]))[0]
+        if prior == "uniform":
+            return np.full(len(classes), 1 / len(classes))
+    elif isinstance(prior, Smoothing):
+        return probabilities(class_counts[None], prior.pseudo_counts(classes, class_counts[None]))[0]
+    elif isinstance(prior, Mapping):
+        given = {canonical(label): share for label, share in prior.items()}
+        lacking = [label for label in classes if label not in given]
+        unknown = [label for label in given if label not in classes]
+        if lacking or unknown:
+            problem = f"does not name {lacking}" if lacking else f"names {unknown}, which are no classes"
+            raise BayesError(f"the prior {problem} (classes: {list(classes)}); name every class once")
+        return _normalised([given[label] for label in classes])
+    elif np.ndim(prior) == 1:
+        if len(prior) != len(classes):
+            raise BayesError(f"the prior has {len(prior)} numbers for {len(classes)} classes: {list(classes)}")
+        return _normalised(prior)
+    raise BayesError(
+        f'prior={prior!r}: it is "empirical", "uniform", a mapping from class to probability, '
+        "probabilities in the order of the sorted classes, or a smoothing such as Laplace()"
+    )
+
+
+def _normalised(shares: Sequence[Any]) -> npt.NDArray[np.float64]:
+    p = np.asarray(shares, dtype=np.float64)
+    if not np.isfinite(p).all() or (p < 0).any():
+        raise BayesError(f"prior probabilities are finite and not negative: {p.tolist()}")
+    if abs(p.sum() - 1) > SLACK:
+        raise BayesError(f"prior probabilities sum to {p.sum():.6g}, not to one: {p.tolist()}")
+    if abs(p.sum() - 1) > 1e-9:
+        import warnings
+
+        from bayeskit.errors import BayesWarning
+
+        warnings.warn(f"prior probabilities sum to {p.sum():.9g}; they were normalised", BayesWarning, stacklevel=6)
+    return p / p.sum()

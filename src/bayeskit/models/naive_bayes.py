@@ -1,0 +1,304 @@
+"""Naive Bayes over mixed columns: given the class, every column speaks for itself.
+
+    P(c | x) ∝ P(c) · Π_j P(x_j | c)
+
+Categorical columns and histograms are tables of smoothed counts, numeric ones are Gaussians. Missing cells
+drop out of the counts and of the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels, logspace
+from bayeskit.data.encode import Block, as_floats
+from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.source import Source
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.errors import BayesError
+from bayeskit.estimate import cuts as cut_points
+from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.smoothing import as_smoothing
+from bayeskit.estimate.value_table import ValueTable, value_table
+from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
+from bayeskit.models.base import Scores, TallyClassifier, _one_of
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.tally import Tally
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NaiveParameters:
+    """What a naive Bayes model believes."""
+
+    log_prior: Floats
+    tables: dict[str, ValueTable]
+    columns: tuple[str, ...]  # the measured ones
+    gaussian: Gaussian
+
+    @cached_property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """Codes of the values as the tables have them."""
+        return {name: Vocabulary(table.values) for name, table in self.tables.items()}
+
+    @cached_property
+    def speaking(self) -> list[str]:
+        """Measured columns that are used."""
+        return [name for name, used in zip(self.columns, self.gaussian.used, strict=True) if used]
+
+    @cached_property
+    def normal_form(self) -> tuple[Floats, Floats, Floats]:
+        """(mean, precision, constant) of the used measured columns (classes, columns)."""
+        mean, variance = (a[:, self.gaussian.used] for a in (self.gaussian.mean, self.gaussian.variance))
+        return np.ascontiguousarray(mean), 1 / variance, -0.5 * logspace.log(2 * np.pi * variance)
+
+
+class NaiveBayes(TallyClassifier):
+    """Naive Bayes for tables with categorical and numeric columns, missing cells and unseen values.
+
+    Parameters
+    ----------
+    smoothing: pseudo-count added to every value's count: a number (1.0 is Laplace), "auto" (chosen per column
+        by leave-one-out likelihood), or ``MLE()``, ``Laplace()``, ``Lidstone(a)``, ``MEstimate(m, prior)``,
+        ``Dirichlet(beta)``; a mapping gives some columns their own.
+    prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
+    numeric: "gaussian" or "histogram"; a mapping gives some columns their own.
+    variance: what Gaussians share: "class_feature" (nothing), "feature" (one for all classes), "class", "all".
+    ddof: 1 for unbiased variances, 0 for maximum likelihood.
+    cuts: for histograms, a number of intervals of equal width, or the cut points; also by column.
+    roles: one role for all columns or a mapping from name or position: "categorical", "numeric", "ignore".
+    domains: mapping from column to all its possible values; they count in smoothing.
+    schema: the ``schema_`` of another model, taken instead of one inferred from the data.
+    missing: "ignore" leaves missing cells out; "value" makes missing one more value of categorical columns.
+    unseen: a value never seen in training is left out ("ignore"), smoothed ("smooth") or refused ("error").
+    undecidable: rows impossible under every class get the class priors ("prior"), "nan", or an "error".
+    ties: the "first" class in sorted order, or one drawn at "random" by ``random_state`` and the row's content.
+    n_threads: None for all cores; the result is the same for any number.
+
+    Examples
+    --------
+    >>> from bayeskit.datasets import load_worked_example
+    >>> model = NaiveBayes(smoothing=0).fit(load_worked_example("tennis"), "play")
+    >>> day = {"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "strong"}
+    >>> model.predict(day)[0], round(model.predict_proba(day)[0, 0], 6)
+    (np.str_('no'), np.float64(0.795417))
+    >>> print(model.table("outlook"))
+    outlook   count | no  count | yes  P(outlook | no)  P(outlook | yes)
+    overcast           0            4                0          0.444444
+    rain               2            3              0.4          0.333333
+    sunny              3            2              0.6          0.222222
+    """
+
+    def __init__(
+        self,
+        smoothing: Any = 1.0,
+        prior: Any = "empirical",
+        numeric: Any = "gaussian",
+        variance: Any = "class_feature",
+        ddof: int = 1,
+        cuts: Any = 10,
+        roles: Any = None,
+        domains: Any = None,
+        schema: Schema | None = None,
+        missing: str = "ignore",
+        unseen: str = "ignore",
+        undecidable: str = "prior",
+        ties: str = "first",
+        random_state: Any = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.smoothing = smoothing
+        self.prior = prior
+        self.numeric = numeric
+        self.variance = variance
+        self.ddof = ddof
+        self.cuts = cuts
+        self.roles = roles
+        self.domains = domains
+        self.schema = schema
+        self.missing = missing
+        self.unseen = unseen
+        self.undecidable = undecidable
+        self.ties = ties
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        _one_of("missing", self.missing, ("ignore", "value"))
+        for value in _all_settings(self.numeric):
+            _one_of("numeric", value, ("gaussian", "histogram"))
+        for value in _all_settings(self.variance):
+            _one_of("variance", value, ("class_feature", "feature", "class", "all"))
+        for value in _all_settings(self.smoothing):
+            as_smoothing(value)
+        if self.ddof not in (0, 1):
+            raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
+
+    def complete_schema(self, schema: Schema, source: Source) -> Schema:
+        """Cut points for the histograms: as given, or of equal width over the numbers seen."""
+        wanted = [name for name in schema.measured() if self._setting("numeric", name, schema) == "histogram"]
+        given = {name: self._setting("cuts", name, schema) for name in wanted}
+        counted = [name for name, cuts in given.items() if isinstance(cuts, (int, np.integer))]
+        low, high = _ranges(source, schema, counted)
+        roles = {}
+        for name, cuts in given.items():
+            if name in counted:
+                roles[name] = Numeric(cut_points.equal_width(low[name], high[name], int(cuts)))
+            else:
+                roles[name] = Numeric(tuple(float(cut) for cut in cuts))
+        return schema.replace(roles)
+
+    def plan(self, schema: Schema) -> Plan:
+        return Plan(tuple(schema.coded()), tuple(schema.measured()))
+
+    def estimate(self, tally: Tally) -> NaiveParameters:
+        rows = tally.class_counts
+        tables = {
+            name: value_table(family, as_smoothing(self._setting("smoothing", name, tally.schema)), rows, self.missing, self.unseen)
+            for name, family in tally.families.items()
+        }
+        prior = class_prior(self.prior, tally.classes, rows)
+        return NaiveParameters(logspace.log(prior), tables, tally.moment_columns, self._gaussian(tally))
+
+    def _gaussian(self, tally: Tally) -> Gaussian:
+        """Means and variances, each variance rule over the columns that follow it."""
+        rules = [self._setting("variance", name, tally.schema) for name in tally.moment_columns]
+        shape = (len(tally.classes), len(rules))
+        result = Gaussian(np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(len(rules), dtype=bool))
+        for rule in dict.fromkeys(rules):
+            index = [i for i, other in enumerate(rules) if other == rule]
+            part = gaussian(tally.moments.columns(index), rule, self.ddof, tally.class_counts)
+            result.mean[:, index], result.variance[:, index], result.used[index] = part.mean, part.variance, part.used
+        return result
+
+    def log_joint(self, params: NaiveParameters, block: Block) -> Scores:
+        scores = np.tile(params.log_prior, (block.n_rows, 1))
+        threads = self._threads()
+        names = [name for name, table in params.tables.items() if table.used]
+        if names:
+            tables = [params.tables[name].log_table for name in names]
+            kernels.score_codes([block.codes[name] for name in names], tables, scores, threads)
+        if params.speaking:
+            floats = [block.floats[name] for name in params.speaking]
+            kernels.score_gaussian(floats, *params.normal_form, scores, threads)
+        return scores
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters: class prior, tables, means and variances."""
+        self._check_is_fitted()
+        n_classes = len(self.tally_.classes)
+        total = n_classes - 1 + sum(n_classes * table.n_free for table in self._params.tables.values())
+        rules = [self._setting("variance", name, self.schema_) for name in self._params.speaking]
+        return total + sum(n_parameters(rule, n_classes, rules.count(rule)) for rule in dict.fromkeys(rules))
+
+    def column_table(self, column: str) -> Table:
+        """P(value | class) with counts, or mean and variance of each class."""
+        classes, target = self.tally_.classes, self.schema_.target.name
+        if column in self._params.tables:
+            family, table = self.tally_.families[column], self._params.tables[column]
+            role = self.schema_.columns[column]
+            names: list[Any] = list(table.values)
+            if isinstance(role, Numeric):
+                names = list(cut_points.labels(role.cuts or ()))
+            slots = [*range(1, len(names) + 1)]
+            if not np.isnan(table.pseudo[0]):
+                names, slots = [None, *names], [0, *slots]
+            columns: dict[str, Any] = {column: [str(n) if n is not None else None for n in names] if _mixed(names) else names}
+            columns |= {f"count | {c}": family.counts[i, slots].tolist() for i, c in enumerate(classes)}
+            columns |= {f"P({column} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(classes)}
+            return Table(columns)
+        if column not in self._params.columns:
+            raise BayesError(f"column {column!r} is ignored: there is nothing to show")
+        i, normal = self._params.columns.index(column), self._params.gaussian
+        counts = self.tally_.moments.n[:, i].tolist()
+        moments = {"mean": normal.mean[:, i].tolist(), "variance": normal.variance[:, i].tolist()}
+        return Table({target: list(classes), "count": counts, **moments})
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
+        """Rows drawn from the model, and their classes: a class by the prior, then each column by itself.
+
+        A column that the model leaves out is drawn as missing.
+        """
+        self._check_is_fitted()
+        rng = np.random.default_rng(random_state if random_state is not None else self.random_state)
+        params = self._params
+        labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(params.log_prior))
+        columns = {}
+        for name in self.schema_.used:
+            if name in params.tables:
+                columns[name] = _draw_values(params.tables[name], self.schema_.columns[name], labels, rng)
+            else:
+                i = params.columns.index(name)
+                spread = np.sqrt(params.gaussian.variance[labels, i])
+                columns[name] = _nulls_for_nan(params.gaussian.mean[labels, i] + spread * rng.standard_normal(n))
+        return Table(columns), self.classes_[labels]
+
+    def _setting(self, setting: str, name: str, schema: Schema) -> Any:
+        """A setting for one column: by its name or position where a mapping was given, else the default."""
+        value = getattr(self, setting)
+        if not isinstance(value, Mapping):
+            return value
+        own = {schema.find(key): v for key, v in value.items() if key in schema.columns or not isinstance(key, str)}
+        return own.get(name, _DEFAULTS[setting])
+
+
+_DEFAULTS = {"smoothing": 1.0, "numeric": "gaussian", "variance": "class_feature", "cuts": 10}
+
+
+def _all_settings(setting: Any) -> list[Any]:
+    return list(setting.values()) if isinstance(setting, Mapping) else [setting]
+
+
+def _ranges(source: Source, schema: Schema, names: list[str]) -> tuple[dict[str, float], dict[str, float]]:
+    """Smallest and largest number of each column; 0 and 0 where there is none."""
+    low, high = dict.fromkeys(names, np.inf), dict.fromkeys(names, -np.inf)
+    where = schema.locate(list(source.kinds), source.named)
+    for batch in source.batches() if names else ():
+        for name in names:
+            numbers = as_floats(batch.columns[where[name]], name, batch.start)
+            numbers = numbers[np.isfinite(numbers)]
+            low[name] = min(low[name], numbers.min(initial=np.inf))
+            high[name] = max(high[name], numbers.max(initial=-np.inf))
+    empty = [name for name in names if low[name] > high[name]]
+    return {**low, **dict.fromkeys(empty, 0.0)}, {**high, **dict.fromkeys(empty, 0.0)}
+
+
+def _mixed(names: list[Any]) -> bool:
+    return len({type(name) for name in names if name is not None}) > 1
+
+
+def _nulls_for_nan(numbers: Floats) -> Any:
+    import pyarrow as pa
+
+    return pa.array(numbers, from_pandas=True)
+
+
+def _draw_values(table: ValueTable, role: Any, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
+    """One value a row from the table of its class; inside an interval evenly, an open one as wide as its neighbour."""
+    import pyarrow as pa
+
+    shares = np.nan_to_num(table.probabilities[:, : len(table.values) + 1])
+    cumulative = np.cumsum(shares, axis=1)
+    if not table.used or not table.values:
+        return pa.nulls(len(labels), pa.string())
+    slots = (rng.random(len(labels))[:, None] * cumulative[labels, -1:] >= cumulative[labels]).sum(axis=1)
+    if isinstance(role, Numeric):
+        edges = np.array(role.cuts or (0.0,))
+        width = (edges[-1] - edges[0]) / (len(edges) - 1) if len(edges) > 1 else 1.0
+        edges = np.concatenate([[edges[0] - width], edges, [edges[-1] + width]])
+        numbers = rng.uniform(edges[np.maximum(slots - 1, 0)], edges[np.maximum(slots, 1)])
+        return _nulls_for_nan(np.where(slots == 0, np.nan, numbers))
+    values = [None, *table.values]
+    if _mixed(values):
+        values = [None, *map(str, table.values)]
+    return pa.array(values).take(pa.array(slots))

@@ -1,0 +1,50 @@
+"""The class with the best score, where floats cannot tell and where two classes tie.
+
+Scores within 1e-12 · max(1, |score|) of the best are a tie: sums in floats lose over a third of exact ties.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.encode import Block
+
+TOLERANCE = 1e-12
+
+
+def best_class(scores: npt.NDArray[np.float64], block: Block, random: bool, seed: int) -> npt.NDArray[np.int64]:
+    """The position of the best class in each row (rows, classes): the first of a tie, or one drawn.
+
+    A draw depends on the seed and the row's content alone, so neither order nor batches matter.
+    """
+    best = scores.max(axis=1)
+    within = scores >= (best - TOLERANCE * np.maximum(1.0, np.abs(best)))[:, None]
+    within[np.isneginf(best)] = True
+    chosen = within.argmax(axis=1)
+    if random:
+        rows = np.flatnonzero(within.sum(axis=1) > 1)
+        if len(rows):
+            order = within[rows].cumsum(axis=1)
+            pick = (_row_hash(block, rows, seed) % order[:, -1].astype(np.uint64)).astype(np.int64) + 1
+            chosen[rows] = (order == pick[:, None]).argmax(axis=1)
+    return chosen
+
+
+def _row_hash(block: Block, rows: npt.NDArray[Any], seed: int) -> npt.NDArray[np.uint64]:
+    state = np.full(len(rows), seed, dtype=np.uint64)
+    contents = [column[rows].astype(np.uint64) for column in block.codes.values()]
+    contents += [np.ascontiguousarray(column[rows] + 0.0).view(np.uint64) for column in block.floats.values()]
+    for content in contents:
+        state = _mixed(state ^ content)
+    return _mixed(state)
+
+
+def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The finaliser of SplitMix64: every bit of the input moves every bit of the output."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

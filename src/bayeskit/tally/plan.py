@@ -1,0 +1,13 @@
+"""What a model asks to have counted: the meeting point of models and engines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``families``: columns counted with the class; ``moments``: columns whose n, Σx and Σx² are kept."""
+
+    families: tuple[str, ...] = ()
+    moments: tuple[str, ...] = ()

@@ -1,0 +1,291 @@
+"""The Tally: what was counted. A value with + and −, aligned by name; it knows no prior."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.schema import Categorical, Numeric, Schema, Target, as_domain
+from bayeskit.data.vocabulary import Value, canonical, positions, sort_values, union
+from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
+from bayeskit.tally.container import pack, unpack
+from bayeskit.tally.families import Counts, Family, aligned
+from bayeskit.tally.moments import Moments
+
+CANCELLED = 1e-9  # of the total weight: what a subtraction of float weights may leave behind
+PARTS = ("n", "sum_hi", "sum_lo", "square_hi", "square_lo")
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Counts by class: rows, values of the coded columns, moments of the measured ones.
+
+    >>> a = Tally.from_counts({"sky": {"yes": {"sun": 3}, "no": {"sun": 1, "rain": 2}}})
+    >>> b = Tally.from_counts({"sky": {"maybe": {"hail": 1}}})
+    >>> (a + b).classes, (a + b).families["sky"].values
+    (('maybe', 'no', 'yes'), ('hail', 'rain', 'sun'))
+    >>> (a + b) - b == a
+    True
+    """
+
+    schema: Schema
+    classes: tuple[Value, ...]
+    class_counts: Counts
+    families: dict[str, Family] = field(default_factory=dict)
+    moment_columns: tuple[str, ...] = ()
+    moments: Moments = field(default_factory=lambda: Moments.zeros(0, 0))
+
+    @property
+    def n_rows(self) -> int | float:
+        """How many rows were counted, or their total weight."""
+        total: int | float = self.class_counts.sum().item()
+        return total
+
+    @property
+    def weighted(self) -> bool:
+        """True where counts are sums of weights."""
+        return bool(self.class_counts.dtype.kind == "f")
+
+    @classmethod
+    def empty(cls, schema: Schema, plan_families: Iterable[str], plan_moments: Iterable[str]) -> Tally:
+        """Nothing counted: neutral under +."""
+        columns = tuple(plan_moments)
+        families = {name: Family((), np.zeros((0, 1), dtype=np.int64)) for name in plan_families}
+        return cls(schema, (), np.zeros(0, dtype=np.int64), families, columns, Moments.zeros(0, len(columns))).tidy()
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Mapping[str, Mapping[Any, Mapping[Any, int | float]]],
+        class_counts: Mapping[Any, int | float] | None = None,
+        target: str = "class",
+    ) -> Tally:
+        """A tally from tables ``{column: {class: {value: count}}}``.
+
+        Without ``class_counts`` a class has as many rows as its fullest column has cells; fewer cells in
+        another column are missing ones.
+        """
+        labels = {canonical(c) for table in counts.values() for c in table} | {canonical(c) for c in class_counts or ()}
+        if None in labels or not labels:
+            raise BayesError("a table of counts needs classes, and a missing label is none")
+        classes = tuple(sort_values(label for label in labels if label is not None))
+        families = {name: _family_of(name, table, classes) for name, table in counts.items()}
+        cells = np.array([family.counts.sum(axis=1) for family in families.values()] or [np.zeros(len(classes), np.int64)])
+        rows = cells.max(axis=0)
+        if class_counts is not None:
+            given = {canonical(c): n for c, n in class_counts.items()}
+            rows = _numbers([given.get(c, 0) for c in classes], "the class counts")
+            if (cells > rows).any():
+                column = list(families)[int(np.argmax((cells > rows).any(axis=1)))]
+                raise BayesError(f"column {column!r} has more cells than the class counts have rows")
+        for family, present in zip(families.values(), cells, strict=False):
+            family.counts[:, 0] = rows - present
+        if any(f.counts.dtype.kind == "f" for f in families.values()) or rows.dtype.kind == "f":
+            rows = rows.astype(np.float64)
+            families = {n: Family(f.values, f.counts.astype(np.float64)) for n, f in families.items()}
+        schema = Schema({name: Categorical() for name in families}, Target(target))
+        return cls(schema, classes, rows, families, (), Moments.zeros(len(classes), 0)).tidy()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Tally)
+            and self.schema == other.schema
+            and self.classes == other.classes
+            and self.class_counts.dtype == other.class_counts.dtype
+            and np.array_equal(self.class_counts, other.class_counts)
+            and self.families == other.families
+            and self.moment_columns == other.moment_columns
+            and self.moments == other.moments
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: Tally) -> Tally:
+        """All rows of both sides."""
+        a, b = self._align(other)
+        families = {n: Family(f.values, f.counts + b.families[n].counts) for n, f in a.families.items()}
+        return Tally(
+            a.schema, a.classes, a.class_counts + b.class_counts, families, a.moment_columns, a.moments + b.moments
+        ).tidy()
+
+    def __sub__(self, other: Tally) -> Tally:
+        """The rows of this side without those of the other, which must all have been counted here.
+
+        Counts cannot know rows: that no count becomes negative is necessary, not sufficient.
+        """
+        a, b = self._align(other)
+        tolerance = CANCELLED * float(a.class_counts.sum()) if a.weighted or b.weighted else 0
+        counts = _subtract(a.class_counts, b.class_counts, tolerance)
+        if (counts < 0).any():
+            c = int(np.argmin(counts))
+            raise NotLearnt(
+                f"class {a.classes[c]!r} was learnt {a.class_counts[c]} times and cannot be forgotten "
+                f"{b.class_counts[c]} times; nothing was changed"
+            )
+        families = {}
+        for name, family in a.families.items():
+            left = _subtract(family.counts, b.families[name].counts, tolerance)
+            if (left < 0).any():
+                raise _not_learnt(name, a.classes, family, b.families[name], left)
+            families[name] = Family(family.values, left)
+        moments = a.moments - b.moments
+        if moments.negative().any():
+            c, column = np.argwhere(moments.negative())[0]
+            raise NotLearnt(
+                f"column {a.moment_columns[column]!r} had {a.moments.n[c, column]} numbers in class {a.classes[c]!r}; "
+                f"{b.moments.n[c, column]} cannot be forgotten; nothing was changed"
+            )
+        return Tally(a.schema, a.classes, counts, families, a.moment_columns, moments).tidy()
+
+    def _align(self, other: Tally) -> tuple[Tally, Tally]:
+        """Both sides over the same classes and values."""
+        check_same(self.schema, other.schema)
+        if self.families.keys() != other.families.keys() or self.moment_columns != other.moment_columns:
+            raise SchemaMismatch("the two sides counted different things: learn both with the same model and settings")
+        classes = union(self.classes, other.classes)
+        ours, theirs = positions(classes, self.classes), positions(classes, other.classes)
+        pairs = {n: aligned(f, other.families[n], ours, theirs) for n, f in self.families.items()}
+        sides = []
+        for i, (tally, index) in enumerate(((self, ours), (other, theirs))):
+            families = {name: pair[i] for name, pair in pairs.items()}
+            counts = np.where(index < 0, 0, tally.class_counts[np.maximum(index, 0)]) if len(tally.classes) else 0 * index
+            counts = counts.astype(tally.class_counts.dtype)
+            sides.append(Tally(self.schema, classes, counts, families, self.moment_columns, tally.moments.take(index)))
+        return sides[0], sides[1]
+
+    def tidy(self) -> Tally:
+        """Classes and values sorted; those that no row shows and no schema declares are gone."""
+        declared = self.schema.target.domain or ()
+        classes = tuple(sort_values({**dict.fromkeys(declared), **dict.fromkeys(self._shown_classes())}))
+        index = positions(classes, self.classes)
+        families = {}
+        for name, family in self.families.items():
+            wanted = _declared_values(self.schema, name)
+            shown = [v for v, seen in zip(family.values, family.present.any(axis=0), strict=True) if seen]
+            values = sort_values({**dict.fromkeys(wanted), **dict.fromkeys(shown)})
+            families[name] = family.align(index, values)
+        counts = np.array([self.class_counts[i] if i >= 0 else 0 for i in index], dtype=self.class_counts.dtype)
+        return Tally(self.schema, classes, counts, families, self.moment_columns, self.moments.take(index))
+
+    def _shown_classes(self) -> list[Value]:
+        return [label for label, n in zip(self.classes, self.class_counts, strict=True) if n > 0]
+
+    def restrict(self, names: Iterable[str]) -> Tally:
+        """The same counts for these columns alone."""
+        schema = self.schema.restrict(names)
+        columns = tuple(name for name in self.moment_columns if name in schema.columns)
+        index = [self.moment_columns.index(name) for name in columns]
+        families = {name: family for name, family in self.families.items() if name in schema.columns}
+        return Tally(schema, self.classes, self.class_counts, families, columns, self.moments.columns(index))
+
+    def to_bytes(self) -> bytes:
+        """Header and arrays, for :meth:`from_bytes`: the same tally gives the same bytes."""
+        return pack(*self.to_parts())
+
+    def to_parts(self) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
+        """(plain header, arrays): what a file holds of a tally."""
+        header = {
+            "schema": self.schema.to_json(),
+            "classes": list(self.classes),
+            "families": [[name, list(family.values)] for name, family in self.families.items()],
+            "moments": list(self.moment_columns),
+        }
+        moments = [getattr(self.moments, part) for part in PARTS]
+        return header, [self.class_counts, *(family.counts for family in self.families.values()), *moments]
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Tally:
+        """The tally that :meth:`to_bytes` wrote; damaged or foreign bytes are refused."""
+        return cls.from_parts(*unpack(data))
+
+    @classmethod
+    def from_parts(cls, header: Any, arrays: list[npt.NDArray[Any]]) -> Tally:
+        """The tally of :meth:`to_parts`, every shape and count checked."""
+        try:
+            schema = Schema.from_json(header["schema"])
+            classes = as_domain(header["classes"], "class") if header["classes"] else ()
+            names = [str(name) for name, _ in header["families"]]
+            values = [tuple(v) for _, v in header["families"]]
+            columns = tuple(str(name) for name in header["moments"])
+        except (KeyError, TypeError, ValueError) as problem:
+            raise BadFile(f"this is no tally: {problem}") from None
+        if len(arrays) != 1 + len(names) + len(PARTS) or not {*names, *columns} <= set(schema.used):
+            raise BadFile("the tally's arrays do not fit its schema")
+        counts, *rest = arrays
+        families = {n: Family(v, a) for n, v, a in zip(names, values, rest, strict=False)}
+        moments = Moments(*rest[len(names) :])
+        shape = (len(classes), len(columns))
+        shapes_fit = (
+            counts.shape == (len(classes),)
+            and all(f.counts.shape == (len(classes), len(f.values) + 1) for f in families.values())
+            and all(getattr(moments, part).shape == shape for part in PARTS)
+            and all(getattr(moments, part).dtype.kind == "f" for part in PARTS[1:])
+        )
+        kinds = {counts.dtype.kind, *(f.counts.dtype.kind for f in families.values())} | ({moments.n.dtype.kind} if columns else set())
+        if not shapes_fit or len(kinds) != 1 or kinds - {"i", "f"} or tuple(sort_values(header["classes"])) != classes:
+            raise BadFile("the tally's arrays do not fit its header")
+        numbers = [counts, *(f.counts for f in families.values()), moments.n]
+        sums = [getattr(moments, part) for part in PARTS[1:]]
+        if any((a < 0).any() for a in numbers) or not all(np.isfinite(a).all() for a in (*numbers, *sums)):
+            raise BadFile("the tally holds counts that are negative or no numbers")
+        if any(isinstance(v, (list, dict)) or v is None for f in families.values() for v in f.values):
+            raise BadFile("the tally holds a value that is no string, number or boolean")
+        tally = cls(schema, classes, counts, families, columns, moments)
+        if tally.tidy() != tally:
+            raise BadFile("the tally's values are not sorted, or some were never counted")
+        return tally
+
+
+def check_same(a: Schema, b: Schema) -> None:
+    """Refuse two schemas that differ, saying where."""
+    if a.columns == b.columns:
+        return
+    for name in {**a.columns, **b.columns}:
+        ours, theirs = a.columns.get(name), b.columns.get(name)
+        if ours != theirs:
+            raise SchemaMismatch(
+                f"the two sides do not fit: column {name!r} is {ours or 'absent'} on one and {theirs or 'absent'} on the "
+                "other. Pass the schema_ of one as schema= to the fit of the other."
+            )
+    raise SchemaMismatch("the two sides have the same columns in another order. Pass the schema_ of one as schema=.")
+
+
+def _declared_values(schema: Schema, name: str) -> Iterable[Value]:
+    role = schema.columns[name]
+    if isinstance(role, Numeric) and role.cuts is not None:
+        return range(len(role.cuts) + 1)
+    return (role.domain or ()) if isinstance(role, Categorical) else ()
+
+
+def _subtract(a: Counts, b: Counts, tolerance: float) -> Counts:
+    left = a - b
+    if tolerance:
+        left[np.abs(left) <= tolerance] = 0
+    return left
+
+
+def _not_learnt(name: str, classes: tuple[Value, ...], have: Family, less: Family, left: Counts) -> NotLearnt:
+    c, slot = np.argwhere(left < 0)[0]
+    what = f"{have.values[slot - 1]!r}" if slot else "a missing cell"
+    return NotLearnt(
+        f"column {name!r} had {what} {have.counts[c, slot]} times in class {classes[c]!r} and cannot forget it "
+        f"{less.counts[c, slot]} times; nothing was changed"
+    )
+
+
+def _numbers(values: list[Any], where: str) -> Counts:
+    array = np.array(values)
+    if array.dtype.kind not in "iuf" or not (array >= 0).all() or not np.isfinite(array).all():
+        raise BayesError(f"{where}: counts are finite numbers and not negative, got {values}")
+    return array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
+
+
+def _family_of(name: str, table: Mapping[Any, Mapping[Any, int | float]], classes: tuple[Value, ...]) -> Family:
+    rows = {canonical(label): {canonical(v): n for v, n in row.items()} for label, row in table.items()}
+    values = sort_values({v: None for row in rows.values() for v in row if v is not None})
+    listed = [[0, *(rows.get(label, {}).get(value, 0) for value in values)] for label in classes]
+    return Family(tuple(values), _numbers(listed, f"column {name!r}"))
