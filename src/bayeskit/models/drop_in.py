@@ -113,7 +113,7 @@ class GaussianNB(_Posterior, naive_bayes.GaussianNB):
             return None
         X, y = validate_data(self, X, y, reset=first, ensure_all_finite=False)
         codes, numbers = class_codes(y, self.classes_), _float64(X)
-        if codes is None or numbers is None or not (first or _is_float64(self.theta_)):
+        if codes is None or numbers is None or not (first or _is_float64(getattr(self, "theta_", None))):
             return None
         columns, n_classes = list(numbers.T), len(self.classes_)
         counted: list[Any]
@@ -121,11 +121,14 @@ class GaussianNB(_Posterior, naive_bayes.GaussianNB):
         if not usable or np.any(counted[0].sum(axis=0) != len(X)):  # infinite, too large to square, or NaN
             return None
         moments = Moments(*counted)
-        spread = _variance(moments.pooled())
+        pooled, centre = moments.pooled(), np.zeros((1, len(columns)))
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            centre = pooled.mean()  # Σw is rounded: far from zero that would cost the variance its digits
+            columns = list((numbers - centre).T)
             moments = Moments(*kernels.moments(columns, codes, n_classes, weights, ONE_THREAD)[:5])
-        return moments.n[:, 0].astype(np.float64), moments.mean(), _variance(moments), spread
+        n = moments.n[:, 0].astype(np.float64)
+        return n, moments.mean() + centre, _variance(moments), _variance(pooled)
 
     def _joint_log_likelihood(self, X: Any) -> Any:
         numbers = _float64(X)

@@ -36,7 +36,7 @@ def distinct_labels(y: Any) -> Array | None:
 
 
 def class_names(distinct: Array, n_rows: int) -> Array | None:
-    """``classes_`` as scikit-learn writes them; None where it would warn of too many, or refuse."""
+    """``classes_`` as scikit-learn writes them; None where it may warn of too many, or refuse."""
     if 2 * len(distinct) > n_rows:
         return None
     with warnings.catch_warnings():
