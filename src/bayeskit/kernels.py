@@ -1,7 +1,9 @@
 """The kernels: plain functions on arrays, compiled where the compiled core is there, else in NumPy.
 
-This is the one place that imports the core. What each function does stands, with an example, at its twin.
-The environment variable ``BAYESKIT_KERNELS=twins`` asks for the NumPy ones.
+This is the one place that imports the core. What each function does stands, with an example, at its twin
+in `bayeskit._twins`. The environment variable ``BAYESKIT_KERNELS=twins`` asks for the NumPy ones, and
+``BAYESKIT_KERNELS=portable`` for compiled ones without the instructions that only newer machines have;
+the compiled results are the same bits either way.
 
 >>> import numpy as np
 >>> codes, labels = np.array([1, 2, 1], dtype=np.uint8), np.array([0, 0, 1], dtype=np.uint8)
@@ -11,8 +13,6 @@ The environment variable ``BAYESKIT_KERNELS=twins`` asks for the NumPy ones.
 
 import os
 import warnings
-
-from bayeskit import _twins
 
 __all__ = [
     "NATIVE",
@@ -28,30 +28,45 @@ __all__ = [
     "score_gaussian",
 ]
 
-_source = _twins
 NATIVE: bool = False
+_wanted = os.environ.get("BAYESKIT_KERNELS") != "twins"
 
-if os.environ.get("BAYESKIT_KERNELS") != "twins":
-    try:
-        from bayeskit import _core
-    except ImportError:
+try:
+    if not _wanted:
+        raise ImportError
+    from bayeskit._core import (
+        bin_codes,
+        count_codes,
+        count_responsibilities,
+        int_ranges,
+        lookup_codes,
+        moments,
+        moments_responsibilities,
+        normalise,
+        score_codes,
+        score_gaussian,
+    )
+
+    NATIVE = True
+except ImportError:
+    if _wanted:
         warnings.warn(
-            "bayeskit runs without its compiled core: same results, but slower. "
-            "Reinstall it where there is a C++20 compiler (pip install --force-reinstall --no-binary bayeskit bayeskit), "
-            "or set BAYESKIT_KERNELS=twins to silence this.",
+            "bayeskit runs without its compiled core: the results are the same, but slower to come. "
+            "To get it, install bayeskit again where there is a C++20 compiler "
+            "(pip install --force-reinstall --no-cache-dir bayeskit); "
+            "BAYESKIT_KERNELS=twins in the environment silences this.",
             UserWarning,
             stacklevel=2,
         )
-    else:
-        _source, NATIVE = _core, True
-
-bin_codes = _source.bin_codes
-count_codes = _source.count_codes
-count_responsibilities = _source.count_responsibilities
-int_ranges = _source.int_ranges
-lookup_codes = _source.lookup_codes
-moments = _source.moments
-moments_responsibilities = _source.moments_responsibilities
-normalise = _source.normalise
-score_codes = _source.score_codes
-score_gaussian = _source.score_gaussian
+    from bayeskit._twins import (
+        bin_codes,
+        count_codes,
+        count_responsibilities,
+        int_ranges,
+        lookup_codes,
+        moments,
+        moments_responsibilities,
+        normalise,
+        score_codes,
+        score_gaussian,
+    )

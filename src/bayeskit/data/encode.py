@@ -69,7 +69,9 @@ class Encoder:
         labels, responsibilities = self._labels(batch)
         return Block(batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights)
 
-    def _binned(self, numbers: npt.NDArray[np.float64], cuts: tuple[float, ...], name: str, start: int) -> Codes:
+    def _binned(
+        self, numbers: npt.NDArray[np.float64], cuts: tuple[float, ...], name: str, start: int
+    ) -> Codes:
         if np.isinf(numbers).any():
             raise_unusable({name: numbers}, start)
         return kernels.bin_codes([numbers], [np.array(cuts, dtype=np.float64)], self.n_threads)[0]
@@ -176,13 +178,17 @@ class Factor:
     table: npt.NDArray[np.uint32] | None = None
 
 
-def factor_integers(columns: Sequence[npt.NDArray[Any]], names: Sequence[str], n_threads: int) -> list[Factor]:
+def factor_integers(
+    columns: Sequence[npt.NDArray[Any]], names: Sequence[str], n_threads: int
+) -> list[Factor]:
     """Integers that lie close together are their own indices; the others are looked up."""
     if not columns:
         return []
     low, high = kernels.int_ranges(columns, n_threads)
     return [
-        Factor(column, least, range(least, most + 1)) if most - least <= NARROW else factor_values(column, name, 0)
+        Factor(column, least, range(least, most + 1))
+        if most - least <= NARROW
+        else factor_values(column, name, 0)
         for column, name, least, most in zip(columns, names, low.tolist(), high.tolist(), strict=True)
     ]
 
@@ -209,7 +215,9 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
         array = array.dictionary_encode()
     indices = array.indices
     if indices.null_count:
-        indices = pc.fill_null(indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices, -1)
+        indices = pc.fill_null(
+            indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices, -1
+        )
     values = [None, *_canonical_all(array.dictionary.to_pylist(), name)]
     return Factor(indices.to_numpy(), -1, values)
 
@@ -271,7 +279,9 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
             return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64) / 1e6
         if types.is_boolean(array.type):
             array = array.cast(pa.uint8())
-        return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+        return np.asarray(
+            array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64
+        )
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         raise _not_a_number(column, name, start) from None
 
@@ -321,14 +331,18 @@ def encode_labels(column: Column, classes: Vocabulary, start: int, *, grow: bool
         _refuse_continuous(as_floats(column, "class", start), start)
     known = classes.values[:1] + [value for value in factor.values if value is not None]
     if len({isinstance(value, str) for value in known}) > 1:
-        raise BayesError(f"labels are all strings or all numbers, not both: {known[0]!r} and {_other(known)!r}")
+        raise BayesError(
+            f"labels are all strings or all numbers, not both: {known[0]!r} and {_other(known)!r}"
+        )
     found = classes.grow(factor.values) if grow else classes.codes(factor.values)
     codes = kernels.lookup_codes(
         [factor.indices], np.array([factor.low]), [np.array(found, dtype=np.uint32)],
         np.array([classes.unseen], dtype=np.uint32), 1,
     )[0]  # fmt: skip
     if None in factor.values and not codes.all():
-        raise BayesError(f"row {start + int(np.argmin(codes))} has no label (NaN or None); drop the row or label it")
+        raise BayesError(
+            f"row {start + int(np.argmin(codes))} has no label (NaN or None); drop the row or label it"
+        )
     return np.subtract(codes, 1, dtype=codes.dtype)
 
 

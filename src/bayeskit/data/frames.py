@@ -43,16 +43,51 @@ class MemorySource:
         return {name: kind_of(column, name) for name, column in self.columns.items()}
 
     def batches(self) -> Iterator[Batch]:
-        for start in range(0, self.n_rows, BLOCK):
-            stop = min(start + BLOCK, self.n_rows)
+        for start in range(0, self.n_rows, self.block):
+            stop = min(start + self.block, self.n_rows)
             labels = self.labels
             if isinstance(labels, Responsibilities):
                 labels = Responsibilities(labels.classes, labels.matrix[start:stop])
             elif labels is not None:
                 labels = cut(labels, start, stop)
-            columns = {name: cut(column, start, stop) for name, column in self.columns.items()}
             weights = None if self.weights is None else self.weights[start:stop]
-            yield Batch(columns, stop - start, start, labels, weights)
+            yield Batch(self._rows(start, stop), stop - start, start, labels, weights)
+
+    def _rows(self, start: int, stop: int) -> Mapping[str, Column]:
+        return {name: cut(column, start, stop) for name, column in self.columns.items()}
+
+    @property
+    def block(self) -> int:
+        """Rows a block."""
+        return BLOCK
+
+
+@dataclass
+class SparseSource(MemorySource):
+    """A SciPy sparse matrix, made dense block by block: a cell that is not stored is the number 0."""
+
+    matrix: Any = None
+
+    @classmethod
+    def of(cls, matrix: Any, labels: Any, weights: Any) -> SparseSource:
+        names = [f"x{i}" for i in range(matrix.shape[1])]
+        return cls(dict.fromkeys(names), matrix.shape[0], False, None, labels, weights, matrix.tocsr())
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Kind]:
+        return dict.fromkeys(self.columns, _numpy_kind(self.matrix.dtype))
+
+    def _rows(self, start: int, stop: int) -> Mapping[str, Column]:
+        return _from_array(self.matrix[start:stop].toarray())[1]
+
+    @property
+    def block(self) -> int:
+        return max(1, min(BLOCK, (1 << 23) // max(1, len(self.columns))))
+
+
+def is_sparse(data: Any) -> bool:
+    """SciPy's sparse matrices and arrays of any format."""
+    return hasattr(data, "tocsr") and hasattr(data, "toarray")
 
 
 def columns_of(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
@@ -70,19 +105,23 @@ def columns_of(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
 
         table = pa.table(data)
         return _named(table.column_names, table.columns, table.num_rows)
-    if hasattr(data, "tocsr") and hasattr(data, "toarray"):
-        return _from_sparse(data)
     if isinstance(data, Sequence) and len(data) and all(isinstance(record, Mapping) for record in data):
         names = list(dict.fromkeys(str(key) for record in data for key in record))
         lists = [[record.get(name) for record in data] for name in names]
-        return _named(names, [from_list(values, name) for name, values in zip(names, lists, strict=True)], len(data))
+        return _named(
+            names, [from_list(values, name) for name, values in zip(names, lists, strict=True)], len(data)
+        )
     return _from_array(data)
 
 
-def _named(names: list[str], columns: list[Column], n_rows: int) -> tuple[list[str], dict[str, Column], int, bool]:
+def _named(
+    names: list[str], columns: list[Column], n_rows: int
+) -> tuple[list[str], dict[str, Column], int, bool]:
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if twice:
-        raise SchemaMismatch(f"the data has more than one column named {', '.join(twice)}; rename or drop one")
+        raise SchemaMismatch(
+            f"the data has more than one column named {', '.join(twice)}; rename or drop one"
+        )
     return names, dict(zip(names, columns, strict=True)), n_rows, True
 
 
@@ -90,23 +129,14 @@ def _from_mapping(data: Mapping[Any, Any]) -> tuple[list[str], dict[str, Column]
     """One record ``{"sky": "sun"}``, or columns ``{"sky": ["sun", "rain"]}``."""
     names = [str(name) for name in data]
     if not any(np.ndim(value) or hasattr(value, "__arrow_c_array__") for value in data.values()):
-        return _named(names, [from_list([value], name) for name, value in zip(names, data.values(), strict=True)], 1)
+        return _named(
+            names, [from_list([value], name) for name, value in zip(names, data.values(), strict=True)], 1
+        )
     columns = [label_column(value)[0] for value in data.values()]
     lengths = {name: len(column) for name, column in zip(names, columns, strict=True)}
     if len(set(lengths.values())) > 1:
         raise SchemaMismatch(f"columns differ in length: {lengths}")
     return _named(names, columns, next(iter(lengths.values())))
-
-
-def _from_sparse(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
-    from bayeskit.errors import TooLarge
-
-    size = data.shape[0] * data.shape[1] * 8
-    if size > 8 << 30:
-        raise TooLarge(
-            f"this sparse matrix would take {size / 2**30:.0f} GiB as numbers; pass it in parts through partial_fit"
-        )
-    return _from_array(data.toarray())
 
 
 def _from_array(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
@@ -115,7 +145,9 @@ def _from_array(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
     try:
         array = np.asarray(data)
     except ValueError:
-        raise BayesError("the rows differ in length: pass a frame, an array or records with the same columns") from None
+        raise BayesError(
+            "the rows differ in length: pass a frame, an array or records with the same columns"
+        ) from None
     if array.dtype.names:
         flat = np.atleast_1d(array)
         return _named(list(array.dtype.names), [flat[name] for name in array.dtype.names], len(flat))
@@ -141,7 +173,9 @@ def _pandas_column(series: Any) -> Column:
         return series.to_numpy()
     if dtype.name in ("boolean", "Float32", "Float64") or dtype.name.lower().startswith(("int", "uint")):
         if series.isna().any():
-            return series.to_numpy(dtype=object if dtype.name == "boolean" else np.float64, na_value=_NA[dtype.name == "boolean"])
+            return series.to_numpy(
+                dtype=object if dtype.name == "boolean" else np.float64, na_value=_NA[dtype.name == "boolean"]
+            )
         return series.to_numpy(dtype=dtype.numpy_dtype)
     if dtype.name == "category" or dtype.name in ("string", "str") or type(dtype).__name__ == "ArrowDtype":
         import pyarrow as pa
@@ -179,7 +213,9 @@ def label_column(labels: Any) -> tuple[Column, str | None]:
             labels = labels.iloc[:, 0]
         if labels.ndim == 1:
             name = getattr(labels, "name", None)
-            return _pandas_column(labels if hasattr(labels, "dt") else labels.to_series()), name and str(name)
+            return _pandas_column(
+                labels.to_series() if hasattr(labels, "to_series") else labels
+            ), name and str(name)
     if module == "polars":
         return labels.to_arrow(), labels.name or None
     if module == "pyarrow":
@@ -200,7 +236,9 @@ def label_column(labels: Any) -> tuple[Column, str | None]:
         )
         array = array[:, 0]
     if array.ndim != 1:
-        raise BayesError(f"y should be a 1d array, got an array of shape {array.shape} instead: one label a row")
+        raise BayesError(
+            f"y should be a 1d array, got an array of shape {array.shape} instead: one label a row"
+        )
     return (array.astype(object) if array.dtype.kind in "US" else array), None
 
 
@@ -208,8 +246,19 @@ def kind_of(column: Column, name: str) -> Kind:
     """The kind of a column, from its dtype alone."""
     if is_arrow(column):
         return _arrow_kind(column.type, name)
-    kinds: dict[str, Kind] = {"b": "boolean", "i": "integer", "u": "integer", "f": "float", "M": "date", "m": "date"}
-    return kinds.get(column.dtype.kind, "object")
+    return _numpy_kind(column.dtype)
+
+
+def _numpy_kind(dtype: np.dtype[Any]) -> Kind:
+    kinds: dict[str, Kind] = {
+        "b": "boolean",
+        "i": "integer",
+        "u": "integer",
+        "f": "float",
+        "M": "date",
+        "m": "date",
+    }
+    return kinds.get(dtype.kind, "object")
 
 
 def _arrow_kind(type_: Any, name: str) -> Kind:

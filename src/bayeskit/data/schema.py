@@ -107,13 +107,17 @@ class Schema:
         """The column's name, given its name or position; unknown ones are an error that names all."""
         if isinstance(name, str) and name in self.columns:
             return name
-        if isinstance(name, int) and not isinstance(name, bool) and -len(self.columns) <= name < len(self.columns):
+        if (
+            isinstance(name, int)
+            and not isinstance(name, bool)
+            and -len(self.columns) <= name < len(self.columns)
+        ):
             return list(self.columns)[name]
         raise SchemaMismatch(f"there is no column {name!r} (columns: {_list(self.columns)})")
 
     def locate(self, names: Sequence[str], named: bool) -> dict[str, str]:
         """Which of the data's ``names`` holds each used column: by name, or by position where names are made up."""
-        if named and self.named or (named and set(self.used) <= set(names)):
+        if (named and self.named) or (named and set(self.used) <= set(names)):
             missing = [name for name in self.used if name not in names]
             if missing:
                 raise SchemaMismatch(
@@ -123,7 +127,7 @@ class Schema:
             return {name: name for name in self.used}
         if len(names) != len(self.columns):
             raise SchemaMismatch(
-                f"X has {len(names)} features, but the model is expecting {len(self.columns)} features as input "
+                f"X has {len(names)} features, but bayeskit is expecting {len(self.columns)} features as input "
                 f"({_list(self.columns)}), in this order."
             )
         return {own: theirs for own, theirs in zip(self.columns, names, strict=True) if own in set(self.used)}
@@ -147,7 +151,9 @@ class Schema:
         try:
             columns = {str(entry["name"]): _role_from_json(entry) for entry in data["columns"]}
             domain = data["target"]["domain"]
-            target = Target(str(data["target"]["name"]), None if domain is None else as_domain(domain, "class"))
+            target = Target(
+                str(data["target"]["name"]), None if domain is None else as_domain(domain, "class")
+            )
             if len(columns) != len(data["columns"]):
                 raise BadFile("a schema names a column twice")
             return cls(columns, target, bool(data["named"]))
@@ -170,7 +176,9 @@ def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:
     """Declared values, each once, sorted; missing is no value."""
     found = [canonical(value) for value in values]
     if not found or None in found:
-        raise BayesError(f"the domain of column {name!r} needs at least one value, and missing is none: {found}")
+        raise BayesError(
+            f"the domain of column {name!r} needs at least one value, and missing is none: {found}"
+        )
     return tuple(sort_values(v for v in dict.fromkeys(found) if v is not None))
 
 
@@ -197,7 +205,9 @@ def infer(
             continue
         name = schema.find(key)
         if name in declared and not isinstance(declared[name], Categorical):
-            raise BayesError(f"column {name!r} has a declared domain, so its role is categorical, not {declared[name]}")
+            raise BayesError(
+                f"column {name!r} has a declared domain, so its role is categorical, not {declared[name]}"
+            )
         columns[name] = Categorical(as_domain(values, name))
     schema = replace(schema, columns=columns)
     if not schema.used:

@@ -58,8 +58,10 @@ def open_source(data: Any, labels: Any = None, weights: Any = None) -> Source:
     """Rows from anything in memory; ``labels`` are values, or the name of a column of ``data``."""
     if isinstance(data, (str, bytes)):
         raise BayesError(f"{data!r} is text, not a table: pass a frame, an array or records")
-    from bayeskit.data.frames import MemorySource, columns_of
+    from bayeskit.data.frames import MemorySource, SparseSource, columns_of, is_sparse
 
+    if is_sparse(data):
+        return SparseSource.of(data, labels, _as_weights(weights, data.shape[0]))
     names, columns, n_rows, named = columns_of(data)
     target = None
     if isinstance(labels, str):
@@ -72,9 +74,8 @@ def open_source(data: Any, labels: Any = None, weights: Any = None) -> Source:
 def _as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
     if weights is None:
         return None
-    if np.ndim(weights) == 0:
-        weights = np.full(n_rows, weights)
-    array = np.ascontiguousarray(np.asarray(weights), dtype=np.float64)
+    array = np.asarray(weights, dtype=np.float64)
+    array = np.full(n_rows, array) if array.ndim == 0 else np.ascontiguousarray(array)
     if array.ndim != 1:
         raise BayesError(f"Sample weights must be 1D array or scalar, got an array of shape {array.shape}")
     if len(array) != n_rows:

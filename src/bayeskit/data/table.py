@@ -60,7 +60,11 @@ class Table:
 
     def _repr_html_(self) -> str:
         head, *rows = zip(*self._cells(), strict=True)
-        parts = ["<table><thead><tr>", *(f"<th>{html.escape(cell)}</th>" for cell in head), "</tr></thead><tbody>"]
+        parts = [
+            "<table><thead><tr>",
+            *(f"<th>{html.escape(cell)}</th>" for cell in head),
+            "</tr></thead><tbody>",
+        ]
         for row in rows:
             parts += ["<tr>", *(f"<td>{html.escape(cell)}</td>" for cell in row), "</tr>"]
         return "".join([*parts, "</tbody></table>"])

@@ -132,4 +132,6 @@ class Vocabulary:
     def is_foreign(self, values: Sequence[Value]) -> bool:
         """True where not even the types agree: strings against numbers."""
         theirs = {isinstance(value, str) for value in values}
-        return bool(theirs) and bool(self.values) and theirs.isdisjoint(isinstance(v, str) for v in self.values)
+        return (
+            bool(theirs) and bool(self.values) and theirs.isdisjoint(isinstance(v, str) for v in self.values)
+        )

@@ -25,7 +25,9 @@ def collect(source: Source, schema: Schema, plan: Plan, n_threads: int = 1) -> T
     for block in encoder.blocks(source):
         running.add(block, encoder)
     if not running.n_rows:
-        raise BayesError("there are no rows to count: Found array with 0 sample(s) while a minimum of 1 is required.")
+        raise BayesError(
+            "there are no rows to count: Found array with 0 sample(s) while a minimum of 1 is required."
+        )
     return running.tally(schema, encoder)
 
 
@@ -46,7 +48,9 @@ class _Running:
         floats = [block.floats[name] for name in self.plan.moments]
         ones = np.zeros(block.n_rows, dtype=np.uint8)
         if block.responsibilities is not None:
-            counted = kernels.count_responsibilities([ones, *columns], [1, *sizes], block.responsibilities, threads)
+            counted = kernels.count_responsibilities(
+                [ones, *columns], [1, *sizes], block.responsibilities, threads
+            )
             *sums, usable = kernels.moments_responsibilities(floats, block.responsibilities, threads)
         else:
             labels, weights = block.labels, block.weights
@@ -63,7 +67,9 @@ class _Running:
         else:
             self.class_counts = _grown(self.class_counts, rows)
             self.counts = [_grown(a, b) for a, b in zip(self.counts, counted, strict=True)]
-            old = np.array([*range(len(self.moments.n)), *[-1] * (n_classes - len(self.moments.n))], dtype=np.int64)
+            old = np.array(
+                [*range(len(self.moments.n)), *[-1] * (n_classes - len(self.moments.n))], dtype=np.int64
+            )
             self.moments = self.moments.take(old) + moments
         self.n_rows += block.n_rows
 

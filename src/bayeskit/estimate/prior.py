@@ -42,7 +42,9 @@ def class_prior(
         return _normalised([given[label] for label in classes])
     elif np.ndim(prior) == 1:
         if len(prior) != len(classes):
-            raise BayesError(f"the prior has {len(prior)} numbers for {len(classes)} classes: {list(classes)}")
+            raise BayesError(
+                f"the prior has {len(prior)} numbers for {len(classes)} classes: {list(classes)}"
+            )
         return _normalised(prior)
     raise BayesError(
         f'prior={prior!r}: it is "empirical", "uniform", a mapping from class to probability, '
@@ -61,5 +63,7 @@ def _normalised(shares: Sequence[Any]) -> npt.NDArray[np.float64]:
 
         from bayeskit.errors import BayesWarning
 
-        warnings.warn(f"prior probabilities sum to {p.sum():.9g}; they were normalised", BayesWarning, stacklevel=6)
+        warnings.warn(
+            f"prior probabilities sum to {p.sum():.9g}; they were normalised", BayesWarning, stacklevel=6
+        )
     return p / p.sum()

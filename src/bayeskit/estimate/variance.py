@@ -84,7 +84,7 @@ def gaussian(moments: Moments, rule: VarianceRule, ddof: int, class_counts: Arra
         case "all":
             one = _variance(squares[:, used].sum(), freedom[:, used].sum())
             shared = _known(one, several[:, used].any())
-    variance = np.where(np.isnan(shared), fallback, shared)
+    variance = np.broadcast_to(np.where(np.isnan(shared), fallback, shared), n.shape)
     variance = np.where(used, np.maximum(variance, FLOOR * total), np.nan)
     mean = np.where(n > 0, moments.mean(), together.mean())
     return Gaussian(mean, variance, used)

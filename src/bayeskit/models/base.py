@@ -18,7 +18,7 @@ from bayeskit.data.encode import Block, Encoder, encode_labels, raise_unusable
 from bayeskit.data.schema import Schema, Target, as_domain, infer
 from bayeskit.data.source import Responsibilities, Source, open_source
 from bayeskit.data.table import Table
-from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.engines import local
 from bayeskit.errors import AdviceWarning, BayesError, BayesWarning, UndecidableWarning
 from bayeskit.models.ties import best_class
@@ -83,8 +83,12 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         _one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
         _one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
         _one_of("ties", self.ties, ("first", "random"))
-        if self.n_threads is not None and (not isinstance(self.n_threads, (int, np.integer)) or self.n_threads < 1):
-            raise BayesError(f"n_threads={self.n_threads!r}: give a whole number of at least 1, or None for all cores")
+        if self.n_threads is not None and (
+            not isinstance(self.n_threads, (int, np.integer)) or self.n_threads < 1
+        ):
+            raise BayesError(
+                f"n_threads={self.n_threads!r}: give a whole number of at least 1, or None for all cores"
+            )
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -105,7 +109,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         source = self._labelled(X, y, sample_weight)
         schema = self.schema_ if self._is_fitted() else self._schema_for(source)
         if classes is not None and not self._is_fitted():
-            schema = Schema(schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named)
+            schema = Schema(
+                schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named
+            )
         new = local.collect(source, schema, self.plan(schema), self._threads())
         return self.fit_tally(self.tally_ + new if self._is_fitted() else new)
 
@@ -120,14 +126,18 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         gone = local.collect(source, self.schema_, self.plan(self.schema_), self._threads())
         left = self.tally_ - gone
         if not left.n_rows:
-            raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
+            raise BayesError(
+                "forgetting these rows would leave nothing to believe; start a new model instead"
+            )
         return self.fit_tally(left)
 
     def merge(self, other: TallyClassifier) -> Self:
         """A new model of the rows of both; settings are those of this one. Both sides stay as they are."""
         self._check_is_fitted()
         if type(other) is not type(self):
-            raise BayesError(f"a {type(self).__name__} merges with another one, not with {type(other).__name__}")
+            raise BayesError(
+                f"a {type(self).__name__} merges with another one, not with {type(other).__name__}"
+            )
         other._check_is_fitted()
         return self._with_tally(self.tally_ + other.tally_)
 
@@ -150,7 +160,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
         if len(tally.classes) == 1:
             warnings.warn(
-                f"there is one class only ({tally.classes[0]!r}): every row will be put in it", BayesWarning, stacklevel=3
+                f"there is one class only ({tally.classes[0]!r}): every row will be put in it",
+                BayesWarning,
+                stacklevel=3,
             )
         return self
 
@@ -179,7 +191,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         parts, impossible = [], _Impossible(self)
         for block, scores in self._score(X):
             log_proba, evidence = logspace.log_normalise(scores)
-            impossible.settle(log_proba, evidence, block.start, logspace.log_normalise(self._params.log_prior[None])[0][0])
+            impossible.settle(
+                log_proba, evidence, block.start, logspace.log_normalise(self._params.log_prior[None])[0][0]
+            )
             parts.append(log_proba)
         impossible.tell()
         return _stack(parts, len(self.classes_))
@@ -246,13 +260,17 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             schema = self.schema
         else:
             target = Target(source.target or "class")
-            schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
+            schema = infer(
+                source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named
+            )
             if source.named:
                 self._advise(source, schema)
         return self.complete_schema(schema, source)
 
     def _advise(self, source: Source, schema: Schema) -> None:
-        declared = self.roles if isinstance(self.roles, Mapping) else ({} if self.roles is None else schema.columns)
+        declared = (
+            self.roles if isinstance(self.roles, Mapping) else ({} if self.roles is None else schema.columns)
+        )
         undeclared = [name for name in schema.used if name not in declared]
         batch = next(iter(source.batches()), None)
         if batch is not None and undeclared:
@@ -261,7 +279,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _encoder(self) -> Encoder:
         refuse = self.unseen == "error"
-        return Encoder(self.schema_, dict(self._params.vocabularies), refuse_unseen=refuse, n_threads=self._threads())
+        return Encoder(
+            self.schema_, dict(self._params.vocabularies), refuse_unseen=refuse, n_threads=self._threads()
+        )
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()
@@ -275,7 +295,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise_unusable(block.floats, block.start)
             yield block, scores
         if empty:
-            raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
+            raise BayesError(
+                "there are no rows: Found array with 0 sample(s) while a minimum of 1 is required."
+            )
 
     def _posteriors(self, X: Any) -> list[Scores]:
         parts, impossible = [], _Impossible(self)
@@ -286,7 +308,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         impossible.tell()
         return parts
 
-    def _label_codes(self, X: Any, y: Any, sample_weight: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
+    def _label_codes(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
         """(class codes, C for an unknown class; weights)"""
         self._check_is_fitted()
         source = self._labelled(X, y, sample_weight)
@@ -383,7 +407,9 @@ def _stack(parts: list[Scores], n_classes: int) -> Scores:
 def _seed(random_state: Any) -> int:
     if random_state is None or isinstance(random_state, (int, np.integer)):
         return int(random_state or 0) & (2**64 - 1)
-    return int(random_state.randint(2**31 - 1) if hasattr(random_state, "randint") else random_state.integers(2**31))
+    return int(
+        random_state.randint(2**31 - 1) if hasattr(random_state, "randint") else random_state.integers(2**31)
+    )
 
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -231,7 +231,7 @@ class BernoulliNB(_Discrete, naive_bayes.BernoulliNB):
     def _yes_or_no(self, X: Any) -> Any:
         if self.binarize is None:
             return X
-        return binarize(X, threshold=self.binarize) if sparse.issparse(X) else X > self.binarize
+        return binarize(X, threshold=self.binarize) if sparse.issparse(X) else self.binarize < X
 
 
 class CategoricalNB(_Discrete, naive_bayes.CategoricalNB):

@@ -163,7 +163,13 @@ class NaiveBayes(TallyClassifier):
     def estimate(self, tally: Tally) -> NaiveParameters:
         rows = tally.class_counts
         tables = {
-            name: value_table(family, as_smoothing(self._setting("smoothing", name, tally.schema)), rows, self.missing, self.unseen)
+            name: value_table(
+                family,
+                as_smoothing(self._setting("smoothing", name, tally.schema)),
+                rows,
+                self.missing,
+                self.unseen,
+            )
             for name, family in tally.families.items()
         }
         prior = class_prior(self.prior, tally.classes, rows)
@@ -177,7 +183,11 @@ class NaiveBayes(TallyClassifier):
         for rule in dict.fromkeys(rules):
             index = [i for i, other in enumerate(rules) if other == rule]
             part = gaussian(tally.moments.columns(index), rule, self.ddof, tally.class_counts)
-            result.mean[:, index], result.variance[:, index], result.used[index] = part.mean, part.variance, part.used
+            result.mean[:, index], result.variance[:, index], result.used[index] = (
+                part.mean,
+                part.variance,
+                part.used,
+            )
         return result
 
     def log_joint(self, params: NaiveParameters, block: Block) -> Scores:
@@ -213,9 +223,13 @@ class NaiveBayes(TallyClassifier):
             slots = [*range(1, len(names) + 1)]
             if not np.isnan(table.pseudo[0]):
                 names, slots = [None, *names], [0, *slots]
-            columns: dict[str, Any] = {column: [str(n) if n is not None else None for n in names] if _mixed(names) else names}
+            columns: dict[str, Any] = {
+                column: [str(n) if n is not None else None for n in names] if _mixed(names) else names
+            }
             columns |= {f"count | {c}": family.counts[i, slots].tolist() for i, c in enumerate(classes)}
-            columns |= {f"P({column} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(classes)}
+            columns |= {
+                f"P({column} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(classes)
+            }
             return Table(columns)
         if column not in self._params.columns:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
@@ -240,7 +254,9 @@ class NaiveBayes(TallyClassifier):
             else:
                 i = params.columns.index(name)
                 spread = np.sqrt(params.gaussian.variance[labels, i])
-                columns[name] = _nulls_for_nan(params.gaussian.mean[labels, i] + spread * rng.standard_normal(n))
+                columns[name] = _nulls_for_nan(
+                    params.gaussian.mean[labels, i] + spread * rng.standard_normal(n)
+                )
         return Table(columns), self.classes_[labels]
 
     def _setting(self, setting: str, name: str, schema: Schema) -> Any:
@@ -248,7 +264,11 @@ class NaiveBayes(TallyClassifier):
         value = getattr(self, setting)
         if not isinstance(value, Mapping):
             return value
-        own = {schema.find(key): v for key, v in value.items() if key in schema.columns or not isinstance(key, str)}
+        own = {
+            schema.find(key): v
+            for key, v in value.items()
+            if key in schema.columns or not isinstance(key, str)
+        }
         return own.get(name, _DEFAULTS[setting])
 
 
@@ -266,7 +286,7 @@ def _ranges(source: Source, schema: Schema, names: list[str]) -> tuple[dict[str,
     for batch in source.batches() if names else ():
         for name in names:
             numbers = as_floats(batch.columns[where[name]], name, batch.start)
-            numbers = numbers[np.isfinite(numbers)]
+            numbers = numbers[np.isfinite(numbers) & (True if batch.weights is None else batch.weights > 0)]
             low[name] = min(low[name], numbers.min(initial=np.inf))
             high[name] = max(high[name], numbers.max(initial=-np.inf))
     empty = [name for name in names if low[name] > high[name]]

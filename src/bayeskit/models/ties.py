@@ -15,7 +15,9 @@ from bayeskit.data.encode import Block
 TOLERANCE = 1e-12
 
 
-def best_class(scores: npt.NDArray[np.float64], block: Block, random: bool, seed: int) -> npt.NDArray[np.int64]:
+def best_class(
+    scores: npt.NDArray[np.float64], block: Block, random: bool, seed: int
+) -> npt.NDArray[np.int64]:
     """The position of the best class in each row (rows, classes): the first of a tie, or one drawn.
 
     A draw depends on the seed and the row's content alone, so neither order nor batches matter.

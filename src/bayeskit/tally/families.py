@@ -48,7 +48,9 @@ class Family:
     def align(self, class_index: npt.NDArray[np.int64], values: Sequence[Value]) -> Family:
         """The same counts under other classes (-1: a new one, empty) and values."""
         if not self.counts.size:
-            return Family(tuple(values), np.zeros((len(class_index), len(values) + 1), dtype=self.counts.dtype))
+            return Family(
+                tuple(values), np.zeros((len(class_index), len(values) + 1), dtype=self.counts.dtype)
+            )
         value_index = positions(values, self.values)
         columns = np.concatenate([[0], np.where(value_index < 0, 0, value_index + 1)])
         counts = self.counts[np.ix_(np.maximum(class_index, 0), columns)]
@@ -62,7 +64,9 @@ class Family:
         return Family(kept, self.counts[:, np.concatenate([[True], values])])
 
 
-def aligned(a: Family, b: Family, a_classes: npt.NDArray[np.int64], b_classes: npt.NDArray[np.int64]) -> tuple[Family, Family]:
+def aligned(
+    a: Family, b: Family, a_classes: npt.NDArray[np.int64], b_classes: npt.NDArray[np.int64]
+) -> tuple[Family, Family]:
     """Both sides over the values of either."""
     values = union(a.values, b.values)
     return a.align(a_classes, values), b.align(b_classes, values)

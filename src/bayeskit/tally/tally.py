@@ -55,7 +55,9 @@ class Tally:
         """Nothing counted: neutral under +."""
         columns = tuple(plan_moments)
         families = {name: Family((), np.zeros((0, 1), dtype=np.int64)) for name in plan_families}
-        return cls(schema, (), np.zeros(0, dtype=np.int64), families, columns, Moments.zeros(0, len(columns))).tidy()
+        return cls(
+            schema, (), np.zeros(0, dtype=np.int64), families, columns, Moments.zeros(0, len(columns))
+        ).tidy()
 
     @classmethod
     def from_counts(
@@ -69,12 +71,16 @@ class Tally:
         Without ``class_counts`` a class has as many rows as its fullest column has cells; fewer cells in
         another column are missing ones.
         """
-        labels = {canonical(c) for table in counts.values() for c in table} | {canonical(c) for c in class_counts or ()}
+        labels = {canonical(c) for table in counts.values() for c in table} | {
+            canonical(c) for c in class_counts or ()
+        }
         if None in labels or not labels:
             raise BayesError("a table of counts needs classes, and a missing label is none")
         classes = tuple(sort_values(label for label in labels if label is not None))
         families = {name: _family_of(name, table, classes) for name, table in counts.items()}
-        cells = np.array([family.counts.sum(axis=1) for family in families.values()] or [np.zeros(len(classes), np.int64)])
+        cells = np.array(
+            [family.counts.sum(axis=1) for family in families.values()] or [np.zeros(len(classes), np.int64)]
+        )
         rows = cells.max(axis=0)
         if class_counts is not None:
             given = {canonical(c): n for c, n in class_counts.items()}
@@ -109,7 +115,12 @@ class Tally:
         a, b = self._align(other)
         families = {n: Family(f.values, f.counts + b.families[n].counts) for n, f in a.families.items()}
         return Tally(
-            a.schema, a.classes, a.class_counts + b.class_counts, families, a.moment_columns, a.moments + b.moments
+            a.schema,
+            a.classes,
+            a.class_counts + b.class_counts,
+            families,
+            a.moment_columns,
+            a.moments + b.moments,
         ).tidy()
 
     def __sub__(self, other: Tally) -> Tally:
@@ -145,16 +156,24 @@ class Tally:
         """Both sides over the same classes and values."""
         check_same(self.schema, other.schema)
         if self.families.keys() != other.families.keys() or self.moment_columns != other.moment_columns:
-            raise SchemaMismatch("the two sides counted different things: learn both with the same model and settings")
+            raise SchemaMismatch(
+                "the two sides counted different things: learn both with the same model and settings"
+            )
         classes = union(self.classes, other.classes)
         ours, theirs = positions(classes, self.classes), positions(classes, other.classes)
         pairs = {n: aligned(f, other.families[n], ours, theirs) for n, f in self.families.items()}
         sides = []
         for i, (tally, index) in enumerate(((self, ours), (other, theirs))):
             families = {name: pair[i] for name, pair in pairs.items()}
-            counts = np.where(index < 0, 0, tally.class_counts[np.maximum(index, 0)]) if len(tally.classes) else 0 * index
+            counts = (
+                np.where(index < 0, 0, tally.class_counts[np.maximum(index, 0)])
+                if len(tally.classes)
+                else 0 * index
+            )
             counts = counts.astype(tally.class_counts.dtype)
-            sides.append(Tally(self.schema, classes, counts, families, self.moment_columns, tally.moments.take(index)))
+            sides.append(
+                Tally(self.schema, classes, counts, families, self.moment_columns, tally.moments.take(index))
+            )
         return sides[0], sides[1]
 
     def tidy(self) -> Tally:
@@ -168,7 +187,9 @@ class Tally:
             shown = [v for v, seen in zip(family.values, family.present.any(axis=0), strict=True) if seen]
             values = sort_values({**dict.fromkeys(wanted), **dict.fromkeys(shown)})
             families[name] = family.align(index, values)
-        counts = np.array([self.class_counts[i] if i >= 0 else 0 for i in index], dtype=self.class_counts.dtype)
+        counts = np.array(
+            [self.class_counts[i] if i >= 0 else 0 for i in index], dtype=self.class_counts.dtype
+        )
         return Tally(self.schema, classes, counts, families, self.moment_columns, self.moments.take(index))
 
     def _shown_classes(self) -> list[Value]:
@@ -225,8 +246,15 @@ class Tally:
             and all(getattr(moments, part).shape == shape for part in PARTS)
             and all(getattr(moments, part).dtype.kind == "f" for part in PARTS[1:])
         )
-        kinds = {counts.dtype.kind, *(f.counts.dtype.kind for f in families.values())} | ({moments.n.dtype.kind} if columns else set())
-        if not shapes_fit or len(kinds) != 1 or kinds - {"i", "f"} or tuple(sort_values(header["classes"])) != classes:
+        kinds = {counts.dtype.kind, *(f.counts.dtype.kind for f in families.values())} | (
+            {moments.n.dtype.kind} if columns else set()
+        )
+        if (
+            not shapes_fit
+            or len(kinds) != 1
+            or kinds - {"i", "f"}
+            or tuple(sort_values(header["classes"])) != classes
+        ):
             raise BadFile("the tally's arrays do not fit its header")
         numbers = [counts, *(f.counts for f in families.values()), moments.n]
         sums = [getattr(moments, part) for part in PARTS[1:]]
@@ -251,7 +279,9 @@ def check_same(a: Schema, b: Schema) -> None:
                 f"the two sides do not fit: column {name!r} is {ours or 'absent'} on one and {theirs or 'absent'} on the "
                 "other. Pass the schema_ of one as schema= to the fit of the other."
             )
-    raise SchemaMismatch("the two sides have the same columns in another order. Pass the schema_ of one as schema=.")
+    raise SchemaMismatch(
+        "the two sides have the same columns in another order. Pass the schema_ of one as schema=."
+    )
 
 
 def _declared_values(schema: Schema, name: str) -> Iterable[Value]:
@@ -284,7 +314,9 @@ def _numbers(values: list[Any], where: str) -> Counts:
     return array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
 
 
-def _family_of(name: str, table: Mapping[Any, Mapping[Any, int | float]], classes: tuple[Value, ...]) -> Family:
+def _family_of(
+    name: str, table: Mapping[Any, Mapping[Any, int | float]], classes: tuple[Value, ...]
+) -> Family:
     rows = {canonical(label): {canonical(v): n for v, n in row.items()} for label, row in table.items()}
     values = sort_values({v: None for row in rows.values() for v in row if v is not None})
     listed = [[0, *(rows.get(label, {}).get(value, 0) for value in values)] for label in classes]
