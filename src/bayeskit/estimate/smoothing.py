@@ -309,23 +309,23 @@ def _leave_one_out_alpha(counts: Floats) -> float:
     (total, weight), classes = np.unique(of_class[:, counted.any(axis=1)], axis=1, return_counts=True)
     n_weight, c_weight = n * times, weight * classes
 
+    # Sums by NumPy and not by BLAS, whose order of adding may depend on the number of threads.
     def score(alpha: Floats) -> Floats:
         a = alpha[:, None]
-        return cast(
-            Floats,
-            logspace.log(n - 1 + a) @ n_weight - logspace.log(total - 1 + a * n_values) @ c_weight,
-        )
+        of_cells = logspace.log(n - 1 + a) * n_weight
+        of_classes = logspace.log(total - 1 + a * n_values) * c_weight
+        return cast(Floats, of_cells.sum(axis=1) - of_classes.sum(axis=1))
 
     def slope(alpha: Floats) -> Floats:
         """The derivative by ln α, written so that the parts which cancel (Σ n − Σ n) are not there."""
         a = alpha[:, None]
-        return cast(
-            Floats,
-            ((total - 1) / (total - 1 + a * n_values)) @ c_weight - ((n - 1) / (n - 1 + a)) @ n_weight,
-        )
+        of_cells = (n - 1) / (n - 1 + a) * n_weight
+        of_classes = (total - 1) / (total - 1 + a * n_values) * c_weight
+        return cast(Floats, of_classes.sum(axis=1) - of_cells.sum(axis=1))
 
     grid = np.exp(_LOG_ALPHA)
-    rises = slope(grid)
+    pieces = np.array_split(grid, 1 + grid.size * n.size // 2**20)  # a vocabulary has many different counts
+    rises = np.concatenate([slope(piece) for piece in pieces])
     if np.abs(rises).max() <= 1e-12 * n_weight.sum():
         return 1.0
     tops = np.flatnonzero((rises[:-1] > 0) & (rises[1:] <= 0))
