@@ -28,6 +28,9 @@ _NOISE, _WEIGHTED_NOISE = 1e-24, 1e-12
 class Moments:
     """n, Σx and Σx² over (classes, columns); the sums as hi + lo.
 
+    Counts are whole numbers, or floats where rows have weights. Under weights that no float adds up exactly,
+    as 0.1, Σw is rounded: the variance then has 1e-12 only within a hundred standard deviations of zero.
+
     >>> m = Moments.of(np.array([[1.0], [3.0], [100.0]]), classes=[0, 0, 1], n_classes=2)
     >>> m.n.tolist(), m.mean().tolist(), m.squared_deviations().tolist()
     ([[2], [1]], [[2.0], [100.0]], [[2.0], [0.0]])

@@ -64,7 +64,8 @@ class NormalInverseGamma:
         κn = κ0 + n                 μn = (κ0 μ0 + n x̄) / κn
         αn = α0 + n/2               βn = β0 + ½ Σ(x − x̄)² + ½ κ0 n (x̄ − μ0)² / κn
 
-    The values are kept as n, Σx and Σx² in double-double, so forgetting an outlier leaves no trace of it.
+    The values are kept as n, Σx and Σx² in double-double: an outlier learnt and forgotten again does not
+    take the digits of the others with it.
 
     >>> belief = NormalInverseGamma(location=0, kappa=1, shape=1, scale=1).update([1.0, 2.0, 3.0])
     >>> belief.posterior                                    # 6/4, 1 + 3, 1 + 3/2, 1 + 2/2 + 12/8
@@ -79,7 +80,7 @@ class NormalInverseGamma:
     kappa: float
     shape: float
     scale: float
-    seen: Moments = field(default_factory=lambda: Moments.zeros(1, 1), repr=False)
+    seen: Moments = field(default_factory=lambda: Moments.zeros(1, 1))
 
     def __post_init__(self) -> None:
         positive("NormalInverseGamma", kappa=self.kappa, shape=self.shape, scale=self.scale)
@@ -88,6 +89,10 @@ class NormalInverseGamma:
 
     def __hash__(self) -> int:
         return hash((self.prior, self.n))
+
+    def __repr__(self) -> str:
+        prior = ", ".join(f"{name}={number!r}" for name, number in self.prior._asdict().items())
+        return f"NormalInverseGamma({prior}{f', n={self.n}' if self.n else ''})"
 
     @property
     def prior(self) -> NormalHyperparameters:
