@@ -26,7 +26,7 @@ def int_ranges(columns: Sequence[Integers], n_threads: int) -> tuple[NDArray[np.
     >>> low.tolist(), high.tolist()
     ([1, 7], [3, 7])
     """
-    if _length(columns, n_threads) == 0 and columns:
+    if _length(columns, n_threads, "integers") == 0 and columns:
         raise ValueError("an empty column has no range")
     ends = [(int(column.min()), int(column.max())) for column in columns]
     for j, (_, high) in enumerate(ends):
@@ -49,12 +49,12 @@ def lookup_codes(
     >>> lookup_codes([np.array([10, 12, 99])], np.array([10]), [table], np.array([3], dtype=np.uint32), 1)
     [array([1, 2, 3], dtype=uint8)]
     """
-    _length(columns, n_threads)
+    _length(columns, n_threads, "integers")
     _same_number(columns, lo=lo, tables=tables, unseen=unseen)
     coded: list[Codes] = []
     for column, low, table, other in zip(columns, lo, tables, unseen, strict=True):
         largest = max(int(table.max(initial=0)), int(other))
-        padded = np.append(table, other).astype(_code_type(largest))
+        padded = np.append(table, other).astype(np.min_scalar_type(largest))
         value = column.astype(np.int64)
         index = value.view(np.uint64) - np.uint64(int(low) % 2**64)  # modulo 2**64, so it cannot overflow
         inside = (value >= low) & (index < len(table))
@@ -78,7 +78,7 @@ def count_codes(
     >>> count_codes([codes], [3], labels, 2, None, 1)[0].tolist()
     [[0, 1, 1], [0, 1, 0]]
     """
-    _check_labels(labels, n_classes, _length(columns, n_threads, len(labels)))
+    _check_labels(labels, n_classes, _length(columns, n_threads, "codes", len(labels)))
     _check_weights(weights, len(labels))
     _check_codes(columns, sizes)
     tables = []
@@ -98,7 +98,9 @@ def count_responsibilities(
     >>> count_responsibilities([np.array([1, 1], dtype=np.uint8)], [2], shares, 1)[0].tolist()
     [[0.0, 1.25], [0.0, 0.75]]
     """
-    _check_matrix("responsibilities", responsibilities, _length(columns, n_threads, len(responsibilities)))
+    _check_matrix(
+        "responsibilities", responsibilities, _length(columns, n_threads, "codes", len(responsibilities))
+    )
     _check_codes(columns, sizes)
     tables = []
     for column, size in zip(columns, sizes, strict=True):
@@ -120,12 +122,14 @@ def moments(
     >>> n.tolist(), high.tolist(), low.tolist(), square.tolist(), usable
     ([[2], [2]], [[3.0], [1e+20]], [[0.0], [3.0]], [[5.0], [1e+40]], True)
     """
-    _check_labels(labels, n_classes, _length(columns, n_threads, len(labels)))
+    _check_labels(labels, n_classes, _length(columns, n_threads, "floats", len(labels)))
     _check_weights(weights, len(labels))
     by_class = np.argsort(labels, kind="stable")
     groups = np.split(by_class, np.cumsum(np.bincount(labels, minlength=n_classes))[:-1])
     x = _matrix(columns, len(labels))
-    parts = [_weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
+    parts = [
+        _weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups
+    ]
     n, *sums = (np.array(part).reshape(n_classes, len(columns)) for part in zip(*parts, strict=True))
     count = n.astype(np.int64) if weights is None else n
     return count, sums[0], sums[1], sums[2], sums[3], _usable(x)
@@ -138,7 +142,9 @@ def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats
     >>> n.tolist(), high.tolist()
     ([[1.5], [0.5]], [[4.0], [2.0]])
     """
-    _check_matrix("responsibilities", responsibilities, _length(columns, n_threads, len(responsibilities)))
+    _check_matrix(
+        "responsibilities", responsibilities, _length(columns, n_threads, "floats", len(responsibilities))
+    )
     x = _matrix(columns, len(responsibilities))
     parts = [_weighted_sums(x, share) for share in responsibilities.T]
     n, *sums = (np.array(part).reshape(len(parts), len(columns)) for part in zip(*parts, strict=True))
@@ -151,14 +157,14 @@ def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int)
     >>> bin_codes([np.array([0.5, 1.0, 1.5, np.nan])], [np.array([1.0])], 1)
     [array([1, 1, 2, 0], dtype=uint8)]
     """
-    _length(columns, n_threads)
+    _length(columns, n_threads, "floats")
     _same_number(columns, cuts=cuts)
     coded: list[Codes] = []
     for j, (column, at) in enumerate(zip(columns, cuts, strict=True)):
         if not np.all(at[:-1] <= at[1:]) or np.isnan(at).any():
             raise ValueError(f"the cuts of column {j} are not sorted")
         code = np.where(np.isnan(column), 0, 1 + np.searchsorted(at, column, side="left"))
-        coded.append(code.astype(_code_type(len(at) + 1)))
+        coded.append(code.astype(np.min_scalar_type(len(at) + 1)))
     return coded
 
 
@@ -171,7 +177,7 @@ def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], scores: Floa
     >>> scores.tolist()
     [[-1.0, -2.0], [0.0, 0.0]]
     """
-    _check_matrix("scores", scores, _length(columns, n_threads, len(scores)))
+    _check_matrix("scores", scores, _length(columns, n_threads, "codes", len(scores)))
     _same_number(columns, tables=tables)
     for j, table in enumerate(tables):
         if table.ndim != 2 or table.shape[1] != scores.shape[1]:
@@ -199,7 +205,7 @@ def score_gaussian(
     >>> scores.tolist()  # 1 - (3 - 1)² / 2
     [[-1.0], [0.0]]
     """
-    _check_matrix("scores", scores, _length(columns, n_threads, len(scores)))
+    _check_matrix("scores", scores, _length(columns, n_threads, "floats", len(scores)))
     wanted = (scores.shape[1], len(columns))
     for name, array in (("mean", mean), ("precision", precision), ("constant", constant)):
         if array.shape != wanted:
@@ -295,23 +301,29 @@ def _matrix(columns: Sequence[Floats], n: int) -> Floats:
     return np.stack(columns, axis=1) if len(columns) else np.zeros((n, 0))
 
 
-def _code_type(largest: int) -> type[np.uint8] | type[np.uint16] | type[np.uint32]:
-    return np.uint8 if largest < 2**8 else np.uint16 if largest < 2**16 else np.uint32
-
-
 def _check_threads(n_threads: int) -> None:
     if n_threads < 1:
         raise ValueError(f"n_threads is {n_threads}, not 1 or more")
 
 
-def _length(columns: Sequence[NDArray[Any]], n_threads: int, n: int | None = None) -> int:
-    """Number of rows of all columns; an error where they differ."""
+def _length(columns: Sequence[NDArray[Any]], n_threads: int, kind: str, n: int | None = None) -> int:
+    """Number of rows of all columns; an error where they differ, or are not of their kind."""
     _check_threads(n_threads)
+    for j, column in enumerate(columns):
+        _check_kind(f"column {j}", column, kind)
     for j, column in enumerate(columns):
         n = len(column) if n is None else n
         if column.shape != (n,):
             raise ValueError(f"column {j} has shape {column.shape}, not ({n},)")
     return n or 0
+
+
+def _check_kind(name: str, array: NDArray[Any], kind: str) -> None:
+    allowed = {"codes": "BHIL", "integers": "?bhilqBHILQ", "floats": "d"}[kind]
+    if array.dtype.char not in allowed or (kind == "codes" and array.itemsize > 4):
+        raise TypeError(f"{name} is {array.dtype}: not an array of {kind}")
+    if kind == "codes" and not array.flags.c_contiguous:
+        raise ValueError(f"{name} is not contiguous")
 
 
 def _same_number(columns: Sequence[Any], **others: Any) -> None:
@@ -328,6 +340,7 @@ def _check_codes(columns: Sequence[Codes], sizes: Sequence[int]) -> None:
 
 
 def _check_labels(labels: Codes, n_classes: int, n: int) -> None:
+    _check_kind("labels", labels, "codes")
     if labels.shape != (n,):
         raise ValueError(f"labels have shape {labels.shape}, not ({n},)")
     if n_classes < 1:
@@ -342,5 +355,6 @@ def _check_weights(weights: Floats | None, n: int) -> None:
 
 
 def _check_matrix(name: str, matrix: Floats, n: int) -> None:
+    _check_kind(name, matrix, "floats")
     if matrix.ndim != 2 or len(matrix) != n or matrix.shape[1] == 0:
         raise ValueError(f"{name} has shape {matrix.shape}, not ({n}, classes) with one class or more")

@@ -1,0 +1,52 @@
+# Every target makes its own environment in .venv first; nothing but python3 (3.11 or later) has to be there.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+NATIVE := CMakeLists.txt $(wildcard native/*)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench dist clean
+
+help: ## what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+# The project is installed as it stands in src, so that only a change in native or pyproject.toml installs anew.
+$(STAMP): pyproject.toml $(NATIVE)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --group dev --editable .
+	touch $@
+
+demo: $(STAMP) ## the tour
+	$(BIN)/python -m bayeskit.demo
+
+test: $(STAMP) ## all tests and docstring examples, on the compiled kernels and on their NumPy twins
+	$(BIN)/python -m pytest -q -n 2
+	BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2
+
+check: $(STAMP) ## format, lint, types, direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## put the sources in form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP) ## side by side with peers
+	$(BIN)/python benchmarks/bench.py
+
+dist: $(STAMP) ## sdist and wheel, each installed in a fresh environment and tried
+	rm -rf dist build/try
+	$(BIN)/python -m build --outdir dist
+	for made in dist/*.tar.gz dist/*.whl; do \
+	  rm -rf build/try && $(PYTHON) -m venv build/try && build/try/bin/python -m pip install --quiet $$made && \
+	  (cd build && try/bin/python -W error -c 'import bayeskit.kernels as k; assert k.NATIVE' && \
+	   try/bin/python -m bayeskit.demo >/dev/null) || exit 1; \
+	done
+
+clean: ## away with everything that was made, the environment too
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,94 @@
+// What the kernels read: columns as pointer and stride. Shapes and types were checked at the door (bindings.cpp).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "loops.hpp"
+
+namespace bayeskit {
+
+struct Floats {
+    const double* data;
+    ptrdiff_t stride;  // in elements, of any sign
+};
+
+struct Codes {  // contiguous
+    const void* data;
+    int width;  // bytes a code: 1, 2 or 4
+};
+
+struct MutableCodes {
+    void* data;
+    int width;
+};
+
+enum class Type { i8, i16, i32, i64, u8, u16, u32, u64 };
+
+struct Integers {
+    const void* data;
+    ptrdiff_t stride;
+    Type type;
+};
+
+// Call f with a pointer of the column's own type.
+template <class F>
+auto with_type(const Codes& column, F f) {
+    switch (column.width) {
+        case 1: return f(static_cast<const uint8_t*>(column.data));
+        case 2: return f(static_cast<const uint16_t*>(column.data));
+        default: return f(static_cast<const uint32_t*>(column.data));
+    }
+}
+
+template <class F>
+auto with_type(const MutableCodes& column, F f) {
+    switch (column.width) {
+        case 1: return f(static_cast<uint8_t*>(column.data));
+        case 2: return f(static_cast<uint16_t*>(column.data));
+        default: return f(static_cast<uint32_t*>(column.data));
+    }
+}
+
+template <class F>
+auto with_type(const Integers& column, F f) {
+    switch (column.type) {
+        case Type::i8: return f(static_cast<const int8_t*>(column.data));
+        case Type::i16: return f(static_cast<const int16_t*>(column.data));
+        case Type::i32: return f(static_cast<const int32_t*>(column.data));
+        case Type::i64: return f(static_cast<const int64_t*>(column.data));
+        case Type::u8: return f(static_cast<const uint8_t*>(column.data));
+        case Type::u16: return f(static_cast<const uint16_t*>(column.data));
+        case Type::u32: return f(static_cast<const uint32_t*>(column.data));
+        default: return f(static_cast<const uint64_t*>(column.data));
+    }
+}
+
+inline int code_width(uint64_t largest) { return largest < (1u << 8) ? 1 : largest < (1u << 16) ? 2 : 4; }
+
+// Codes of some rows as offsets into a table whose entries are `factor` apart.
+inline void widen(const Codes& column, size_t first, size_t rows, uint32_t factor, uint32_t* out) {
+    with_type(column, [=](auto codes) {
+        for (size_t r = 0; r < rows; ++r) out[r] = static_cast<uint32_t>(codes[first + r]) * factor;
+    });
+}
+
+// Some rows of a column, side by side.
+inline void gather_column(const Floats& column, size_t first, size_t rows, double* out) {
+    const double* cells = column.data + static_cast<ptrdiff_t>(first) * column.stride;
+    if (column.stride == 1)
+        std::copy(cells, cells + rows, out);
+    else
+        for (size_t r = 0; r < rows; ++r) out[r] = cells[static_cast<ptrdiff_t>(r) * column.stride];
+}
+
+// Rows to handle at a time so that `row_bytes` of all columns of them fit in the first cache.
+inline size_t tile_rows(size_t row_bytes) {
+    return std::clamp<size_t>(16384 / std::max<size_t>(row_bytes, 1), 16, 4096);
+}
+
+}  // namespace bayeskit

@@ -1,0 +1,104 @@
+// Codes counted by class.
+#include <memory>
+#include <mutex>
+
+#include "kernels.hpp"
+#include "parallel.hpp"
+
+namespace bayeskit {
+namespace {
+
+constexpr size_t kStretch = 2048;        // rows whose cells are computed before they are counted
+constexpr size_t kCopies = 4;            // sub-tables taken in turn: equal neighbours do not wait for each other
+constexpr size_t kLargestCopied = 8192;  // cells; a larger table would push its own copies out of the cache
+
+// Which cell of a table (classes, size) each row falls into.
+template <class Code, class Label, class Cell>
+void cells_of(const Code* codes, const Label* labels, size_t rows, Cell size, Cell* cells) {
+    for (size_t r = 0; r < rows; ++r) cells[r] = static_cast<Cell>(static_cast<Cell>(labels[r]) * size + codes[r]);
+}
+
+template <class Cell, class Code, class Label>
+void count_column(const Code* codes, const Label* labels, size_t first, size_t last, size_t size, size_t n_classes,
+                  int64_t* out, std::mutex& guard) {
+    const size_t n_cells = size * n_classes, copies = n_cells <= kLargestCopied ? kCopies : 1;
+    std::vector<uint32_t> counts(n_cells * copies);
+    Cell cells[kStretch];
+    uint32_t *c0 = counts.data(), *c1 = c0 + (copies > 1) * n_cells, *c2 = c1 + (copies > 1) * n_cells,
+             *c3 = c2 + (copies > 1) * n_cells;
+    for (size_t at = first; at < last; at += kStretch) {
+        const size_t rows = std::min(kStretch, last - at);
+        cells_of(codes + at, labels + at, rows, static_cast<Cell>(size), cells);
+        size_t r = 0;
+        for (; r + kCopies <= rows; r += kCopies) {
+            ++c0[cells[r]];
+            ++c1[cells[r + 1]];
+            ++c2[cells[r + 2]];
+            ++c3[cells[r + 3]];
+        }
+        for (; r < rows; ++r) ++c0[cells[r]];
+    }
+    const std::lock_guard<std::mutex> hold(guard);
+    for (size_t i = 0; i < n_cells; ++i)
+        for (size_t copy = 0; copy < copies; ++copy) out[i] += counts[copy * n_cells + i];
+}
+
+}  // namespace
+
+void count_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
+                 size_t n_classes, const std::vector<int64_t*>& out, size_t n_threads) {
+    check_labels(labels, n, n_classes);
+    check_codes(columns, n, sizes, n_threads);
+    if (columns.empty() || n == 0) return;
+    // Few columns are cut in parts for the threads; no part overflows a 32-bit count.
+    const size_t parts = std::max<size_t>((n_threads + columns.size() - 1) / columns.size(), (n >> 31) + 1);
+    const size_t share = (n + parts - 1) / parts;
+    std::mutex guard;
+    parallel_for(columns.size() * parts, n_threads, [&](size_t task) {
+        const size_t j = task / parts, first = std::min(n, task % parts * share), last = std::min(n, first + share);
+        with_type(columns[j], [&](auto codes) {
+            with_type(labels, [&](auto classes) {
+                if (sizes[j] * n_classes <= UINT16_MAX)
+                    count_column<uint16_t>(codes, classes, first, last, sizes[j], n_classes, out[j], guard);
+                else
+                    count_column<uint64_t>(codes, classes, first, last, sizes[j], n_classes, out[j], guard);
+            });
+        });
+    });
+}
+
+void weigh_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
+                 size_t n_classes, const double* weights, const std::vector<double*>& out, size_t n_threads) {
+    check_labels(labels, n, n_classes);
+    check_codes(columns, n, sizes, n_threads);
+    parallel_for(columns.size(), n_threads, [&](size_t j) {
+        double* table = out[j];
+        const size_t size = sizes[j];
+        with_type(columns[j], [=, &labels](auto codes) {
+            with_type(labels, [=](auto classes) {
+                for (size_t r = 0; r < n; ++r) table[classes[r] * size + codes[r]] += weights[r];
+            });
+        });
+    });
+}
+
+void count_responsibilities(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes,
+                            const double* responsibilities, size_t n_classes, const std::vector<double*>& out,
+                            size_t n_threads) {
+    check_codes(columns, n, sizes, n_threads);
+    parallel_for(columns.size(), n_threads, [&](size_t j) {
+        const size_t size = sizes[j];
+        std::vector<double> by_code(size * n_classes);  // (size, classes): a row of responsibilities stays together
+        double* table = by_code.data();
+        with_type(columns[j], [=](auto codes) {
+            for (size_t r = 0; r < n; ++r) {
+                double* entry = table + codes[r] * n_classes;
+                for (size_t c = 0; c < n_classes; ++c) entry[c] += responsibilities[r * n_classes + c];
+            }
+        });
+        for (size_t c = 0; c < n_classes; ++c)
+            for (size_t v = 0; v < size; ++v) out[j][c * size + v] = table[v * n_classes + c];
+    });
+}
+
+}  // namespace bayeskit

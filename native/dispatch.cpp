@@ -1,0 +1,45 @@
+// Which inner loops this machine can run, decided once. BAYESKIT_KERNELS=portable asks for the plain ones.
+#include <cstdlib>
+#include <cstring>
+
+#include "loops.hpp"
+
+#if defined(BAYESKIT_HAS_AVX2) && defined(_MSC_VER)
+#include <immintrin.h>
+#include <intrin.h>
+#endif
+
+namespace bayeskit {
+
+extern const Loops portable_loops;
+
+#ifdef BAYESKIT_HAS_AVX2
+extern const Loops avx2_loops;
+
+static bool machine_has_avx2() {
+#if defined(_MSC_VER) && !defined(__clang__)
+    int info[4];
+    __cpuid(info, 1);
+    const bool fma = info[2] & (1 << 12), saved = info[2] & (1 << 27);
+    __cpuidex(info, 7, 0);
+    return fma && saved && (info[1] & (1 << 5)) && (_xgetbv(0) & 6) == 6;
+#else
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+}
+
+static const Loops& choose() {
+    const char* asked = std::getenv("BAYESKIT_KERNELS");
+    const bool portable = asked && std::strcmp(asked, "portable") == 0;
+    return !portable && machine_has_avx2() ? avx2_loops : portable_loops;
+}
+#else
+static const Loops& choose() { return portable_loops; }
+#endif
+
+const Loops& loops() {
+    static const Loops& chosen = choose();
+    return chosen;
+}
+
+}  // namespace bayeskit

@@ -1,0 +1,56 @@
+// The kernels: plain functions on arrays, without state. What each does stands at its NumPy twin (_twins.py).
+#pragma once
+
+#include "columns.hpp"
+
+namespace bayeskit {
+
+struct Table {
+    const uint32_t* data;
+    size_t size;
+};
+struct Cuts {
+    const double* data;
+    size_t size;
+};
+struct ScoreTable {  // (size, classes)
+    const double* data;
+    size_t size;
+};
+struct MomentSums {  // each (classes, columns)
+    double *sum_hi, *sum_lo, *square_hi, *square_lo, *weight;
+};
+
+void check_labels(const Codes& labels, size_t n, size_t n_classes);
+void check_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, size_t n_threads);
+
+void int_ranges(const std::vector<Integers>& columns, size_t n, int64_t* low, int64_t* high, size_t n_threads);
+void lookup_codes(const std::vector<Integers>& columns, size_t n, const int64_t* low, const std::vector<Table>& tables,
+                  const uint32_t* unseen, const std::vector<MutableCodes>& out, size_t n_threads);
+void bin_codes(const std::vector<Floats>& columns, size_t n, const std::vector<Cuts>& cuts,
+               const std::vector<MutableCodes>& out, size_t n_threads);
+
+void count_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
+                 size_t n_classes, const std::vector<int64_t*>& out, size_t n_threads);
+void weigh_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
+                 size_t n_classes, const double* weights, const std::vector<double*>& out, size_t n_threads);
+void count_responsibilities(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes,
+                            const double* responsibilities, size_t n_classes, const std::vector<double*>& out,
+                            size_t n_threads);
+
+// These return whether the sums can be used: no magnitude over 1e150.
+bool moments(const std::vector<Floats>& columns, size_t n, const Codes& labels, size_t n_classes, int64_t* count,
+             const MomentSums& out, size_t n_threads);
+bool weighted_moments(const std::vector<Floats>& columns, size_t n, const Codes& labels, size_t n_classes,
+                      const double* weights, const MomentSums& out, size_t n_threads);
+bool moments_responsibilities(const std::vector<Floats>& columns, size_t n, const double* responsibilities,
+                              size_t n_classes, const MomentSums& out, size_t n_threads);
+
+void score_codes(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables, size_t n_classes,
+                 double* scores, size_t n_threads);
+void score_gaussian(const std::vector<Floats>& columns, size_t n, const double* mean, const double* precision,
+                    const double* constant, size_t n_classes, double* scores, size_t n_threads);
+void normalise(const double* scores, size_t n, size_t n_classes, double* probabilities, double* evidence,
+               size_t n_threads);
+
+}  // namespace bayeskit

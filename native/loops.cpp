@@ -1,0 +1,226 @@
+// See loops.hpp. BAYESKIT_LOOPS names the table that this compilation fills.
+#include "loops.hpp"
+
+#include "lanes.hpp"
+
+namespace bayeskit {
+namespace {
+
+// --- moments -------------------------------------------------------------------------------------------------
+
+int inspect(const double* tile, size_t n) {  // n is a multiple of 4
+    Mask odd = each(int64_t{0});
+    for (size_t i = 0; i < n; i += kLanes) odd = odd | ~at_most(magnitude(load(tile + i)), each(kLimit));
+    if (!any(odd)) return kPlain;
+    int seen = kPlain;
+    for (size_t i = 0; i < n; ++i) {
+        if (tile[i] != tile[i]) seen |= kMissing;
+        if (std::fabs(tile[i]) > kLimit) seen |= kHuge;
+    }
+    return seen;
+}
+
+// high + low += x + error, where error is small beside x: Knuth's two-sum, then renormalised.
+inline void accumulate(double* high_low, Lanes x, Lanes error) {
+    const Lanes high = load(high_low), low = load(high_low + kLanes);
+    const Lanes sum = high + x;
+    const Lanes part = sum - high;
+    const Lanes rest = ((high - (sum - part)) + (x - part)) + (low + error);
+    const Lanes total = sum + rest;
+    store(high_low, total);
+    store(high_low + kLanes, rest - (total - sum));
+}
+
+template <bool Missing>
+void add_rows(const double* tile, size_t rows, size_t width, const uint32_t* labels, double* sums) {
+    for (size_t r = 0; r < rows; ++r) {
+        double* sum = sums + labels[r] * width * kSums;
+        const double* row = tile + r * width;
+        for (size_t j = 0; j < width; j += kLanes, sum += kSums * kLanes) {
+            Lanes x = load(row + j);
+            if constexpr (Missing) {
+                const Mask present = equal(x, x);
+                store(sum + 4 * kLanes, load(sum + 4 * kLanes) + only(~present, each(1.0)));
+                x = only(present, x);
+            }
+            const Lanes square = x * x;
+            accumulate(sum, x, each(0.0));
+            accumulate(sum + 2 * kLanes, square, product_error(x, x, square));
+        }
+    }
+}
+
+void add_moments(const double* tile, size_t rows, size_t width, const uint32_t* labels, bool missing, double* sums) {
+    if (missing)
+        add_rows<true>(tile, rows, width, labels, sums);
+    else
+        add_rows<false>(tile, rows, width, labels, sums);
+}
+
+void add_weighted(const double* tile, size_t rows, size_t width, const uint32_t* labels, const double* weights,
+                  double* sums) {
+    for (size_t r = 0; r < rows; ++r) {
+        double* sum = sums + labels[r] * width * kSums;
+        const double* row = tile + r * width;
+        for (size_t j = 0; j < width; j += kLanes, sum += kSums * kLanes) {
+            const Mask present = equal(load(row + j), load(row + j));
+            const Lanes x = only(present, load(row + j)), w = only(present, each(weights[r]));
+            const Lanes product = w * x, square = x * x, weighted = w * square;
+            const Lanes rest = product_error(w, square, weighted) + w * product_error(x, x, square);
+            accumulate(sum, product, product_error(w, x, product));
+            accumulate(sum + 2 * kLanes, weighted, rest);
+            accumulate(sum + 4 * kLanes, w, each(0.0));
+        }
+    }
+}
+
+// --- scores --------------------------------------------------------------------------------------------------
+
+// Vectors of classes are kept in registers while up to four columns are added.
+template <int Vectors, int Columns>
+void add_rows_of(double* scores, size_t rows, size_t width, const uint32_t (*offsets)[kTile],
+                 const double* const* tables) {
+    for (size_t r = 0; r < rows; ++r) {
+        double* score = scores + r * width;
+        Lanes total[Vectors];
+        for (int v = 0; v < Vectors; ++v) total[v] = load(score + v * kLanes);
+        for (int j = 0; j < Columns; ++j) {
+            const double* entry = tables[j] + offsets[j][r];
+            for (int v = 0; v < Vectors; ++v) total[v] = total[v] + load(entry + v * kLanes);
+        }
+        for (int v = 0; v < Vectors; ++v) store(score + v * kLanes, total[v]);
+    }
+}
+
+template <int Columns>
+void add_pairs_of(double* scores, size_t rows, const uint32_t (*offsets)[kTile], const double* const* tables) {
+    for (size_t r = 0; r < rows; ++r) {
+        double first = scores[2 * r], second = scores[2 * r + 1];
+        for (int j = 0; j < Columns; ++j) {
+            const double* entry = tables[j] + offsets[j][r];
+            first += entry[0];
+            second += entry[1];
+        }
+        scores[2 * r] = first;
+        scores[2 * r + 1] = second;
+    }
+}
+
+template <int Columns>
+void add_columns(double* scores, size_t rows, size_t width, const uint32_t (*offsets)[kTile],
+                 const double* const* tables) {
+    if (width == 2) return add_pairs_of<Columns>(scores, rows, offsets, tables);
+    if (width == 4) return add_rows_of<1, Columns>(scores, rows, width, offsets, tables);
+    size_t at = 0;
+    for (; at + 2 * kLanes <= width; at += 2 * kLanes) {
+        const double* shifted[Columns];
+        for (int j = 0; j < Columns; ++j) shifted[j] = tables[j] + at;
+        add_rows_of<2, Columns>(scores + at, rows, width, offsets, shifted);
+    }
+    if (at < width) {
+        const double* shifted[Columns];
+        for (int j = 0; j < Columns; ++j) shifted[j] = tables[j] + at;
+        add_rows_of<1, Columns>(scores + at, rows, width, offsets, shifted);
+    }
+}
+
+void add_tables(double* scores, size_t rows, size_t width, const uint32_t (*offsets)[kTile],
+                const double* const* tables, size_t n_columns) {
+    if (n_columns == kTogether) return add_columns<kTogether>(scores, rows, width, offsets, tables);
+    for (size_t j = 0; j < n_columns; ++j) add_columns<1>(scores, rows, width, offsets + j, tables + j);
+}
+
+void add_gaussian(double* scores, const double* x, size_t n_classes, const double* mean, const double* half,
+                  const double* constant) {
+    Mask absent = each(int64_t{0});
+    for (size_t r = 0; r < kTile; r += kLanes) absent = absent | ~equal(load(x + r), load(x + r));
+    const bool missing = any(absent);
+    for (size_t c = 0; c < n_classes; ++c, scores += kTile) {
+        const Lanes m = each(mean[c]), h = each(half[c]), k = each(constant[c]);
+        for (size_t r = 0; r < kTile; r += kLanes) {
+            const Lanes value = load(x + r);
+            const Lanes away = value - m;
+            Lanes term = k - h * (away * away);
+            if (missing) term = only(equal(value, value), term);
+            store(scores + r, load(scores + r) + term);
+        }
+    }
+}
+
+// --- softmax -------------------------------------------------------------------------------------------------
+
+// 2^k for whole k in [-538, 538], given as k + 1.5 * 2^52: the low bits of that sum are k.
+inline Lanes power_of_two(Lanes shifted) { return from_bits((bits(shifted) + each(int64_t{1023})) << 52); }
+
+// e^x for x <= 0, within an ulp: x = k ln 2 + r, a Taylor sum for e^r, and 2^k in two steps, so that results
+// under the normal range fade out gradually.
+inline Lanes exponential(Lanes x) {
+    const Lanes magic = each(6755399441055744.0);  // 1.5 * 2^52: adding it rounds to a whole number
+    x = where(less(x, each(-746.0)), each(-746.0), x);
+    const Lanes k = (x * each(1.4426950408889634) + magic) - magic;
+    const Lanes r = (x - k * each(0.693147180369123816490)) - k * each(1.90821492927058770002e-10);
+    Lanes sum = each(1.0 / 6227020800.0);
+    sum = sum * r + each(1.0 / 479001600.0);
+    sum = sum * r + each(1.0 / 39916800.0);
+    sum = sum * r + each(1.0 / 3628800.0);
+    sum = sum * r + each(1.0 / 362880.0);
+    sum = sum * r + each(1.0 / 40320.0);
+    sum = sum * r + each(1.0 / 5040.0);
+    sum = sum * r + each(1.0 / 720.0);
+    sum = sum * r + each(1.0 / 120.0);
+    sum = sum * r + each(1.0 / 24.0);
+    sum = sum * r + each(1.0 / 6.0);
+    sum = sum * r + each(0.5);
+    sum = each(1.0) + (r + (r * r) * sum);
+    const Lanes half = k * each(0.5) + magic;
+    return (sum * power_of_two(half)) * power_of_two((k - (half - magic)) + magic);
+}
+
+void exponentials(double* x, size_t n) {
+    size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) store(x + i, exponential(load(x + i)));
+    if (i == n) return;
+    double rest[kLanes] = {0.0, 0.0, 0.0, 0.0};
+    for (size_t j = i; j < n; ++j) rest[j - i] = x[j];
+    store(rest, exponential(load(rest)));
+    for (size_t j = i; j < n; ++j) x[j] = rest[j - i];
+}
+
+// Fixed > 0 is the number of classes, known to the compiler.
+template <size_t Fixed>
+void normalise_rows(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence) {
+    const size_t n = Fixed ? Fixed : n_classes;
+    for (size_t r = 0; r < rows; ++r) {
+        const double* score = scores + r * n;
+        double top = score[0];
+        for (size_t c = 1; c < n; ++c) top = score[c] > top ? score[c] : top;
+        evidence[r] = top;
+        const double shift = top == -HUGE_VAL ? 0.0 : top;
+        for (size_t c = 0; c < n; ++c) probabilities[r * n + c] = score[c] - shift;
+    }
+    exponentials(probabilities, rows * n);
+    for (size_t r = 0; r < rows; ++r) {
+        double* p = probabilities + r * n;
+        double total = p[0];
+        for (size_t c = 1; c < n; ++c) total += p[c];
+        for (size_t c = 0; c < n; ++c) p[c] /= total;
+        if (evidence[r] != -HUGE_VAL) evidence[r] += std::log(total);
+    }
+}
+
+void normalise(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence) {
+    switch (n_classes) {
+        case 2: return normalise_rows<2>(scores, rows, n_classes, probabilities, evidence);
+        case 3: return normalise_rows<3>(scores, rows, n_classes, probabilities, evidence);
+        case 4: return normalise_rows<4>(scores, rows, n_classes, probabilities, evidence);
+        case 5: return normalise_rows<5>(scores, rows, n_classes, probabilities, evidence);
+        default: return normalise_rows<0>(scores, rows, n_classes, probabilities, evidence);
+    }
+}
+
+}  // namespace
+
+extern const Loops BAYESKIT_LOOPS;
+const Loops BAYESKIT_LOOPS = {inspect, add_moments, add_weighted, add_tables, add_gaussian, normalise};
+
+}  // namespace bayeskit

@@ -1,0 +1,158 @@
+// Sums of x and x² by class, in double-double.
+//
+// Rows are cut in parts, blocks and tiles of fixed size. A block sums on its own and is then added to its part, and
+// the parts are added in order: rounding errors stay near those of a tree, and no cut depends on the threads.
+#include <cstring>
+
+#include "kernels.hpp"
+#include "parallel.hpp"
+
+namespace bayeskit {
+namespace {
+
+constexpr size_t kGroup = 32;         // columns summed together
+constexpr size_t kBlock = 1024;       // rows
+constexpr size_t kPart = 16 * kBlock;  // rows, at least
+constexpr size_t kParts = 64;         // at most
+
+struct Rows {  // what the rows are counted by: a label each, a label and a weight, or a weight for every class
+    const Codes* labels;
+    const double* weights;
+    const double* responsibilities;
+};
+
+// Columns of some rows, side by side: (rows, width), zero where there is no column.
+void gather(const Floats* columns, size_t n_columns, size_t first, size_t rows, double* tile, size_t width) {
+    bool adjacent = true;
+    for (size_t j = 1; j < n_columns; ++j)
+        adjacent &= columns[j].data == columns[0].data + j && columns[j].stride == columns[0].stride;
+    if (adjacent && n_columns > 1) {
+        const double* row = columns[0].data + static_cast<ptrdiff_t>(first) * columns[0].stride;
+        for (size_t r = 0; r < rows; ++r, row += columns[0].stride)
+            std::memcpy(tile + r * width, row, n_columns * sizeof(double));
+        return;
+    }
+    for (size_t j = 0; j < n_columns; ++j) {
+        const double* cells = columns[j].data + static_cast<ptrdiff_t>(first) * columns[j].stride;
+        const ptrdiff_t stride = columns[j].stride;
+        for (size_t r = 0; r < rows; ++r) tile[r * width + j] = cells[static_cast<ptrdiff_t>(r) * stride];
+    }
+}
+
+// into += from, for n / 4 vectors of double-doubles (high 4, low 4); from is cleared.
+void move_sums(double* into, double* from, size_t n) {
+    for (size_t at = 0; at < n; at += 8) {
+        for (size_t i = at; i < at + 4; ++i) {
+            const double sum = into[i] + from[i], part = sum - into[i];
+            const double rest = ((into[i] - (sum - part)) + (from[i] - part)) + (into[i + 4] + from[i + 4]);
+            const double total = sum + rest;
+            into[i] = total;
+            into[i + 4] = rest - (total - sum);
+            from[i] = from[i + 4] = 0.0;
+        }
+    }
+}
+
+// Sums (classes, width / 4, kSums, 4) of a group of columns over rows first..last; returns what was seen.
+int sum_part(const Floats* columns, size_t n_columns, size_t width, const Rows& by, size_t n_classes, size_t first,
+             size_t last, double* part) {
+    const Loops& loop = loops();
+    const size_t stride = width * kSums, block_rows = std::max(kBlock, n_classes * 4 / kTile * kTile);
+    std::vector<double> sums(n_classes * stride), tile(kTile * width);
+    std::vector<char> touched(n_classes);
+    uint32_t labels[kTile];
+    double weights[kTile];
+    int seen = kPlain;
+    for (size_t block = first; block < last; block += block_rows) {
+        const size_t end = std::min(last, block + block_rows);
+        for (size_t at = block; at < end; at += kTile) {
+            const size_t rows = std::min(kTile, end - at);
+            gather(columns, n_columns, at, rows, tile.data(), width);
+            const int found = loop.inspect(tile.data(), rows * width);
+            seen |= found;
+            if (by.responsibilities) {
+                for (size_t c = 0; c < n_classes; ++c) {
+                    for (size_t r = 0; r < rows; ++r) {
+                        labels[r] = static_cast<uint32_t>(c);
+                        weights[r] = by.responsibilities[(at + r) * n_classes + c];
+                    }
+                    touched[c] = 1;
+                    loop.add_weighted(tile.data(), rows, width, labels, weights, sums.data());
+                }
+                continue;
+            }
+            widen(*by.labels, at, rows, 1, labels);
+            for (size_t r = 0; r < rows; ++r) touched[labels[r]] = 1;
+            if (by.weights)
+                loop.add_weighted(tile.data(), rows, width, labels, by.weights + at, sums.data());
+            else
+                loop.add_moments(tile.data(), rows, width, labels, found & kMissing, sums.data());
+        }
+        for (size_t c = 0; c < n_classes; ++c)
+            if (touched[c]) move_sums(part + c * stride, sums.data() + c * stride, stride);
+        std::fill(touched.begin(), touched.end(), 0);
+    }
+    return seen;
+}
+
+bool sum_all(const std::vector<Floats>& columns, size_t n, const Rows& by, size_t n_classes, const MomentSums& out,
+             size_t n_threads) {
+    const size_t k = columns.size(), n_groups = (k + kGroup - 1) / kGroup;
+    const size_t group_size = n_classes * std::min(kGroup, (k + 3) / 4 * 4) * kSums;
+    const size_t affordable = std::max<size_t>(1, (size_t{1} << 25) / std::max<size_t>(1, group_size * n_groups));
+    const size_t most = std::min(kParts, affordable);
+    const size_t part_rows = std::max(kPart, ((n + most - 1) / most + kPart - 1) / kPart * kPart);
+    const size_t n_parts = std::max<size_t>(1, (n + part_rows - 1) / part_rows);
+    std::vector<double> parts(n_parts * n_groups * group_size);
+    std::vector<int> seen(n_parts * n_groups);
+    parallel_for(n_parts * n_groups, n_threads, [&](size_t task) {
+        const size_t group = task % n_groups, first = task / n_groups * part_rows;
+        const size_t n_columns = std::min(kGroup, k - group * kGroup);
+        seen[task] = sum_part(columns.data() + group * kGroup, n_columns, (n_columns + 3) / 4 * 4, by, n_classes, first,
+                              std::min(n, first + part_rows), parts.data() + task * group_size);
+    });
+    for (size_t task = n_groups; task < n_parts * n_groups; ++task)
+        move_sums(parts.data() + task % n_groups * group_size, parts.data() + task * group_size, group_size);
+    for (size_t c = 0; c < n_classes; ++c) {
+        for (size_t j = 0; j < k; ++j) {
+            const size_t group = j / kGroup, width = (std::min(kGroup, k - group * kGroup) + 3) / 4 * 4;
+            const size_t within = j % kGroup;
+            const double* sum =
+                parts.data() + group * group_size + (c * width + within / 4 * 4) * kSums + within % 4;
+            double* const targets[] = {out.sum_hi, out.sum_lo, out.square_hi, out.square_lo, out.weight};
+            for (size_t i = 0; i < 5; ++i) targets[i][c * k + j] = sum[4 * i];
+        }
+    }
+    int all = kPlain;
+    for (const int one : seen) all |= one;
+    return !(all & kHuge);
+}
+
+}  // namespace
+
+bool moments(const std::vector<Floats>& columns, size_t n, const Codes& labels, size_t n_classes, int64_t* count,
+             const MomentSums& out, size_t n_threads) {
+    check_labels(labels, n, n_classes);
+    const bool usable = sum_all(columns, n, {&labels, nullptr, nullptr}, n_classes, out, n_threads);
+    std::vector<int64_t> rows(n_classes);
+    with_type(labels, [n, to = rows.data()](auto classes) {
+        for (size_t r = 0; r < n; ++r) ++to[classes[r]];
+    });
+    for (size_t c = 0; c < n_classes; ++c)
+        for (size_t i = c * columns.size(); i < (c + 1) * columns.size(); ++i)
+            count[i] = rows[c] - static_cast<int64_t>(out.weight[i]);  // unweighted, it counts the missing cells
+    return usable;
+}
+
+bool weighted_moments(const std::vector<Floats>& columns, size_t n, const Codes& labels, size_t n_classes,
+                      const double* weights, const MomentSums& out, size_t n_threads) {
+    check_labels(labels, n, n_classes);
+    return sum_all(columns, n, {&labels, weights, nullptr}, n_classes, out, n_threads);
+}
+
+bool moments_responsibilities(const std::vector<Floats>& columns, size_t n, const double* responsibilities,
+                              size_t n_classes, const MomentSums& out, size_t n_threads) {
+    return sum_all(columns, n, {nullptr, nullptr, responsibilities}, n_classes, out, n_threads);
+}
+
+}  // namespace bayeskit

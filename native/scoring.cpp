@@ -1,0 +1,103 @@
+// Log scores of rows, and what they are as probabilities.
+#include "kernels.hpp"
+#include "parallel.hpp"
+
+namespace bayeskit {
+namespace {
+
+// (rows, n_classes) copied to (rows, width), or back.
+void copy_rows(const double* from, size_t from_width, double* to, size_t to_width, size_t n_classes, size_t rows) {
+    for (size_t r = 0; r < rows; ++r)
+        for (size_t c = 0; c < n_classes; ++c) to[r * to_width + c] = from[r * from_width + c];
+}
+
+}  // namespace
+
+void score_codes(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables, size_t n_classes,
+                 double* scores, size_t n_threads) {
+    const size_t k = columns.size(), width = n_classes <= 2 ? 2 : (n_classes + 3) / 4 * 4;
+    std::vector<size_t> sizes(k);
+    for (size_t j = 0; j < k; ++j) sizes[j] = tables[j].size;
+    check_codes(columns, n, sizes, n_threads);
+
+    // Tables padded to whole registers. One longer than the batch is not copied: each tile takes the entries it needs.
+    std::vector<std::vector<double>> padded(k);
+    for (size_t j = 0; j < k; ++j) {
+        if (sizes[j] > n || sizes[j] * width > UINT32_MAX) continue;
+        padded[j].resize(sizes[j] * width);
+        copy_rows(tables[j].data, n_classes, padded[j].data(), width, n_classes, sizes[j]);
+    }
+    const Loops& loop = loops();
+    parallel_rows(n, kTile, n_threads, [&](size_t first, size_t last) {
+        std::vector<double> tile(kTile * width), entries(kTogether * kTile * width);
+        uint32_t offsets[kTogether][kTile];
+        const double* from[kTogether];
+        for (size_t at = first; at < last; at += kTile) {
+            const size_t rows = std::min(kTile, last - at);
+            copy_rows(scores + at * n_classes, n_classes, tile.data(), width, n_classes, rows);
+            for (size_t j = 0; j < k; j += kTogether) {
+                const size_t together = std::min(kTogether, k - j);
+                for (size_t i = 0; i < together; ++i) {
+                    if (!padded[j + i].empty()) {
+                        widen(columns[j + i], at, rows, static_cast<uint32_t>(width), offsets[i]);
+                        from[i] = padded[j + i].data();
+                        continue;
+                    }
+                    uint32_t codes[kTile];
+                    double* entry = entries.data() + i * kTile * width;
+                    widen(columns[j + i], at, rows, 1, codes);
+                    for (size_t r = 0; r < rows; ++r) {
+                        offsets[i][r] = static_cast<uint32_t>(r * width);
+                        copy_rows(tables[j + i].data + codes[r] * n_classes, 0, entry + r * width, 0, n_classes, 1);
+                    }
+                    from[i] = entry;
+                }
+                loop.add_tables(tile.data(), rows, width, offsets, from, together);
+            }
+            copy_rows(tile.data(), width, scores + at * n_classes, n_classes, n_classes, rows);
+        }
+    });
+}
+
+void score_gaussian(const std::vector<Floats>& columns, size_t n, const double* mean, const double* precision,
+                    const double* constant, size_t n_classes, double* scores, size_t n_threads) {
+    const size_t k = columns.size();
+    std::vector<double> own(3 * k * n_classes);  // parameters of a column, side by side
+    double *means = own.data(), *halves = means + k * n_classes, *constants = halves + k * n_classes;
+    for (size_t j = 0; j < k; ++j) {
+        for (size_t c = 0; c < n_classes; ++c) {
+            means[j * n_classes + c] = mean[c * k + j];
+            halves[j * n_classes + c] = 0.5 * precision[c * k + j];
+            constants[j * n_classes + c] = constant[c * k + j];
+        }
+    }
+    const Loops& loop = loops();
+    parallel_rows(n, kTile, n_threads, [&](size_t first, size_t last) {
+        std::vector<double> tile(n_classes * kTile);  // (classes, rows)
+        double x[kTile] = {};
+        for (size_t at = first; at < last; at += kTile) {
+            const size_t rows = std::min(kTile, last - at);
+            for (size_t r = 0; r < rows; ++r)
+                for (size_t c = 0; c < n_classes; ++c) tile[c * kTile + r] = scores[(at + r) * n_classes + c];
+            for (size_t j = 0; j < k; ++j) {
+                gather_column(columns[j], at, rows, x);
+                loop.add_gaussian(tile.data(), x, n_classes, means + j * n_classes, halves + j * n_classes,
+                                  constants + j * n_classes);
+            }
+            for (size_t r = 0; r < rows; ++r)
+                for (size_t c = 0; c < n_classes; ++c) scores[(at + r) * n_classes + c] = tile[c * kTile + r];
+        }
+    });
+}
+
+void normalise(const double* scores, size_t n, size_t n_classes, double* probabilities, double* evidence,
+               size_t n_threads) {
+    const Loops& loop = loops();
+    parallel_rows(n, kTile, n_threads, [&](size_t first, size_t last) {
+        for (size_t at = first; at < last; at += kTile)
+            loop.normalise(scores + at * n_classes, std::min(kTile, last - at), n_classes,
+                           probabilities + at * n_classes, evidence + at);
+    });
+}
+
+}  // namespace bayeskit
