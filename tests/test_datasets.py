@@ -19,7 +19,7 @@ def load(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_table_has_the_cells_of_its_file_and_nulls_where_they_are_empty(name):
-    with open(datasets.path(name), newline="") as file:
+    with datasets.path(name).open(newline="") as file:
         header, *rows = csv.reader(file)
     table = load(name)
     assert table.column_names == header
@@ -57,7 +57,7 @@ def test_penguins_are_numbers_and_strings_with_the_gaps_of_the_source():
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
     for call in (datasets.path, datasets.load_worked_example):
-        with pytest.raises(BayesError, match="'golf'.*tennis"):
+        with pytest.raises(BayesError, match=r"'golf'.*tennis"):
             call("golf")
     with pytest.raises(BayesError, match="tennis"):
         datasets.load_worked_example("penguins")

@@ -98,7 +98,12 @@ def test_a_fit_on_any_labels_and_weights_is_scikit_learns(name, seed, n, kind, w
 
 
 @pytest.mark.parametrize("name", NAMES)
-@given(seed=seeds, cuts=st.lists(st.integers(1, 49), max_size=4), weighted=st.booleans(), kind=st.sampled_from(["int8", "object", "float"]))  # fmt: skip
+@given(
+    seed=seeds,
+    cuts=st.lists(st.integers(1, 49), max_size=4),
+    weighted=st.booleans(),
+    kind=st.sampled_from(["int8", "object", "float"]),
+)
 @settings(max_examples=30, deadline=None)
 def test_learning_in_batches_follows_scikit_learn_batch_by_batch(name, seed, cuts, weighted, kind):
     rng = np.random.default_rng(seed)
@@ -165,9 +170,7 @@ def test_penguins_with_names_of_columns_give_the_same_model():
     assert_same_refusal(lambda: theirs.predict(X.iloc[:, ::-1]), lambda: ours.predict(X.iloc[:, ::-1]))
 
 
-@pytest.mark.parametrize(
-    "dtype", ["int8", "uint8", "int16", "uint32", "int64", "uint64", "bool", "float32", "float64"]
-)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int64", "uint64", "bool", "float32", "float64"])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_number_type_and_memory_order_gives_the_same_model(name, order, dtype):
@@ -214,7 +217,7 @@ def test_sparse_rows_give_the_same_model(name, container):
 
 def test_values_far_from_zero_keep_their_variance():
     rng = np.random.default_rng(8)
-    X, y = rng.normal(size=(500, 3)) + [1e6, -1e5, 0], rng.integers(0, 2, 500)
+    X, y = rng.normal([1e6, -1e5, 0], size=(500, 3)), rng.integers(0, 2, 500)
     theirs, ours = both("GaussianNB")
     theirs.fit(X, y), ours.fit(X, y)
     exact = [[np.var((X[y == c, j] - X[0, j]).astype(np.longdouble)) for j in range(3)] for c in (0, 1)]
@@ -268,7 +271,7 @@ def test_rows_that_scikit_learn_refuses_are_refused_in_its_words(name, rows):
     )
     theirs, ours = both(name)
     theirs.fit(good, y), ours.fit(good, y)
-    if rows not in ("one row too many", "negative") or name == "CategoricalNB" and rows == "negative":
+    if rows not in ("one row too many", "negative") or (name == "CategoricalNB" and rows == "negative"):
         assert_same_refusal(lambda: theirs.predict(X), lambda: ours.predict(X))
     return assert_same_model(theirs, ours, good)
 
@@ -297,9 +300,7 @@ def test_weights_settings_and_classes_are_refused_in_the_same_words(name):
     assert_same_refusal(lambda: theirs.predict(X), lambda: ours.predict(X))
     assert_same_refusal(lambda: theirs.partial_fit(X, y), lambda: ours.partial_fit(X, y))
     theirs.partial_fit(X, y, classes=[0, 1]), ours.partial_fit(X, y, classes=[0, 1])
-    assert_same_refusal(
-        lambda: theirs.partial_fit(X, y, [0, 1, 2]), lambda: ours.partial_fit(X, y, [0, 1, 2])
-    )
+    assert_same_refusal(lambda: theirs.partial_fit(X, y, [0, 1, 2]), lambda: ours.partial_fit(X, y, [0, 1, 2]))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -307,9 +308,7 @@ def test_a_label_outside_the_first_classes_is_treated_as_in_scikit_learn(name):
     X, y = np.array([[0, 1], [1, 0], [2, 1], [0, 2]]), [0, 1, 0, 7]
     theirs, ours = both(name)
     if name == "GaussianNB":
-        return assert_same_refusal(
-            lambda: theirs.partial_fit(X, y, [0, 1]), lambda: ours.partial_fit(X, y, [0, 1])
-        )
+        return assert_same_refusal(lambda: theirs.partial_fit(X, y, [0, 1]), lambda: ours.partial_fit(X, y, [0, 1]))
     theirs.partial_fit(X, y, [0, 1]), ours.partial_fit(X, y, [0, 1])
     return assert_same_model(theirs, ours, X)
 
@@ -353,20 +352,15 @@ def test_a_model_survives_cloning_and_pickling(name):
 def test_a_grid_search_finds_what_it_finds_with_scikit_learn():
     X, y = load_iris(return_X_y=True)
     grid = {"var_smoothing": [1e-9, 1e-2, 1.0]}
-    theirs, ours = (
-        GridSearchCV(model, grid, cv=3, scoring="neg_log_loss").fit(X, y) for model in both("GaussianNB")
-    )
+    theirs, ours = (GridSearchCV(model, grid, cv=3, scoring="neg_log_loss").fit(X, y) for model in both("GaussianNB"))
     assert theirs.best_params_ == ours.best_params_
-    np.testing.assert_allclose(
-        theirs.cv_results_["mean_test_score"], ours.cv_results_["mean_test_score"], rtol=1e-9
-    )
+    np.testing.assert_allclose(theirs.cv_results_["mean_test_score"], ours.cv_results_["mean_test_score"], rtol=1e-9)
 
 
 def test_pipelines_from_text_and_from_categories_give_the_same_answers():
     sports = load_worked_example("sports").to_pydict()
     words = [
-        make_pipeline(CountVectorizer(), model).fit(sports["text"], sports["tag"])
-        for model in both("MultinomialNB")
+        make_pipeline(CountVectorizer(), model).fit(sports["text"], sports["tag"]) for model in both("MultinomialNB")
     ]
     np.testing.assert_allclose(*(model.predict_proba(["a very close game"]) for model in words), rtol=1e-10)
     tennis = load_worked_example("tennis").to_pandas()

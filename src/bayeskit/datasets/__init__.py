@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
-    import pyarrow
+    import pyarrow as pa
 
 WORKED_EXAMPLES = (
     "abc", "boolean_joint", "computer", "mammals", "melon", "sports", "tax", "tennis", "wealth",
@@ -33,7 +33,7 @@ def path(name: str) -> Path:
     return Path(str(files(__name__) / f"{name}.csv"))
 
 
-def load_penguins() -> "pyarrow.Table":
+def load_penguins() -> "pa.Table":
     """344 penguins of three species: island, four measurements, sex and year, with the gaps they came with.
 
     >>> penguins = load_penguins()
@@ -47,7 +47,7 @@ def load_penguins() -> "pyarrow.Table":
     return _read("penguins")
 
 
-def load_worked_example(name: str) -> "pyarrow.Table":
+def load_worked_example(name: str) -> "pa.Table":
     """One of the small textbook tables; ``WORKED_EXAMPLES`` lists their names.
 
     >>> load_worked_example("tax").slice(0, 2).to_pylist()[0]
@@ -58,7 +58,7 @@ def load_worked_example(name: str) -> "pyarrow.Table":
     return _read(name)
 
 
-def _read(name: str) -> "pyarrow.Table":
+def _read(name: str) -> "pa.Table":
     from pyarrow import csv
 
     empty_is_null = csv.ConvertOptions(null_values=[""], strings_can_be_null=True)

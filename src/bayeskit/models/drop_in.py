@@ -123,7 +123,7 @@ class GaussianNB(_Posterior, naive_bayes.GaussianNB):
         moments = Moments(*counted)
         pooled, centre = moments.pooled(), np.zeros((1, len(columns)))
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            weights = _weights(sample_weight, X)
             centre = pooled.mean()  # Σw is rounded: far from zero that would cost the variance its digits
             columns = list((numbers - centre).T)
             moments = Moments(*kernels.moments(columns, codes, n_classes, weights, ONE_THREAD)[:5])
@@ -170,7 +170,7 @@ class _Discrete(_Posterior, naive_bayes._BaseDiscreteNB):
         return self._learn(rows, codes, sample_weight)
 
     def _learn(self, X: Any, codes: Array, sample_weight: Any) -> Self:
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+        weights = None if sample_weight is None else _weights(sample_weight, X)
         self._count_batch(X, codes, weights)
         self.class_count_ += np.bincount(codes, weights, minlength=len(self.classes_))
         self._update_feature_log_prob(self._check_alpha())
@@ -179,7 +179,7 @@ class _Discrete(_Posterior, naive_bayes._BaseDiscreteNB):
 
     def _count_batch(self, X: Any, codes: Array, weights: Floats | None) -> None:
         """Σ x by class, added to ``feature_count_``."""
-        share = np.ones(len(codes)) if weights is None else weights.astype(np.float64, copy=False)
+        share = np.ones(len(codes)) if weights is None else weights
         shape = len(self.classes_), len(codes)
         rows_of: Any = sparse.csc_array((share, codes, np.arange(len(codes) + 1)), shape=shape)
         sums: Any = rows_of.tocsr() @ X if sparse.issparse(X) else rows_of @ X
@@ -221,10 +221,10 @@ class BernoulliNB(_Discrete, naive_bayes.BernoulliNB):
     [[0.75, 0.5], [0.333333, 0.666667]]
     """
 
-    def _check_X(self, X: Any) -> Any:
+    def _check_X(self, X: Any) -> Any:  # noqa: N802
         return self._yes_or_no(super(naive_bayes.BernoulliNB, self)._check_X(X))
 
-    def _check_X_y(self, X: Any, y: Any, reset: bool = True) -> Any:
+    def _check_X_y(self, X: Any, y: Any, reset: bool = True) -> Any:  # noqa: N802
         X, y = super(naive_bayes.BernoulliNB, self)._check_X_y(X, y, reset=reset)
         return self._yes_or_no(X), y
 
@@ -242,12 +242,12 @@ class CategoricalNB(_Discrete, naive_bayes.CategoricalNB):
     [[0.4, 0.4, 0.2], [0.2, 0.2, 0.6]]
     """
 
-    def _check_X(self, X: Any) -> Any:
+    def _check_X(self, X: Any) -> Any:  # noqa: N802
         if not holds_integers(X):
             return super()._check_X(X)
         return validate_data(self, X, dtype=None, reset=False)
 
-    def _check_X_y(self, X: Any, y: Any, reset: bool = True) -> Any:
+    def _check_X_y(self, X: Any, y: Any, reset: bool = True) -> Any:  # noqa: N802
         if not holds_integers(X):
             return super()._check_X_y(X, y, reset=reset)
         X, y = validate_data(self, X, y, dtype=None, reset=reset)
@@ -271,7 +271,7 @@ class CategoricalNB(_Discrete, naive_bayes.CategoricalNB):
         scores = np.empty((len(X), len(self.class_count_)))
         scores[:] = self.class_log_prior_
         beyond = np.full((1, len(self.class_count_)), np.nan)
-        tables = [np.concatenate([table.T, beyond]) for table in self.feature_log_prob_]
+        tables = [np.ascontiguousarray(np.concatenate([p.T, beyond])) for p in self.feature_log_prob_]
         columns = _code_columns(X, [len(table) - 1 for table in tables])
         kernels.score_codes(columns, tables, scores, ONE_THREAD)
         if np.isnan(scores).any():  # a negative or unseen category, or nothing learnt without smoothing
@@ -305,6 +305,10 @@ def _float64(X: Any) -> Floats | None:
     if isinstance(X, np.ndarray) and (_is_float64(X) or X.dtype.kind in "biu"):
         return X.astype(np.float64, copy=False)
     return None
+
+
+def _weights(sample_weight: Any, X: Any) -> Floats:
+    return np.ascontiguousarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
 
 
 def _is_distribution(priors: Any, n: int) -> bool:

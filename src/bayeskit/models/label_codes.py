@@ -1,4 +1,4 @@
-"""Labels to class codes, as scikit-learn's classifiers understand labels but without sorting or comparing them.
+"""Labels to class codes, as scikit-learn's classifiers understand labels, but without sorting the rows.
 
 Every function answers None where scikit-learn has a rule of its own (a warning, a refusal, a rare type),
 so that the caller can leave the case to it.
@@ -28,9 +28,11 @@ def distinct_labels(y: Any) -> Array | None:
     >>> distinct_labels(np.array([7, 3, 7], dtype=np.int8))
     array([3, 7], dtype=int8)
     """
-    if (ends := _range(y)) is not None:
-        seen = np.bincount(y.astype(np.int64) - ends[0])
-        return np.asarray(np.flatnonzero(seen) + ends[0], dtype=y.dtype)
+    if (span := _span(y)) is not None:
+        low, size = span
+        offsets = _lookup(y, low, np.arange(size, dtype=np.uint32), size)
+        ((seen,),) = kernels.count_codes([offsets], [size], np.zeros(len(y), np.uint8), 1, None, 1)
+        return np.asarray(np.flatnonzero(seen) + low, dtype=y.dtype)
     values = _values(y)
     return None if values is None else np.array(sorted(set(values)), dtype=y.dtype)
 
@@ -54,12 +56,12 @@ def class_codes(y: Any, classes: Any) -> Array | None:
     [1, 0, 1]
     >>> class_codes(np.array([7, 4, 7]), np.array([3, 7]))
     """
-    n, ends = len(classes), _range(classes)
-    if ends is not None and holds_integers(y):
-        table = np.full(ends[1] - ends[0] + 1, n, dtype=np.uint32)
-        table[classes.astype(np.int64) - ends[0]] = np.arange(n)
-        low, unseen = np.array(ends[:1]), np.array([n], dtype=np.uint32)
-        (codes,) = kernels.lookup_codes([y], low, [table], unseen, 1)
+    n, span = len(classes), _span(classes)
+    if span is not None and holds_integers(y):
+        low, size = span
+        table = np.full(size, n, dtype=np.uint32)
+        table[classes.astype(np.int64) - low] = np.arange(n)
+        codes = _lookup(y, low, table, n)
     else:
         known, values = _values(classes), _values(y)
         if known is None or values is None:
@@ -72,15 +74,19 @@ def class_codes(y: Any, classes: Any) -> Array | None:
 def holds_integers(X: Any) -> bool:
     """Whether an array or frame has only columns of integers or booleans that fit into int64."""
     types = [X.dtype] if isinstance(X, np.ndarray) else list(getattr(X, "dtypes", ()))
-    return bool(types) and all(isinstance(t, np.dtype) and np.can_cast(t, np.int64) for t in types)
+    return bool(types) and all(isinstance(t, np.dtype) and t.isnative and np.can_cast(t, np.int64) for t in types)
 
 
-def _range(y: Any) -> tuple[int, int] | None:
-    """Smallest and largest of integers that lie close enough for a table."""
+def _span(y: Any) -> tuple[int, int] | None:
+    """Smallest of some integers, and how many lie from it to the largest, if a table can hold them."""
     if not isinstance(y, np.ndarray) or not holds_integers(y) or len(y) == 0:
         return None
-    low, high = kernels.int_ranges([y], 1)
-    return (int(low[0]), int(high[0])) if int(high[0]) - int(low[0]) < WIDEST_RANGE else None
+    low, high = (int(end[0]) for end in kernels.int_ranges([y], 1))
+    return (low, high - low + 1) if high - low < WIDEST_RANGE else None
+
+
+def _lookup(y: Array, low: int, table: NDArray[np.uint32], unseen: int) -> Array:
+    return kernels.lookup_codes([y], np.array([low]), [table], np.array([unseen], np.uint32), 1)[0]
 
 
 def _values(y: Any) -> list[Any] | None:
