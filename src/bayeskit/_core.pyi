@@ -8,9 +8,7 @@ from numpy.typing import NDArray
 
 from bayeskit._twins import Codes, Floats, Integers, Moments
 
-def int_ranges(
-    columns: Sequence[Integers], n_threads: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def int_ranges(columns: Sequence[Integers], n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def lookup_codes(
     columns: Sequence[Integers],
     lo: NDArray[np.int64],
@@ -32,13 +30,9 @@ def count_responsibilities(
 def moments(
     columns: Sequence[Floats], labels: Codes, n_classes: int, weights: Floats | None, n_threads: int
 ) -> Moments: ...
-def moments_responsibilities(
-    columns: Sequence[Floats], responsibilities: Floats, n_threads: int
-) -> Moments: ...
+def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats, n_threads: int) -> Moments: ...
 def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int) -> list[Codes]: ...
-def score_codes(
-    columns: Sequence[Codes], tables: Sequence[Floats], scores: Floats, n_threads: int
-) -> None: ...
+def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], scores: Floats, n_threads: int) -> None: ...
 def score_gaussian(
     columns: Sequence[Floats],
     mean: Floats,

@@ -98,9 +98,7 @@ def count_responsibilities(
     >>> count_responsibilities([np.array([1, 1], dtype=np.uint8)], [2], shares, 1)[0].tolist()
     [[0.0, 1.25], [0.0, 0.75]]
     """
-    _check_matrix(
-        "responsibilities", responsibilities, _length(columns, n_threads, "codes", len(responsibilities))
-    )
+    _check_matrix("responsibilities", responsibilities, _length(columns, n_threads, "codes", len(responsibilities)))
     _check_codes(columns, sizes)
     tables = []
     for column, size in zip(columns, sizes, strict=True):
@@ -127,9 +125,7 @@ def moments(
     by_class = np.argsort(labels, kind="stable")
     groups = np.split(by_class, np.cumsum(np.bincount(labels, minlength=n_classes))[:-1])
     x = _matrix(columns, len(labels))
-    parts = [
-        _weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups
-    ]
+    parts = [_weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
     n, *sums = (np.array(part).reshape(n_classes, len(columns)) for part in zip(*parts, strict=True))
     count = n.astype(np.int64) if weights is None else n
     return count, sums[0], sums[1], sums[2], sums[3], _usable(x)
@@ -142,9 +138,7 @@ def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats
     >>> n.tolist(), high.tolist()
     ([[1.5], [0.5]], [[4.0], [2.0]])
     """
-    _check_matrix(
-        "responsibilities", responsibilities, _length(columns, n_threads, "floats", len(responsibilities))
-    )
+    _check_matrix("responsibilities", responsibilities, _length(columns, n_threads, "floats", len(responsibilities)))
     x = _matrix(columns, len(responsibilities))
     parts = [_weighted_sums(x, share) for share in responsibilities.T]
     n, *sums = (np.array(part).reshape(len(parts), len(columns)) for part in zip(*parts, strict=True))

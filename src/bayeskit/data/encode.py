@@ -32,6 +32,14 @@ class Block:
     responsibilities: npt.NDArray[np.float64] | None = None
     weights: npt.NDArray[np.float64] | None = None
 
+    def take(self, rows: npt.NDArray[Any]) -> Block:
+        """These rows alone."""
+        count = len(rows) if rows.dtype != bool else int(rows.sum())
+        codes = {name: column[rows] for name, column in self.codes.items()}
+        floats = {name: column[rows] for name, column in self.floats.items()}
+        rest = (None if part is None else part[rows] for part in (self.labels, self.responsibilities, self.weights))
+        return Block(count, self.start, codes, floats, *rest)
+
 
 @dataclass
 class Encoder:
@@ -69,9 +77,7 @@ class Encoder:
         labels, responsibilities = self._labels(batch)
         return Block(batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights)
 
-    def _binned(
-        self, numbers: npt.NDArray[np.float64], cuts: tuple[float, ...], name: str, start: int
-    ) -> Codes:
+    def _binned(self, numbers: npt.NDArray[np.float64], cuts: tuple[float, ...], name: str, start: int) -> Codes:
         if np.isinf(numbers).any():
             raise_unusable({name: numbers}, start)
         return kernels.bin_codes([numbers], [np.array(cuts, dtype=np.float64)], self.n_threads)[0]
@@ -115,7 +121,7 @@ class Encoder:
 
     def _factor(self, column: Column, name: str, start: int) -> Factor:
         """The column as indices; the values of integers are looked up by a table where there is one."""
-        if is_arrow(column) or column.dtype.kind not in "biu":
+        if is_arrow(column) or column.dtype.kind not in "biu" or _is_beyond(column):
             return factor_values(column, name, start)
         if column.dtype.kind == "b":
             return Factor(column.view(np.uint8), 0, [False, True])
@@ -178,19 +184,20 @@ class Factor:
     table: npt.NDArray[np.uint32] | None = None
 
 
-def factor_integers(
-    columns: Sequence[npt.NDArray[Any]], names: Sequence[str], n_threads: int
-) -> list[Factor]:
+def factor_integers(columns: Sequence[npt.NDArray[Any]], names: Sequence[str], n_threads: int) -> list[Factor]:
     """Integers that lie close together are their own indices; the others are looked up."""
     if not columns:
         return []
     low, high = kernels.int_ranges(columns, n_threads)
     return [
-        Factor(column, least, range(least, most + 1))
-        if most - least <= NARROW
-        else factor_values(column, name, 0)
+        Factor(column, least, range(least, most + 1)) if most - least <= NARROW else factor_values(column, name, 0)
         for column, name, least, most in zip(columns, names, low.tolist(), high.tolist(), strict=True)
     ]
+
+
+def _is_beyond(column: npt.NDArray[Any]) -> bool:
+    """Whether some integer has no place in int64, which the kernels read."""
+    return column.dtype == np.uint64 and bool(column.max(initial=0) > np.iinfo(np.int64).max)
 
 
 def factor_values(column: Column, name: str, start: int) -> Factor:
@@ -201,7 +208,7 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
     if not is_arrow(column):
         try:
             column = pa.array(column, from_pandas=True)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        except (pa.ArrowException, OverflowError, UnicodeError):
             return _factor_objects(column, name, start)
     array = as_one_array(column)
     if pa.types.is_null(array.type):
@@ -215,9 +222,7 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
         array = array.dictionary_encode()
     indices = array.indices
     if indices.null_count:
-        indices = pc.fill_null(
-            indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices, -1
-        )
+        indices = pc.fill_null(indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices, -1)
     values = [None, *_canonical_all(array.dictionary.to_pylist(), name)]
     return Factor(indices.to_numpy(), -1, values)
 
@@ -275,14 +280,23 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
         if types.is_dictionary(array.type):
             array = array.cast(array.type.value_type)
         if types.is_temporal(array.type):
-            numbers = array.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).cast(pa.float64())
+            moment = pa.duration("us") if types.is_duration(array.type) else pa.timestamp("us")
+            moment = pa.time64("us") if types.is_time(array.type) else moment
+            numbers = array.cast(moment, safe=False).cast(pa.int64()).cast(pa.float64())
             return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64) / 1e6
         if types.is_boolean(array.type):
             array = array.cast(pa.uint8())
-        return np.asarray(
-            array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64
-        )
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+    except OverflowError:  # integers beyond 64 bits, as objects
+        return _checked_numbers(column, name, start)
+    except (pa.ArrowException, UnicodeError):
+        raise _not_a_number(column, name, start) from None
+
+
+def _checked_numbers(column: npt.NDArray[Any], name: str, start: int) -> npt.NDArray[np.float64]:
+    try:
+        return np.array([canonical(cell) for cell in column], dtype=np.float64)
+    except (OverflowError, TypeError, ValueError):
         raise _not_a_number(column, name, start) from None
 
 
@@ -291,7 +305,7 @@ def _not_a_number(column: Column, name: str, start: int) -> SchemaMismatch:
     for row, cell in enumerate(cells):
         try:
             float(cell if cell is not None else "nan")
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             if cell is not None and not isinstance(cell, (str, bytes)) and not np.isscalar(cell):
                 return _not_scalar(name, start + row, cell)  # type: ignore[return-value]
             return SchemaMismatch(
@@ -321,9 +335,12 @@ def encode_labels(column: Column, classes: Vocabulary, start: int, *, grow: bool
     """
     if not is_arrow(column) and column.dtype.kind == "f":
         _refuse_continuous(column, start)
-        factor = factor_integers([column.astype(np.int64)], ["class"], 1)[0]
+        if np.abs(column).max(initial=0) < 2**53:
+            factor = factor_integers([column.astype(np.int64)], ["class"], 1)[0]
+        else:
+            factor = factor_values(column, "class", start)
         factor.values = [None if value is None else float(value) for value in factor.values]
-    elif not is_arrow(column) and column.dtype.kind in "iu":
+    elif not is_arrow(column) and column.dtype.kind in "iu" and not _is_beyond(column):
         factor = factor_integers([column], ["class"], 1)[0]
     else:
         factor = factor_values(column, "class", start)
@@ -331,18 +348,14 @@ def encode_labels(column: Column, classes: Vocabulary, start: int, *, grow: bool
         _refuse_continuous(as_floats(column, "class", start), start)
     known = classes.values[:1] + [value for value in factor.values if value is not None]
     if len({isinstance(value, str) for value in known}) > 1:
-        raise BayesError(
-            f"labels are all strings or all numbers, not both: {known[0]!r} and {_other(known)!r}"
-        )
+        raise BayesError(f"labels are all strings or all numbers, not both: {known[0]!r} and {_other(known)!r}")
     found = classes.grow(factor.values) if grow else classes.codes(factor.values)
     codes = kernels.lookup_codes(
         [factor.indices], np.array([factor.low]), [np.array(found, dtype=np.uint32)],
         np.array([classes.unseen], dtype=np.uint32), 1,
     )[0]  # fmt: skip
     if None in factor.values and not codes.all():
-        raise BayesError(
-            f"row {start + int(np.argmin(codes))} has no label (NaN or None); drop the row or label it"
-        )
+        raise BayesError(f"row {start + int(np.argmin(codes))} has no label (NaN or None); drop the row or label it")
     return np.subtract(codes, 1, dtype=codes.dtype)
 
 

@@ -29,14 +29,16 @@ class MemorySource:
     weights: npt.NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        if self.labels is not None and not isinstance(self.labels, Responsibilities):
+        if self.labels is None:
+            return
+        if not isinstance(self.labels, Responsibilities):
             self.labels, name = label_column(self.labels)
             self.target = self.target or name
-            if len(self.labels) != self.n_rows:
-                raise BayesError(
-                    f"Found input variables with inconsistent numbers of samples: [{self.n_rows}, {len(self.labels)}]: "
-                    "one label a row"
-                )
+        if len(self.labels) != self.n_rows:
+            raise BayesError(
+                f"Found input variables with inconsistent numbers of samples: [{self.n_rows}, {len(self.labels)}]: "
+                "one label a row"
+            )
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
@@ -101,56 +103,87 @@ def columns_of(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
     if isinstance(data, Mapping):
         return _from_mapping(data)
     if hasattr(data, "__arrow_c_stream__") or module == "pyarrow":
-        import pyarrow as pa
-
-        table = pa.table(data)
+        table = _arrow_table(data)
         return _named(table.column_names, table.columns, table.num_rows)
     if isinstance(data, Sequence) and len(data) and all(isinstance(record, Mapping) for record in data):
         names = list(dict.fromkeys(str(key) for record in data for key in record))
         lists = [[record.get(name) for record in data] for name in names]
-        return _named(
-            names, [from_list(values, name) for name, values in zip(names, lists, strict=True)], len(data)
-        )
+        return _named(names, [from_list(values, name) for name, values in zip(names, lists, strict=True)], len(data))
+    if isinstance(data, (list, tuple)) and len(data) and all(isinstance(row, (list, tuple)) for row in data):
+        return _from_rows(data)
     return _from_array(data)
 
 
-def _named(
-    names: list[str], columns: list[Column], n_rows: int
-) -> tuple[list[str], dict[str, Column], int, bool]:
+def _arrow_table(data: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.table(data)
+    except (pa.ArrowInvalid, TypeError, ValueError):
+        raise BayesError(
+            f"a {type(data).__name__} is no table. Expected 2D array, got 1D array instead: pass a frame, or name the "
+            "column as in {'x': values}. Reshape your data with X.reshape(-1, 1) if it has a single column."
+        ) from None
+
+
+def _from_rows(rows: Sequence[Sequence[Any]]) -> tuple[list[str], dict[str, Column], int, bool]:
+    """A list of rows: each column has the type that its own cells share."""
+    if len({len(row) for row in rows}) > 1:
+        raise BayesError("the rows differ in length: pass a frame, an array or records with the same columns")
+    if not rows[0]:
+        raise BayesError(NO_COLUMNS.replace("(n, 0)", str((len(rows), 0))))
+    names = [f"x{i}" for i in range(len(rows[0]))]
+    columns = {name: from_list(cells, name) for name, cells in zip(names, zip(*rows, strict=True), strict=True)}
+    return names, columns, len(rows), False
+
+
+def _named(names: list[str], columns: list[Column], n_rows: int) -> tuple[list[str], dict[str, Column], int, bool]:
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if twice:
-        raise SchemaMismatch(
-            f"the data has more than one column named {', '.join(twice)}; rename or drop one"
-        )
+        raise SchemaMismatch(f"the data has more than one column named {', '.join(twice)}; rename or drop one")
     return names, dict(zip(names, columns, strict=True)), n_rows, True
 
 
 def _from_mapping(data: Mapping[Any, Any]) -> tuple[list[str], dict[str, Column], int, bool]:
     """One record ``{"sky": "sun"}``, or columns ``{"sky": ["sun", "rain"]}``."""
     names = [str(name) for name in data]
-    if not any(np.ndim(value) or hasattr(value, "__arrow_c_array__") for value in data.values()):
-        return _named(
-            names, [from_list([value], name) for name, value in zip(names, data.values(), strict=True)], 1
+    columns_given = [_is_column(value) for value in data.values()]
+    if not any(columns_given):
+        return _named(names, [from_list([value], name) for name, value in zip(names, data.values(), strict=True)], 1)
+    if not all(columns_given):
+        raise SchemaMismatch(
+            f"column {names[columns_given.index(False)]!r} is a single value where others are columns: "
+            "pass one value each for one record, or columns of equal length"
         )
-    columns = [label_column(value)[0] for value in data.values()]
+    columns = [_column(value, name) for name, value in zip(names, data.values(), strict=True)]
     lengths = {name: len(column) for name, column in zip(names, columns, strict=True)}
     if len(set(lengths.values())) > 1:
         raise SchemaMismatch(f"columns differ in length: {lengths}")
     return _named(names, columns, next(iter(lengths.values())))
 
 
+def _is_column(value: Any) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, (str, bytes, Mapping)) and np.shape(value[:0]) != ()
+
+
+def _column(value: Any, name: str) -> Column:
+    if isinstance(value, (list, tuple)):
+        return from_list(value, name)
+    if getattr(value, "ndim", 1) != 1:
+        raise _not_scalar(name, f"an array of shape {value.shape}")
+    return label_column(value)[0]
+
+
 def _from_array(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
-    if isinstance(data, np.ma.MaskedArray):
-        data = data.astype(np.float64).filled(np.nan)
     try:
         array = np.asarray(data)
     except ValueError:
-        raise BayesError(
-            "the rows differ in length: pass a frame, an array or records with the same columns"
-        ) from None
+        raise BayesError("the rows differ in length: pass a frame, an array or records with the same columns") from None
     if array.dtype.names:
-        flat = np.atleast_1d(array)
-        return _named(list(array.dtype.names), [flat[name] for name in array.dtype.names], len(flat))
+        flat = np.atleast_1d(data)
+        names = list(array.dtype.names)
+        return _named(names, [_column(unmasked(flat[name]), name) for name in names], len(flat))
+    array = unmasked(data) if isinstance(data, np.ma.MaskedArray) else array
     if array.ndim != 2:
         raise BayesError(
             f"Expected 2D array, got {array.ndim}D array instead (shape {array.shape}). Reshape your data "
@@ -166,11 +199,28 @@ def _from_array(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
     return names, {name: array[:, i] for i, name in enumerate(names)}, array.shape[0], False
 
 
+def unmasked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A masked array with missing cells where the mask is; any other as it is."""
+    if not isinstance(array, np.ma.MaskedArray):
+        return array
+    if array.dtype.kind in "iuf":
+        return np.ma.filled(array.astype(np.float64), np.nan)
+    if array.dtype.kind in "mM":
+        return np.ma.filled(array, np.array("NaT", array.dtype))
+    return np.ma.filled(array.astype(object), None)
+
+
 def _pandas_column(series: Any) -> Column:
     """Zero-copy where pandas holds NumPy; Arrow for strings, categories and nullable types."""
     dtype = series.dtype
     if isinstance(dtype, np.dtype):
         return series.to_numpy()
+    if type(dtype).__name__ == "SparseDtype":
+        return series.sparse.to_dense().to_numpy()
+    if dtype.name.startswith(("interval", "period")):
+        series = series.astype("category")
+    if series.dtype.name == "category" and series.cat.categories.dtype.name.startswith(("interval", "period")):
+        return _pandas_column(series.cat.rename_categories(series.cat.categories.astype(str)))
     if dtype.name in ("boolean", "Float32", "Float64") or dtype.name.lower().startswith(("int", "uint")):
         if series.isna().any():
             return series.to_numpy(
@@ -183,7 +233,7 @@ def _pandas_column(series: Any) -> Column:
         return pa.array(series, from_pandas=True)
     if dtype.name.startswith("datetime"):
         return series.dt.tz_convert(None).to_numpy()
-    return series.astype(str).to_numpy(dtype=object)  # intervals, periods: their text
+    return np.asarray(series, dtype=object)
 
 
 _NA = {True: None, False: np.nan}
@@ -195,7 +245,7 @@ def from_list(values: Sequence[Any], name: str) -> Column:
 
     try:
         column = pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+    except (pa.ArrowException, OverflowError, UnicodeError):
         column = np.empty(len(values), dtype=object)
         for i, value in enumerate(values):  # records are few; filling from the list would read tuples as rows
             column[i] = value
@@ -213,16 +263,24 @@ def label_column(labels: Any) -> tuple[Column, str | None]:
             labels = labels.iloc[:, 0]
         if labels.ndim == 1:
             name = getattr(labels, "name", None)
-            return _pandas_column(
-                labels.to_series() if hasattr(labels, "to_series") else labels
-            ), name and str(name)
+            return _pandas_column(labels.to_series() if hasattr(labels, "to_series") else labels), name and str(name)
+    if hasattr(labels, "__arrow_c_stream__") and hasattr(labels, "columns") and module in ("polars", "pyarrow"):
+        names, columns, _, _ = columns_of(labels)
+        if len(names) == 1:
+            return columns[names[0]], names[0]
+        raise BayesError(f"y should be a 1d array, got a frame of {len(names)} columns instead: one label a row")
     if module == "polars":
         return labels.to_arrow(), labels.name or None
     if module == "pyarrow":
         return labels, None
+    if isinstance(labels, np.ma.MaskedArray):
+        labels = unmasked(labels)
     if isinstance(labels, (list, tuple)) and any(value is None or isinstance(value, str) for value in labels):
         return from_list(labels, "class"), None
-    array = np.asarray(labels)
+    try:
+        array = np.asarray(labels)
+    except ValueError:
+        raise NotScalar("y holds labels that are no single values: one string or number a row") from None
     if array.ndim == 2 and array.shape[1] == 1:
         import warnings
 
@@ -236,9 +294,7 @@ def label_column(labels: Any) -> tuple[Column, str | None]:
         )
         array = array[:, 0]
     if array.ndim != 1:
-        raise BayesError(
-            f"y should be a 1d array, got an array of shape {array.shape} instead: one label a row"
-        )
+        raise BayesError(f"y should be a 1d array, got an array of shape {array.shape} instead: one label a row")
     return (array.astype(object) if array.dtype.kind in "US" else array), None
 
 

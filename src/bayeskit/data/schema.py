@@ -105,13 +105,9 @@ class Schema:
 
     def find(self, name: str | int) -> str:
         """The column's name, given its name or position; unknown ones are an error that names all."""
-        if isinstance(name, str) and name in self.columns:
-            return name
-        if (
-            isinstance(name, int)
-            and not isinstance(name, bool)
-            and -len(self.columns) <= name < len(self.columns)
-        ):
+        if str(name) in self.columns and not isinstance(name, bool):
+            return str(name)  # names come first: a frame may have numbers for names
+        if isinstance(name, int) and not isinstance(name, bool) and -len(self.columns) <= name < len(self.columns):
             return list(self.columns)[name]
         raise SchemaMismatch(f"there is no column {name!r} (columns: {_list(self.columns)})")
 
@@ -151,9 +147,7 @@ class Schema:
         try:
             columns = {str(entry["name"]): _role_from_json(entry) for entry in data["columns"]}
             domain = data["target"]["domain"]
-            target = Target(
-                str(data["target"]["name"]), None if domain is None else as_domain(domain, "class")
-            )
+            target = Target(str(data["target"]["name"]), None if domain is None else as_domain(domain, "class"))
             if len(columns) != len(data["columns"]):
                 raise BadFile("a schema names a column twice")
             return cls(columns, target, bool(data["named"]))
@@ -176,9 +170,7 @@ def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:
     """Declared values, each once, sorted; missing is no value."""
     found = [canonical(value) for value in values]
     if not found or None in found:
-        raise BayesError(
-            f"the domain of column {name!r} needs at least one value, and missing is none: {found}"
-        )
+        raise BayesError(f"the domain of column {name!r} needs at least one value, and missing is none: {found}")
     return tuple(sort_values(v for v in dict.fromkeys(found) if v is not None))
 
 
@@ -205,9 +197,7 @@ def infer(
             continue
         name = schema.find(key)
         if name in declared and not isinstance(declared[name], Categorical):
-            raise BayesError(
-                f"column {name!r} has a declared domain, so its role is categorical, not {declared[name]}"
-            )
+            raise BayesError(f"column {name!r} has a declared domain, so its role is categorical, not {declared[name]}")
         columns[name] = Categorical(as_domain(values, name))
     schema = replace(schema, columns=columns)
     if not schema.used:

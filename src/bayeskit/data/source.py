@@ -30,6 +30,19 @@ class Responsibilities:
     classes: tuple[Value, ...]
     matrix: npt.NDArray[np.float64]
 
+    def __post_init__(self) -> None:
+        if self.matrix.ndim != 2 or self.matrix.shape[1] != len(set(self.classes)):
+            raise BayesError(
+                f"responsibilities of shape {self.matrix.shape} do not fit the classes {list(self.classes)}: "
+                "one column a class, each class once"
+            )
+        bad = np.flatnonzero(~(np.isfinite(self.matrix) & (self.matrix >= 0)).all(axis=1))
+        if len(bad):
+            raise BayesError(f"row {bad[0]} has a responsibility that is negative or no finite number")
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -74,7 +87,10 @@ def open_source(data: Any, labels: Any = None, weights: Any = None) -> Source:
 def _as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
     if weights is None:
         return None
-    array = np.asarray(weights, dtype=np.float64)
+    try:
+        array = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BayesError("sample_weight holds no numbers; pass one a row, as a list, array or series") from None
     array = np.full(n_rows, array) if array.ndim == 0 else np.ascontiguousarray(array)
     if array.ndim != 1:
         raise BayesError(f"Sample weights must be 1D array or scalar, got an array of shape {array.shape}")

@@ -25,8 +25,10 @@ def canonical(value: Any) -> Value | None:
     (3, None, 'sun')
     """
     if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, (str, bool, int)):
+        value = float(value) if isinstance(value, np.longdouble) else value.item()
+    if isinstance(value, str):
+        return _text(value)
+    if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, (float, Decimal)):
         number = float(value)
@@ -44,6 +46,16 @@ def canonical(value: Any) -> Value | None:
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
     raise NotScalar(f"a cell holds {_short(value)}: its argument must be a string or a number")
+
+
+def _text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise BayesError(
+            f"{value!r} is no text: it holds half of a surrogate pair. Read the data again with its own encoding."
+        ) from None
+    return value
 
 
 def _short(value: object) -> str:
@@ -132,6 +144,4 @@ class Vocabulary:
     def is_foreign(self, values: Sequence[Value]) -> bool:
         """True where not even the types agree: strings against numbers."""
         theirs = {isinstance(value, str) for value in values}
-        return (
-            bool(theirs) and bool(self.values) and theirs.isdisjoint(isinstance(v, str) for v in self.values)
-        )
+        return bool(theirs) and bool(self.values) and theirs.isdisjoint(isinstance(v, str) for v in self.values)

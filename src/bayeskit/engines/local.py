@@ -24,10 +24,6 @@ def collect(source: Source, schema: Schema, plan: Plan, n_threads: int = 1) -> T
     running = _Running(plan)
     for block in encoder.blocks(source):
         running.add(block, encoder)
-    if not running.n_rows:
-        raise BayesError(
-            "there are no rows to count: Found array with 0 sample(s) while a minimum of 1 is required."
-        )
     return running.tally(schema, encoder)
 
 
@@ -48,33 +44,32 @@ class _Running:
         floats = [block.floats[name] for name in self.plan.moments]
         ones = np.zeros(block.n_rows, dtype=np.uint8)
         if block.responsibilities is not None:
-            counted = kernels.count_responsibilities(
-                [ones, *columns], [1, *sizes], block.responsibilities, threads
-            )
-            *sums, usable = kernels.moments_responsibilities(floats, block.responsibilities, threads)
+            counted = kernels.count_responsibilities([ones, *columns], [1, *sizes], block.responsibilities, threads)
+            sums = kernels.moments_responsibilities(floats, block.responsibilities, threads)
         else:
             labels, weights = block.labels, block.weights
             if labels is None:
                 raise BayesError("rows without labels cannot be counted by class")
             counted = kernels.count_codes([ones, *columns], [1, *sizes], labels, n_classes, weights, threads)
-            *sums, usable = kernels.moments(floats, labels, n_classes, weights, threads)
-        if not usable:
+            sums = kernels.moments(floats, labels, n_classes, weights, threads)
+        if not sums[-1]:
             raise_unusable(block.floats, block.start)
         rows, counted = counted[0][:, 0], counted[1:]
-        moments = Moments(*sums)
+        moments = Moments(*sums[:-1])
         if self.class_counts is None or self.counts is None or self.moments is None:
             self.class_counts, self.counts, self.moments = rows, counted, moments
         else:
             self.class_counts = _grown(self.class_counts, rows)
             self.counts = [_grown(a, b) for a, b in zip(self.counts, counted, strict=True)]
-            old = np.array(
-                [*range(len(self.moments.n)), *[-1] * (n_classes - len(self.moments.n))], dtype=np.int64
-            )
+            old = np.array([*range(len(self.moments.n)), *[-1] * (n_classes - len(self.moments.n))], dtype=np.int64)
             self.moments = self.moments.take(old) + moments
         self.n_rows += block.n_rows
 
     def tally(self, schema: Schema, encoder: Encoder) -> Tally:
-        assert self.class_counts is not None and self.counts is not None and self.moments is not None
+        if self.class_counts is None or self.counts is None or self.moments is None:
+            raise BayesError(
+                "there are no rows to count: Found array with 0 sample(s) while a minimum of 1 is required."
+            )
         families = {
             name: Family(_values(encoder, name), counts)
             for name, counts in zip(self.plan.families, self.counts, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from bayeskit.errors import BayesError
 
@@ -27,5 +28,5 @@ def labels(cuts: Sequence[float]) -> list[str]:
     """
     if not cuts:
         return ["any"]
-    middle = [f"{a:g} – {b:g}" for a, b in zip(cuts, cuts[1:], strict=False)]
+    middle = [f"{a:g} – {b:g}" for a, b in pairwise(cuts)]
     return [f"≤ {cuts[0]:g}", *middle, f"> {cuts[-1]:g}"]

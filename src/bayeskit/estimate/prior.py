@@ -15,9 +15,7 @@ from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities
 SLACK = 1e-3  # a table this close to summing to one is normalised; beyond, refused
 
 
-def class_prior(
-    prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[Any]
-) -> npt.NDArray[np.float64]:
+def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """P(class) in the order of ``classes``.
 
     >>> class_prior("empirical", ["no", "yes"], np.array([5, 9]))
@@ -27,12 +25,12 @@ def class_prior(
     """
     if isinstance(prior, str):
         if prior == "empirical":
-            return probabilities(class_counts[None], MLE().pseudo_counts(classes, class_counts[None]))[0]
-        if prior == "uniform":
+            prior = MLE()
+        elif prior == "uniform":
             return np.full(len(classes), 1 / len(classes))
-    elif isinstance(prior, Smoothing):
-        return probabilities(class_counts[None], prior.pseudo_counts(classes, class_counts[None]))[0]
-    elif isinstance(prior, Mapping):
+    if isinstance(prior, Smoothing):
+        return np.asarray(probabilities(class_counts[None], prior.pseudo_counts(classes, class_counts[None]))[0])
+    if isinstance(prior, Mapping):
         given = {canonical(label): share for label, share in prior.items()}
         lacking = [label for label in classes if label not in given]
         unknown = [label for label in given if label not in classes]
@@ -40,11 +38,9 @@ def class_prior(
             problem = f"does not name {lacking}" if lacking else f"names {unknown}, which are no classes"
             raise BayesError(f"the prior {problem} (classes: {list(classes)}); name every class once")
         return _normalised([given[label] for label in classes])
-    elif np.ndim(prior) == 1:
+    if np.ndim(prior) == 1:
         if len(prior) != len(classes):
-            raise BayesError(
-                f"the prior has {len(prior)} numbers for {len(classes)} classes: {list(classes)}"
-            )
+            raise BayesError(f"the prior has {len(prior)} numbers for {len(classes)} classes: {list(classes)}")
         return _normalised(prior)
     raise BayesError(
         f'prior={prior!r}: it is "empirical", "uniform", a mapping from class to probability, '
@@ -63,7 +59,5 @@ def _normalised(shares: Sequence[Any]) -> npt.NDArray[np.float64]:
 
         from bayeskit.errors import BayesWarning
 
-        warnings.warn(
-            f"prior probabilities sum to {p.sum():.9g}; they were normalised", BayesWarning, stacklevel=6
-        )
-    return p / p.sum()
+        warnings.warn(f"prior probabilities sum to {p.sum():.9g}; they were normalised", BayesWarning, stacklevel=6)
+    return np.asarray(p / p.sum())

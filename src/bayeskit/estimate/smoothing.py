@@ -241,8 +241,7 @@ class Dirichlet:
         """(count + β − 1) / (total + (β − 1) · n_values), for one β."""
         if isinstance(self.beta, Mapping):
             raise BayesError(
-                f"{self!r}.probability knows no values to look up: "
-                "use pseudo_counts(values, counts), or one β for all."
+                f"{self!r}.probability knows no values to look up: use pseudo_counts(values, counts), or one β for all."
             )
         return Lidstone(self.beta - 1).probability(count=count, total=total, n_values=n_values)
 
@@ -368,9 +367,7 @@ def _checked_prior(prior: Mapping[Any, float]) -> dict[Any, float]:
             raise BayesError(f"MEstimate: the prior probability of {value!r} is {p!r}; it is at least 0.")
     total = float(sum(prior.values()))
     if not abs(total - 1) <= 1e-3:
-        raise BayesError(
-            f"MEstimate: the prior probabilities sum to {total:.6g}, not to 1. Divide each by their sum."
-        )
+        raise BayesError(f"MEstimate: the prior probabilities sum to {total:.6g}, not to 1. Divide each by their sum.")
     if abs(total - 1) > 1e-9:
         said = f"MEstimate: the prior probabilities sum to {total:.9g}; they were normalised."
         warn(said, BayesWarning, stacklevel=4)  # at the line that made the MEstimate

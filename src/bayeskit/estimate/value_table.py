@@ -51,9 +51,7 @@ def value_table(
            [0.5 , 0.5 ]])
     """
     n_slots = len(family.values) + 2
-    counts = np.concatenate(
-        [family.counts, np.zeros((len(family.counts), 1), dtype=family.counts.dtype)], axis=1
-    )
+    counts = np.concatenate([family.counts, np.zeros((len(family.counts), 1), dtype=family.counts.dtype)], axis=1)
     takes_part = np.ones(n_slots, dtype=bool)
     takes_part[0] = missing == "value" and bool(family.missing.any())
     takes_part[-1] = unseen == "smooth"

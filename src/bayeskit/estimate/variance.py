@@ -59,35 +59,48 @@ def gaussian(moments: Moments, rule: VarianceRule, ddof: int, class_counts: Arra
     if ddof not in (0, 1):
         raise BayesError(f"ddof={ddof!r}: it is 0 (maximum likelihood) or 1 (unbiased).")
     n = moments.n.astype(np.float64)
-    squares = moments.squared_deviations()
     together = moments.pooled()
-    total = _variance(together.squared_deviations(), together.n - ddof)[0]
+    squares, total = moments.squared_deviations(), together.squared_deviations()[0]
+    variance, used = shared_variance(n, squares, total, np.asarray(class_counts) > 0, rule, ddof)
+    mean = np.where(n > 0, moments.mean(), together.mean())
+    return Gaussian(mean, variance, used)
 
-    without_value = (np.asarray(class_counts)[:, None] > 0) & (n <= 0)
-    used = (total > 0) & ~without_value.any(axis=0)
+
+def shared_variance(
+    n: Floats, squares: Floats, total_squares: Floats, occurs: NDArray[np.bool_], rule: VarianceRule, ddof: int
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """(variances (…, classes, columns), used columns (…, columns)), any number of cases at once.
+
+    `n` and `squares` are counts and Σ(x − mean)² by class; `total_squares` (…, columns) those about the mean of
+    all classes; `occurs` (…, classes) tells the classes that have rows.
+    """
+    total = _variance(total_squares, n.sum(axis=-2) - ddof)
+    without_value = occurs[..., None] & (n <= 0)
+    used = (total > 0) & ~without_value.any(axis=-2)
 
     # A class of weight under d tells nothing of a variance; for whole counts the test changes no sum.
     freedom = np.where(n > ddof, n - ddof, 0.0)
     squares = np.where(n > ddof, squares, 0.0)
     several = n >= 2
-    pooled = _known(_variance(squares.sum(axis=0), freedom.sum(axis=0)), several.any(axis=0))
+    pooled = _known(_variance(squares.sum(axis=-2), freedom.sum(axis=-2)), several.any(axis=-2))[..., None, :]
+    total = total[..., None, :]
     fallback = np.where(pooled > 0, pooled, total)  # NaN > 0 is False
 
+    among = used[..., None, :]
     match rule:
         case "class_feature":
             shared = _known(_variance(squares, freedom), several)
         case "feature":
             shared = np.where(n > 0, pooled, np.nan)
         case "class":
-            by_class = _variance(squares[:, used].sum(axis=1), freedom[:, used].sum(axis=1))
-            shared = _known(by_class, several[:, used].any(axis=1))[:, None]
+            by_class = _variance((squares * among).sum(axis=-1), (freedom * among).sum(axis=-1))
+            shared = _known(by_class, (several & among).any(axis=-1))[..., None]
         case "all":
-            one = _variance(squares[:, used].sum(), freedom[:, used].sum())
-            shared = _known(one, several[:, used].any())
-    variance = np.broadcast_to(np.where(np.isnan(shared), fallback, shared), n.shape)
-    variance = np.where(used, np.maximum(variance, FLOOR * total), np.nan)
-    mean = np.where(n > 0, moments.mean(), together.mean())
-    return Gaussian(mean, variance, used)
+            one = _variance((squares * among).sum(axis=(-2, -1)), (freedom * among).sum(axis=(-2, -1)))
+            shared = _known(one, (several & among).any(axis=(-2, -1)))[..., None, None]
+    shared = np.broadcast_to(shared, n.shape)
+    variance = np.where(np.isnan(shared), fallback, shared)
+    return np.where(among, np.maximum(variance, FLOOR * total), np.nan), used
 
 
 def n_parameters(rule: VarianceRule, n_classes: int, n_used: int) -> int:

@@ -80,15 +80,11 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def check_settings(self) -> None:
         """Refuse settings that mean nothing; called before any work."""
-        _one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
-        _one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
-        _one_of("ties", self.ties, ("first", "random"))
-        if self.n_threads is not None and (
-            not isinstance(self.n_threads, (int, np.integer)) or self.n_threads < 1
-        ):
-            raise BayesError(
-                f"n_threads={self.n_threads!r}: give a whole number of at least 1, or None for all cores"
-            )
+        one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
+        one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
+        one_of("ties", self.ties, ("first", "random"))
+        if self.n_threads is not None and (not isinstance(self.n_threads, (int, np.integer)) or self.n_threads < 1):
+            raise BayesError(f"n_threads={self.n_threads!r}: give a whole number of at least 1, or None for all cores")
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -109,9 +105,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         source = self._labelled(X, y, sample_weight)
         schema = self.schema_ if self._is_fitted() else self._schema_for(source)
         if classes is not None and not self._is_fitted():
-            schema = Schema(
-                schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named
-            )
+            schema = Schema(schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named)
         new = local.collect(source, schema, self.plan(schema), self._threads())
         return self.fit_tally(self.tally_ + new if self._is_fitted() else new)
 
@@ -126,18 +120,14 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         gone = local.collect(source, self.schema_, self.plan(self.schema_), self._threads())
         left = self.tally_ - gone
         if not left.n_rows:
-            raise BayesError(
-                "forgetting these rows would leave nothing to believe; start a new model instead"
-            )
+            raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
         return self.fit_tally(left)
 
     def merge(self, other: TallyClassifier) -> Self:
         """A new model of the rows of both; settings are those of this one. Both sides stay as they are."""
         self._check_is_fitted()
         if type(other) is not type(self):
-            raise BayesError(
-                f"a {type(self).__name__} merges with another one, not with {type(other).__name__}"
-            )
+            raise BayesError(f"a {type(self).__name__} merges with another one, not with {type(other).__name__}")
         other._check_is_fitted()
         return self._with_tally(self.tally_ + other.tally_)
 
@@ -260,44 +250,38 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             schema = self.schema
         else:
             target = Target(source.target or "class")
-            schema = infer(
-                source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named
-            )
+            schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
             if source.named:
                 self._advise(source, schema)
         return self.complete_schema(schema, source)
 
     def _advise(self, source: Source, schema: Schema) -> None:
-        declared = (
-            self.roles if isinstance(self.roles, Mapping) else ({} if self.roles is None else schema.columns)
-        )
+        declared = self.roles if isinstance(self.roles, Mapping) else ({} if self.roles is None else schema.columns)
         undeclared = [name for name in schema.used if name not in declared]
         batch = next(iter(source.batches()), None)
         if batch is not None and undeclared:
             for sentence in advice(batch, schema.restrict(undeclared)):
                 warnings.warn(sentence, AdviceWarning, stacklevel=4)
 
-    def _encoder(self) -> Encoder:
+    def encoder(self) -> Encoder:
+        """Reads rows in the codes of this model's tables and classes."""
+        vocabularies, classes = dict(self._params.vocabularies), Vocabulary(self.tally_.classes)
         refuse = self.unseen == "error"
-        return Encoder(
-            self.schema_, dict(self._params.vocabularies), refuse_unseen=refuse, n_threads=self._threads()
-        )
+        return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=self._threads())
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()
         self.check_settings()
         source = open_source(X)
         empty = True
-        for block in self._encoder().blocks(source):
+        for block in self.encoder().blocks(source):
             empty = False
             scores = self.log_joint(self._params, block)
             if not np.isfinite(scores).all():
                 raise_unusable(block.floats, block.start)
             yield block, scores
         if empty:
-            raise BayesError(
-                "there are no rows: Found array with 0 sample(s) while a minimum of 1 is required."
-            )
+            raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
 
     def _posteriors(self, X: Any) -> list[Scores]:
         parts, impossible = [], _Impossible(self)
@@ -357,8 +341,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         more = len(self.schema_.used) - len(shown)
         parts = [f"<b>{type(self).__name__}</b>: {self.tally_.n_rows:,} rows, {len(self.classes_)} classes"]
         parts.append(self.table()._repr_html_())
-        for name in shown:
-            parts.append(f"<details open><summary>{name}</summary>{self.table(name)._repr_html_()}</details>")
+        parts += [f"<details open><summary>{n}</summary>{self.table(n)._repr_html_()}</details>" for n in shown]
         return "".join([*parts, f"<p>… and {more} more columns</p>" if more > 0 else ""])
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
@@ -407,11 +390,9 @@ def _stack(parts: list[Scores], n_classes: int) -> Scores:
 def _seed(random_state: Any) -> int:
     if random_state is None or isinstance(random_state, (int, np.integer)):
         return int(random_state or 0) & (2**64 - 1)
-    return int(
-        random_state.randint(2**31 - 1) if hasattr(random_state, "randint") else random_state.integers(2**31)
-    )
+    return int(random_state.randint(2**31 - 1) if hasattr(random_state, "randint") else random_state.integers(2**31))
 
 
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value not in allowed:
         raise BayesError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 
 from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block, as_floats
@@ -28,7 +29,9 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
-from bayeskit.models.base import Scores, TallyClassifier, _one_of
+from bayeskit.models.base import Scores, TallyClassifier, one_of
+from bayeskit.models.naive_left_out import NaiveLeftOut
+from bayeskit.models.tuning import best_smoothing
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -57,8 +60,10 @@ class NaiveParameters:
     @cached_property
     def normal_form(self) -> tuple[Floats, Floats, Floats]:
         """(mean, precision, constant) of the used measured columns (classes, columns)."""
-        mean, variance = (a[:, self.gaussian.used] for a in (self.gaussian.mean, self.gaussian.variance))
-        return np.ascontiguousarray(mean), 1 / variance, -0.5 * logspace.log(2 * np.pi * variance)
+        mean, variance = (
+            np.ascontiguousarray(a[:, self.gaussian.used]) for a in (self.gaussian.mean, self.gaussian.variance)
+        )
+        return mean, 1 / variance, -0.5 * logspace.log(2 * np.pi * variance)
 
 
 class NaiveBayes(TallyClassifier):
@@ -133,11 +138,11 @@ class NaiveBayes(TallyClassifier):
 
     def check_settings(self) -> None:
         super().check_settings()
-        _one_of("missing", self.missing, ("ignore", "value"))
+        one_of("missing", self.missing, ("ignore", "value"))
         for value in _all_settings(self.numeric):
-            _one_of("numeric", value, ("gaussian", "histogram"))
+            one_of("numeric", value, ("gaussian", "histogram"))
         for value in _all_settings(self.variance):
-            _one_of("variance", value, ("class_feature", "feature", "class", "all"))
+            one_of("variance", value, ("class_feature", "feature", "class", "all"))
         for value in _all_settings(self.smoothing):
             as_smoothing(value)
         if self.ddof not in (0, 1):
@@ -145,8 +150,8 @@ class NaiveBayes(TallyClassifier):
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
         """Cut points for the histograms: as given, or of equal width over the numbers seen."""
-        wanted = [name for name in schema.measured() if self._setting("numeric", name, schema) == "histogram"]
-        given = {name: self._setting("cuts", name, schema) for name in wanted}
+        wanted = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "histogram"]
+        given = {name: self.setting_for("cuts", name, schema) for name in wanted}
         counted = [name for name, cuts in given.items() if isinstance(cuts, (int, np.integer))]
         low, high = _ranges(source, schema, counted)
         roles = {}
@@ -165,7 +170,7 @@ class NaiveBayes(TallyClassifier):
         tables = {
             name: value_table(
                 family,
-                as_smoothing(self._setting("smoothing", name, tally.schema)),
+                as_smoothing(self.setting_for("smoothing", name, tally.schema)),
                 rows,
                 self.missing,
                 self.unseen,
@@ -177,7 +182,7 @@ class NaiveBayes(TallyClassifier):
 
     def _gaussian(self, tally: Tally) -> Gaussian:
         """Means and variances, each variance rule over the columns that follow it."""
-        rules = [self._setting("variance", name, tally.schema) for name in tally.moment_columns]
+        rules = [self.setting_for("variance", name, tally.schema) for name in tally.moment_columns]
         shape = (len(tally.classes), len(rules))
         result = Gaussian(np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(len(rules), dtype=bool))
         for rule in dict.fromkeys(rules):
@@ -191,7 +196,8 @@ class NaiveBayes(TallyClassifier):
         return result
 
     def log_joint(self, params: NaiveParameters, block: Block) -> Scores:
-        scores = np.tile(params.log_prior, (block.n_rows, 1))
+        scores = np.empty((block.n_rows, len(params.log_prior)))
+        scores[:] = params.log_prior
         threads = self._threads()
         names = [name for name, table in params.tables.items() if table.used]
         if names:
@@ -202,13 +208,28 @@ class NaiveBayes(TallyClassifier):
             kernels.score_gaussian(floats, *params.normal_form, scores, threads)
         return scores
 
+    def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit with the one smoothing for all columns that predicts the classes best, leaving each row out in turn.
+
+        Fixes the number: ``smoothing`` is it afterwards. ("auto" asks the counts alone, column by column.)
+        """
+        start = clone(self).set_params(smoothing=1.0).fit(X, y, sample_weight)
+        if start.schema_.coded():
+            self.smoothing = best_smoothing(start, self._labelled(X, y, sample_weight))
+        return self.fit_tally(start.tally_)
+
+    def left_out(self) -> NaiveLeftOut:
+        """Scores of learnt rows under the estimates made without them."""
+        self._check_is_fitted()
+        return NaiveLeftOut(self)
+
     @property
     def n_parameters_(self) -> int:
         """Free parameters: class prior, tables, means and variances."""
         self._check_is_fitted()
         n_classes = len(self.tally_.classes)
-        total = n_classes - 1 + sum(n_classes * table.n_free for table in self._params.tables.values())
-        rules = [self._setting("variance", name, self.schema_) for name in self._params.speaking]
+        total: int = n_classes - 1 + sum(n_classes * table.n_free for table in self._params.tables.values())
+        rules = [self.setting_for("variance", name, self.schema_) for name in self._params.speaking]
         return total + sum(n_parameters(rule, n_classes, rules.count(rule)) for rule in dict.fromkeys(rules))
 
     def column_table(self, column: str) -> Table:
@@ -227,9 +248,7 @@ class NaiveBayes(TallyClassifier):
                 column: [str(n) if n is not None else None for n in names] if _mixed(names) else names
             }
             columns |= {f"count | {c}": family.counts[i, slots].tolist() for i, c in enumerate(classes)}
-            columns |= {
-                f"P({column} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(classes)
-            }
+            columns |= {f"P({column} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(classes)}
             return Table(columns)
         if column not in self._params.columns:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
@@ -254,21 +273,15 @@ class NaiveBayes(TallyClassifier):
             else:
                 i = params.columns.index(name)
                 spread = np.sqrt(params.gaussian.variance[labels, i])
-                columns[name] = _nulls_for_nan(
-                    params.gaussian.mean[labels, i] + spread * rng.standard_normal(n)
-                )
+                columns[name] = _nulls_for_nan(params.gaussian.mean[labels, i] + spread * rng.standard_normal(n))
         return Table(columns), self.classes_[labels]
 
-    def _setting(self, setting: str, name: str, schema: Schema) -> Any:
+    def setting_for(self, setting: str, name: str, schema: Schema) -> Any:
         """A setting for one column: by its name or position where a mapping was given, else the default."""
         value = getattr(self, setting)
         if not isinstance(value, Mapping):
             return value
-        own = {
-            schema.find(key): v
-            for key, v in value.items()
-            if key in schema.columns or not isinstance(key, str)
-        }
+        own = {schema.find(key): v for key, v in value.items() if key in schema.columns or not isinstance(key, str)}
         return own.get(name, _DEFAULTS[setting])
 
 

@@ -15,9 +15,7 @@ from bayeskit.data.encode import Block
 TOLERANCE = 1e-12
 
 
-def best_class(
-    scores: npt.NDArray[np.float64], block: Block, random: bool, seed: int
-) -> npt.NDArray[np.int64]:
+def best_class(scores: npt.NDArray[np.float64], block: Block, random: bool, seed: int) -> npt.NDArray[np.int64]:
     """The position of the best class in each row (rows, classes): the first of a tie, or one drawn.
 
     A draw depends on the seed and the row's content alone, so neither order nor batches matter.
@@ -25,7 +23,7 @@ def best_class(
     best = scores.max(axis=1)
     within = scores >= (best - TOLERANCE * np.maximum(1.0, np.abs(best)))[:, None]
     within[np.isneginf(best)] = True
-    chosen = within.argmax(axis=1)
+    chosen: npt.NDArray[np.int64] = within.argmax(axis=1)
     if random:
         rows = np.flatnonzero(within.sum(axis=1) > 1)
         if len(rows):

@@ -22,7 +22,7 @@ from bayeskit.errors import BadFile
 
 MAGIC = b"BAYES\x00"
 VERSION = 1
-DTYPES = {"i8": np.dtype("<i8"), "f8": np.dtype("<f8"), "u1": np.dtype("<u1"), "u4": np.dtype("<u4")}
+DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype("<" + name) for name in ("i8", "f8", "u1", "u4")}
 HEADER_LIMIT = 1 << 28
 DEPTH_LIMIT = 64
 _CHECKSUM = 32
@@ -39,9 +39,7 @@ def pack(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:
     ('counts', [0, 1, 2])
     """
     listed = [{"dtype": _name(array), "shape": list(array.shape)} for array in arrays]
-    text = json.dumps(
-        {"content": header, "arrays": listed}, ensure_ascii=False, allow_nan=False, sort_keys=True
-    )
+    text = json.dumps({"content": header, "arrays": listed}, ensure_ascii=False, allow_nan=False, sort_keys=True)
     encoded = text.encode("utf-8", "surrogatepass")
     parts = [MAGIC, struct.pack("<HQ", VERSION, len(encoded)), encoded, _padding(_PREFIX + len(encoded))]
     for array in arrays:
@@ -67,20 +65,14 @@ def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], list[Array]]:
     if length > min(HEADER_LIMIT, len(body) - _PREFIX):
         raise BadFile(f"the header claims {length} bytes, more than there are")
     header = _header(bytes(body[_PREFIX : _PREFIX + length]))
-    return header["content"], _arrays(
-        header["arrays"], body[_PREFIX + length + len(_padding(_PREFIX + length)) :]
-    )
+    return header["content"], _arrays(header["arrays"], body[_PREFIX + length + len(_padding(_PREFIX + length)) :])
 
 
 def _arrays(listed: list[Any], body: memoryview) -> list[Array]:
     arrays = []
     at = 0
     for entry in listed:
-        if (
-            not isinstance(entry, dict)
-            or entry.get("dtype") not in DTYPES
-            or not isinstance(entry.get("shape"), list)
-        ):
+        if not isinstance(entry, dict) or entry.get("dtype") not in DTYPES or not isinstance(entry.get("shape"), list):
             raise BadFile("an array in the header has no known dtype and shape")
         dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
         if len(shape) > 32 or not all(type(n) is int and 0 <= n < 1 << 48 for n in shape):
@@ -103,9 +95,7 @@ def _header(encoded: bytes) -> dict[str, Any]:
         if isinstance(header["content"], dict) and isinstance(header["arrays"], list):
             return dict(header)
     except (ValueError, KeyError, TypeError, RecursionError) as problem:
-        raise (
-            problem if isinstance(problem, BadFile) else BadFile(f"the header cannot be read: {problem}")
-        ) from None
+        raise (problem if isinstance(problem, BadFile) else BadFile(f"the header cannot be read: {problem}")) from None
     raise BadFile("the header has no content and arrays")
 
 

@@ -48,9 +48,7 @@ class Family:
     def align(self, class_index: npt.NDArray[np.int64], values: Sequence[Value]) -> Family:
         """The same counts under other classes (-1: a new one, empty) and values."""
         if not self.counts.size:
-            return Family(
-                tuple(values), np.zeros((len(class_index), len(values) + 1), dtype=self.counts.dtype)
-            )
+            return Family(tuple(values), np.zeros((len(class_index), len(values) + 1), dtype=self.counts.dtype))
         value_index = positions(values, self.values)
         columns = np.concatenate([[0], np.where(value_index < 0, 0, value_index + 1)])
         counts = self.counts[np.ix_(np.maximum(class_index, 0), columns)]

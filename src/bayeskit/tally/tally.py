@@ -55,9 +55,7 @@ class Tally:
         """Nothing counted: neutral under +."""
         columns = tuple(plan_moments)
         families = {name: Family((), np.zeros((0, 1), dtype=np.int64)) for name in plan_families}
-        return cls(
-            schema, (), np.zeros(0, dtype=np.int64), families, columns, Moments.zeros(0, len(columns))
-        ).tidy()
+        return cls(schema, (), np.zeros(0, dtype=np.int64), families, columns, Moments.zeros(0, len(columns))).tidy()
 
     @classmethod
     def from_counts(
@@ -71,9 +69,7 @@ class Tally:
         Without ``class_counts`` a class has as many rows as its fullest column has cells; fewer cells in
         another column are missing ones.
         """
-        labels = {canonical(c) for table in counts.values() for c in table} | {
-            canonical(c) for c in class_counts or ()
-        }
+        labels = {canonical(c) for table in counts.values() for c in table} | {canonical(c) for c in class_counts or ()}
         if None in labels or not labels:
             raise BayesError("a table of counts needs classes, and a missing label is none")
         classes = tuple(sort_values(label for label in labels if label is not None))
@@ -156,9 +152,7 @@ class Tally:
         """Both sides over the same classes and values."""
         check_same(self.schema, other.schema)
         if self.families.keys() != other.families.keys() or self.moment_columns != other.moment_columns:
-            raise SchemaMismatch(
-                "the two sides counted different things: learn both with the same model and settings"
-            )
+            raise SchemaMismatch("the two sides counted different things: learn both with the same model and settings")
         classes = union(self.classes, other.classes)
         ours, theirs = positions(classes, self.classes), positions(classes, other.classes)
         pairs = {n: aligned(f, other.families[n], ours, theirs) for n, f in self.families.items()}
@@ -166,14 +160,10 @@ class Tally:
         for i, (tally, index) in enumerate(((self, ours), (other, theirs))):
             families = {name: pair[i] for name, pair in pairs.items()}
             counts = (
-                np.where(index < 0, 0, tally.class_counts[np.maximum(index, 0)])
-                if len(tally.classes)
-                else 0 * index
+                np.where(index < 0, 0, tally.class_counts[np.maximum(index, 0)]) if len(tally.classes) else 0 * index
             )
             counts = counts.astype(tally.class_counts.dtype)
-            sides.append(
-                Tally(self.schema, classes, counts, families, self.moment_columns, tally.moments.take(index))
-            )
+            sides.append(Tally(self.schema, classes, counts, families, self.moment_columns, tally.moments.take(index)))
         return sides[0], sides[1]
 
     def tidy(self) -> Tally:
@@ -184,12 +174,10 @@ class Tally:
         families = {}
         for name, family in self.families.items():
             wanted = _declared_values(self.schema, name)
-            shown = [v for v, seen in zip(family.values, family.present.any(axis=0), strict=True) if seen]
+            shown = [v for v, n in zip(family.values, family.present.sum(axis=0), strict=True) if n > 0]
             values = sort_values({**dict.fromkeys(wanted), **dict.fromkeys(shown)})
             families[name] = family.align(index, values)
-        counts = np.array(
-            [self.class_counts[i] if i >= 0 else 0 for i in index], dtype=self.class_counts.dtype
-        )
+        counts = np.array([self.class_counts[i] if i >= 0 else 0 for i in index], dtype=self.class_counts.dtype)
         return Tally(self.schema, classes, counts, families, self.moment_columns, self.moments.take(index))
 
     def _shown_classes(self) -> list[Value]:
@@ -249,12 +237,7 @@ class Tally:
         kinds = {counts.dtype.kind, *(f.counts.dtype.kind for f in families.values())} | (
             {moments.n.dtype.kind} if columns else set()
         )
-        if (
-            not shapes_fit
-            or len(kinds) != 1
-            or kinds - {"i", "f"}
-            or tuple(sort_values(header["classes"])) != classes
-        ):
+        if not shapes_fit or len(kinds) != 1 or kinds - {"i", "f"} or tuple(sort_values(header["classes"])) != classes:
             raise BadFile("the tally's arrays do not fit its header")
         numbers = [counts, *(f.counts for f in families.values()), moments.n]
         sums = [getattr(moments, part) for part in PARTS[1:]]
@@ -276,12 +259,10 @@ def check_same(a: Schema, b: Schema) -> None:
         ours, theirs = a.columns.get(name), b.columns.get(name)
         if ours != theirs:
             raise SchemaMismatch(
-                f"the two sides do not fit: column {name!r} is {ours or 'absent'} on one and {theirs or 'absent'} on the "
-                "other. Pass the schema_ of one as schema= to the fit of the other."
+                f"the two sides do not fit: column {name!r} is {ours or 'absent'} on one and {theirs or 'absent'} "
+                "on the other. Pass the schema_ of one as schema= to the fit of the other."
             )
-    raise SchemaMismatch(
-        "the two sides have the same columns in another order. Pass the schema_ of one as schema=."
-    )
+    raise SchemaMismatch("the two sides have the same columns in another order. Pass the schema_ of one as schema=.")
 
 
 def _declared_values(schema: Schema, name: str) -> Iterable[Value]:
@@ -314,9 +295,7 @@ def _numbers(values: list[Any], where: str) -> Counts:
     return array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
 
 
-def _family_of(
-    name: str, table: Mapping[Any, Mapping[Any, int | float]], classes: tuple[Value, ...]
-) -> Family:
+def _family_of(name: str, table: Mapping[Any, Mapping[Any, int | float]], classes: tuple[Value, ...]) -> Family:
     rows = {canonical(label): {canonical(v): n for v, n in row.items()} for label, row in table.items()}
     values = sort_values({v: None for row in rows.values() for v in row if v is not None})
     listed = [[0, *(rows.get(label, {}).get(value, 0) for value in values)] for label in classes]

@@ -245,9 +245,7 @@ class DirichletCategorical:
             p = [p[_known(value, p, "the distribution given to density")] for value in self.beta]
         point = np.asarray(p, dtype=np.float64)
         if point.shape != (len(self.beta),):
-            raise BayesError(
-                f"DirichletCategorical.density: {point.size} probabilities for {len(self.beta)} values."
-            )
+            raise BayesError(f"DirichletCategorical.density: {point.size} probabilities for {len(self.beta)} values.")
         if (point < 0).any() or abs(point.sum() - 1) > 1e-9:
             return 0.0
         powers = np.array(list(self.posterior.values()), dtype=np.float64) - 1
@@ -278,9 +276,7 @@ def _counted(data: Any, values: Iterable[Any], who: str) -> dict[Any, float]:
     if isinstance(data, Mapping):
         for value, n in data.items():
             if not is_number(n) or not 0 <= n < inf:
-                raise BayesError(
-                    f"{who}: the count of {value!r} is {n!r}; it is a finite number of at least 0."
-                )
+                raise BayesError(f"{who}: the count of {value!r} is {n!r}; it is a finite number of at least 0.")
             counts[_known(value, counts, who)] += n
     else:
         for row, outcome in enumerate(listed(data, who)):
