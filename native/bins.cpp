@@ -28,9 +28,7 @@ void bin_tile(const double* x, size_t rows, Cuts cuts, Code* codes) {
         return;
     }
     int64_t number[kTile];
-    for (size_t r = 0; r < kTile; ++r) number[r] = x[r] == x[r];
-    for (size_t i = 0; i < cuts.size; ++i)
-        for (size_t r = 0; r < kTile; ++r) number[r] += cuts.data[i] < x[r];
+    loops().bin(x, cuts.data, cuts.size, number);
     for (size_t r = 0; r < rows; ++r) codes[r] = static_cast<Code>(number[r]);
 }
 

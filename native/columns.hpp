@@ -71,10 +71,9 @@ auto with_type(const Integers& column, F f) {
 inline int code_width(uint64_t largest) { return largest < (1u << 8) ? 1 : largest < (1u << 16) ? 2 : 4; }
 
 // Codes of some rows as offsets into a table whose entries are `factor` apart.
-inline void widen(const Codes& column, size_t first, size_t rows, uint32_t factor, uint32_t* out) {
-    with_type(column, [=](auto codes) {
-        for (size_t r = 0; r < rows; ++r) out[r] = static_cast<uint32_t>(codes[first + r]) * factor;
-    });
+inline void widen(const Codes& column, size_t first, size_t rows, uint32_t factor, uint32_t* offsets) {
+    const auto* bytes = static_cast<const char*>(column.data) + first * column.width;
+    loops().widen(bytes, column.width, rows, factor, offsets);
 }
 
 // Some rows of a column, side by side.

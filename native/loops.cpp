@@ -8,35 +8,43 @@ namespace {
 
 // --- moments -------------------------------------------------------------------------------------------------
 
-int inspect(const double* tile, size_t n) {  // n is a multiple of 4
+int inspect(const Tile& tile) {
     Mask odd = each(int64_t{0});
-    for (size_t i = 0; i < n; i += kLanes) odd = odd | ~at_most(magnitude(load(tile + i)), each(kLimit));
+    const double* row = tile.data;
+    for (size_t r = 0; r < tile.rows; ++r, row += tile.stride)
+        for (size_t j = 0; j < tile.width; j += kLanes)
+            odd = odd | ~at_most(magnitude(load(row + j)), each(kLimit));
     if (!any(odd)) return kPlain;
     int seen = kPlain;
-    for (size_t i = 0; i < n; ++i) {
-        if (tile[i] != tile[i]) seen |= kMissing;
-        if (std::fabs(tile[i]) > kLimit) seen |= kHuge;
+    row = tile.data;
+    for (size_t r = 0; r < tile.rows; ++r, row += tile.stride) {
+        for (size_t j = 0; j < tile.width; ++j) {
+            if (row[j] != row[j]) seen |= kMissing;
+            if (std::fabs(row[j]) > kLimit) seen |= kHuge;
+        }
     }
     return seen;
 }
 
-// high + low += x + error, where error is small beside x: Knuth's two-sum, then renormalised.
-inline void accumulate(double* high_low, Lanes x, Lanes error) {
-    const Lanes high = load(high_low), low = load(high_low + kLanes);
+// high + low += x, given what x adds to low: Knuth's two-sum, then renormalised.
+inline void accumulate(double* high_low, Lanes x, Lanes low) {
+    const Lanes high = load(high_low);
     const Lanes sum = high + x;
     const Lanes part = sum - high;
-    const Lanes rest = ((high - (sum - part)) + (x - part)) + (low + error);
+    const Lanes rest = ((high - (sum - part)) + (x - part)) + low;
     const Lanes total = sum + rest;
     store(high_low, total);
     store(high_low + kLanes, rest - (total - sum));
 }
 
+inline Lanes low_of(const double* high_low) { return load(high_low + kLanes); }
+
 template <bool Missing>
-void add_rows(const double* tile, size_t rows, size_t width, const uint32_t* labels, double* sums) {
-    for (size_t r = 0; r < rows; ++r) {
-        double* sum = sums + labels[r] * width * kSums;
-        const double* row = tile + r * width;
-        for (size_t j = 0; j < width; j += kLanes, sum += kSums * kLanes) {
+void add_rows(const Tile& tile, const uint32_t* labels, double* sums) {
+    const double* row = tile.data;
+    for (size_t r = 0; r < tile.rows; ++r, row += tile.stride) {
+        double* sum = sums + labels[r] * tile.width * kSums;
+        for (size_t j = 0; j < tile.width; j += kLanes, sum += kSums * kLanes) {
             Lanes x = load(row + j);
             if constexpr (Missing) {
                 const Mask present = equal(x, x);
@@ -44,37 +52,69 @@ void add_rows(const double* tile, size_t rows, size_t width, const uint32_t* lab
                 x = only(present, x);
             }
             const Lanes square = x * x;
-            accumulate(sum, x, each(0.0));
-            accumulate(sum + 2 * kLanes, square, product_error(x, x, square));
+            accumulate(sum, x, low_of(sum));
+            double* squares = sum + 2 * kLanes;
+            accumulate(squares, square, low_of(squares) + product_error(x, x, square));
         }
     }
 }
 
-void add_moments(const double* tile, size_t rows, size_t width, const uint32_t* labels, bool missing, double* sums) {
+void add_moments(const Tile& tile, const uint32_t* labels, bool missing, double* sums) {
     if (missing)
-        add_rows<true>(tile, rows, width, labels, sums);
+        add_rows<true>(tile, labels, sums);
     else
-        add_rows<false>(tile, rows, width, labels, sums);
+        add_rows<false>(tile, labels, sums);
 }
 
-void add_weighted(const double* tile, size_t rows, size_t width, const uint32_t* labels, const double* weights,
-                  double* sums) {
-    for (size_t r = 0; r < rows; ++r) {
-        double* sum = sums + labels[r] * width * kSums;
-        const double* row = tile + r * width;
-        for (size_t j = 0; j < width; j += kLanes, sum += kSums * kLanes) {
+void add_weighted(const Tile& tile, const uint32_t* labels, const double* weights, double* sums) {
+    const double* row = tile.data;
+    for (size_t r = 0; r < tile.rows; ++r, row += tile.stride) {
+        double* sum = sums + labels[r] * tile.width * kSums;
+        for (size_t j = 0; j < tile.width; j += kLanes, sum += kSums * kLanes) {
+            double *squares = sum + 2 * kLanes, *total = sum + 4 * kLanes;
             const Mask present = equal(load(row + j), load(row + j));
             const Lanes x = only(present, load(row + j)), w = only(present, each(weights[r]));
             const Lanes product = w * x, square = x * x, weighted = w * square;
             const Lanes rest = product_error(w, square, weighted) + w * product_error(x, x, square);
-            accumulate(sum, product, product_error(w, x, product));
-            accumulate(sum + 2 * kLanes, weighted, rest);
-            accumulate(sum + 4 * kLanes, w, each(0.0));
+            accumulate(sum, product, low_of(sum) + product_error(w, x, product));
+            accumulate(squares, weighted, low_of(squares) + rest);
+            accumulate(total, w, low_of(total));
+        }
+    }
+}
+
+// --- intervals -----------------------------------------------------------------------------------------------
+
+void bin(const double* x, const double* cuts, size_t n_cuts, int64_t* codes) {
+    for (size_t r = 0; r < kTile; r += 2 * kLanes) {
+        const Lanes first = load(x + r), second = load(x + r + kLanes);
+        Mask a = equal(first, first), b = equal(second, second);  // -1 where true, so these count downwards
+        for (size_t i = 0; i < n_cuts; ++i) {
+            a = a + less(each(cuts[i]), first);
+            b = b + less(each(cuts[i]), second);
+        }
+        for (int i = 0; i < kLanes; ++i) {
+            codes[r + i] = -a[i];
+            codes[r + kLanes + i] = -b[i];
         }
     }
 }
 
 // --- scores --------------------------------------------------------------------------------------------------
+
+template <class Code>
+void widen_codes(const void* codes, size_t rows, uint32_t factor, uint32_t* offsets) {
+    const Code* from = static_cast<const Code*>(codes);
+    for (size_t r = 0; r < rows; ++r) offsets[r] = from[r] * factor;
+}
+
+void widen(const void* codes, int bytes, size_t rows, uint32_t factor, uint32_t* offsets) {
+    switch (bytes) {
+        case 1: return widen_codes<uint8_t>(codes, rows, factor, offsets);
+        case 2: return widen_codes<uint16_t>(codes, rows, factor, offsets);
+        default: return widen_codes<uint32_t>(codes, rows, factor, offsets);
+    }
+}
 
 // Vectors of classes are kept in registers while up to four columns are added.
 template <int Vectors, int Columns>
@@ -221,6 +261,6 @@ void normalise(const double* scores, size_t rows, size_t n_classes, double* prob
 }  // namespace
 
 extern const Loops BAYESKIT_LOOPS;
-const Loops BAYESKIT_LOOPS = {inspect, add_moments, add_weighted, add_tables, add_gaussian, normalise};
+const Loops BAYESKIT_LOOPS = {inspect, add_moments, add_weighted, widen, bin, add_tables, add_gaussian, normalise};
 
 }  // namespace bayeskit

@@ -8,25 +8,35 @@
 
 namespace bayeskit {
 
-constexpr size_t kTile = 64;         // rows handled at a time, so that what is touched stays in the first cache
+constexpr size_t kTile = 128;        // rows handled at a time, so that what is touched stays in the first cache
 constexpr size_t kSums = 6;          // per class and column: Σx, Σx², Σw, each high and low
 constexpr size_t kTogether = 4;      // code columns added to a row of scores at a time
 constexpr double kLimit = 1e150;     // beyond it a square may overflow
 
 enum Seen : int { kPlain = 0, kMissing = 1, kHuge = 2 };
 
-struct Loops {
-    // What a tile of doubles holds: NaN (kMissing), magnitudes over the limit (kHuge).
-    int (*inspect)(const double* tile, size_t n);
+struct Tile {  // (rows, width) doubles, rows `stride` apart; width is a multiple of 4
+    const double* data;
+    size_t rows, width;
+    ptrdiff_t stride;
+};
 
-    // Add a tile (rows, width) to double-double sums (classes, width / 4, kSums, 4). Where cells are missing
-    // the third pair counts the missing ones.
-    void (*add_moments)(const double* tile, size_t rows, size_t width, const uint32_t* labels, bool missing,
-                        double* sums);
+struct Loops {
+    // What a tile holds: NaN (kMissing), magnitudes over the limit (kHuge).
+    int (*inspect)(const Tile& tile);
+
+    // Add a tile to double-double sums (classes, width / 4, kSums, 4). Where cells are missing the third pair
+    // counts the missing ones.
+    void (*add_moments)(const Tile& tile, const uint32_t* labels, bool missing, double* sums);
 
     // The same, every row by its weight; the third pair is the sum of the weights of the cells present.
-    void (*add_weighted)(const double* tile, size_t rows, size_t width, const uint32_t* labels,
-                         const double* weights, double* sums);
+    void (*add_weighted)(const Tile& tile, const uint32_t* labels, const double* weights, double* sums);
+
+    // Codes of `bytes` bytes each as offsets into a table whose entries are `factor` apart.
+    void (*widen)(const void* codes, int bytes, size_t rows, uint32_t factor, uint32_t* offsets);
+
+    // 1 + the number of cuts below each x of a tile of one column, 0 for NaN.
+    void (*bin)(const double* x, const double* cuts, size_t n_cuts, int64_t* codes);
 
     // Add table[offset] to each row of scores (rows, width), columns in order; width is 2 or a multiple of 4.
     void (*add_tables)(double* scores, size_t rows, size_t width, const uint32_t (*offsets)[kTile],

@@ -21,22 +21,31 @@ struct Rows {  // what the rows are counted by: a label each, a label and a weig
     const double* responsibilities;
 };
 
-// Columns of some rows, side by side: (rows, width), zero where there is no column.
-void gather(const Floats* columns, size_t n_columns, size_t first, size_t rows, double* tile, size_t width) {
-    bool adjacent = true;
+// Columns that lie side by side in memory, cell after cell.
+bool are_adjacent(const Floats* columns, size_t n_columns) {
     for (size_t j = 1; j < n_columns; ++j)
-        adjacent &= columns[j].data == columns[0].data + j && columns[j].stride == columns[0].stride;
-    if (adjacent && n_columns > 1) {
-        const double* row = columns[0].data + static_cast<ptrdiff_t>(first) * columns[0].stride;
-        for (size_t r = 0; r < rows; ++r, row += columns[0].stride)
-            std::memcpy(tile + r * width, row, n_columns * sizeof(double));
-        return;
+        if (columns[j].data != columns[0].data + j || columns[j].stride != columns[0].stride) return false;
+    return true;
+}
+
+// Some rows of the columns as a tile: where they lie if they lie together, else copied to `room`, which is zero
+// where there is no column.
+Tile gather(const Floats* columns, size_t n_columns, bool adjacent, size_t first, size_t rows, double* room,
+            size_t width) {
+    if (adjacent) {
+        const ptrdiff_t stride = columns[0].stride;
+        const double* row = columns[0].data + static_cast<ptrdiff_t>(first) * stride;
+        if (n_columns == width) return {row, rows, width, stride};
+        for (size_t r = 0; r < rows; ++r, row += stride)
+            for (size_t j = 0; j < n_columns; ++j) room[r * width + j] = row[j];
+    } else {
+        for (size_t j = 0; j < n_columns; ++j) {
+            const ptrdiff_t stride = columns[j].stride;
+            const double* cells = columns[j].data + static_cast<ptrdiff_t>(first) * stride;
+            for (size_t r = 0; r < rows; ++r) room[r * width + j] = cells[static_cast<ptrdiff_t>(r) * stride];
+        }
     }
-    for (size_t j = 0; j < n_columns; ++j) {
-        const double* cells = columns[j].data + static_cast<ptrdiff_t>(first) * columns[j].stride;
-        const ptrdiff_t stride = columns[j].stride;
-        for (size_t r = 0; r < rows; ++r) tile[r * width + j] = cells[static_cast<ptrdiff_t>(r) * stride];
-    }
+    return {room, rows, width, static_cast<ptrdiff_t>(width)};
 }
 
 // into += from, for n / 4 vectors of double-doubles (high 4, low 4); from is cleared.
@@ -58,7 +67,8 @@ int sum_part(const Floats* columns, size_t n_columns, size_t width, const Rows& 
              size_t last, double* part) {
     const Loops& loop = loops();
     const size_t stride = width * kSums, block_rows = std::max(kBlock, n_classes * 4 / kTile * kTile);
-    std::vector<double> sums(n_classes * stride), tile(kTile * width);
+    std::vector<double> sums(n_classes * stride), room(kTile * width);
+    const bool adjacent = are_adjacent(columns, n_columns);
     std::vector<char> touched(n_classes);
     uint32_t labels[kTile];
     double weights[kTile];
@@ -67,8 +77,8 @@ int sum_part(const Floats* columns, size_t n_columns, size_t width, const Rows& 
         const size_t end = std::min(last, block + block_rows);
         for (size_t at = block; at < end; at += kTile) {
             const size_t rows = std::min(kTile, end - at);
-            gather(columns, n_columns, at, rows, tile.data(), width);
-            const int found = loop.inspect(tile.data(), rows * width);
+            const Tile tile = gather(columns, n_columns, adjacent, at, rows, room.data(), width);
+            const int found = loop.inspect(tile);
             seen |= found;
             if (by.responsibilities) {
                 for (size_t c = 0; c < n_classes; ++c) {
@@ -77,16 +87,16 @@ int sum_part(const Floats* columns, size_t n_columns, size_t width, const Rows& 
                         weights[r] = by.responsibilities[(at + r) * n_classes + c];
                     }
                     touched[c] = 1;
-                    loop.add_weighted(tile.data(), rows, width, labels, weights, sums.data());
+                    loop.add_weighted(tile, labels, weights, sums.data());
                 }
                 continue;
             }
             widen(*by.labels, at, rows, 1, labels);
             for (size_t r = 0; r < rows; ++r) touched[labels[r]] = 1;
             if (by.weights)
-                loop.add_weighted(tile.data(), rows, width, labels, by.weights + at, sums.data());
+                loop.add_weighted(tile, labels, by.weights + at, sums.data());
             else
-                loop.add_moments(tile.data(), rows, width, labels, found & kMissing, sums.data());
+                loop.add_moments(tile, labels, found & kMissing, sums.data());
         }
         for (size_t c = 0; c < n_classes; ++c)
             if (touched[c]) move_sums(part + c * stride, sums.data() + c * stride, stride);
