@@ -203,11 +203,12 @@ def unmasked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A masked array with missing cells where the mask is; any other as it is."""
     if not isinstance(array, np.ma.MaskedArray):
         return array
-    if array.dtype.kind in "iuf":
-        return np.ma.filled(array.astype(np.float64), np.nan)
-    if array.dtype.kind in "mM":
-        return np.ma.filled(array, np.array("NaT", array.dtype))
-    return np.ma.filled(array.astype(object), None)
+    gaps, plain = np.ma.getmaskarray(array), array.data
+    if gaps.any():
+        kept = plain.dtype if plain.dtype.kind in "mM" else np.float64 if plain.dtype.kind in "iuf" else object
+        plain = plain.astype(kept)
+        plain[gaps] = None if kept is object else np.array("nan", kept)
+    return plain
 
 
 def _pandas_column(series: Any) -> Column:

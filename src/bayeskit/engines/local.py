@@ -78,6 +78,8 @@ class _Running:
             raise BayesError("every row has weight zero, so nothing was counted")
         classes = tuple(encoder.classes.values)
         moments = self.moments
+        if not np.isfinite(self.class_counts.sum()):
+            raise BayesError("the weights sum to infinity: scale them down")
         if not all(np.isfinite(part).all() for part in (moments.sum_hi, moments.square_hi)):
             raise BayesError("the sums of squares of a column overflow: scale its numbers down")
         return Tally(schema, classes, self.class_counts, families, self.plan.moments, moments).tidy()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.schema import Categorical, Numeric, Schema, Target, as_domain
+from bayeskit.data.schema import Categorical, Numeric, Schema, Target
 from bayeskit.data.vocabulary import Value, canonical, positions, sort_values, union
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally.container import pack, unpack
@@ -17,6 +17,7 @@ from bayeskit.tally.families import Counts, Family, aligned
 from bayeskit.tally.moments import Moments
 
 CANCELLED = 1e-9  # of the total weight: what a subtraction of float weights may leave behind
+UNNAMED = Target().name
 PARTS = ("n", "sum_hi", "sum_lo", "square_hi", "square_lo")
 
 
@@ -67,12 +68,13 @@ class Tally:
         """A tally from tables ``{column: {class: {value: count}}}``.
 
         Without ``class_counts`` a class has as many rows as its fullest column has cells; fewer cells in
-        another column are missing ones.
+        another column are missing ones, and so are those counted under ``None``.
         """
         labels = {canonical(c) for table in counts.values() for c in table} | {canonical(c) for c in class_counts or ()}
         if None in labels or not labels:
             raise BayesError("a table of counts needs classes, and a missing label is none")
         classes = tuple(sort_values(label for label in labels if label is not None))
+        _check_one_kind(classes)
         families = {name: _family_of(name, table, classes) for name, table in counts.items()}
         cells = np.array(
             [family.counts.sum(axis=1) for family in families.values()] or [np.zeros(len(classes), np.int64)]
@@ -85,7 +87,7 @@ class Tally:
                 column = list(families)[int(np.argmax((cells > rows).any(axis=1)))]
                 raise BayesError(f"column {column!r} has more cells than the class counts have rows")
         for family, present in zip(families.values(), cells, strict=False):
-            family.counts[:, 0] = rows - present
+            family.counts[:, 0] += rows - present
         if any(f.counts.dtype.kind == "f" for f in families.values()) or rows.dtype.kind == "f":
             rows = rows.astype(np.float64)
             families = {n: Family(f.values, f.counts.astype(np.float64)) for n, f in families.items()}
@@ -151,9 +153,13 @@ class Tally:
     def _align(self, other: Tally) -> tuple[Tally, Tally]:
         """Both sides over the same classes and values."""
         check_same(self.schema, other.schema)
-        if self.families.keys() != other.families.keys() or self.moment_columns != other.moment_columns:
+        if self.families.keys() != other.families.keys() or {*self.moment_columns} != {*other.moment_columns}:
             raise SchemaMismatch("the two sides counted different things: learn both with the same model and settings")
         classes = union(self.classes, other.classes)
+        _check_one_kind(classes)
+        schema = replace(self.schema, target=_joint_target(self.schema.target, other.schema.target))
+        order = [other.moment_columns.index(name) for name in self.moment_columns]
+        moments = (self.moments, other.moments.columns(order))
         ours, theirs = positions(classes, self.classes), positions(classes, other.classes)
         pairs = {n: aligned(f, other.families[n], ours, theirs) for n, f in self.families.items()}
         sides = []
@@ -163,7 +169,7 @@ class Tally:
                 np.where(index < 0, 0, tally.class_counts[np.maximum(index, 0)]) if len(tally.classes) else 0 * index
             )
             counts = counts.astype(tally.class_counts.dtype)
-            sides.append(Tally(self.schema, classes, counts, families, self.moment_columns, tally.moments.take(index)))
+            sides.append(Tally(schema, classes, counts, families, self.moment_columns, moments[i].take(index)))
         return sides[0], sides[1]
 
     def tidy(self) -> Tally:
@@ -216,10 +222,13 @@ class Tally:
         """The tally of :meth:`to_parts`, every shape and count checked."""
         try:
             schema = Schema.from_json(header["schema"])
-            classes = as_domain(header["classes"], "class") if header["classes"] else ()
+            classes = tuple(header["classes"])
+            _check_one_kind(classes)
             names = [str(name) for name, _ in header["families"]]
             values = [tuple(v) for _, v in header["families"]]
             columns = tuple(str(name) for name in header["moments"])
+            if None in [canonical(value) for row in (classes, *values) for value in row]:
+                raise BadFile("a class or value is missing")
         except (KeyError, TypeError, ValueError) as problem:
             raise BadFile(f"this is no tally: {problem}") from None
         if len(arrays) != 1 + len(names) + len(PARTS) or not {*names, *columns} <= set(schema.used):
@@ -237,14 +246,12 @@ class Tally:
         kinds = {counts.dtype.kind, *(f.counts.dtype.kind for f in families.values())} | (
             {moments.n.dtype.kind} if columns else set()
         )
-        if not shapes_fit or len(kinds) != 1 or kinds - {"i", "f"} or tuple(sort_values(header["classes"])) != classes:
+        if not shapes_fit or len(kinds) != 1 or kinds - {"i", "f"}:
             raise BadFile("the tally's arrays do not fit its header")
         numbers = [counts, *(f.counts for f in families.values()), moments.n]
         sums = [getattr(moments, part) for part in PARTS[1:]]
         if any((a < 0).any() for a in numbers) or not all(np.isfinite(a).all() for a in (*numbers, *sums)):
             raise BadFile("the tally holds counts that are negative or no numbers")
-        if any(isinstance(v, (list, dict)) or v is None for f in families.values() for v in f.values):
-            raise BadFile("the tally holds a value that is no string, number or boolean")
         tally = cls(schema, classes, counts, families, columns, moments)
         if tally.tidy() != tally:
             raise BadFile("the tally's values are not sorted, or some were never counted")
@@ -252,9 +259,12 @@ class Tally:
 
 
 def check_same(a: Schema, b: Schema) -> None:
-    """Refuse two schemas that differ, saying where."""
-    if a.columns == b.columns:
-        return
+    """Refuse two schemas that differ, saying where; columns may stand in another order."""
+    if len({a.target.name, b.target.name, UNNAMED}) > 2:
+        raise SchemaMismatch(
+            f"the two sides do not fit: one learnt the target {a.target.name!r}, the other {b.target.name!r}. "
+            "Learn both on the same target."
+        )
     for name in {**a.columns, **b.columns}:
         ours, theirs = a.columns.get(name), b.columns.get(name)
         if ours != theirs:
@@ -262,7 +272,20 @@ def check_same(a: Schema, b: Schema) -> None:
                 f"the two sides do not fit: column {name!r} is {ours or 'absent'} on one and {theirs or 'absent'} "
                 "on the other. Pass the schema_ of one as schema= to the fit of the other."
             )
-    raise SchemaMismatch("the two sides have the same columns in another order. Pass the schema_ of one as schema=.")
+
+
+def _joint_target(a: Target, b: Target) -> Target:
+    """The name that was given, and the classes that either side declares."""
+    return Target(b.name if a.name == UNNAMED else a.name, union(a.domain or (), b.domain or ()) or None)
+
+
+def _check_one_kind(classes: Iterable[Value]) -> None:
+    first = {isinstance(label, str): label for label in classes}
+    if len(first) > 1:
+        raise SchemaMismatch(
+            f"classes are all strings or all numbers, not both: {first[False]!r} and {first[True]!r}. "
+            "Give them the same type."
+        )
 
 
 def _declared_values(schema: Schema, name: str) -> Iterable[Value]:
@@ -298,5 +321,5 @@ def _numbers(values: list[Any], where: str) -> Counts:
 def _family_of(name: str, table: Mapping[Any, Mapping[Any, int | float]], classes: tuple[Value, ...]) -> Family:
     rows = {canonical(label): {canonical(v): n for v, n in row.items()} for label, row in table.items()}
     values = sort_values({v: None for row in rows.values() for v in row if v is not None})
-    listed = [[0, *(rows.get(label, {}).get(value, 0) for value in values)] for label in classes]
+    listed = [[rows.get(label, {}).get(value, 0) for value in (None, *values)] for label in classes]
     return Family(tuple(values), _numbers(listed, f"column {name!r}"))
