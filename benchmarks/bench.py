@@ -1,0 +1,110 @@
+"""Side by side with peers: CPU time ratios in one run, written to docs/benchmarks.md.
+
+``make bench`` runs all; ``python benchmarks/bench.py tables`` one part. Every figure is the minimum of several
+rounds in which both sides take turns, on one thread unless said otherwise, so that a busy machine slows both.
+"""
+
+from __future__ import annotations
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"  # before NumPy is loaded
+
+import platform
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+PARTS = ["tables"]
+
+
+@dataclass
+class Row:
+    """One line of the table: what, against whom, the bar, and both times in seconds."""
+
+    work: str
+    peer: str
+    bar: float
+    ours: float
+    theirs: float
+
+    @property
+    def ratio(self) -> float:
+        return self.theirs / self.ours
+
+    def __str__(self) -> str:
+        verdict = "" if self.ratio >= self.bar else " (missed)"
+        cells = [self.work, self.peer, f"{self.ours * 1e3:.0f} ms", f"{self.theirs * 1e3:.0f} ms"]
+        return "| " + " | ".join([*cells, f"{self.bar:g}×", f"{self.ratio:.1f}×{verdict}"]) + " |"
+
+
+def race(
+    ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int, clock: Callable[[], float]
+) -> tuple[float, float]:
+    """The least time of each side, taking turns."""
+    best = [float("inf"), float("inf")]
+    for _ in range(rounds):
+        for side, work in enumerate((ours, theirs)):
+            start = clock()
+            work()
+            best[side] = min(best[side], clock() - start)
+    return best[0], best[1]
+
+
+def compare(
+    work: str,
+    peer: str,
+    bar: float,
+    ours: Callable[[], Any],
+    theirs: Callable[[], Any],
+    rounds: int = 5,
+    clock: Callable[[], float] = time.process_time,
+) -> Row:
+    """Run both sides and print the line."""
+    row = Row(work, peer, bar, *race(ours, theirs, rounds, clock))
+    print(row, flush=True)
+    return row
+
+
+def machine() -> str:
+    """What the figures were measured on."""
+    name = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), name)
+    versions = ", ".join(f"{m} {import_module(m).__version__}" for m in ("numpy", "sklearn", "pandas", "pyarrow"))
+    return f"{name}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, {versions}"
+
+
+def main(parts: list[str]) -> int:
+    """Run the parts, write the page, and return how many bars were missed."""
+    warnings.simplefilter("ignore")
+    sections, missed = [], 0
+    for part in parts:
+        module = import_module(part)
+        rows = module.run()
+        missed += sum(row.ratio < row.bar for row in rows)
+        head = "| work | against | ours | theirs | bar | ratio |\n|---|---|---|---|---|---|"
+        sections.append(f"## {module.TITLE}\n\n{module.NOTE}\n\n{head}\n" + "\n".join(map(str, rows)))
+    if parts == PARTS:
+        intro = (
+            "# Benchmarks\n\nMade by `make bench`: CPU time, minimum of several rounds in which both sides take turns, one "
+            f"thread unless said otherwise.\nMachine: {machine()}. Date: {date.today()}.\n"
+        )
+        PAGE.write_text("\n\n".join([intro, *sections]) + "\n", encoding="utf-8")
+        print(f"written: {PAGE}")
+    print(f"{missed} bars missed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    sys.exit(main(sys.argv[1:] or PARTS))
