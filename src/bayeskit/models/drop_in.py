@@ -179,11 +179,8 @@ class _Discrete(_Posterior, naive_bayes._BaseDiscreteNB):
 
     def _count_batch(self, X: Any, codes: Array, weights: Floats | None) -> None:
         """Σ x by class, added to ``feature_count_``."""
-        share = np.ones(len(codes)) if weights is None else weights
-        shape = len(self.classes_), len(codes)
-        rows_of: Any = sparse.csc_array((share, codes, np.arange(len(codes) + 1)), shape=shape)
-        sums: Any = rows_of.tocsr() @ X if sparse.issparse(X) else rows_of @ X
-        self.feature_count_ += sums.toarray() if sparse.issparse(X) else sums
+        n_classes, sums = len(self.classes_), _sparse_sums if sparse.issparse(X) else _dense_sums
+        self.feature_count_ += sums(X, codes, n_classes, weights)
 
 
 class MultinomialNB(_Discrete, naive_bayes.MultinomialNB):
@@ -286,6 +283,21 @@ def _code_columns(X: Array, sizes: Any) -> list[Array]:
     return kernels.lookup_codes(
         list(X.T), np.zeros(len(identity), np.int64), identity, np.array(sizes, np.uint32), ONE_THREAD
     )
+
+
+def _dense_sums(X: Any, codes: Array, n_classes: int, weights: Floats | None) -> Any:
+    """Σ wx by class, (classes, columns): the rows times an indicator matrix with one cell a row."""
+    share, n = np.ones(len(codes)) if weights is None else weights, len(codes)
+    return sparse.csc_array((share, codes, np.arange(n + 1)), shape=(n_classes, n)) @ X
+
+
+def _sparse_sums(X: Any, codes: Array, n_classes: int, weights: Floats | None) -> Any:
+    """The same of a CSR matrix, a cell at a time: its column is the code to count, its value the weight."""
+    lengths, cells = np.diff(X.indptr), np.ascontiguousarray(X.data, dtype=np.float64)
+    if weights is not None:
+        cells = cells * np.repeat(weights, lengths)
+    columns, labels = [X.indices.astype(np.uint32)], np.repeat(codes, lengths)
+    return kernels.count_codes(columns, [X.shape[1]], labels, n_classes, cells, ONE_THREAD)[0]
 
 
 def _posterior(scores: Any) -> tuple[Floats, Floats] | None:

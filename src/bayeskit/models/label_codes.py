@@ -33,8 +33,15 @@ def distinct_labels(y: Any) -> Array | None:
         offsets = _lookup(y, low, np.arange(size, dtype=np.uint32), size)
         ((seen,),) = kernels.count_codes([offsets], [size], np.zeros(len(y), np.uint8), 1, None, 1)
         return np.asarray(np.flatnonzero(seen) + low, dtype=y.dtype)
-    values = _values(y)
-    return None if values is None else np.array(sorted(set(values)), dtype=y.dtype)
+    if not _is_plain(y):
+        return None
+    if y.dtype.kind != "O":
+        return np.unique(y)
+    try:
+        different = set(y.tolist())
+    except TypeError:  # not hashable
+        return None
+    return np.array(sorted(different), dtype=object) if set(map(type, different)) == {str} else None
 
 
 def class_names(distinct: Array, n_rows: int) -> Array | None:
@@ -57,18 +64,22 @@ def class_codes(y: Any, classes: Any) -> Array | None:
     >>> class_codes(np.array([7, 4, 7]), np.array([3, 7]))
     """
     n, span = len(classes), _span(classes)
+    if not _is_plain(y) or not _is_plain(classes) or (classes.dtype.kind == "U") != (y.dtype.kind in "UO"):
+        return None
     if span is not None and holds_integers(y):
         low, size = span
         table = np.full(size, n, dtype=np.uint32)
         table[classes.astype(np.int64) - low] = np.arange(n)
         codes = _lookup(y, low, table, n)
-    else:
-        known, values = _values(classes), _values(y)
-        if known is None or values is None:
+        return codes if codes.max(initial=0) < n else None
+    if y.dtype.kind == "O":
+        position = {label: i for i, label in enumerate(classes.tolist())}
+        try:
+            return np.fromiter(map(position.__getitem__, y.tolist()), np.min_scalar_type(n), len(y))
+        except (KeyError, TypeError):  # unknown, or not even hashable
             return None
-        position = {label: i for i, label in enumerate(known)}
-        codes = np.fromiter((position.get(label, n) for label in values), np.min_scalar_type(n), len(values))
-    return codes if codes.max(initial=0) < n else None
+    nearest = np.minimum(np.searchsorted(classes, y), n - 1)
+    return nearest.astype(np.min_scalar_type(n)) if np.array_equal(classes[nearest], y) else None
 
 
 def holds_integers(X: Any) -> bool:
@@ -89,9 +100,6 @@ def _lookup(y: Array, low: int, table: NDArray[np.uint32], unseen: int) -> Array
     return kernels.lookup_codes([y], np.array([low]), [table], np.array([unseen], np.uint32), 1)[0]
 
 
-def _values(y: Any) -> list[Any] | None:
-    """Labels as Python values, if they are numbers or strings."""
-    if not isinstance(y, np.ndarray) or y.dtype.kind not in "biufUO":
-        return None
-    values: list[Any] = y.tolist()
-    return values if y.dtype.kind != "O" or set(map(type, values)) == {str} else None
+def _is_plain(y: Any) -> bool:
+    """Whether labels are a NumPy array of numbers, strings or objects."""
+    return isinstance(y, np.ndarray) and y.dtype.kind in "biufUO"
