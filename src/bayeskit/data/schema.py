@@ -114,7 +114,8 @@ class Schema:
     def locate(self, names: Sequence[str], named: bool) -> dict[str, str]:
         """Which of the data's ``names`` holds each used column: by name, or by position where names are made up."""
         if (named and self.named) or (named and set(self.used) <= set(names)):
-            missing = [name for name in self.used if name not in names]
+            there = set(names)
+            missing = [name for name in self.used if name not in there]
             if missing:
                 raise SchemaMismatch(
                     f"{_plural('column', missing)} {_list(missing)} missing from the data (it has: {_list(names)}). "
@@ -126,7 +127,8 @@ class Schema:
                 f"X has {len(names)} features, but bayeskit is expecting {len(self.columns)} features as input "
                 f"({_list(self.columns)}), in this order."
             )
-        return {own: theirs for own, theirs in zip(self.columns, names, strict=True) if own in set(self.used)}
+        used = set(self.used)
+        return {own: theirs for own, theirs in zip(self.columns, names, strict=True) if own in used}
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what :meth:`from_json` reads."""

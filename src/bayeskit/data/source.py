@@ -79,7 +79,8 @@ def open_source(data: Any, labels: Any = None, weights: Any = None) -> Source:
     target = None
     if isinstance(labels, str):
         if labels not in columns:
-            raise SchemaMismatch(f"there is no target column {labels!r} (columns: {', '.join(names)})")
+            hint = f" One label for one row is a list: [{labels!r}]." if n_rows == 1 else ""
+            raise SchemaMismatch(f"there is no target column {labels!r} (columns: {', '.join(names)}).{hint}")
         target, labels = labels, columns.pop(labels)
     return MemorySource(columns, n_rows, named, target, labels, _as_weights(weights, n_rows))
 

@@ -16,8 +16,22 @@ def equal_width(low: float, high: float, n_bins: int) -> tuple[float, ...]:
     """
     if n_bins < 1:
         raise BayesError(f"a histogram needs at least one interval, not {n_bins}")
-    cuts = [low + (high - low) * i / n_bins for i in range(1, n_bins)] if high > low else []
+    cuts = [float(low + (high - low) * i / n_bins) for i in range(1, n_bins)] if high > low else []
     return tuple(cut for cut, before in zip(cuts, [low, *cuts], strict=False) if before < cut < high)
+
+
+def given(cuts: object, column: str) -> tuple[float, ...]:
+    """Cut points as a user wrote them.
+
+    >>> given([20, 27.5], "age")
+    (20.0, 27.5)
+    """
+    try:
+        return tuple(float(cut) for cut in cuts)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise BayesError(
+            f"cuts={cuts!r} for column {column!r}: give a number of intervals, or a list of rising numbers"
+        ) from None
 
 
 def labels(cuts: Sequence[float]) -> list[str]:

@@ -131,6 +131,10 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         other._check_is_fitted()
         return self._with_tally(self.tally_ + other.tally_)
 
+    def __radd__(self, other: object) -> Self:
+        """``sum(models)`` starts from 0."""
+        return self if other == 0 else NotImplemented
+
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, TallyClassifier) else NotImplemented
 
@@ -140,7 +144,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not tally.n_rows:
             raise BayesError("the tally is empty: there is nothing to believe")
         params = self.estimate(tally)  # may refuse; the model is still as it was
-        self._params = params
+        self.params_ = params
         self.tally_, self.schema_ = tally, tally.schema
         self.classes_ = np.array(tally.classes)
         self.n_features_in_ = len(tally.schema.columns)
@@ -182,7 +186,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for block, scores in self._score(X):
             log_proba, evidence = logspace.log_normalise(scores)
             impossible.settle(
-                log_proba, evidence, block.start, logspace.log_normalise(self._params.log_prior[None])[0][0]
+                log_proba, evidence, block.start, logspace.log_normalise(self.params_.log_prior[None])[0][0]
             )
             parts.append(log_proba)
         impossible.tell()
@@ -193,7 +197,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed = _seed(self.random_state) if self.ties == "random" else 0
         chosen, impossible = [], _Impossible(self)
         for block, scores in self._score(X):
-            impossible.settle(scores, scores.max(axis=1), block.start, self._params.log_prior)
+            impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)
             chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", seed))
         impossible.tell()
         return np.asarray(self.classes_[np.concatenate(chosen)] if chosen else self.classes_[:0])
@@ -226,7 +230,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The class prior, or what was learnt of one column."""
         self._check_is_fitted()
         if column is None or column == self.schema_.target.name:
-            prior = logspace.exp(self._params.log_prior)
+            prior = logspace.exp(self.params_.log_prior)
             name = self.schema_.target.name
             counts = self.tally_.class_counts.tolist()
             return Table({name: list(self.tally_.classes), "count": counts, f"P({name})": prior.tolist()})
@@ -258,6 +262,13 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _advise(self, source: Source, schema: Schema) -> None:
         declared = self.roles if isinstance(self.roles, Mapping) else ({} if self.roles is None else schema.columns)
         undeclared = [name for name in schema.used if name not in declared]
+        if source.target in schema.used:
+            warnings.warn(
+                f"column {source.target!r} has the name of the target and is learnt from; if it is the target, pass its "
+                f'name as y, or roles={{{source.target!r}: "ignore"}}',
+                AdviceWarning,
+                stacklevel=4,
+            )
         batch = next(iter(source.batches()), None)
         if batch is not None and undeclared:
             for sentence in advice(batch, schema.restrict(undeclared)):
@@ -265,7 +276,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def encoder(self) -> Encoder:
         """Reads rows in the codes of this model's tables and classes."""
-        vocabularies, classes = dict(self._params.vocabularies), Vocabulary(self.tally_.classes)
+        vocabularies, classes = dict(self.params_.vocabularies), Vocabulary(self.tally_.classes)
         refuse = self.unseen == "error"
         return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=self._threads())
 
@@ -276,7 +287,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         empty = True
         for block in self.encoder().blocks(source):
             empty = False
-            scores = self.log_joint(self._params, block)
+            scores = self.log_joint(self.params_, block)
             if not np.isfinite(scores).all():
                 raise_unusable(block.floats, block.start)
             yield block, scores
@@ -287,7 +298,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         parts, impossible = [], _Impossible(self)
         for block, scores in self._score(X):
             proba, evidence = logspace.normalise(scores, self._threads())
-            impossible.settle(proba, evidence, block.start, logspace.exp(self._params.log_prior))
+            impossible.settle(proba, evidence, block.start, logspace.exp(self.params_.log_prior))
             parts.append(proba)
         impossible.tell()
         return parts

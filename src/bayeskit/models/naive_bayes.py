@@ -150,16 +150,19 @@ class NaiveBayes(TallyClassifier):
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
         """Cut points for the histograms: as given, or of equal width over the numbers seen."""
+        for setting in _DEFAULTS:
+            for key in given if isinstance(given := getattr(self, setting), Mapping) else ():
+                schema.find(key)  # a misspelt column is an error
         wanted = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "histogram"]
-        given = {name: self.setting_for("cuts", name, schema) for name in wanted}
-        counted = [name for name, cuts in given.items() if isinstance(cuts, (int, np.integer))]
+        chosen = {name: self.setting_for("cuts", name, schema) for name in wanted}
+        counted = [name for name, cuts in chosen.items() if isinstance(cuts, (int, np.integer))]
         low, high = _ranges(source, schema, counted)
         roles = {}
-        for name, cuts in given.items():
+        for name, cuts in chosen.items():
             if name in counted:
                 roles[name] = Numeric(cut_points.equal_width(low[name], high[name], int(cuts)))
             else:
-                roles[name] = Numeric(tuple(float(cut) for cut in cuts))
+                roles[name] = Numeric(cut_points.given(cuts, name))
         return schema.replace(roles)
 
     def plan(self, schema: Schema) -> Plan:
@@ -228,15 +231,15 @@ class NaiveBayes(TallyClassifier):
         """Free parameters: class prior, tables, means and variances."""
         self._check_is_fitted()
         n_classes = len(self.tally_.classes)
-        total: int = n_classes - 1 + sum(n_classes * table.n_free for table in self._params.tables.values())
-        rules = [self.setting_for("variance", name, self.schema_) for name in self._params.speaking]
+        total: int = n_classes - 1 + sum(n_classes * table.n_free for table in self.params_.tables.values())
+        rules = [self.setting_for("variance", name, self.schema_) for name in self.params_.speaking]
         return total + sum(n_parameters(rule, n_classes, rules.count(rule)) for rule in dict.fromkeys(rules))
 
     def column_table(self, column: str) -> Table:
         """P(value | class) with counts, or mean and variance of each class."""
         classes, target = self.tally_.classes, self.schema_.target.name
-        if column in self._params.tables:
-            family, table = self.tally_.families[column], self._params.tables[column]
+        if column in self.params_.tables:
+            family, table = self.tally_.families[column], self.params_.tables[column]
             role = self.schema_.columns[column]
             names: list[Any] = list(table.values)
             if isinstance(role, Numeric):
@@ -250,9 +253,9 @@ class NaiveBayes(TallyClassifier):
             columns |= {f"count | {c}": family.counts[i, slots].tolist() for i, c in enumerate(classes)}
             columns |= {f"P({column} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(classes)}
             return Table(columns)
-        if column not in self._params.columns:
+        if column not in self.params_.columns:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
-        i, normal = self._params.columns.index(column), self._params.gaussian
+        i, normal = self.params_.columns.index(column), self.params_.gaussian
         counts = self.tally_.moments.n[:, i].tolist()
         moments = {"mean": normal.mean[:, i].tolist(), "variance": normal.variance[:, i].tolist()}
         return Table({target: list(classes), "count": counts, **moments})
@@ -264,7 +267,7 @@ class NaiveBayes(TallyClassifier):
         """
         self._check_is_fitted()
         rng = np.random.default_rng(random_state if random_state is not None else self.random_state)
-        params = self._params
+        params = self.params_
         labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(params.log_prior))
         columns = {}
         for name in self.schema_.used:

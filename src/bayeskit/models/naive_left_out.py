@@ -40,7 +40,7 @@ class NaiveLeftOut:
     def __init__(self, model: NaiveBayes) -> None:
         self.model = model
         self.tally = model.tally_
-        self.params = model._params
+        self.params = model.params_
         self._tables: dict[int, list[Floats]] = {}
 
     def scores(self, block: Block) -> Floats:

@@ -21,7 +21,7 @@ UNNAMED = Target().name
 PARTS = ("n", "sum_hi", "sum_lo", "square_hi", "square_lo")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tally:
     """Counts by class: rows, values of the coded columns, moments of the measured ones.
 
@@ -94,6 +94,10 @@ class Tally:
         schema = Schema({name: Categorical() for name in families}, Target(target))
         return cls(schema, classes, rows, families, (), Moments.zeros(len(classes), 0)).tidy()
 
+    def __repr__(self) -> str:
+        columns = len(self.families) + len(self.moment_columns)
+        return f"<Tally of {self.n_rows:,} rows, {len(self.classes)} classes, {columns} columns>"
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Tally)
@@ -132,8 +136,8 @@ class Tally:
         if (counts < 0).any():
             c = int(np.argmin(counts))
             raise NotLearnt(
-                f"class {a.classes[c]!r} was learnt {a.class_counts[c]} times and cannot be forgotten "
-                f"{b.class_counts[c]} times; nothing was changed"
+                f"class {a.classes[c]!r} was learnt {_times(a.class_counts[c])} and cannot be forgotten "
+                f"{_times(b.class_counts[c])}; nothing was changed"
             )
         families = {}
         for name, family in a.families.items():
@@ -141,14 +145,14 @@ class Tally:
             if (left < 0).any():
                 raise _not_learnt(name, a.classes, family, b.families[name], left)
             families[name] = Family(family.values, left)
-        moments = a.moments - b.moments
-        if moments.negative().any():
-            c, column = np.argwhere(moments.negative())[0]
+        lacks = a.moments.lacks(b.moments)
+        if lacks.any():
+            c, column = np.argwhere(lacks)[0]
             raise NotLearnt(
-                f"column {a.moment_columns[column]!r} had {a.moments.n[c, column]} numbers in class {a.classes[c]!r}; "
-                f"{b.moments.n[c, column]} cannot be forgotten; nothing was changed"
+                f"column {a.moment_columns[column]!r} had {a.moments.n[c, column]} numbers in class {a.classes[c]!r}, "
+                f"and the {b.moments.n[c, column]} to forget cannot have been among them; nothing was changed"
             )
-        return Tally(a.schema, a.classes, counts, families, a.moment_columns, moments).tidy()
+        return Tally(a.schema, a.classes, counts, families, a.moment_columns, a.moments - b.moments).tidy()
 
     def _align(self, other: Tally) -> tuple[Tally, Tally]:
         """Both sides over the same classes and values."""
@@ -306,9 +310,13 @@ def _not_learnt(name: str, classes: tuple[Value, ...], have: Family, less: Famil
     c, slot = np.argwhere(left < 0)[0]
     what = f"{have.values[slot - 1]!r}" if slot else "a missing cell"
     return NotLearnt(
-        f"column {name!r} had {what} {have.counts[c, slot]} times in class {classes[c]!r} and cannot forget it "
-        f"{less.counts[c, slot]} times; nothing was changed"
+        f"column {name!r} had {what} {_times(have.counts[c, slot])} in class {classes[c]!r} and cannot forget it "
+        f"{_times(less.counts[c, slot])}; nothing was changed"
     )
+
+
+def _times(count: Any) -> str:
+    return "once" if count == 1 else "never" if count == 0 else f"{count:g} times"
 
 
 def _numbers(values: list[Any], where: str) -> Counts:
