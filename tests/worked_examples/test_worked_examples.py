@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from fractions import Fraction as F
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -22,11 +22,11 @@ def naive_joint(rows, target, record, alpha=0, domains=None, prior_alpha=0):
     classes = Counter(row[target] for row in rows)
     joint = {}
     for label, n in classes.items():
-        p = F(n + prior_alpha, len(rows) + prior_alpha * len(classes))
+        p = Fraction(n + prior_alpha, len(rows) + prior_alpha * len(classes))
         for column, value in record.items():
             n_values = len((domains or {}).get(column) or {row[column] for row in rows})
             count = sum(row[column] == value for row in rows if row[target] == label)
-            p *= F(count + alpha, n + alpha * n_values)
+            p *= Fraction(count + alpha, n + alpha * n_values)
         joint[label] = p
     return joint
 
@@ -53,7 +53,7 @@ def cpd(model, column, label):
 
 def test_3_a_row_impossible_in_the_full_joint_is_possible_when_columns_are_independent():
     model = bk.NaiveBayes(smoothing=0).fit(load_worked_example("abc"), "C")
-    assert_joint(model, {"A": "m", "B": "q"}, {"t": F(2, 25), "f": F(1, 25)})
+    assert_joint(model, {"A": "m", "B": "q"}, {"t": Fraction(2, 25), "f": Fraction(1, 25)})
     assert model.predict({"A": "m", "B": "q"}).tolist() == ["t"]
 
 
@@ -73,7 +73,7 @@ def test_5_the_tables_of_the_computer_buyers_are_the_counted_fractions():
     model = bk.NaiveBayes(smoothing=bk.MLE()).fit(load_worked_example("computer"), "buys_computer")
     prior = model.table()
     assert dict(zip(prior["buys_computer"], prior["count"], strict=True)) == {"no": 5, "yes": 9}
-    assert dict(zip(prior["buys_computer"], prior["P(buys_computer)"], strict=True))["yes"] == float(F(9, 14))
+    assert dict(zip(prior["buys_computer"], prior["P(buys_computer)"], strict=True))["yes"] == float(Fraction(9, 14))
     rows = rows_of("computer")
     for column in ("age", "income", "student", "credit_rating"):
         for label, n in (("yes", 9), ("no", 5)):
@@ -88,10 +88,12 @@ def test_5_the_tables_of_the_computer_buyers_are_the_counted_fractions():
 def test_6_a_zero_count_decides_alone_until_it_is_smoothed():
     table = load_worked_example("computer")
     buyer = {"age": "31..40", "income": "high", "student": "no", "credit_rating": "excellent"}
-    assert_joint(bk.NaiveBayes(smoothing=0).fit(table, "buys_computer"), buyer, {"yes": F(4, 567), "no": F(0)})
+    assert_joint(
+        bk.NaiveBayes(smoothing=0).fit(table, "buys_computer"), buyer, {"yes": Fraction(4, 567), "no": Fraction(0)}
+    )
     for laplace in (1.0, bk.Laplace(), bk.Dirichlet(2)):
         model = bk.NaiveBayes(smoothing=laplace).fit(table, "buys_computer")
-        assert_joint(model, buyer, {"yes": F(15, 1694), "no": F(75, 10976)})
+        assert_joint(model, buyer, {"yes": Fraction(15, 1694), "no": Fraction(75, 10976)})
     assert round(model.predict_proba(buyer)[0, 1], 6) == 0.564435
 
 
@@ -101,7 +103,7 @@ def test_7_what_gives_birth_in_the_water_is_a_mammal():
     target = "class"
     model = bk.NaiveBayes(smoothing=0, roles={"name": "ignore"}).fit(table, target)
     expected = naive_joint(rows_of("mammals"), target, animal)
-    assert sorted(expected.values()) == [F(6, 2197), F(36, 1715)]
+    assert sorted(expected.values()) == [Fraction(6, 2197), Fraction(36, 1715)]
     assert_joint(model, animal, expected)
     assert model.predict(animal)[0] == max(expected, key=expected.get)
 
@@ -122,8 +124,8 @@ def test_9_forgetting_row_7_is_never_having_seen_it():
     fresh = bk.NaiveBayes(**settings_).fit(table.take(keep), "evade")
     assert forgotten.tally_ == fresh.tally_
     income = forgotten.table("taxable_income")
-    assert income["mean"][0] == pytest.approx(float(F(550, 6)), rel=1e-14)
-    assert income["variance"][0] == pytest.approx(float(F(2240, 3)), rel=1e-13)
+    assert income["mean"][0] == pytest.approx(float(Fraction(550, 6)), rel=1e-14)
+    assert income["variance"][0] == pytest.approx(float(Fraction(2240, 3)), rel=1e-13)
     assert cpd(forgotten, "marital_status", "no")["divorced"] == 0
     person = {"refund": "yes", "marital_status": "divorced", "taxable_income": 120}
     assert np.isneginf(forgotten.predict_joint_log_proba(person)).all()
@@ -139,14 +141,14 @@ def melons():
 def test_11_a_melon_without_smoothing():
     table, target = melons()
     model = bk.NaiveBayes(smoothing=0, roles="categorical").fit(table, target)
-    assert_joint(model, {"color": 3, "weight": 3}, {"yes": F(1, 10), "no": F(1, 15)})
+    assert_joint(model, {"color": 3, "weight": 3}, {"yes": Fraction(1, 10), "no": Fraction(1, 15)})
 
 
 def test_12_declared_values_and_classes_count_in_smoothing():
     table, target = melons()
     domains = {"color": range(4), "weight": range(5)}
     model = bk.NaiveBayes(smoothing=bk.Laplace(), prior=bk.Laplace(), domains=domains).fit(table, target)
-    assert_joint(model, {"color": 0, "weight": 1}, {"yes": F(1, 98), "no": F(1, 49)})
+    assert_joint(model, {"color": 0, "weight": 1}, {"yes": Fraction(1, 98), "no": Fraction(1, 49)})
     assert model.predict({"color": 0, "weight": 1}).tolist() == ["no"]
     assert [len(model.table(column)) for column in ("color", "weight")] == [4, 5]
 
@@ -192,7 +194,7 @@ def test_19_the_map_counts_the_prior_and_each_flip_gives_a_beta(flips, b1, b0):
         a1 = sum(flips[: i + 1])
         a0 = i + 1 - a1
         assert belief.posterior == (a1 + b1, a0 + b0)
-        assert belief.map == pytest.approx(float(F(a1 + b1 - 1, a1 + b1 - 1 + a0 + b0 - 1)), rel=1e-14)
+        assert belief.map == pytest.approx(float(Fraction(a1 + b1 - 1, a1 + b1 - 1 + a0 + b0 - 1)), rel=1e-14)
 
 
 @settings(max_examples=25, deadline=None)
@@ -203,8 +205,8 @@ def test_19_the_same_for_a_die(throws, b):
         n = throws.count(face)
         assert die.posterior[face] == n + b
         assert die.mle[face] == pytest.approx(n / len(throws), rel=1e-14)
-        assert die.map[face] == pytest.approx(float(F(n + b - 1, len(throws) + 6 * (b - 1))), rel=1e-14)
-        assert die.mean[face] == pytest.approx(float(F(n + b, len(throws) + 6 * b)), rel=1e-14)
+        assert die.map[face] == pytest.approx(float(Fraction(n + b - 1, len(throws) + 6 * (b - 1))), rel=1e-14)
+        assert die.mean[face] == pytest.approx(float(Fraction(n + b, len(throws) + 6 * b)), rel=1e-14)
 
 
 def test_19_the_same_belief_is_the_smoothing_of_a_column():
@@ -236,9 +238,8 @@ def test_24_numbers_of_free_parameters(n):
     assert bk.NaiveBayes().fit(X > 0, y).n_parameters_ == 2 * n + 1
     assert bk.NaiveBayes().fit(X, y).n_parameters_ == 4 * n + 1
     assert bk.NaiveBayes(variance="feature").fit(X, y).n_parameters_ == 3 * n + 1
-    assert bk.NaiveBayes(domains={i: "abc" for i in range(n)}).fit(
-        np.full((4, n), "a"), [0, 1, 0, 1]
-    ).n_parameters_ == (2 * 2 * n + 1)
+    letters = bk.NaiveBayes(domains=dict.fromkeys(range(n), "abc")).fit(np.full((4, n), "a"), [0, 1, 0, 1])
+    assert letters.n_parameters_ == 2 * 2 * n + 1
 
 
 counts = st.integers(1, 50)

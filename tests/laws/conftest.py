@@ -1,0 +1,132 @@
+"""What the laws run on: a list of models that later ones join, and tables for them to learn."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import strategies as st
+
+import bayeskit as bk
+
+COLUMNS = ["sky", "flag", "size", "year"]
+NUMBERS = ("size", "year")
+SKIES = ["sun", "rain", "hail", "", "été"]
+
+
+@dataclass(frozen=True)
+class Law:
+    """A model in one setting, and how rows reach it."""
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    model_class: type = bk.NaiveBayes
+    columns: tuple[str, ...] = tuple(COLUMNS)
+    weighted: bool = False
+    missing: bool = True
+
+    def model(self, columns=None, **changes):
+        """The model; settings of columns that are not there are left out."""
+        names = list(columns or self.columns)
+        kept = {
+            key: {n: v for n, v in value.items() if n in names} if isinstance(value, dict) else value
+            for key, value in self.settings.items()
+        }
+        return self.model_class(**{**kept, **changes})
+
+    def rows(self, data, min_size=1, max_size=12, label=None):
+        """Drawn rows: cells by column, the label, and a weight whose sums are exact."""
+        gap = st.none() if self.missing else st.nothing()
+        row = st.fixed_dictionaries(
+            {
+                "sky": st.sampled_from(SKIES) | gap,
+                "flag": st.booleans() | gap,
+                "size": st.integers(-9999, 9999).map(lambda k: k / 100) | gap,
+                "year": st.integers(2000, 2004),
+                "label": st.sampled_from(["a", "b", "c"]) if label is None else st.just(label),
+                "weight": st.sampled_from([0.25, 0.5, 1.0, 3.0]),
+            }
+        )
+        return data.draw(st.lists(row, min_size=min_size, max_size=max_size))
+
+    def frame(self, rows, columns=None):
+        """Rows as a table of these columns."""
+        kinds = {"sky": pa.string(), "flag": pa.bool_(), "size": pa.float64(), "year": pa.int64()}
+        return pa.table({n: pa.array([row[n] for row in rows], kinds[n]) for n in columns or self.columns})
+
+    def told(self, rows, columns=None, weights=True):
+        """(X, y) and the keyword arguments with which the rows are learnt."""
+        weight = {"sample_weight": [row["weight"] for row in rows]} if self.weighted and weights else {}
+        return (self.frame(rows, columns), [row["label"] for row in rows]), weight
+
+    def fit(self, rows, columns=None, **changes):
+        """A model of the rows."""
+        args, weight = self.told(rows, columns)
+        return self.model(columns, **changes).fit(*args, **weight)
+
+    def learn(self, model, rows):
+        """The same model after more rows."""
+        args, weight = self.told(rows)
+        return model.partial_fit(*args, **weight)
+
+    def forget(self, model, rows):
+        """The same model without these rows."""
+        args, weight = self.told(rows)
+        return model.forget(*args, **weight)
+
+    def __str__(self):
+        return self.name
+
+
+CATEGORICAL = {"roles": {"size": "ignore", "year": "categorical"}}
+NUMERIC = {"roles": {"sky": "ignore", "flag": "ignore"}}
+LAWS = [
+    Law("categorical", CATEGORICAL),
+    Law("categorical without smoothing", CATEGORICAL | {"smoothing": 0}),
+    Law("categorical with automatic smoothing", CATEGORICAL | {"smoothing": "auto"}),
+    Law("categorical, missing and unseen as values", CATEGORICAL | {"missing": "value", "unseen": "smooth"}),
+    Law("categorical with declared domains", {"domains": {"sky": [*SKIES, "fog"], "year": range(2000, 2010)}}),
+    Law("gaussian", NUMERIC),
+    Law("gaussian, maximum likelihood, one variance a feature", NUMERIC | {"variance": "feature", "ddof": 0}),
+    Law("gaussian without gaps, one variance a class", NUMERIC | {"variance": "class"}, missing=False),
+    Law("histogram", NUMERIC | {"numeric": "histogram", "cuts": {"size": [-50, 0, 12.5], "year": [2001]}}),
+    Law("mixed, columns of their own", {"prior": bk.Laplace(), "smoothing": {"sky": "auto", "flag": bk.MEstimate(2)}}),
+    Law("mixed, weighted", {}, weighted=True),
+]
+
+
+@pytest.fixture(scope="session", params=LAWS, ids=str)
+def law(request):
+    """Each model in each setting."""
+    return request.param
+
+
+def _same_counts(a, b):
+    assert a.classes == b.classes
+    assert np.array_equal(a.class_counts, b.class_counts)
+    assert a.families.keys() == b.families.keys()
+    for name, family in a.families.items():
+        assert family.values == b.families[name].values, name
+        assert np.array_equal(family.counts, b.families[name].counts), name
+    assert set(a.moment_columns) == set(b.moment_columns)
+    order = [b.moment_columns.index(name) for name in a.moment_columns]
+    assert np.array_equal(a.moments.n, b.moments.n[:, order])
+
+
+@pytest.fixture(scope="session")
+def same_counts():
+    """Counts of two tallies, to the bit; what is summed in floats is compared through probabilities."""
+    return _same_counts
+
+
+@pytest.fixture(scope="session")
+def same_model():
+    """Counts to the bit, and log probabilities of some rows to 1e-9."""
+
+    def check(a, b, X):
+        _same_counts(a.tally_, b.tally_)
+        assert a.classes_.tolist() == b.classes_.tolist()
+        np.testing.assert_allclose(a.predict_joint_log_proba(X), b.predict_joint_log_proba(X), rtol=1e-9, atol=1e-9)
+
+    return check
