@@ -264,8 +264,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         undeclared = [name for name in schema.used if name not in declared]
         if source.target in schema.used:
             warnings.warn(
-                f"column {source.target!r} has the name of the target and is learnt from; if it is the target, pass its "
-                f'name as y, or roles={{{source.target!r}: "ignore"}}',
+                f"column {source.target!r} has the name of the target and is learnt from; if it is the target, "
+                f'pass its name as y, or roles={{{source.target!r}: "ignore"}}',
                 AdviceWarning,
                 stacklevel=4,
             )
