@@ -17,6 +17,20 @@ struct ScoreTable {  // (size, classes)
     const double* data;
     size_t size;
 };
+struct Clique {
+    size_t size;
+    int64_t parent;  // -1 for the root, which comes first
+    size_t separator;
+};
+struct Variable {
+    size_t home, n_states;
+};
+struct JunctionTree {
+    std::vector<Clique> cliques;
+    std::vector<Variable> variables;
+    const double *potentials, *floors;
+    const int32_t *to_separator, *states;
+};
 struct MomentSums {  // each (classes, columns)
     double *sum_hi, *sum_lo, *square_hi, *square_lo, *weight;
 };
@@ -51,6 +65,10 @@ void score_codes(const std::vector<Codes>& columns, size_t n, const std::vector<
 void score_gaussian(const std::vector<Floats>& columns, size_t n, const double* mean, const double* precision,
                     const double* constant, size_t n_classes, double* scores, size_t n_threads);
 void normalise(const double* scores, size_t n, size_t n_classes, double* probabilities, double* evidence,
+               size_t n_threads);
+
+void propagate(const JunctionTree& tree, const std::vector<int64_t>& observed, const double* likelihoods, size_t n,
+               const std::vector<int64_t>& queried, double* posteriors, double* log_evidence, bool* safe,
                size_t n_threads);
 
 }  // namespace bayeskit

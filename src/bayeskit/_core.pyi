@@ -42,3 +42,15 @@ def score_gaussian(
     n_threads: int,
 ) -> None: ...
 def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]: ...
+def propagate(
+    cliques: NDArray[np.int64],
+    potentials: Floats,
+    floors: Floats,
+    to_separator: NDArray[np.int32],
+    variables: NDArray[np.int64],
+    states: NDArray[np.int32],
+    observed: NDArray[np.int64],
+    likelihoods: Floats,
+    queried: NDArray[np.int64],
+    n_threads: int,
+) -> tuple[Floats, Floats, NDArray[np.bool_]]: ...

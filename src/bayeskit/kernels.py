@@ -24,6 +24,7 @@ __all__ = [
     "moments",
     "moments_responsibilities",
     "normalise",
+    "propagate",
     "score_codes",
     "score_gaussian",
 ]
@@ -43,6 +44,7 @@ try:
         moments,
         moments_responsibilities,
         normalise,
+        propagate,
         score_codes,
         score_gaussian,
     )
@@ -67,6 +69,7 @@ except ImportError:
         moments,
         moments_responsibilities,
         normalise,
+        propagate,
         score_codes,
         score_gaussian,
     )

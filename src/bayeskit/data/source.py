@@ -6,7 +6,7 @@ copy into Arrow would cost more than the counting). A source never holds more th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -65,6 +65,25 @@ class Source(Protocol):
     @property
     def target(self) -> str | None: ...
     def batches(self) -> Iterator[Batch]: ...
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some columns of a source, by name; the labels are left behind."""
+
+    source: Source
+    names: Sequence[str]
+    named: bool = True
+    target: str | None = None
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        return {name: self.source.kinds[name] for name in self.names}
+
+    def batches(self) -> Iterator[Batch]:
+        for batch in self.source.batches():
+            columns = {name: batch.columns[name] for name in self.names}
+            yield Batch(columns, batch.n_rows, batch.start, weights=batch.weights)
 
 
 def open_source(data: Any, labels: Any = None, weights: Any = None) -> Source:
