@@ -89,9 +89,7 @@ def test_ranges_equal_their_twin(seed: int, n: int, k: int, how: int, dtype: str
 
 
 @given(seeds, sizes, few, st.integers(0, 3), st.sampled_from(INTEGERS), thread_counts)
-def test_looked_up_codes_equal_their_twin(
-    seed: int, n: int, k: int, how: int, dtype: str, n_threads: int
-) -> None:
+def test_looked_up_codes_equal_their_twin(seed: int, n: int, k: int, how: int, dtype: str, n_threads: int) -> None:
     rng = np.random.default_rng(seed)
     ends = (0, 2) if dtype == "bool" else (max(-40, int(np.iinfo(dtype).min)), 100)
     matrix = rng.integers(*ends, size=(n, k)).astype(dtype)
@@ -110,9 +108,7 @@ def test_looked_up_codes_equal_their_twin(
 
 
 @given(seeds, sizes, few, class_counts, st.booleans(), thread_counts)
-def test_counts_equal_their_twin(
-    seed: int, n: int, k: int, n_classes: int, weighted: bool, n_threads: int
-) -> None:
+def test_counts_equal_their_twin(seed: int, n: int, k: int, n_classes: int, weighted: bool, n_threads: int) -> None:
     rng = np.random.default_rng(seed)
     spans = [int(rng.choice([1, 2, 7, 200, 5000])) for _ in range(k)]
     columns = [codes(rng, n, min(span, 256)) for span in spans]
@@ -125,9 +121,7 @@ def test_counts_equal_their_twin(
 
 
 @given(seeds, sizes, few, class_counts, thread_counts)
-def test_counted_responsibilities_equal_their_twin(
-    seed: int, n: int, k: int, n_classes: int, n_threads: int
-) -> None:
+def test_counted_responsibilities_equal_their_twin(seed: int, n: int, k: int, n_classes: int, n_threads: int) -> None:
     rng = np.random.default_rng(seed)
     spans = [int(rng.choice([1, 2, 7, 200])) for _ in range(k)]
     columns = [codes(rng, n, span) for span in spans]
@@ -226,9 +220,7 @@ def test_scored_codes_equal_their_twin(seed: int, n: int, k: int, n_classes: int
 
 
 @given(seeds, sizes, few, class_counts, st.integers(0, 3), thread_counts)
-def test_gaussian_scores_equal_their_twin(
-    seed: int, n: int, k: int, n_classes: int, how: int, n_threads: int
-) -> None:
+def test_gaussian_scores_equal_their_twin(seed: int, n: int, k: int, n_classes: int, how: int, n_threads: int) -> None:
     rng = np.random.default_rng(seed)
     columns = strided(floats(rng, n, k), how)
     mean, constant = rng.normal(size=(2, n_classes, k))

@@ -248,31 +248,35 @@ def propagate(
     """Posteriors (rows, states of the queried variables), log evidence (rows,), and which rows lost no digits.
 
     A tree of tables, the parent of each before it: ``cliques`` holds (size, parent, size of the separator), the root's
-    parent being -1 and its separator 1. A table's cells run through its separator first and slowest; ``to_separator`` holds, for
-    every table but the root, the separator's cell of each cell of the *parent's* table. ``floors`` bounds the positive
-    cells of each table from below, 0 where that is not known. ``variables`` holds (home, number of states), and ``states``
-    the state of each cell of its home's table; ``likelihoods`` (rows, states of the observed variables) is what was found.
+    parent being -1 and its separator 1. A table's cells run through its separator first and slowest; ``to_separator``
+    holds, for every table but the root, the separator's cell of each cell of the *parent's* table. ``floors`` bounds
+    the positive cells of each table from below, 0 where that is not known. ``variables`` holds (home, number of
+    states), and ``states`` the state of each cell of its home's table; ``likelihoods`` (rows, states of the observed
+    variables) is what was found.
     A row is safe where no positive cell can have come near the smallest float. A row that is impossible has
     log evidence -inf and posteriors NaN.
 
     >>> one = np.array([[2, -1, 1], [4, 0, 2]])            # P(a), and below it P(b | a)
     >>> tables = np.array([0.25, 0.75, 0.5, 0.5, 0.1, 0.9])
-    >>> b = np.array([[0, 2], [1, 2]]), np.array([0, 1, 0, 1, 0, 1], dtype=np.int32)
+    >>> homes, states = np.array([[0, 2], [1, 2]]), np.array([0, 1, 0, 1, 0, 1], dtype=np.int32)
+    >>> tree = one, tables, np.full(2, 0.1), np.array([0, 1], dtype=np.int32), homes, states
     >>> seen = np.array([[1.0, 0.0]])                       # b is 0: P(a | b = 0) = 0.125, 0.075 / 0.2
-    >>> below = np.array([0, 1], dtype=np.int32)
-    >>> p, log_evidence, safe = propagate(one, tables, np.full(2, 0.1), below, *b, np.array([1]), seen, np.array([0]), 1)
+    >>> p, log_evidence, safe = propagate(*tree, np.array([1]), seen, np.array([0]), 1)
     >>> p.round(6).tolist(), np.exp(log_evidence).round(6).tolist(), safe.tolist()
     ([[0.625, 0.375]], [0.2], [True])
     """
     _check_threads(n_threads)
     _check_tree(cliques, potentials, floors, to_separator, variables, states)
+    for name, named in (("observed", observed), ("queried", queried)):
+        if named.ndim != 1 or np.any(named < 0) or np.any(named >= len(variables)):
+            raise ValueError(f"{name} names a variable which is not there: {named}")
     n, widths = len(likelihoods), variables[observed, 1]
     if likelihoods.shape != (n, int(widths.sum())):
         raise ValueError(f"likelihoods have shape {likelihoods.shape}, not (rows, {int(widths.sum())})")
     size, parent, separator = cliques.T
     ends = np.cumsum(size)
     tables = [np.tile(potentials[end - s : end], (n, 1)) for s, end in zip(size, ends, strict=True)]
-    down = [None, *np.split(to_separator, np.cumsum(size[parent[1:]])[:-1])]
+    down: list[Any] = [None, *np.split(to_separator, np.cumsum(size[parent[1:]])[:-1])]
     state_of = np.split(states, np.cumsum(size[variables[:, 0]])[:-1])
     floor = np.tile(floors, (n, 1))
     log_evidence = np.zeros(n)
@@ -302,7 +306,7 @@ def propagate(
     needed[variables[queried, 0]] = True
     for i in range(len(size) - 1, 0, -1):
         needed[parent[i]] |= needed[i]
-    for i in np.flatnonzero(needed[1:]) + 1:
+    for i in (np.flatnonzero(needed[1:]) + 1).tolist():
         order = np.argsort(down[i], kind="stable")  # the parent's cells, those of each separator cell together
         message = tables[parent[i]][:, order].reshape(n, separator[i], -1).sum(axis=2)
         message = scaled(np.divide(message, messages[i], out=np.zeros_like(message), where=messages[i] > 0))
@@ -314,7 +318,7 @@ def propagate(
         marginal = tables[variables[v, 0]][:, order].reshape(n, variables[v, 1], -1).sum(axis=2)
         with np.errstate(invalid="ignore"):
             posteriors.append(marginal / marginal.sum(axis=1, keepdims=True))
-    return np.concatenate(posteriors, axis=1), log_below, (floor > SMALLEST).all(axis=1)
+    return np.concatenate(posteriors, axis=1), log_below, np.asarray((floor > SMALLEST).all(axis=1))
 
 
 # --- double-double sums ------------------------------------------------------------------------------------

@@ -70,9 +70,7 @@ def test_mean_and_squared_deviations_are_those_of_exact_fractions(values):
 @pytest.mark.parametrize("far", [0.0, 1e3, 1e6, 1e9])
 def test_variance_holds_twelve_digits_a_billion_standard_deviations_from_zero(far):
     values = np.random.default_rng(7).normal(far, 1.0, size=2000)
-    assert of(values).squared_deviations()[0, 0] == pytest.approx(
-        float(exact_squared_deviations(values)), rel=1e-12
-    )
+    assert of(values).squared_deviations()[0, 0] == pytest.approx(float(exact_squared_deviations(values)), rel=1e-12)
 
 
 @pytest.mark.parametrize("size", [1e-120, 0.1, 1e9 / 3, 1e150])

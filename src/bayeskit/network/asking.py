@@ -15,19 +15,15 @@ from bayeskit.data.schema import Categorical, Numeric, Role, Schema
 from bayeskit.data.source import Part, Source
 from bayeskit.errors import QueryError, TooLarge
 from bayeskit.estimate.conjugate import BetaBernoulli
-from bayeskit.network.query import (
-    Comparison,
+from bayeskit.network.query import Comparison, Negation, Query, Statement, leaves
+from bayeskit.network.truth import (
     Domain,
     Mask,
-    Negation,
-    Query,
-    Statement,
     compare,
     conjuncts,
     evaluate,
     holds,
     impossible,
-    leaves,
     number,
     unknown_column,
 )
@@ -44,8 +40,8 @@ Floats = npt.NDArray[np.float64]
 def of_network(n: BayesianNetwork, query: Query) -> float:
     """P(event | condition) by a network.
 
-    Parts of the question that are about one variable become findings on it; a table is made only over the variables that
-    "or" and "not" tie together. Where that table would be too large, the opposite event may need a smaller one.
+    Parts of the question that are about one variable become findings on it; a table is made only over the variables
+    that "or" and "not" tie together. Where that table would be too large, the opposite event may need a smaller one.
     """
     for column in query.columns:
         if column not in n.states:
@@ -150,7 +146,9 @@ class _Counter:
 
     def __init__(self, query: Query, numeric: Mapping[str, bool]) -> None:
         self.query, self.numeric = query, numeric
-        roles: dict[str, Role] = {name: Numeric() if is_number else Categorical() for name, is_number in numeric.items()}
+        roles: dict[str, Role] = {
+            name: Numeric() if is_number else Categorical() for name, is_number in numeric.items()
+        }
         self.encoder = Encoder(Schema(roles), grow=True)
         self.n_rows = self.n_present = self.n_condition = self.n_both = 0
         self._bounds: dict[Comparison, list[float]] = {}

@@ -1,12 +1,12 @@
-"""The Bayesian Interchange Format: networks as text files, read with every slip placed, and written to read back the same.
+"""The Bayesian Interchange Format: networks as text files, every slip placed, written so that they read back the same.
 
     network name { }
     variable rain { type discrete [ 2 ] { yes, no }; }
     probability ( rain ) { table 0.2, 0.8; }
     probability ( wet | rain ) { (yes) 0.9, 0.1; (no) 0.1, 0.9; }
 
-A ``table`` with parents runs through them as the format says: the child's states fastest is how the rows are written, so
-``table`` lists all contexts one after another. ``default`` gives the rows that have no entry. Properties are passed over.
+Where there are parents, ``table`` lists the numbers in the counting order of the variables declared, the child first
+and slowest; ``default`` gives the rows that have no entry of their own. Properties are passed over.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
 
 TOKEN = re.compile(
-    r"""(?P<skip> \s+ | //[^\n]* | /\*.*?\*/ ) | (?P<text> "[^"]*" ) | (?P<sign> [{}()\[\],;|] ) | (?P<word> [^\s{}()\[\],;|"]+ )""",
+    r"""(?P<skip> \s+ | //[^\n]* | /\*.*?\*/ )
+      | (?P<text> "[^"]*" ) | (?P<sign> [{}()\[\],;|] ) | (?P<word> [^\s{}()\[\],;|"]+ )""",
     re.VERBOSE | re.DOTALL,
 )
 PLAIN = re.compile(r'[^\s{}()\[\],;|"]+')
@@ -286,7 +287,7 @@ class _Parser:
                     raise self.error(at, "this row is there twice")
                 table[row] = self.numbers(n_states, at)
             elif self.keyword("table", "default") == "table":
-                table[:] = np.reshape(self.numbers(table.size, at), table.shape)
+                table[:] = np.reshape(self.numbers(table.size, at), table.shape[::-1]).T
             else:
                 default = self.numbers(n_states, at)
         end = self.take()

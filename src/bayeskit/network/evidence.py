@@ -1,7 +1,7 @@
 """What was found → a likelihood for each state of each node something is known of.
 
-A finding is a state (certain), or a mapping {state: likelihood} (*soft*: how well each state explains what was seen; only
-proportions matter). Findings on the same node multiply. Rows of evidence are a frame; a missing cell says nothing.
+A finding is a state (certain), or a mapping {state: likelihood} (*soft*: how well each state explains what was seen;
+only proportions matter). Findings on the same node multiply. Rows of evidence are a frame; a missing cell says nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from bayeskit.data.source import Part, open_source
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError, QueryError, SchemaMismatch, UnknownValue
 from bayeskit.estimate.smoothing import is_number
+from bayeskit.network.factor import SMALLEST
 from bayeskit.network.nearest import nearest
 from bayeskit.network.tables import position
 
@@ -83,8 +84,19 @@ class Reader:
                 continue
             v = self.find(node)
             likelihood = self.likelihood(v, finding)
-            found[v] = found[v] / max(found[v].max(), 1e-300) * likelihood if v in found else likelihood
+            found[v] = self._both(node, found[v], likelihood) if v in found else likelihood
         return found
+
+    def _both(self, node: str, first: Floats, second: Floats) -> Floats:
+        with np.errstate(over="ignore", under="ignore"):
+            product = first * second
+        lost = (product < SMALLEST) & (first > 0) & (second > 0)
+        if lost.any() or np.isinf(product).any():
+            raise BayesError(
+                f"the likelihoods found for {node!r} multiply to numbers beyond a float; only their proportions "
+                "matter, so scale each to have a maximum of 1"
+            )
+        return product
 
     def rows(self, data: Any, *, ignore: Sequence[str] | None = None) -> Iterator[tuple[int, list[int], Floats]]:
         """(first row, observed nodes, likelihoods) of a frame, some rows at a time.

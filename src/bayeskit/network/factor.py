@@ -92,7 +92,7 @@ def least(table: Floats) -> float:
 
 
 def project(variables: Sequence[int], onto: Sequence[int], cards: Sequence[int]) -> npt.NDArray[np.int32]:
-    """For each cell of a table over ``variables`` (last one fastest), the cell of the table over ``onto`` it falls into.
+    """For each cell of a table over ``variables``, the last fastest, the cell of the table over ``onto`` it belongs to.
 
     >>> project((0, 1), (1,), [2, 3]).tolist()
     [0, 1, 2, 0, 1, 2]

@@ -18,11 +18,20 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.network.elimination import CELL, Elimination, check_cost, min_fill, table_size
+from bayeskit.network.elimination import (
+    CELL,
+    MEMORY_LIMIT,
+    Elimination,
+    check_cost,
+    min_fill,
+    shakes,
+    table_size,
+)
 from bayeskit.network.factor import SMALLEST, Floats, least, project
 from bayeskit.network.graph import Graph, Nodes, as_set, bits
 
-LANES = 8  # rows that the kernel takes side by side
+SMALL = 4096  # cells: a tree of fewer is good enough
+HOPELESS = 4  # times the limit: other orders will not help
 
 
 @dataclass(frozen=True)
@@ -86,19 +95,30 @@ def _parents_first(members: list[Nodes], parents: list[int]) -> Cliques:
     return Cliques(sets, up, [0, *(sets[k] & sets[up[k]] for k in range(1, len(sets)))])
 
 
-def cliques_of(graph: Graph, cards: Sequence[int]) -> Cliques:
-    """The cliques that the whole network needs, without a single table."""
+def cliques_of(graph: Graph, cards: Sequence[int], memory_limit: int) -> Cliques:
+    """The cliques that the whole network needs, without a single table: the smallest of a few orders.
+
+    More than one is tried where the first is neither small already nor hopelessly beyond the limit.
+    """
     every = (1 << len(graph)) - 1
-    return clique_tree(min_fill(graph.moral(every), cards, every))
+    near = graph.moral(every)
+    best = clique_tree(min_fill(near, cards, every))
+    cells = best.cells(cards)
+    if cells > SMALL and best.bytes_needed(cards) < HOPELESS * memory_limit:
+        for shaken in shakes(len(graph), max(2, min(12, 2000 // len(graph)))):
+            other = clique_tree(min_fill(near, cards, every, shaken))
+            if other.cells(cards) < cells:
+                best, cells = other, other.cells(cards)
+    return best
 
 
 class JunctionTree:
     """A compiled network; variables are 0..n-1, and tables[v] is P(v | parents) as (contexts, states)."""
 
     def __init__(
-        self, graph: Graph, cards: Sequence[int], tables: Sequence[Floats], memory_limit: int | None = None
+        self, graph: Graph, cards: Sequence[int], tables: Sequence[Floats], memory_limit: int = MEMORY_LIMIT
     ) -> None:
-        self.cliques = cliques_of(graph, cards)
+        self.cliques = cliques_of(graph, cards, memory_limit)
         check_cost(self.cliques.bytes_needed(cards), memory_limit, "the junction tree of this network")
         self.cards = list(cards)
         shared = [list(bits(nodes)) for nodes in self.cliques.separators]
@@ -193,7 +213,7 @@ class JunctionTree:
         return project(self.variables[self.cliques.parents[i]], list(bits(self.cliques.separators[i])), self.cards)
 
     def _in_logs(self, found: dict[int, Floats]) -> tuple[list[Floats], float]:
-        """All tables after messages up and down, in logarithms, and log P(evidence): slow, and nothing can underflow."""
+        """All tables after messages up and down, in logarithms, and log P(evidence): slow, but nothing underflows."""
         tables, messages = self.collect(found)
         log_evidence = float(logspace.log_sum_exp(tables[0]))
         for i in range(1, len(tables)):
@@ -253,8 +273,8 @@ def draw(rows: Floats, which: npt.NDArray[np.int64], rng: np.random.Generator) -
     # One search for all: row r of the steps is lifted to r..r+1. Of a draw on a step the next column is taken.
     lifted = steps + np.arange(len(steps))[:, None]
     cells = np.searchsorted(lifted.reshape(-1), which + rng.random(len(which)), side="right")
-    return np.minimum(cells - which * rows.shape[1], _last_positive(rows)[which])
+    return np.asarray(np.minimum(cells - which * rows.shape[1], _last_positive(rows)[which]))
 
 
 def _last_positive(rows: Floats) -> npt.NDArray[np.int64]:
-    return rows.shape[1] - 1 - np.argmax(rows[:, ::-1] > 0, axis=1)
+    return np.asarray(rows.shape[1] - 1 - np.argmax(rows[:, ::-1] > 0, axis=1))

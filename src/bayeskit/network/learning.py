@@ -54,16 +54,16 @@ class NetworkTally:
 
     def contexts(self, node: str) -> Counts:
         """Rows counted in each context of a node, (contexts,)."""
-        return self.counts[node].reshape(-1, len(self.states[node])).sum(axis=1)
+        return np.asarray(self.counts[node].reshape(-1, len(self.states[node])).sum(axis=1))
 
     def estimate(self, smoothing: Any) -> dict[str, npt.NDArray[np.float64]]:
-        """P(node | parents) as arrays (contexts, states), by any smoothing; uniform where nothing was counted or added."""
+        """P(node | parents) as arrays (contexts, states), by any smoothing; uniform where nothing was counted."""
         rule = as_smoothing(smoothing)
         tables, unseen = {}, []
         for node, counts in self.counts.items():
             flat = counts.reshape(-1, counts.shape[-1])
             table = probabilities(flat, rule.pseudo_counts(self.states[node], flat))
-            empty = np.isnan(table).any(axis=1)
+            empty = np.asarray(np.isnan(table).any(axis=1))
             table[empty] = 1 / table.shape[1]
             if empty.any():
                 unseen.append(f"{node} ({int(empty.sum())} of {len(empty)})")
@@ -125,7 +125,7 @@ class NetworkTally:
     def _along(self, child: str, parent: str) -> Counts:
         """Rows of a child's table by the state of one parent."""
         axis = self.parents[child].index(parent)
-        return self.counts[child].sum(axis=tuple(i for i in range(self.counts[child].ndim) if i != axis))
+        return np.asarray(self.counts[child].sum(axis=tuple(i for i in range(self.counts[child].ndim) if i != axis)))
 
     def _take(self, states: Mapping[str, tuple[Value, ...]]) -> NetworkTally:
         """The same counts over other states; new ones have none."""
@@ -163,12 +163,14 @@ def count(
     if plain:
         raise SchemaMismatch(
             f"column {plain[0]!r} holds numbers, and a table needs values: declare where to cut it, "
-            f"roles={{{plain[0]!r}: Numeric(cuts=(…))}}, or take each number as a value: \"categorical\" (or \"ignore\" it)"
+            f'roles={{{plain[0]!r}: Numeric(cuts=(…))}}, or take each number as a value: "categorical" (or "ignore" it)'
         )
     for edge in edges:
         for node in edge:
             if node not in schema.used:
-                raise SchemaMismatch(f"the edge {edge} names {node!r}, which is no column: {nearest(node, schema.used)}")
+                raise SchemaMismatch(
+                    f"the edge {edge} names {node!r}, which is no column: {nearest(node, schema.used)}"
+                )
     found = parents_of(edges, schema.used)
     return _collect(source, schema, {node: tuple(p) for node, p in found.items()})
 

@@ -21,8 +21,9 @@ from bayeskit.network.evidence import Pairs, Reader, contradiction, one_row
 from bayeskit.network.graph import Graph, as_set, bits
 from bayeskit.network.junction_tree import JunctionTree, cliques_of, draw
 from bayeskit.network.nearest import nearest
-from bayeskit.network.query import Domain, parse
+from bayeskit.network.query import parse
 from bayeskit.network.tables import normalised, parents_of, states_of, table_of
+from bayeskit.network.truth import Domain
 from bayeskit.network.variable_elimination import eliminate
 
 Floats = npt.NDArray[np.float64]
@@ -51,16 +52,17 @@ class Cost(NamedTuple):
 class BayesianNetwork:
     """P(x_1 … x_n) = Π P(x_i | parents of x_i), the graph given by its edges (parent, child).
 
-    ``tables`` has for each node {state: p}, and for a node with parents {context: {state: p}}, where the context is the parent's state
-    or a tuple of states in the order of the edges; a number p is a boolean's {True: p, False: 1 − p}; arrays
-    (parents…, states) are taken where ``states`` declares the states. Tables larger than ``memory_limit`` bytes are refused before they are made.
+    ``tables`` has for each node {state: p}, and for a node with parents {context: {state: p}}, where the context is the
+    parent's state, or a tuple of states in the order of the edges; a number p is a boolean's {True: p, False: 1 − p}.
+    Arrays (parents…, states) are taken where ``states`` declares the states. Work that needs more than ``memory_limit``
+    bytes is refused before it starts.
 
     >>> n = BayesianNetwork(
     ...     [("cold", "sneezes"), ("hay_fever", "sneezes")],
     ...     {"cold": 0.1, "hay_fever": 0.2,
     ...      "sneezes": {(True, True): 0.95, (True, False): 0.9, (False, True): 0.8, (False, False): 0.05}})
     >>> round(n.posterior({"sneezes": True})["cold"][True], 4)
-    0.323
+    0.3358
     >>> round(n.query("P(cold | sneezes and hay_fever)"), 4)     # explained away
     0.1166
     """
@@ -133,8 +135,9 @@ class BayesianNetwork:
     ) -> Self:
         """A network with these edges whose tables are counted: P(v | context) = (n + a) / (N + Σa).
 
-        Every column takes part unless ``roles`` says "ignore"; numbers need cut points, ``roles={"age": Numeric(cuts=(25, 50))}``, or
-        "categorical". A row with a missing cell is left out of the tables that need the cell, and of no other.
+        Every column takes part unless ``roles`` says "ignore"; numbers need cut points, ``roles={"age":
+        Numeric(cuts=(25, 50))}``, or "categorical". A row with a missing cell is left out of the tables that need the
+        cell, and of no other.
 
         >>> rows = {"rain": ["y", "y", "n", "n"], "wet": ["y", "y", "y", "n"]}
         >>> n = BayesianNetwork.from_data([("rain", "wet")], rows, smoothing=0)
@@ -182,13 +185,13 @@ class BayesianNetwork:
     ) -> dict[str, Any]:
         """P(node | evidence) for all nodes, or for some.
 
-        Of one row, {node: state} or {node: {state: likelihood}} (soft) or a list of such pairs, it is {node: {state: p}}; of a frame
-        with a column a node, {node: array (rows, states)}. A missing cell says nothing.
+        Of one row, {node: state} or {node: {state: likelihood}} (soft) or a list of such pairs, it is {node: {state:
+        p}}; of a frame with a column a node, {node: array (rows, states)}. A missing cell says nothing.
         """
         wanted = [self._reader.find(node) for node in (self.nodes if nodes is None else _listed(nodes))]
         findings = one_row(evidence)
         if findings is None:
-            parts = [self._rows(start, *rows, wanted, n_threads) for start, *rows in self._reader.rows(evidence)]
+            parts = [self._rows(*rows, wanted, n_threads) for rows in self._reader.rows(evidence)]
             return {self.nodes[v]: np.concatenate([p[0][k] for p in parts]) for k, v in enumerate(wanted)}
         found = self._reader.read(findings)
         if nodes is not None and not self.is_compiled:
@@ -199,8 +202,8 @@ class BayesianNetwork:
             if log_evidence[0] == -np.inf:
                 raise self._contradiction(findings)
             each = [p[0] for p in rows]
-        names = self.nodes
-        return {names[v]: dict(zip(self.states[names[v]], p.tolist(), strict=True)) for v, p in zip(wanted, each, strict=True)}
+        names = [self.nodes[v] for v in wanted]
+        return {n: dict(zip(self.states[n], p.tolist(), strict=True)) for n, p in zip(names, each, strict=True)}
 
     def query(self, text: str) -> float:
         """P(event | condition) in the query language: ``n.query("P(wet | rain = y and not cold)")``."""
@@ -210,8 +213,8 @@ class BayesianNetwork:
         """ln P(evidence): a number for one row, an array for a frame; −∞ where it is impossible."""
         findings = one_row(evidence)
         if findings is None:
-            rows = [r for _, *r in self._reader.rows(evidence)]
-            return np.concatenate([self.tree.propagate(*r, [], _threads(n_threads))[1] for r in rows])
+            rows = self._reader.rows(evidence)
+            return np.concatenate([self.tree.propagate(v, found, [], _threads(n_threads))[1] for _, v, found in rows])
         return self.joint_table([], self._reader.read(findings))[1]
 
     def joint_table(self, nodes: Sequence[int], found: Mapping[int, Floats]) -> tuple[Floats, float]:
@@ -231,7 +234,10 @@ class BayesianNetwork:
         )
 
     def predict_proba(self, data: Any, target: str, *, n_threads: int | None = None) -> Floats:
-        """P(target | the other cells of each row), (rows, states); any cell or column may be missing, others than nodes are passed over."""
+        """P(target | the other cells of each row), (rows, states).
+
+        Any cell and any column may be missing; columns that are no nodes are passed over.
+        """
         v = self._reader.find(target)
         rows = list(self._reader.rows(data, ignore=[target]))
         parts = [self._rows(start, observed, found, [v], n_threads)[0][0] for start, observed, found in rows]
@@ -240,7 +246,7 @@ class BayesianNetwork:
     def predict(self, data: Any, target: str) -> npt.NDArray[Any]:
         """The most probable state of the target in each row; of equals the first."""
         best = self.predict_proba(data, target).argmax(axis=1)
-        return np.array(self.states[target])[best]
+        return np.asarray(np.array(self.states[target])[best])
 
     def sample(self, n: int, evidence: Any = None, random_state: Any = None) -> Table:
         """n rows drawn from the network, or from P(everything | evidence): exactly, without rejecting any."""
@@ -293,7 +299,9 @@ class BayesianNetwork:
         return views.text(self)
 
     def __repr__(self) -> str:
-        return f"<BayesianNetwork of {len(self.nodes)} nodes, {len(self.edges)} edges, {self.n_parameters_:,} parameters>"
+        return (
+            f"<BayesianNetwork of {len(self.nodes)} nodes, {len(self.edges)} edges, {self.n_parameters_:,} parameters>"
+        )
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -310,7 +318,7 @@ class BayesianNetwork:
 
     def cost(self) -> Cost:
         """What the junction tree will take: nothing is built to find out."""
-        cliques = cliques_of(self._graph, self._cards)
+        cliques = cliques_of(self._graph, self._cards, self.memory_limit)
         sizes = [prod(self._cards[v] for v in bits(nodes)) for nodes in cliques.members]
         return Cost(len(sizes), max(sizes), sum(sizes), cliques.bytes_needed(self._cards))
 

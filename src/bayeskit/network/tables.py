@@ -1,8 +1,8 @@
 """Conditional tables as a person writes them → arrays (contexts, states), every slip named with its place.
 
 A table is a distribution {state: probability} for a node without parents, and {context: distribution} for one with
-parents, where the context is the parent's state, or a tuple of states in the order of the edges. One number p stands for a
-boolean's {True: p, False: 1 − p}.
+parents, where the context is the parent's state, or a tuple of states in the order of the edges. One number p stands
+for a boolean's {True: p, False: 1 − p}.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def parents_of(edges: Iterable[tuple[str, str]], nodes: Iterable[str]) -> dict[s
             raise BayesError(f"an edge is (parent, child), not {edge!r}")
         for node in edge:
             if node not in parents:
-                raise SchemaMismatch(f"the edge {edge[0]!r} → {edge[1]!r} names {node!r}, which has no table: {nearest(node, parents)}")
+                raise SchemaMismatch(
+                    f"the edge {edge[0]!r} → {edge[1]!r} names {node!r}, which has no table: {nearest(node, parents)}"
+                )
         if edge[0] in parents[edge[1]]:
             raise BayesError(f"the edge {edge[0]!r} → {edge[1]!r} is there twice")
         parents[edge[1]].append(edge[0])
@@ -63,7 +65,9 @@ def states_of(node: str, table: Any, has_parents: bool, declared: Sequence[Any] 
         rows = list(table.values()) if has_parents else [table]
         found = []
         for row in rows:
-            found += [True, False] if is_number(row) else [canonical(s) for s in row] if isinstance(row, Mapping) else []
+            found += (
+                [True, False] if is_number(row) else [canonical(s) for s in row] if isinstance(row, Mapping) else []
+            )
         found = list(dict.fromkeys(found))
     else:
         raise BayesError(
@@ -75,10 +79,8 @@ def states_of(node: str, table: Any, has_parents: bool, declared: Sequence[Any] 
     return tuple(value for value in found if value is not None)
 
 
-def table_of(
-    node: str, given: Any, parents: Sequence[str], states: Mapping[str, tuple[Value, ...]]
-) -> Floats:
-    """The array (contexts, states) of a table as written; contexts in the order of the parents' states, last one fastest."""
+def table_of(node: str, given: Any, parents: Sequence[str], states: Mapping[str, tuple[Value, ...]]) -> Floats:
+    """The array (contexts, states) of a table as written; contexts in the order of the parents, the last fastest."""
     n_states, shape = len(states[node]), [len(states[p]) for p in parents]
     if len(parents) > MOST_PARENTS:
         raise BayesError(f"node {node!r} has {len(parents)} parents; at most {MOST_PARENTS} can have a table")
@@ -174,7 +176,8 @@ def normalised(
         bad = np.flatnonzero(~(np.isfinite(table) & (table >= 0)).all(axis=1))
         if len(bad):
             raise BayesError(
-                f"the table of {where(int(bad[0]))} holds {table[bad[0]].tolist()}: probabilities are finite and not negative"
+                f"the table of {where(int(bad[0]))} holds {table[bad[0]].tolist()}: "
+                "probabilities are finite and not negative"
             )
         sums = table.sum(axis=1)
         off = np.abs(sums - 1)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.network.elimination import CELL, check_cost, min_fill, table_size
+from bayeskit.network.elimination import CELL, MEMORY_LIMIT, check_cost, min_fill, table_size
 from bayeskit.network.factor import Factor, Floats, Underflow, combine
 from bayeskit.network.graph import Graph, as_set, bits, join, reach
 
@@ -25,7 +25,7 @@ def eliminate(
     tables: Sequence[Floats],
     keep: Sequence[int],
     found: Mapping[int, Floats],
-    memory_limit: int | None = None,
+    memory_limit: int = MEMORY_LIMIT,
     with_evidence: bool = True,
 ) -> tuple[Floats, float]:
     """P(keep, findings) as a table over ``keep`` with its largest cell 1, and the log of what it was divided by.
