@@ -81,7 +81,9 @@ class Part:
         return {name: self.source.kinds[name] for name in self.names}
 
     def batches(self) -> Iterator[Batch]:
-        for batch in self.source.batches():
+        narrow = getattr(self.source, "reading", None)  # files read no other columns
+        source: Source = narrow(dict.fromkeys(self.names)) if narrow else self.source
+        for batch in source.batches():
             columns = {name: batch.columns[name] for name in self.names}
             yield Batch(columns, batch.n_rows, batch.start, weights=batch.weights)
 
