@@ -233,9 +233,9 @@ class _Parser:
             self.sign("]")
             self.sign("{")
             states = self.listed("a state")
+            self.sign("}")
             if n.content != str(len(states)):
                 raise self.error(n.at, f"{name.content!r} should have {n.content} states, and {len(states)} follow")
-            self.sign("}")
             self.sign(";")
         found = [state.content for state in states]
         if not found or len(set(found)) < len(found):

@@ -308,8 +308,7 @@ class BayesianNetwork:
             isinstance(other, BayesianNetwork)
             and self.parents == other.parents
             and self.states == other.states
-            and self.nodes == other.nodes
-            and all(np.array_equal(a, b) for a, b in zip(self._tables, other._tables, strict=True))
+            and all(np.array_equal(self.array(node), other.array(node)) for node in self.nodes)
         )
 
     __hash__ = None  # type: ignore[assignment]
