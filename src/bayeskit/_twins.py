@@ -296,7 +296,7 @@ def propagate(
         floor[:, home] *= least(message)
     messages: list[Any] = [None] * len(size)
     for i in range(len(size) - 1, 0, -1):
-        messages[i] = scaled(tables[i].reshape(n, separator[i], -1).sum(axis=2))
+        messages[i] = scaled(tables[i].reshape(n, separator[i], size[i] // separator[i]).sum(axis=2))
         tables[parent[i]] *= messages[i][:, down[i]]
         floor[:, parent[i]] *= least(messages[i])
     with np.errstate(divide="ignore"):
@@ -308,14 +308,14 @@ def propagate(
         needed[parent[i]] |= needed[i]
     for i in (np.flatnonzero(needed[1:]) + 1).tolist():
         order = np.argsort(down[i], kind="stable")  # the parent's cells, those of each separator cell together
-        message = tables[parent[i]][:, order].reshape(n, separator[i], -1).sum(axis=2)
+        message = tables[parent[i]][:, order].reshape(n, separator[i], len(order) // separator[i]).sum(axis=2)
         message = scaled(np.divide(message, messages[i], out=np.zeros_like(message), where=messages[i] > 0))
         tables[i] *= np.repeat(message, size[i] // separator[i], axis=1)
         floor[:, i] *= least(message)
     posteriors = [np.zeros((n, 0))]
     for v in queried:
         order = np.argsort(state_of[v], kind="stable")
-        marginal = tables[variables[v, 0]][:, order].reshape(n, variables[v, 1], -1).sum(axis=2)
+        marginal = tables[variables[v, 0]][:, order].reshape(n, variables[v, 1], -1 if n else 0).sum(axis=2)
         with np.errstate(invalid="ignore"):
             posteriors.append(marginal / marginal.sum(axis=1, keepdims=True))
     return np.concatenate(posteriors, axis=1), log_below, np.asarray((floor > SMALLEST).all(axis=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,9 +48,8 @@ def answer(
 
         return of_network(read_bif(path), question, Path(path).name)
     if suffix in MODELS:
-        from bayeskit.io import load  # type: ignore[import-not-found,unused-ignore]
-
-        return of_network(network_of(load(path)), question, Path(path).name)
+        model = import_module("bayeskit.io").load(path)
+        return of_network(network_of(model), question, Path(path).name)
     if probability is not None or count is not None:
         from bayeskit.network.joint import JointDistribution
 
@@ -92,7 +92,7 @@ def network_of(model: Any) -> BayesianNetwork:
     if isinstance(model, BayesianNetwork):
         return model
     tables = getattr(getattr(model, "params_", None), "tables", None)
-    if not tables:
+    if tables is None:
         raise BayesError(f"a {type(model).__name__} holds no tables to ask of; save a network or a naive Bayes model")
     target = model.schema_.target.name
     parents: dict[str, tuple[str, ...]] = {target: ()}
