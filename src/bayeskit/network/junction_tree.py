@@ -10,6 +10,7 @@ Lauritzen and Spiegelhalter, "Local computations with probabilities on graphical
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -133,6 +134,7 @@ class JunctionTree:
             next(i for i in by_size if not family & ~self.cliques.members[i]) for family, _ in self._families
         ]
         self._tables = tables
+        self._every, self._numbers = list(range(len(cards))), np.arange(len(cards))
         separator_sizes = [table_size(nodes, cards) for nodes in self.cliques.separators]
         self._cliques = np.array([*zip(self.sizes, self.cliques.parents, separator_sizes, strict=True)], np.int64)
         self._variables = np.array([*zip(self.homes, cards, strict=True)], np.int64)
@@ -162,25 +164,28 @@ class JunctionTree:
 
     def propagate(
         self, observed: Sequence[int], likelihoods: Floats, queried: Sequence[int], n_threads: int = 1
-    ) -> tuple[list[Floats], Floats]:
-        """Posteriors (rows, states) of each queried variable, and log P(evidence) (rows,).
+    ) -> tuple[Floats, Floats]:
+        """Posteriors (rows, states of the queried variables, one after another), and log P(evidence) (rows,).
 
         ``likelihoods`` (rows, states of the observed variables, one after another) holds what was found.
         A row that is impossible has log evidence −inf and posteriors NaN.
         """
-        wanted = np.array(queried, dtype=np.int64)
-        joined, log_evidence, safe = kernels.propagate(
+        every = len(queried) == len(self.cards) and queried == self._every
+        wanted = self._numbers if every else np.array(queried, dtype=np.int64)
+        posteriors, log_evidence, safe = kernels.propagate(
             self._cliques, self._potentials, self._floors, self._down, self._variables, self._states,
             np.array(observed, dtype=np.int64), np.ascontiguousarray(likelihoods, dtype=np.float64), wanted, n_threads,
         )  # fmt: skip
-        ends = np.cumsum([self.cards[v] for v in queried])
-        posteriors = [joined[:, end - self.cards[v] : end] for v, end in zip(queried, ends, strict=True)]
-        if not safe.all():
-            for row in np.flatnonzero(~safe):
-                tables, log_evidence[row] = self._in_logs(self._found(observed, likelihoods[row]))
-                for v, p in zip(queried, posteriors, strict=True):
-                    p[row] = self._marginal(tables[self.homes[v]], self.homes[v], v)
+        for row in () if safe.all() else np.flatnonzero(~safe).tolist():
+            tables, log_evidence[row] = self._in_logs(self._found(observed, likelihoods[row]))
+            for v, p in zip(queried, self.split(posteriors[row : row + 1], queried), strict=True):
+                p[0] = self._marginal(tables[self.homes[v]], self.homes[v], v)
         return posteriors, log_evidence
+
+    def split(self, posteriors: Floats, queried: Sequence[int]) -> list[Floats]:
+        """What `propagate` gives, as views (rows, states) by variable."""
+        ends = itertools.accumulate(self.cards[v] for v in queried)
+        return [posteriors[:, end - self.cards[v] : end] for v, end in zip(queried, ends, strict=True)]
 
     def _found(self, observed: Sequence[int], likelihood: Floats) -> dict[int, Floats]:
         ends = np.cumsum([self.cards[v] for v in observed])

@@ -188,22 +188,22 @@ class BayesianNetwork:
         Of one row, {node: state} or {node: {state: likelihood}} (soft) or a list of such pairs, it is {node: {state:
         p}}; of a frame with a column a node, {node: array (rows, states)}. A missing cell says nothing.
         """
-        wanted = [self._reader.find(node) for node in (self.nodes if nodes is None else _listed(nodes))]
+        wanted = list(range(len(self.nodes))) if nodes is None else [self._reader.find(node) for node in _listed(nodes)]
         findings = one_row(evidence)
         if findings is None:
             parts = [self._rows(*rows, wanted, n_threads) for rows in self._reader.rows(evidence)]
-            return {self.nodes[v]: np.concatenate([p[0][k] for p in parts]) for k, v in enumerate(wanted)}
+            return {self.nodes[v]: np.concatenate([p[k] for p in parts]) for k, v in enumerate(wanted)}
         found = self._reader.read(findings)
         if nodes is not None and not self.is_compiled:
-            each = [self._eliminated([v], found, findings) for v in wanted]
+            listed = np.concatenate([np.zeros(0), *(self._eliminated([v], found, findings) for v in wanted)]).tolist()
         else:
-            likelihoods = np.concatenate([np.zeros(0), *found.values()])[None]
-            rows, log_evidence = self.tree.propagate(list(found), likelihoods, wanted)
+            likelihoods = np.concatenate([*found.values()] if found else [np.zeros(0)])[None]
+            posteriors, log_evidence = self.tree.propagate(list(found), likelihoods, wanted)
             if log_evidence[0] == -np.inf:
                 raise self._contradiction(findings)
-            each = [p[0] for p in rows]
-        names = [self.nodes[v] for v in wanted]
-        return {n: dict(zip(self.states[n], p.tolist(), strict=True)) for n, p in zip(names, each, strict=True)}
+            listed = posteriors[0].tolist()
+        p = iter(listed)
+        return {self.nodes[v]: {state: next(p) for state in self.states[self.nodes[v]]} for v in wanted}
 
     def query(self, text: str) -> float:
         """P(event | condition) in the query language: ``n.query("P(wet | rain = y and not cold)")``."""
@@ -240,7 +240,7 @@ class BayesianNetwork:
         """
         v = self._reader.find(target)
         rows = list(self._reader.rows(data, ignore=[target]))
-        parts = [self._rows(start, observed, found, [v], n_threads)[0][0] for start, observed, found in rows]
+        parts = [self._rows(start, observed, found, [v], n_threads)[0] for start, observed, found in rows]
         return np.concatenate([np.zeros((0, self._cards[v])), *parts])
 
     def predict(self, data: Any, target: str) -> npt.NDArray[Any]:
@@ -359,7 +359,7 @@ class BayesianNetwork:
 
     def _rows(
         self, start: int, observed: list[int], likelihoods: Floats, wanted: list[int], n_threads: int | None
-    ) -> tuple[list[Floats], Floats]:
+    ) -> list[Floats]:
         posteriors, log_evidence = self.tree.propagate(observed, likelihoods, wanted, _threads(n_threads))
         if np.isneginf(log_evidence).any():
             row = int(np.argmin(log_evidence))
@@ -372,7 +372,7 @@ class BayesianNetwork:
                 elif not np.array_equal(p, np.ones(len(p))):
                     findings.append((node, dict(zip(self.states[node], p.tolist(), strict=True))))
             raise self._contradiction(findings, f"row {start + row}: ")
-        return posteriors, log_evidence
+        return self.tree.split(posteriors, wanted)
 
     def _is_possible(self, findings: Pairs) -> bool:
         return bool(self.joint_table([], self._reader.read(findings))[1] > -np.inf)
