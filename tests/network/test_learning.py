@@ -1,6 +1,8 @@
 """Tables from data: counts by hand, every smoothing, learning and forgetting, the diabetes network."""
 
+import doctest
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -111,34 +113,33 @@ def test_bad_edges_and_data_are_refused():
         bk.BayesianNetwork([], {"a": 0.5}).learn({"a": [True]})
 
 
-def diabetes():
-    """The network of the course: figures of docs/course.md."""
+@pytest.fixture(scope="module")
+def course():
+    """The block of the course on the Pima data, run: what it defined, and where it printed something else."""
+    page = Path(__file__).parents[2] / "docs" / "course.md"
     folder = os.environ.get("BAYESKIT_DATA")
-    path = Path(folder or "", "tabular", "pima.csv.gz")
-    if not folder or not path.exists():
+    if not folder or not Path(folder, "tabular", "pima.csv.gz").exists() or not page.exists():
         pytest.skip("BAYESKIT_DATA names no folder with tabular/pima.csv.gz")
-    pima = pd.read_csv(path).rename(
-        columns={"preg": "pregnancies", "plas": "glucose", "insu": "insulin", "class": "diabetes"}
-    )
-    pima = pima[["age", "pregnancies", "mass", "insulin", "glucose", "diabetes"]]
-    pima[["mass", "insulin", "glucose"]] = pima[["mass", "insulin", "glucose"]].replace(0, np.nan)
-    cuts = {"age": (25.5, 50.5, 75.5), "pregnancies": (0.5, 1.5), "mass": (50.5, 100.5)}
-    cuts |= {name: (float(pima[name].median()),) for name in ("insulin", "glucose")}
-    edges = [("age", "mass"), ("pregnancies", "mass"), ("mass", "diabetes"), ("age", "diabetes")]
-    edges += [("pregnancies", "diabetes"), ("diabetes", "insulin"), ("insulin", "glucose"), ("diabetes", "glucose")]
-    return bk.BayesianNetwork.from_data(edges, pima, roles={name: bk.Numeric(cuts=c) for name, c in cuts.items()}), pima
+    block = re.search(r"^```pycon\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[1]
+    examples = doctest.DocTestParser().get_doctest(block, {}, "the diabetes network", str(page), 0)
+    report: list[str] = []
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    doctest.DocTestRunner(optionflags=flags).run(examples, out=report.append, clear_globs=False)
+    return examples.globs, report
 
 
-def test_the_diabetes_network_of_the_course():
-    n, pima = diabetes()
+def test_the_course_prints_the_diabetes_network_as_it_is(course):
+    assert not course[1], "".join(course[1])
+
+
+def test_the_diabetes_network_of_the_course_is_counted_from_its_rows(course):
+    n, pima = course[0]["n"], course[0]["pima"]
     assert len(n.table("mass")) * (len(n.states["mass"]) - 1) == 24
     assert n.n_parameters_ == 3 + 2 + 24 + 36 + 2 + 4
-    young, first = pima["age"] <= 25, pima["pregnancies"] == 0
-    here = pima[young & first & pima["mass"].notna()]
+    here = pima[(pima["age"] <= 25) & (pima["pregnancies"] == 0) & pima["mass"].notna()]
     assert n.table("mass")["count"][0] == len(here)
-    expected = (int((here["mass"] <= 50.5).sum()) + 1) / (len(here) + 3)
+    expected = (int((here["mass"] <= 50).sum()) + 1) / (len(here) + 3)
     assert n.array("mass")[0, 0, 0] == pytest.approx(expected, rel=1e-14)
-    assert {"insulin": n.cuts["insulin"], "glucose": n.cuts["glucose"]} == {"insulin": (125.0,), "glucose": (117.0,)}
     joint = bk.JointDistribution.from_network(n)
-    question = 'P(diabetes = tested_positive | glucose > 117 and age = "25.5 – 50.5")'
+    question = 'P(diabetes = tested_positive | glucose > 117 and age = "25 – 50")'
     assert n.query(question) == pytest.approx(joint.probability(question), rel=1e-12)
