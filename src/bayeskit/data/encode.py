@@ -335,7 +335,7 @@ def encode_labels(column: Column, classes: Vocabulary, start: int, *, grow: bool
     """
     if not is_arrow(column) and column.dtype.kind == "f":
         _refuse_continuous(column, start)
-        if np.abs(column).max(initial=0) < 2**53:
+        if np.abs(column.astype(np.float64, copy=False)).max(initial=0) < 2**53:
             factor = factor_integers([column.astype(np.int64)], ["class"], 1)[0]
         else:
             factor = factor_values(column, "class", start)

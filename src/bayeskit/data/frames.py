@@ -207,7 +207,7 @@ def unmasked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if gaps.any():
         kept = plain.dtype if plain.dtype.kind in "mM" else np.float64 if plain.dtype.kind in "iuf" else object
         plain = plain.astype(kept)
-        plain[gaps] = None if kept is object else np.array("nan", kept)
+        plain[gaps] = None if kept is object else np.array("NaT" if plain.dtype.kind in "mM" else np.nan, kept)
     return plain
 
 
