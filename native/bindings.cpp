@@ -273,12 +273,14 @@ nb::list py_count_responsibilities(const Arrays& columns, const std::vector<int6
 }
 
 struct MadeSums {
-    Made<double> arrays[5];
+    Made<double> arrays[6];
     MomentSums data() const {
-        return {arrays[0].data, arrays[1].data, arrays[2].data, arrays[3].data, arrays[4].data};
+        return {arrays[0].data, arrays[1].data, arrays[2].data, arrays[3].data, arrays[4].data,
+                arrays[5].data};
     }
     nb::tuple with(const nb::object& n, bool usable) const {
-        return nb::make_tuple(n, arrays[0].array, arrays[1].array, arrays[2].array, arrays[3].array, usable);
+        return nb::make_tuple(n, arrays[0].array, arrays[1].array, arrays[2].array, arrays[3].array, arrays[5].array,
+                              usable);
     }
 };
 
