@@ -323,6 +323,7 @@ def test_tables_read_as_text_html_arrow_and_pandas():
     assert table.to_pandas()["count | b"].tolist() == [1, 1, 0]
     html = model._repr_html_()
     assert "3 rows, 2 classes" in html
+    assert "<script>" not in bk.NaiveBayes().fit({"<script>": ["u", "v"]}, ["a", "b"])._repr_html_()
     assert "&lt;b&gt;" in html
 
 
