@@ -408,3 +408,24 @@ def test_one_module_imports_the_core() -> None:
         if re.search(r"^\s*(from|import) .*\b_core\b", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     ]
     assert importing == ["kernels.py"]
+
+
+MIXED = ["sun", "rain", None, "sun", "ré", "日本", "re", 1, 1.5, float("nan"), "", "\udc80", "x" * 100, "sun "]
+
+
+@given(st.lists(st.sampled_from(MIXED), max_size=60), st.integers(1, 3))
+def test_strings_are_told_apart_by_their_characters_and_others_by_identity(cells: list[Any], stride: int) -> None:
+    column = np.empty(len(cells) * stride, dtype=object)
+    column[::stride] = cells
+    ours, theirs = (module.factor_strings(column[::stride], 10) for module in (kernels, _twins))
+    same(ours, theirs)
+    assert [cells[first] for first in ours[1][ours[0]]] == cells or None in cells or float("nan") in cells
+
+
+def test_too_many_objects_that_are_no_strings_are_left_to_others() -> None:
+    cells = np.array([object() for _ in range(5)], dtype=object)
+    for module in (kernels, _twins):
+        assert module.factor_strings(cells, 4) is None
+        assert module.factor_strings(cells, 5) is not None
+        with pytest.raises(TypeError, match="objects"):
+            module.factor_strings(np.zeros(3), 1)

@@ -64,6 +64,28 @@ def lookup_codes(
     return coded
 
 
+def factor_strings(cells: NDArray[np.object_], most_others: int) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
+    """Indices of Python objects in the order they are first met, and the rows where that is.
+
+    Strings are told apart by their characters, anything else by identity; None where there are more than
+    `most_others` of those.
+
+    >>> indices, first = factor_strings(np.array(["sun", "rain", None, "sun"], dtype=object), 10)
+    >>> indices.tolist(), first.tolist()
+    ([0, 1, 2, 0], [0, 1, 2])
+    """
+    if cells.dtype != object or cells.ndim != 1:
+        raise TypeError("cells is no one-dimensional array of objects")
+    keys = [cell if type(cell) is str else id(cell) for cell in cells]
+    index = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    if sum(type(key) is int for key in index) > most_others:
+        return None
+    indices = np.fromiter(map(index.__getitem__, keys), dtype=np.int32, count=len(keys))
+    first = np.empty(len(index), dtype=np.int64)
+    first[indices[::-1]] = np.arange(len(keys))[::-1]  # where an index stands twice, the last assignment stays
+    return indices, first
+
+
 def count_codes(
     columns: Sequence[Codes],
     sizes: Sequence[int],
@@ -233,7 +255,7 @@ def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
 
 
 def _weighted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-    """Σw, Σwx (high, low), Σwx² (high, low) and the low part of Σw over the rows of x (rows, columns), NaN cells left out."""
+    """Σw, Σwx (high, low), Σwx² (high, low), the low part of Σw over rows (rows, columns), NaN left out."""
     with np.errstate(over="ignore", invalid="ignore"):
         weight = np.where(np.isnan(x), 0.0, w[:, None])
         x = np.where(np.isnan(x), 0.0, x)

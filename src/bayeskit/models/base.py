@@ -18,7 +18,7 @@ from bayeskit.data.encode import Block, Encoder, encode_labels, raise_unusable
 from bayeskit.data.schema import Schema, Target, as_domain, infer
 from bayeskit.data.source import Responsibilities, Source, open_source
 from bayeskit.data.table import Table
-from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
 from bayeskit.errors import AdviceWarning, BayesError, BayesWarning, UndecidableWarning
 from bayeskit.models.ties import best_class
@@ -146,7 +146,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         params = self.estimate(tally)  # may refuse; the model is still as it was
         self.params_ = params
         self.tally_, self.schema_ = tally, tally.schema
-        self.classes_ = np.array(tally.classes)
+        self.classes_ = _as_array(tally.classes)
         self.n_features_in_ = len(tally.schema.columns)
         if tally.schema.named:
             self.feature_names_in_ = np.array(list(tally.schema.columns), dtype=object)
@@ -390,6 +390,12 @@ class _Impossible:
                 UndecidableWarning,
                 stacklevel=4,
             )
+
+
+def _as_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
+    """Class labels as an array of their own type; as objects where NumPy would round them."""
+    array = np.array(classes)
+    return array if array.tolist() == list(classes) else np.array(classes, dtype=object)
 
 
 def _stack(parts: list[Scores], n_classes: int) -> Scores:
