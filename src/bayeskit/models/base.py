@@ -141,6 +141,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from counts alone: from a table of counts, another model's tally, a sum of tallies."""
         self.check_settings()
+        if not isinstance(tally, Tally):
+            raise BayesError(f"fit_tally takes a Tally, not {type(tally).__name__}; rows go to fit")
         if not tally.n_rows:
             raise BayesError("the tally is empty: there is nothing to believe")
         params = self.estimate(tally)  # may refuse; the model is still as it was
@@ -194,7 +196,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row; ties as the setting ``ties`` says."""
-        seed = _seed(self.random_state) if self.ties == "random" else 0
+        seed = (seed_of(self.random_state) or 0) if self.ties == "random" else 0
         chosen, impossible = [], _Impossible(self)
         for block, scores in self._score(X):
             impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)
@@ -207,6 +209,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels, weights = self._label_codes(X, y, sample_weight)
         right = self.predict(X) == np.append(self.classes_, self.classes_[:1])[labels]
         right &= labels < len(self.classes_)
+        if weights is not None and not weights.any():
+            raise BayesError("every row has weight zero, so there is nothing to score")
         return float(np.average(right, weights=weights))
 
     def score_samples(self, X: Any) -> Scores:
@@ -404,10 +408,17 @@ def _stack(parts: list[Scores], n_classes: int) -> Scores:
     return np.concatenate(parts) if parts else np.zeros((0, n_classes))
 
 
-def _seed(random_state: Any) -> int:
-    if random_state is None or isinstance(random_state, (int, np.integer)):
-        return int(random_state or 0) & (2**64 - 1)
-    return int(random_state.randint(2**31 - 1) if hasattr(random_state, "randint") else random_state.integers(2**31))
+def seed_of(random_state: Any) -> int | None:
+    """A whole number from what scikit-learn calls a random state; None for a fresh draw."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state) & (2**64 - 1)
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    raise BayesError(f"random_state={random_state!r}: give a whole number, a NumPy generator, or None")
 
 
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -29,7 +29,7 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
-from bayeskit.models.base import Scores, TallyClassifier, one_of
+from bayeskit.models.base import Scores, TallyClassifier, one_of, seed_of
 from bayeskit.models.naive_left_out import NaiveLeftOut
 from bayeskit.models.tuning import best_smoothing
 from bayeskit.tally.plan import Plan
@@ -266,7 +266,9 @@ class NaiveBayes(TallyClassifier):
         A column that the model leaves out is drawn as missing.
         """
         self._check_is_fitted()
-        rng = np.random.default_rng(random_state if random_state is not None else self.random_state)
+        if not isinstance(n, (int, np.integer)) or n < 0:
+            raise BayesError(f"sample({n!r}): give a whole number of rows")
+        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         params = self.params_
         labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(params.log_prior))
         columns = {}
