@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,6 +27,9 @@ from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
 Scores = npt.NDArray[np.float64]
+
+
+BY_COLUMN = ("roles", "domains", "smoothing", "numeric", "variance", "cuts")  # settings that may be mappings
 
 
 class Parameters(Protocol):
@@ -165,7 +169,15 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def restrict(self, columns: Iterable[str]) -> Self:
         """A new model over these columns alone, from the same tally: nothing is read again."""
         self._check_is_fitted()
-        return self._with_tally(self.tally_.restrict([columns] if isinstance(columns, str) else columns))
+        tally = self.tally_.restrict([columns] if isinstance(columns, str) else columns)
+        by_name = {}  # settings by position would mean other columns now
+        for setting, value in self.get_params(deep=False).items():
+            if setting in BY_COLUMN and isinstance(value, Mapping):
+                named = {key if key not in self.schema_ else self.schema_.find(key): v for key, v in value.items()}
+                by_name[setting] = {
+                    key: v for key, v in named.items() if key in tally.schema or key not in self.schema_
+                }
+        return self._with_tally(tally, **by_name)
 
     def with_prior(self, prior: Any) -> Self:
         """A new model with another class prior, from the same tally."""
@@ -233,12 +245,18 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def table(self, column: str | int | None = None) -> Table:
         """The class prior, or what was learnt of one column."""
         self._check_is_fitted()
-        if column is None or column == self.schema_.target.name:
+        if column is None or (column == self.schema_.target.name and column not in self.schema_.columns):
             prior = logspace.exp(self.params_.log_prior)
-            name = self.schema_.target.name
-            counts = self.tally_.class_counts.tolist()
-            return Table({name: list(self.tally_.classes), "count": counts, f"P({name})": prior.tolist()})
+            name, counts = self.schema_.target.name, self.tally_.class_counts.tolist()
+            return Table(
+                {self._class_header(): list(self.tally_.classes), "count": counts, f"P({name})": prior.tolist()}
+            )
         return self.column_table(self.schema_.find(column))
+
+    def _class_header(self) -> str:
+        """The target's name above a column of classes, told apart from the names beside it."""
+        name = self.schema_.target.name
+        return f"{name} (class)" if name in ("count", "mean", "variance") else name
 
     def column_table(self, column: str) -> Table:
         """What was learnt of one column."""
@@ -264,7 +282,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.complete_schema(schema, source)
 
     def _advise(self, source: Source, schema: Schema) -> None:
-        declared = self.roles if isinstance(self.roles, Mapping) else ({} if self.roles is None else schema.columns)
+        if self.roles is not None and not isinstance(self.roles, Mapping):
+            return
+        declared = {schema.find(key) for key in self.roles or ()}
         undeclared = [name for name in schema.used if name not in declared]
         if source.target in schema.used:
             warnings.warn(
@@ -356,7 +376,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         more = len(self.schema_.used) - len(shown)
         parts = [f"<b>{type(self).__name__}</b>: {self.tally_.n_rows:,} rows, {len(self.classes_)} classes"]
         parts.append(self.table()._repr_html_())
-        parts += [f"<details open><summary>{n}</summary>{self.table(n)._repr_html_()}</details>" for n in shown]
+        parts += [
+            f"<details open><summary>{html.escape(n)}</summary>{self.table(n)._repr_html_()}</details>" for n in shown
+        ]
         return "".join([*parts, f"<p>… and {more} more columns</p>" if more > 0 else ""])
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
