@@ -79,8 +79,7 @@ class Encoder:
         return Block(batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights)
 
     def _binned(self, numbers: npt.NDArray[np.float64], cuts: tuple[float, ...], name: str, start: int) -> Codes:
-        if np.isinf(numbers).any():
-            raise_unusable({name: numbers}, start)
+        raise_unusable({name: numbers}, start)
         return kernels.bin_codes([numbers], [np.array(cuts, dtype=np.float64)], self.n_threads)[0]
 
     def _labels(self, batch: Batch) -> tuple[Codes | None, npt.NDArray[np.float64] | None]:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from bayeskit import kernels, logspace
-from bayeskit.data.encode import Block, as_floats
+from bayeskit.data.encode import Block, as_floats, raise_unusable
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
@@ -301,6 +301,7 @@ def _ranges(source: Source, schema: Schema, names: list[str]) -> tuple[dict[str,
     for batch in source.batches() if names else ():
         for name in names:
             numbers = as_floats(batch.columns[where[name]], name, batch.start)
+            raise_unusable({name: numbers}, batch.start)
             numbers = numbers[np.isfinite(numbers) & (True if batch.weights is None else batch.weights > 0)]
             low[name] = min(low[name], numbers.min(initial=np.inf))
             high[name] = max(high[name], numbers.max(initial=-np.inf))
