@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
 
 from bayeskit import logspace
 from bayeskit.data.advice import advice
@@ -21,11 +22,18 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.engines import local
 from bayeskit.errors import AdviceWarning, BayesError, BayesWarning, UndecidableWarning
+from bayeskit.evaluate.evaluation import Evaluation
+from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.models.ties import best_class
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
 Scores = npt.NDArray[np.float64]
+
+
+def _can_leave_out(model: Any) -> bool:
+    """Whether a model has the closed form of leaving one row out."""
+    return hasattr(model, "left_out")
 
 
 class Parameters(Protocol):
@@ -225,6 +233,22 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         keep = slice(None) if weights is None else weights > 0
         w = np.ones(len(labels)) if weights is None else weights
         return LogLikelihood(float(joint[keep] @ w[keep]), float(conditional[keep] @ w[keep]))
+
+    @available_if(_can_leave_out)  # type: ignore[untyped-decorator]
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Evaluation:
+        """Scores of the rows that were learnt, each predicted by the model made without it, in closed form.
+
+        ``X``, ``y`` and ``sample_weight`` are those of the fit. Costs about one ``predict_proba``.
+        """
+        self._check_is_fitted()
+        self.check_settings()
+        blocks = self.encoder().blocks(self._labelled(X, y, sample_weight))
+        return leave_one_out(self.left_out(), blocks, self.tally_, self._choose, self.undecidable, self._threads())
+
+    def _choose(self, scores: Scores, block: Block) -> npt.NDArray[np.int64]:
+        """The class of each row by its scores; ties as the setting ``ties`` says."""
+        random = self.ties == "random"
+        return best_class(scores, block, random, _seed(self.random_state) if random else 0)
 
     def table(self, column: str | int | None = None) -> Table:
         """The class prior, or what was learnt of one column."""

@@ -66,11 +66,11 @@ class NaiveLeftOut:
             return self._without_class(block, label)
         scores = np.empty((block.n_rows, len(self.tally.classes)))
         if (unit == 1).all():
-            scores[:] = self._prior(label, 1.0)
+            scores[:] = self.log_prior(label, 1.0)
             self._add_whole_values(block, label, scores)
         else:
             for u in np.unique(unit):
-                scores[unit == u] = self._prior(label, float(u))
+                scores[unit == u] = self.log_prior(label, float(u))
             self._add_values(block, label, unit, scores)
         return scores
 
@@ -90,7 +90,8 @@ class NaiveLeftOut:
         """Whether a row of this class leaves nothing of it."""
         return bool(self.tally.class_counts[label] - unit.max() <= GONE * self.tally.n_rows)
 
-    def _prior(self, label: int, unit: float) -> Floats:
+    def log_prior(self, label: int, unit: float) -> Floats:
+        """ln P(class) without a row of a class, or a part of one."""
         counts = self.tally.class_counts.astype(np.float64)
         counts[label] -= unit
         return np.asarray(logspace.log(class_prior(self.model.prior, self.tally.classes, counts)))
