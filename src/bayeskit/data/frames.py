@@ -302,7 +302,7 @@ def label_column(labels: Any) -> tuple[Column, str | None]:
 def kind_of(column: Column, name: str) -> Kind:
     """The kind of a column, from its dtype alone."""
     if is_arrow(column):
-        return _arrow_kind(column.type, name)
+        return arrow_kind(column.type, name)
     return _numpy_kind(column.dtype)
 
 
@@ -318,7 +318,8 @@ def _numpy_kind(dtype: np.dtype[Any]) -> Kind:
     return kinds.get(dtype.kind, "object")
 
 
-def _arrow_kind(type_: Any, name: str) -> Kind:
+def arrow_kind(type_: Any, name: str) -> Kind:
+    """The kind of a column of this Arrow type."""
     import pyarrow.types as types
 
     if types.is_dictionary(type_):

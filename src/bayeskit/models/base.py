@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol, Self
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from bayeskit import logspace
 from bayeskit.data.advice import advice
 from bayeskit.data.encode import Block, Encoder, encode_labels, raise_unusable
 from bayeskit.data.schema import Schema, Target, as_domain, infer
-from bayeskit.data.source import Responsibilities, Source, open_source
+from bayeskit.data.source import Responsibilities, Source, for_schema, naming_the_file, open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.engines import local
@@ -99,10 +100,26 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
         self.check_settings()
-        source = self._labelled(X, y, sample_weight)
-        schema = self._schema_for(source)
-        tally = local.collect(source, schema, self.plan(schema), self._threads())
-        return self.fit_tally(tally)
+        return self.fit_source(self._labelled(X, y, sample_weight))
+
+    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn from files or any other source; ``engine.collect(source, schema, plan)`` counts, else this machine."""
+        self.check_settings()
+        source = self._labelled_source(source, target)
+        with naming_the_file(source):
+            schema = self._schema_for(source)
+        return self.fit_tally(self._count(source, schema, engine))
+
+    def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn more rows from files or any other source: ``partial_fit`` for what does not fit in memory."""
+        if not self._is_fitted():
+            return self.fit_source(source, target, engine)
+        return self.fit_tally(self.tally_ + self._count(self._labelled_source(source, target), self.schema_, engine))
+
+    def forget_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Unlearn rows of files or any other source: ``forget`` for what does not fit in memory."""
+        self._check_is_fitted()
+        return self._without(self._count(self._labelled_source(source, target), self.schema_, engine))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; new values and classes may appear at any time.
@@ -114,7 +131,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         schema = self.schema_ if self._is_fitted() else self._schema_for(source)
         if classes is not None and not self._is_fitted():
             schema = Schema(schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named)
-        new = local.collect(source, schema, self.plan(schema), self._threads())
+        new = self._count(source, schema)
         return self.fit_tally(self.tally_ + new if self._is_fitted() else new)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -124,8 +141,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         test is necessary, not sufficient.)
         """
         self._check_is_fitted()
-        source = self._labelled(X, y, sample_weight)
-        gone = local.collect(source, self.schema_, self.plan(self.schema_), self._threads())
+        return self._without(self._count(self._labelled(X, y, sample_weight), self.schema_))
+
+    def _without(self, gone: Tally) -> Self:
         left = self.tally_ - gone
         if not left.n_rows:
             raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
@@ -248,7 +266,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _choose(self, scores: Scores, block: Block) -> npt.NDArray[np.int64]:
         """The class of each row by its scores; ties as the setting ``ties`` says."""
         random = self.ties == "random"
-        return best_class(scores, block, random, _seed(self.random_state) if random else 0)
+        return best_class(scores, block, random, _seed(self.random_state) if random else 0, self._threads())
 
     def table(self, column: str | int | None = None) -> Table:
         """The class prior, or what was learnt of one column."""
@@ -271,6 +289,25 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         return open_source(X, y, sample_weight)
 
+    def _labelled_source(self, source: Any, target: str | None) -> Source:
+        """The source with labels: those of the named column, those it has, or those of the learnt target."""
+        if target is None and isinstance(source, (str, Path)):
+            if not self._is_fitted():
+                raise BayesError(f"which column of {source} holds the class? Name it: target=")
+            target = self.schema_.target.name
+        return open_source(source, target)
+
+    def _count(self, source: Source, schema: Schema, engine: Any = None) -> Tally:
+        """The tally of labelled rows. What is learnt already says what the columns of a file hold."""
+        if self._is_fitted():
+            values = {name: family.values for name, family in self.tally_.families.items()}
+            source = for_schema(source, schema, values, self.tally_.classes)
+        plan = self.plan(schema)
+        with naming_the_file(source):
+            if engine is None:
+                return local.collect(source, schema, plan, self._threads())
+            return cast(Tally, engine.collect(source, schema, plan))
+
     def _schema_for(self, source: Source) -> Schema:
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
@@ -281,7 +318,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
             if source.named:
                 self._advise(source, schema)
-        return self.complete_schema(schema, source)
+        return self.complete_schema(schema, for_schema(source, schema, {}, ()))
 
     def _advise(self, source: Source, schema: Schema) -> None:
         declared = self.roles if isinstance(self.roles, Mapping) else ({} if self.roles is None else schema.columns)
@@ -313,7 +350,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             empty = False
             scores = self.log_joint(self.params_, block)
             if not np.isfinite(scores).all():
-                raise_unusable(block.floats, block.start)
+                with naming_the_file(source):
+                    raise_unusable(block.floats, block.start)
             yield block, scores
         if empty:
             raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
@@ -335,7 +373,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         source = self._labelled(X, y, sample_weight)
         classes = Vocabulary(self.tally_.classes)
         codes, weights = [], []
-        for batch in source.batches():
+        for batch in for_schema(source, self.schema_, {}, self.tally_.classes).batches():
             if isinstance(batch.labels, Responsibilities):
                 raise BayesError("one label a row is needed here")
             codes.append(encode_labels(batch.labels, classes, batch.start, grow=False).astype(np.int64))
