@@ -338,22 +338,96 @@ void py_score_codes(const Arrays& columns, const Arrays& tables, const Writable&
     score_codes(in, n, known, c, static_cast<double*>(scores.data()), t);
 }
 
+// Parameters of Gaussians (classes, columns).
+const double* parameter(const Array& array, const char* name, size_t n_classes, size_t n_columns) {
+    if (!is(array, Code::Float, 64)) refuse_type(std::string(name) + " is not float64");
+    if (array.ndim() != 2 || array.shape(0) != n_classes || array.shape(1) != n_columns || !is_contiguous(array))
+        refuse(std::string(name) + " has shape " + shape_of(array) + ", not (" + std::to_string(n_classes) + ", " +
+               std::to_string(n_columns) + ") without gaps");
+    return static_cast<const double*>(array.data());
+}
+
 void py_score_gaussian(const Arrays& columns, const Array& mean, const Array& precision, const Array& constant,
                        const Writable& scores, int64_t n_threads) {
     check_matrix(scores, "scores", std::nullopt, 0);
     const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
     const auto in = all<Floats>(columns, n, floats);
-    const std::pair<const char*, const Array*> parameters[] = {
-        {"mean", &mean}, {"precision", &precision}, {"constant", &constant}};
-    for (const auto& [name, array] : parameters) {
-        if (!is(*array, Code::Float, 64)) refuse_type(std::string(name) + " is not float64");
-        if (array->ndim() != 2 || array->shape(0) != c || array->shape(1) != in.size() || !is_contiguous(*array))
-            refuse(std::string(name) + " has shape " + shape_of(*array) + ", not (" + std::to_string(c) + ", " +
-                   std::to_string(in.size()) + ") without gaps");
+    const auto* means = parameter(mean, "mean", c, in.size());
+    const auto* precisions = parameter(precision, "precision", c, in.size());
+    const auto* constants = parameter(constant, "constant", c, in.size());
+    nb::gil_scoped_release release;
+    score_gaussian(in, n, means, precisions, constants, c, static_cast<double*>(scores.data()), t);
+}
+
+void py_score_codes_left_out(const Arrays& columns, const Arrays& tables, const Array& labels, const Writable& scores,
+                             int64_t n_threads) {
+    check_matrix(scores, "scores", std::nullopt, 0);
+    const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
+    const auto in = all<Codes>(columns, n, codes);
+    const auto own = codes(labels, "labels", n);
+    check_number("tables", tables.size(), columns.size());
+    std::vector<ScoreTable> known;
+    for (size_t j = 0; j < tables.size(); ++j) {
+        const Array& table = tables[j];
+        if (!is(table, Code::Float, 64)) refuse_type("table " + std::to_string(j) + " is not float64");
+        if (table.ndim() != 3 || table.shape(0) != c || table.shape(2) != c || !is_contiguous(table))
+            refuse("table " + std::to_string(j) + " has shape " + shape_of(table) + ", not (" + std::to_string(c) +
+                   ", size, " + std::to_string(c) + ") without gaps");
+        known.push_back({static_cast<const double*>(table.data()), table.shape(1)});
     }
     nb::gil_scoped_release release;
-    score_gaussian(in, n, static_cast<const double*>(mean.data()), static_cast<const double*>(precision.data()),
-                   static_cast<const double*>(constant.data()), c, static_cast<double*>(scores.data()), t);
+    score_codes_left_out(in, n, known, own, c, static_cast<double*>(scores.data()), t);
+}
+
+nb::object py_score_gaussian_left_out(const Arrays& columns, const Array& labels, const Array& mean,
+                                      const Array& precision, const Array& constant, const Array& rate,
+                                      const Array& own_precision, const Array& own_constant, double least,
+                                      const Writable& scores, int64_t n_threads) {
+    check_matrix(scores, "scores", std::nullopt, 0);
+    const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
+    const auto in = all<Floats>(columns, n, floats);
+    const auto own = codes(labels, "labels", n);
+    const auto cells = [&](const Array& array, const char* name) {
+        return parameter(array, name, c, in.size());
+    };
+    const LeftOutGaussian parameters = {cells(mean, "mean"),
+                                        cells(precision, "precision"),
+                                        cells(constant, "constant"),
+                                        cells(rate, "rate"),
+                                        cells(own_precision, "own_precision"),
+                                        cells(own_constant, "own_constant")};
+    const auto left = make<bool>("zeros", "bool", n);
+    {
+        nb::gil_scoped_release release;
+        score_gaussian_left_out(in, n, own, parameters, c, least, static_cast<double*>(scores.data()), left.data, t);
+    }
+    return left.array;
+}
+
+nb::object py_best_classes(const Array& scores, double tolerance, int64_t n_threads) {
+    check_matrix(scores, "scores", std::nullopt, 0);
+    const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
+    const auto best = make<int64_t>("empty", "int64", n);
+    {
+        nb::gil_scoped_release release;
+        best_classes(static_cast<const double*>(scores.data()), n, c, tolerance, best.data, t);
+    }
+    return best.array;
+}
+
+nb::tuple py_judge(const Array& scores, const Array& labels, double tolerance, int64_t n_threads) {
+    check_matrix(scores, "scores", std::nullopt, 0);
+    const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
+    const auto own = codes(labels, "labels", n);
+    const auto probabilities = make<double>("empty", "float64", n, c), evidence = make<double>("empty", "float64", n),
+               log_true = make<double>("empty", "float64", n), brier = make<double>("empty", "float64", n);
+    const auto best = make<int64_t>("empty", "int64", n);
+    {
+        nb::gil_scoped_release release;
+        judge(static_cast<const double*>(scores.data()), n, c, own, tolerance,
+              {probabilities.data, evidence.data, log_true.data, brier.data, best.data}, t);
+    }
+    return nb::make_tuple(probabilities.array, evidence.array, best.array, log_true.array, brier.array);
 }
 
 nb::tuple py_normalise(const Array& scores, int64_t n_threads) {
@@ -383,5 +457,12 @@ NB_MODULE(_core, m) {
     m.def("score_codes", &py_score_codes, "columns"_a, "tables"_a, "scores"_a.noconvert(), "n_threads"_a);
     m.def("score_gaussian", &py_score_gaussian, "columns"_a, "mean"_a, "precision"_a, "constant"_a,
           "scores"_a.noconvert(), "n_threads"_a);
+    m.def("score_codes_left_out", &py_score_codes_left_out, "columns"_a, "tables"_a, "labels"_a,
+          "scores"_a.noconvert(), "n_threads"_a);
+    m.def("score_gaussian_left_out", &py_score_gaussian_left_out, "columns"_a, "labels"_a, "mean"_a, "precision"_a,
+          "constant"_a, "rate"_a, "own_precision"_a, "own_constant"_a, "least"_a, "scores"_a.noconvert(),
+          "n_threads"_a);
+    m.def("best_classes", &py_best_classes, "scores"_a, "tolerance"_a, "n_threads"_a);
+    m.def("judge", &py_judge, "scores"_a, "labels"_a, "tolerance"_a, "n_threads"_a);
     m.def("normalise", &py_normalise, "scores"_a, "n_threads"_a);
 }

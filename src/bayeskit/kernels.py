@@ -16,16 +16,20 @@ import warnings
 
 __all__ = [
     "NATIVE",
+    "best_classes",
     "bin_codes",
     "count_codes",
     "count_responsibilities",
     "int_ranges",
+    "judge",
     "lookup_codes",
     "moments",
     "moments_responsibilities",
     "normalise",
     "score_codes",
+    "score_codes_left_out",
     "score_gaussian",
+    "score_gaussian_left_out",
 ]
 
 NATIVE: bool = False
@@ -35,16 +39,20 @@ try:
     if not _wanted:
         raise ImportError
     from bayeskit._core import (
+        best_classes,
         bin_codes,
         count_codes,
         count_responsibilities,
         int_ranges,
+        judge,
         lookup_codes,
         moments,
         moments_responsibilities,
         normalise,
         score_codes,
+        score_codes_left_out,
         score_gaussian,
+        score_gaussian_left_out,
     )
 
     NATIVE = True
@@ -59,14 +67,18 @@ except ImportError:
             stacklevel=2,
         )
     from bayeskit._twins import (
+        best_classes,
         bin_codes,
         count_codes,
         count_responsibilities,
         int_ranges,
+        judge,
         lookup_codes,
         moments,
         moments_responsibilities,
         normalise,
         score_codes,
+        score_codes_left_out,
         score_gaussian,
+        score_gaussian_left_out,
     )

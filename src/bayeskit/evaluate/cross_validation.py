@@ -16,7 +16,7 @@ from bayeskit.data.source import is_arrow, open_source
 from bayeskit.data.vocabulary import Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.evaluate.evaluation import Evaluation, finished
-from bayeskit.evaluate.metrics import Floats, Scoreboard
+from bayeskit.evaluate.metrics import Floats, Scoreboard, brier
 
 Index = npt.NDArray[np.intp]
 
@@ -66,9 +66,10 @@ def cross_validate(
         own = np.arange(len(test)), codes[test]
         lost = counts[codes[test]] == 0
         tested = None if weights is None else weights[test]
-        board.add(codes[test], chosen, probabilities[test], said[own], tested, lost)
+        board.add(codes[test], chosen, said[own], brier(probabilities[test], codes[test]), tested, lost)
         share = np.tile(counts / counts.sum(), (len(test), 1))
-        baseline.add(codes[test], share.argmax(axis=1), share, logspace.log(share[own]), tested, lost)
+        guess, true = share.argmax(axis=1), logspace.log(share[own])
+        baseline.add(codes[test], guess, true, brier(share, codes[test]), tested, lost)
     method = f"{folds}-fold cross-validation"
     return finished(method, target, classes, board, baseline, probabilities, n_undecidable)
 

@@ -13,12 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import logspace
+from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.evaluate.evaluation import Evaluation, finished
-from bayeskit.evaluate.metrics import Floats, Scoreboard
+from bayeskit.evaluate.metrics import Floats, Scoreboard, brier
 from bayeskit.tally.tally import Tally
 
 GONE = 1e-9  # of all rows: what is left of a weight that was taken away
@@ -41,13 +41,13 @@ def leave_one_out(
     left_out: LeftOut,
     blocks: Iterable[Block],
     tally: Tally,
-    choose: Callable[[Floats, Block], Labels],
+    choose: Callable[[Floats, Block], Labels] | None = None,
     undecidable: str = "prior",
     n_threads: int = 1,
 ) -> Evaluation:
     """The record of all rows of the blocks, which are those that the tally has counted.
 
-    ``choose`` says which class a model puts rows of such scores in.
+    ``choose`` says which class rows of such scores are put in; by default the first class of a tie.
     """
     classes, counts = tally.classes, tally.class_counts.astype(np.float64)
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
@@ -56,7 +56,8 @@ def leave_one_out(
     parts, n_undecidable = [], 0
     for given in blocks:
         block = _known(given, classes)
-        labels = np.asarray(block.labels, dtype=np.intp)
+        assert block.labels is not None
+        labels = block.labels.astype(np.intp)
         unit = None if block.weights is None else np.minimum(block.weights, 1.0)
         if counts.sum() - (1.0 if unit is None else unit.max(initial=0.0)) <= GONE * counts.sum():
             raise BayesError("leave-one-out needs two rows at least: without its only row a model believes nothing")
@@ -68,14 +69,16 @@ def leave_one_out(
                 "leave-one-out scores the rows that the model was fitted on, each once"
             )
         scores = left_out.scores(block)
-        proba, evidence = logspace.normalise(scores, n_threads)
-        impossible = np.flatnonzero(np.isneginf(evidence))
+        found = kernels.judge(scores, block.labels, logspace.TIE, n_threads)
+        impossible = np.flatnonzero(np.isneginf(found[1]))
         if len(impossible):
-            _settle(left_out, block, scores, proba, evidence, impossible, undecidable)
+            _settle(left_out, block, scores, impossible, undecidable)
+            for part, mended in zip(found, _judged(scores, block, impossible), strict=True):
+                part[impossible] = mended
             n_undecidable += len(impossible)
-        lost = _lost(counts, labels, unit)
-        log_true = scores.ravel()[np.arange(len(labels)) * len(classes) + labels] - evidence
-        board.add(labels, choose(scores, block), proba, log_true, block.weights, lost)
+        proba, _, best, log_true, squares = found
+        chosen = best if choose is None else choose(scores, block)
+        board.add(labels, chosen, log_true, squares, block.weights, _lost(counts, labels, unit))
         majority.add(baseline, labels, unit, block.weights)
         if len(impossible) and undecidable == "nan":
             proba[impossible] = np.nan
@@ -111,9 +114,7 @@ def _lost(counts: Floats, labels: Labels, unit: Floats | None) -> npt.NDArray[np
     return lost if lost.any() else None
 
 
-def _settle(
-    left_out: LeftOut, block: Block, scores: Floats, proba: Floats, evidence: Floats, rows: Labels, undecidable: str
-) -> None:
+def _settle(left_out: LeftOut, block: Block, scores: Floats, rows: Labels, undecidable: str) -> None:
     """Rows impossible under every class: the priors that the rest of the rows has."""
     if undecidable == "error":
         raise BayesError(
@@ -124,7 +125,11 @@ def _settle(
     for row in rows:
         unit = 1.0 if block.weights is None else float(min(block.weights[row], 1.0))
         scores[row] = left_out.log_prior(int(labels[row]), unit)
-    proba[rows], evidence[rows] = logspace.normalise(scores[rows])
+
+
+def _judged(scores: Floats, block: Block, rows: Labels) -> tuple[npt.NDArray[Any], ...]:
+    labels = np.ascontiguousarray(np.asarray(block.labels)[rows])
+    return kernels.judge(np.ascontiguousarray(scores[rows]), labels, logspace.TIE, 1)
 
 
 class _Majority:
@@ -144,6 +149,6 @@ class _Majority:
         left[own] -= units
         left[left <= GONE * self.counts.sum()] = 0.0
         share = left / left.sum(axis=1, keepdims=True)
-        gone = left[own] == 0
         log_true = logspace.log(share[own])
-        board.add(kinds, left.argmax(axis=1), share, log_true, cells[shown].astype(np.float64), gone)
+        times = cells[shown].astype(np.float64)
+        board.add(kinds, left.argmax(axis=1), log_true, brier(share, kinds), times, left[own] == 0)

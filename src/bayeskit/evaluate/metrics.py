@@ -51,6 +51,17 @@ def precision_recall(confusion: npt.NDArray[Any]) -> tuple[Floats, Floats]:
         return right / confusion.sum(axis=0), right / confusion.sum(axis=1)
 
 
+def brier(probabilities: Floats, labels: npt.NDArray[Any]) -> Floats:
+    """Σ_c (P(c) − [c is true])² of each row, from probabilities (rows, classes) and true classes (rows,).
+
+    >>> brier(np.array([[0.75, 0.25], [0.0, 1.0]]), np.array([0, 0])).tolist()
+    [0.125, 2.0]
+    """
+    true = np.zeros_like(probabilities)
+    true[np.arange(len(labels)), labels] = 1.0
+    return np.asarray(((probabilities - true) ** 2).sum(axis=1))
+
+
 @dataclass(frozen=True)
 class Measures:
     """How good probabilities were: ``accuracy``, ``log_loss`` (nats), ``brier`` (0 to 2)."""
@@ -66,8 +77,8 @@ class Scoreboard:
     A row that is *lost* counts as wrong and has no log loss: its class was not there to be predicted.
 
     >>> board = Scoreboard(2)
-    >>> p = np.array([[0.75, 0.25], [0.5, 0.5]])
-    >>> board.add(np.array([0, 1]), np.array([0, 0]), p, np.log([0.75, 0.5]))
+    >>> true, p = np.array([0, 1]), np.array([[0.75, 0.25], [0.5, 0.5]])
+    >>> board.add(true, np.array([0, 0]), np.log([0.75, 0.5]), brier(p, true))
     >>> board.measures()
     Measures(accuracy=0.5, log_loss=0.49041462650586315, brier=0.3125)
     """
@@ -83,28 +94,25 @@ class Scoreboard:
         self,
         labels: npt.NDArray[Any],
         chosen: npt.NDArray[Any],
-        probabilities: Floats,
         log_true: Floats,
+        brier: Floats,
         weights: Floats | None = None,
         lost: npt.NDArray[np.bool_] | None = None,
     ) -> None:
-        """Rows with their true and chosen classes, probabilities (rows, classes) and ln P(true class)."""
+        """Rows with their true and chosen classes, ln P(true class) and Brier scores."""
         n = len(self.confusion)
-        cell = labels.astype(np.intp) * n + chosen
-        self.confusion += np.bincount(cell, weights, minlength=n * n).reshape(n, n)
-        true = probabilities.ravel()[np.arange(len(labels)) * n + labels]
-        w = np.ones(len(labels)) if weights is None else weights
-        total = float(w.sum())
-        self.weight += total
-        squares = np.einsum("ij,ij->i", probabilities, probabilities)
-        self._brier += float(w @ squares) - 2 * float(w @ true) + total
+        self.confusion += np.bincount(labels.astype(np.intp) * n + chosen, weights, minlength=n * n).reshape(n, n)
         if lost is not None and lost.any():
-            self.lost += float(w[lost].sum())
-            w, log_true = w[~lost], log_true[~lost]
-        if weights is not None:  # 0 · −∞ is no loss
-            log_true = log_true[w > 0]
-            w = w[w > 0]
-        self._loss -= float(w @ log_true)
+            self.lost += float(lost.sum() if weights is None else weights[lost].sum())
+            log_true = np.where(lost, 0.0, log_true)
+        if weights is None:
+            self.weight += len(labels)
+            self._loss -= float(log_true.sum())
+            self._brier += float(brier.sum())
+        else:
+            self.weight += float(weights.sum())
+            self._loss -= float((weights * np.where(weights > 0, log_true, 0.0)).sum())  # 0 · −∞ is no loss
+            self._brier += float((weights * brier).sum())
 
     def measures(self) -> Measures:
         """The means over all rows; the log loss over those that are not lost, NaN where there are none."""

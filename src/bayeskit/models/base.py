@@ -261,7 +261,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_is_fitted()
         self.check_settings()
         blocks = self.encoder().blocks(self._labelled(X, y, sample_weight))
-        return leave_one_out(self.left_out(), blocks, self.tally_, self._choose, self.undecidable, self._threads())
+        choose = self._choose if self.ties == "random" else None
+        return leave_one_out(self.left_out(), blocks, self.tally_, choose, self.undecidable, self._threads())
 
     def _choose(self, scores: Scores, block: Block) -> npt.NDArray[np.int64]:
         """The class of each row by its scores; ties as the setting ``ties`` says."""
