@@ -35,6 +35,7 @@ _HOMES = {
     "ComplementNB": "models.drop_in",
     "GaussianNB": "models.drop_in",
     "MultinomialNB": "models.drop_in",
+    "load": "models",
 }
 
 __all__ = ["__version__", *_HOMES]

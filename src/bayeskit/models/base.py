@@ -25,6 +25,8 @@ from bayeskit.engines import local
 from bayeskit.errors import AdviceWarning, BayesError, BayesWarning, UndecidableWarning
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
+from bayeskit.io import write_whole
+from bayeskit.models import to_bytes
 from bayeskit.models.ties import best_class
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -195,6 +197,11 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """A new model with another class prior, from the same tally."""
         self._check_is_fitted()
         return self._with_tally(self.tally_, prior=prior)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a ``.bayes`` file for :func:`bayeskit.load`: as a whole, or not at all."""
+        self._check_is_fitted()
+        write_whole(path, to_bytes(self))
 
     # -- saying --------------------------------------------------------------------------------------
 
