@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self, cast
 
@@ -22,21 +22,25 @@ from bayeskit.data.source import Responsibilities, Source, for_schema, naming_th
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.engines import local
-from bayeskit.errors import AdviceWarning, BayesError, BayesWarning, UndecidableWarning
+from bayeskit.errors import AdviceWarning, BayesError, BayesWarning
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
+from bayeskit.explain.evidence import Explanations, explain_rows
+from bayeskit.explain.nomogram import Nomogram, nomogram
+from bayeskit.explain.telling import Telling, telling
 from bayeskit.io import write_whole
 from bayeskit.models import to_bytes
 from bayeskit.models.ties import best_class
+from bayeskit.models.undecidable import Impossible
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
 Scores = npt.NDArray[np.float64]
 
 
-def _can_leave_out(model: Any) -> bool:
-    """Whether a model has the closed form of leaving one row out."""
-    return hasattr(model, "left_out")
+def _having(method: str) -> Callable[[Any], bool]:
+    """What a model can do only where it has this method."""
+    return lambda model: hasattr(model, method)
 
 
 class Parameters(Protocol):
@@ -215,7 +219,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_log_proba(self, X: Any) -> Scores:
         """ln P(class | x) of each row (rows, classes)."""
-        parts, impossible = [], _Impossible(self)
+        parts, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
             log_proba, evidence = logspace.log_normalise(scores)
             impossible.settle(
@@ -228,7 +232,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row; ties as the setting ``ties`` says."""
         seed = _seed(self.random_state) if self.ties == "random" else 0
-        chosen, impossible = [], _Impossible(self)
+        chosen, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
             impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)
             chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", seed))
@@ -259,7 +263,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         w = np.ones(len(labels)) if weights is None else weights
         return LogLikelihood(float(joint[keep] @ w[keep]), float(conditional[keep] @ w[keep]))
 
-    @available_if(_can_leave_out)  # type: ignore[untyped-decorator]
+    @available_if(_having("left_out"))  # type: ignore[untyped-decorator]
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Evaluation:
         """Scores of the rows that were learnt, each predicted by the model made without it, in closed form.
 
@@ -268,13 +272,38 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_is_fitted()
         self.check_settings()
         blocks = self.encoder().blocks(self._labelled(X, y, sample_weight))
-        choose = self._choose if self.ties == "random" else None
+        choose = self.choose if self.ties == "random" else None
         return leave_one_out(self.left_out(), blocks, self.tally_, choose, self.undecidable, self._threads())
 
-    def _choose(self, scores: Scores, block: Block) -> npt.NDArray[np.int64]:
+    def choose(self, scores: Scores, block: Block) -> npt.NDArray[np.int64]:
         """The class of each row by its scores; ties as the setting ``ties`` says."""
         random = self.ties == "random"
         return best_class(scores, block, random, _seed(self.random_state) if random else 0, self._threads())
+
+    @available_if(_having("log_terms"))  # type: ignore[untyped-decorator]
+    def explain(self, X: Any, against: Any = None) -> Explanations:
+        """Why each row is put in its class: evidence column by column that sums to the log posterior odds.
+
+        The predicted class is compared with the runner-up, or with the class ``against``.
+        """
+        self._check_is_fitted()
+        self.check_settings()
+        return explain_rows(self, open_source(X), against)
+
+    @available_if(_having("column_scores"))  # type: ignore[untyped-decorator]
+    def telling(self) -> Telling:
+        """The columns and values that tell most of the class, in bits."""
+        self._check_is_fitted()
+        return telling(self)
+
+    @available_if(_having("column_scores"))  # type: ignore[untyped-decorator]
+    def nomogram(self, predicted: Any = None, against: Any = None) -> Nomogram:
+        """The model on paper: points for each value, and what their total says of one class against another.
+
+        By default the second of two classes against the first, or the most frequent against the next.
+        """
+        self._check_is_fitted()
+        return nomogram(self, predicted, against)
 
     def table(self, column: str | int | None = None) -> Table:
         """The class prior, or what was learnt of one column."""
@@ -365,7 +394,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
 
     def _posteriors(self, X: Any) -> list[Scores]:
-        parts, impossible = [], _Impossible(self)
+        parts, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
             proba, evidence = logspace.normalise(scores, self._threads())
             impossible.settle(proba, evidence, block.start, logspace.exp(self.params_.log_prior))
@@ -427,39 +456,6 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-
-class _Impossible:
-    """Rows that are impossible under every class: filled as the setting says, and told once."""
-
-    def __init__(self, model: TallyClassifier) -> None:
-        self.how = model.undecidable
-        self.count = 0
-        self.first = -1
-
-    def settle(self, result: Scores, evidence: Scores, start: int, prior: Scores) -> None:
-        rows = np.flatnonzero(np.isneginf(evidence))
-        if not len(rows):
-            return
-        if self.how == "error":
-            raise BayesError(
-                f"row {start + rows[0]} is impossible under every class (probability zero). "
-                'Smooth the estimates, or pass undecidable="prior".'
-            )
-        self.first = self.first if self.count else start + int(rows[0])
-        self.count += len(rows)
-        result[rows] = np.nan if self.how == "nan" else prior
-
-    def tell(self) -> None:
-        if self.count:
-            what = "NaN" if self.how == "nan" else "the class priors"
-            rows = "row is" if self.count == 1 else "rows are"
-            warnings.warn(
-                f"{self.count} {rows} impossible under every class (the first is row {self.first}) and got {what}. "
-                "Smoothing keeps probabilities above zero.",
-                UndecidableWarning,
-                stacklevel=4,
-            )
 
 
 def _stack(parts: list[Scores], n_classes: int) -> Scores:

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 from sklearn.base import clone
 
 from bayeskit import kernels, logspace
@@ -56,6 +57,12 @@ class NaiveParameters:
     def speaking(self) -> list[str]:
         """Measured columns that are used."""
         return [name for name, used in zip(self.columns, self.gaussian.used, strict=True) if used]
+
+    @cached_property
+    def silent(self) -> frozenset[str]:
+        """Columns that tell nothing of any class, and are left out."""
+        unused = [name for name, table in self.tables.items() if not table.used]
+        return frozenset([*unused, *(name for name in self.columns if name not in self.speaking)])
 
     @cached_property
     def normal_form(self) -> tuple[Floats, Floats, Floats]:
@@ -210,6 +217,29 @@ class NaiveBayes(TallyClassifier):
             floats = [block.floats[name] for name in params.speaking]
             kernels.score_gaussian(floats, *params.normal_form, scores, threads)
         return scores
+
+    def column_scores(self, params: NaiveParameters, name: str, cells: npt.NDArray[Any]) -> Scores:
+        """ln P(cell | class) of the codes or numbers of one column (cells, classes); zero where it says nothing."""
+        scores = np.zeros((len(cells), len(params.log_prior)))
+        if name in params.tables:
+            table = params.tables[name]
+            return np.asarray(table.log_table[cells]) if table.used else scores
+        if name in params.speaking:
+            own = [params.speaking.index(name)]
+            mean, precision, constant = (np.ascontiguousarray(part[:, own]) for part in params.normal_form)
+            kernels.score_gaussian([np.asarray(cells, dtype=np.float64)], mean, precision, constant, scores, 1)
+        return scores
+
+    def column_points(self, params: NaiveParameters, name: str, n: int) -> Floats:
+        """Numbers of a measured column that are equally probable in each class (classes, n)."""
+        i = params.columns.index(name)
+        mean, spread = params.gaussian.mean[:, [i]], np.sqrt(params.gaussian.variance[:, [i]])
+        return np.asarray(mean + spread * ndtri((np.arange(n) + 0.5) / n))
+
+    def log_terms(self, params: NaiveParameters, block: Block) -> dict[str, Scores]:
+        """What each column adds to the scores of a block (rows, classes), in schema order."""
+        cells = {**block.codes, **block.floats}
+        return {name: self.column_scores(params, name, cells[name]) for name in self.schema_.used}
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit with the one smoothing for all columns that predicts the classes best, leaving each row out in turn.
