@@ -21,7 +21,7 @@ struct LeftOutGaussian {  // each (classes, columns)
     const double *mean, *precision, *constant, *rate, *own_precision, *own_constant;
 };
 struct MomentSums {  // each (classes, columns)
-    double *sum_hi, *sum_lo, *square_hi, *square_lo, *weight;
+    double *sum_hi, *sum_lo, *square_hi, *square_lo, *weight, *weight_lo;
 };
 
 void check_labels(const Codes& labels, size_t n, size_t n_classes);

@@ -58,7 +58,7 @@ struct Loops {
     // constant - half d² / rest to own, multiply product by rest, and keep the least rest.
     void (*add_gaussian_of_own)(double* own, double* product, double* least, const double* x, const OwnGaussian& of);
 
-    // Softmax of each row and the log of its sum.
+    // Softmax of each row and the log of its sum, for kTile rows at most.
     void (*normalise)(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence);
 };
 

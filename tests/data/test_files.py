@@ -270,7 +270,7 @@ JSON = {
     "no object": ('{"a": 1, "y": "x"}\noops\n', r"bad\.jsonl, line 2: this is no JSON object"),
     "an array": ('[{"a": 1}]\n', r"bad\.jsonl, line 1: a JSON array, where one object a line"),
     "changed": ('{"a": 1, "y": "x"}\n{"a": "oak", "y": "x"}\n', r"bad\.jsonl, line 2: column 'a' holds a string"),
-    "nested": ('{"a": [1], "y": "x"}\n', r"column 'a' holds cells that are no single value"),
+    "nested": ('{"a": [1], "y": "x"}\n', r"bad\.jsonl: column 'a' has \[1\] in row 0, which is no single value"),
     "empty": ("", r"bad\.jsonl is empty"),
     "cut": ('{"a": 1, "y": "x"}\n{"a": 2, "y"', r"bad\.jsonl, line 2"),
 }  # fmt: skip

@@ -131,7 +131,7 @@ class FileSource:
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
         """Kinds of all columns but the target."""
-        return {name: arrow_kind(type_, name) for name, type_ in self.head.items() if name != self.target}
+        return {name: arrow_kind(type_) for name, type_ in self.head.items() if name != self.target}
 
     def with_target(self, name: str) -> FileSource:
         """The same rows, labelled by one of the columns."""

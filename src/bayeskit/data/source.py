@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
@@ -67,6 +67,20 @@ class Source(Protocol):
     @property
     def target(self) -> str | None: ...
     def batches(self) -> Iterator[Batch]: ...
+
+
+@dataclass(frozen=True)
+class OneBatch:
+    """One batch of a source as a source of its own, its labels left behind."""
+
+    kinds: Mapping[str, Kind]
+    batch: Batch
+    here: str | None = None
+    named: bool = True
+    target: str | None = None
+
+    def batches(self) -> Iterator[Batch]:
+        yield replace(self.batch, labels=None)
 
 
 @runtime_checkable
@@ -169,8 +183,11 @@ def _as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
 
 
 def cut(column: Column, start: int, stop: int) -> Column:
-    """Rows start..stop of a column, without a copy."""
-    return column[start:stop] if isinstance(column, np.ndarray) else column.slice(start, stop - start)
+    """Rows start..stop of a column, without a copy where the bytes are in this machine's order."""
+    if not isinstance(column, np.ndarray):
+        return column.slice(start, stop - start)
+    part = column[start:stop]
+    return part if part.dtype.isnative else part.astype(part.dtype.newbyteorder("="))
 
 
 def is_arrow(column: Column) -> bool:

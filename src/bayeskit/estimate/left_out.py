@@ -205,4 +205,4 @@ def _cells(x: Floats, unit: Floats) -> Moments:
     zero = np.zeros_like(x)
     weighted = dd.multiply((unit, zero), (x, zero))
     n = unit.astype(np.int64) if whole else unit  # whole counts keep all digits of a difference
-    return Moments(n, *weighted, *dd.multiply(weighted, (x, zero)))
+    return Moments(n, *weighted, *dd.multiply(weighted, (x, zero)), zero)

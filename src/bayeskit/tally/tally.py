@@ -21,7 +21,7 @@ from bayeskit.tally.value_lists import ValueList
 
 CANCELLED = 1e-9  # of the total weight: what a subtraction of float weights may leave behind
 UNNAMED = Target().name
-PARTS = ("n", "sum_hi", "sum_lo", "square_hi", "square_lo")
+PARTS = ("n", "sum_hi", "sum_lo", "square_hi", "square_lo", "n_lo")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
