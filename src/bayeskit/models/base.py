@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
-from bayeskit import logspace
+from bayeskit import kernels, logspace
 from bayeskit.data.advice import advice
 from bayeskit.data.encode import Block, Encoder, encode_labels, raise_unusable
 from bayeskit.data.schema import Schema, Target, as_domain, infer
@@ -31,7 +31,9 @@ from bayeskit.explain.nomogram import Nomogram, nomogram
 from bayeskit.explain.telling import Telling, telling
 from bayeskit.io import write_whole
 from bayeskit.models import to_bytes
+from bayeskit.models.one_row import record_scores
 from bayeskit.models.settings import one_of, seed_of
+from bayeskit.models.shown import model_html
 from bayeskit.models.ties import best_class
 from bayeskit.models.undecidable import Impossible
 from bayeskit.tally.plan import Plan
@@ -230,6 +232,10 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Scores:
         """P(class | x) of each row (rows, classes)."""
+        if type(X) is dict and (scores := record_scores(self, X)) is not None:
+            proba, evidence = logspace.normalise(scores)
+            if evidence[0] > -np.inf:
+                return proba
         return _stack(self._posteriors(X), len(self.classes_))
 
     def predict_log_proba(self, X: Any) -> Scores:
@@ -246,6 +252,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row; ties as the setting ``ties`` says."""
+        one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
+        if one is not None and one.max() > -np.inf:
+            return np.asarray(self.classes_[kernels.best_classes(one, logspace.TIE, 1)])
         seed = (seed_of(self.random_state) or 0) if self.ties == "random" else 0
         chosen, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
@@ -471,16 +480,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _repr_html_(self) -> str:
-        if not self._is_fitted():
-            return f"<pre>{self!r}</pre>"
-        shown = self.schema_.used[:20]
-        more = len(self.schema_.used) - len(shown)
-        parts = [f"<b>{type(self).__name__}</b>: {self.tally_.n_rows:,} rows, {len(self.classes_)} classes"]
-        parts.append(self.table()._repr_html_())
-        parts += [
-            f"<details open><summary>{html.escape(n)}</summary>{self.table(n)._repr_html_()}</details>" for n in shown
-        ]
-        return "".join([*parts, f"<p>… and {more} more columns</p>" if more > 0 else ""])
+        return model_html(self) if self._is_fitted() else f"<pre>{html.escape(repr(self))}</pre>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -32,6 +32,7 @@ from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.naive_left_out import NaiveLeftOut
+from bayeskit.models.one_row import BinnedCell, CodedCell, GaussianCell, OneRow
 from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.tuning import best_smoothing
 from bayeskit.tally.plan import Plan
@@ -215,6 +216,23 @@ class NaiveBayes(TallyClassifier):
             floats = [block.floats[name] for name in params.speaking]
             kernels.score_gaussian(floats, *params.normal_form, scores, threads)
         return scores
+
+    def one_row(self) -> OneRow | None:
+        """Scores records one at a time, to the same bits as :meth:`log_joint`."""
+        params, schema = self.params_, self.schema_
+        cells: dict[str, Any] = {}
+        for name, table in params.tables.items():
+            role = schema.columns[name]
+            if isinstance(role, Numeric):
+                cells[name] = BinnedCell(role.cuts or (), table.log_table, table.used)
+            else:
+                refuse = self.unseen == "error"
+                cells[name] = CodedCell(params.vocabularies[name], table.log_table, table.used, refuse)
+        mean, precision, constant = params.normal_form
+        for j, name in enumerate(params.speaking):
+            cells[name] = GaussianCell(mean[:, j].tolist(), (0.5 * precision[:, j]).tolist(), constant[:, j].tolist())
+        cells |= {name: GaussianCell((), (), ()) for name in params.columns if name not in cells}
+        return OneRow(params.log_prior, cells)
 
     def column_scores(self, params: NaiveParameters, name: str, cells: npt.NDArray[Any]) -> Scores:
         """ln P(cell | class) of the codes or numbers of one column (cells, classes); zero where it says nothing."""
