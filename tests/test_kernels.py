@@ -248,6 +248,55 @@ def test_probabilities_equal_their_twin(seed: int, n: int, n_classes: int, n_thr
     assert np.isneginf(ours[1][impossible]).all()
 
 
+@given(seeds, sizes, few, class_counts, thread_counts)
+def test_left_out_scores_of_codes_equal_their_twin(seed: int, n: int, k: int, n_classes: int, n_threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    spans = [int(rng.choice([1, 3, 40, 3000])) for _ in range(k)]
+    columns = [codes(rng, n, min(span, 250)) for span in spans]
+    tables = [rng.normal(size=(n_classes, span, n_classes)) for span in spans]
+    labels = codes(rng, n, n_classes)
+    ours = rng.normal(size=(n, n_classes))
+    theirs = ours.copy()
+    kernels.score_codes_left_out(columns, tables, labels, ours, n_threads)
+    _twins.score_codes_left_out(columns, tables, labels, theirs, 1)
+    np.testing.assert_array_equal(ours, theirs)
+
+
+@given(seeds, sizes, st.sampled_from([0, 1, 5, 70, 130]), class_counts, st.integers(0, 3), thread_counts)
+def test_left_out_scores_of_gaussians_equal_their_twin(
+    seed: int, n: int, k: int, n_classes: int, how: int, n_threads: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, k))
+    x[rng.random(x.shape) < 0.1] = np.nan
+    x[rng.random(x.shape) < 0.01] = 1e9
+    mean, constant, own_constant = rng.normal(size=(3, n_classes, k))
+    precision, own_precision = rng.random((2, n_classes, k))
+    rate = rng.random((n_classes, k)) * 0.02
+    rate[rng.random(rate.shape) < 0.05 / max(k, 1)] = np.nan
+    labels = codes(rng, n, n_classes)
+    parts = labels, mean, precision, constant, rate, own_precision, own_constant, 1e-3
+    ours = rng.normal(size=(n, n_classes))
+    theirs = ours.copy()
+    left = kernels.score_gaussian_left_out(strided(x, how), *parts, ours, n_threads)
+    np.testing.assert_array_equal(left, _twins.score_gaussian_left_out(strided(x, how), *parts, theirs, 1))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
+
+
+@given(seeds, sizes, class_counts, thread_counts)
+def test_judged_scores_equal_their_twin(seed: int, n: int, n_classes: int, n_threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(-3, 3, (n, n_classes)) + rng.choice([0, 1e-14, 1e-3], (n, n_classes))
+    scores[rng.random(scores.shape) < 0.2] = -np.inf
+    labels = codes(rng, n, n_classes)
+    ours, theirs = kernels.judge(scores, labels, 1e-12, n_threads), _twins.judge(scores, labels, 1e-12, 1)
+    np.testing.assert_array_equal(ours[2], theirs[2])
+    np.testing.assert_array_equal(ours[2], kernels.best_classes(scores, 1e-12, n_threads))
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
+        assert a.dtype == b.dtype
+
+
 def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
     """Results of all kernels on one table, big enough for several parts."""
     rng = np.random.default_rng(7)
@@ -270,6 +319,11 @@ def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
     kernels.score_codes(coded, [rng.normal(size=(66, 3)) for _ in range(9)], scores, n_threads)
     out += [scores.copy()]
     kernels.score_gaussian(numbers, *rng.random((3, 3, 9)), scores, n_threads)
+    left = np.zeros((n, 3))
+    kernels.score_codes_left_out(coded, list(rng.normal(size=(9, 3, 66, 3))), labels, left, n_threads)
+    flags = kernels.score_gaussian_left_out(numbers, labels, *rng.random((6, 3, 9)), 1e-3, left, n_threads)
+    out += [left, flags, *kernels.judge(left, labels, 1e-12, n_threads)]
+    out += [kernels.best_classes(left, 1e-12, n_threads)]
     return [*out, scores, *kernels.normalise(scores, n_threads)]
 
 
@@ -348,6 +402,21 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
         "mean",
         lambda k: k.score_gaussian([X], np.zeros((1, 2)), *np.zeros((2, 1, 1)), np.zeros((1, 1)), 1),
     ),
+    "a table for too few labels": (
+        "table 0",
+        lambda k: k.score_codes_left_out([ONE], [np.zeros((1, 2, 2))], ONE, np.zeros((1, 2)), 1),
+    ),
+    "a label beyond, left out": (
+        "labels hold 1",
+        lambda k: k.score_codes_left_out([ONE], [np.zeros((1, 2, 1))], ONE, np.zeros((1, 1)), 1),
+    ),
+    "rates of another shape": (
+        "rate",
+        lambda k: k.score_gaussian_left_out(
+            [X], 0 * ONE, *np.zeros((3, 1, 1)), np.zeros((2, 1)), *np.zeros((2, 1, 1)), 0.1, np.zeros((1, 1)), 1
+        ),
+    ),
+    "a label beyond, judged": ("labels hold 1", lambda k: k.judge(np.zeros((1, 1)), ONE, 1e-12, 1)),
     "cuts out of order": ("not sorted", lambda k: k.bin_codes([X], [np.array([2.0, 1.0])], 1)),
     "too few tables": (
         "tables",

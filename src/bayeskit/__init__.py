@@ -26,12 +26,16 @@ _HOMES = {
     "BetaBernoulli": "estimate.conjugate",
     "DirichletCategorical": "estimate.conjugate",
     "NormalInverseGamma": "estimate.conjugate",
+    "Evaluation": "evaluate.evaluation",
+    "cross_validate": "evaluate.cross_validation",
+    "f_measure": "evaluate.metrics",
     "NaiveBayes": "models.naive_bayes",
     "BernoulliNB": "models.drop_in",
     "CategoricalNB": "models.drop_in",
     "ComplementNB": "models.drop_in",
     "GaussianNB": "models.drop_in",
     "MultinomialNB": "models.drop_in",
+    "load": "models",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -44,4 +44,24 @@ def score_gaussian(
     scores: Floats,
     n_threads: int,
 ) -> None: ...
+def score_codes_left_out(
+    columns: Sequence[Codes], tables: Sequence[Floats], labels: Codes, scores: Floats, n_threads: int
+) -> None: ...
+def score_gaussian_left_out(
+    columns: Sequence[Floats],
+    labels: Codes,
+    mean: Floats,
+    precision: Floats,
+    constant: Floats,
+    rate: Floats,
+    own_precision: Floats,
+    own_constant: Floats,
+    least: float,
+    scores: Floats,
+    n_threads: int,
+) -> NDArray[np.bool_]: ...
+def best_classes(scores: Floats, tolerance: float, n_threads: int) -> NDArray[np.int64]: ...
+def judge(
+    scores: Floats, labels: Codes, tolerance: float, n_threads: int
+) -> tuple[Floats, Floats, NDArray[np.int64], Floats, Floats]: ...
 def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]: ...

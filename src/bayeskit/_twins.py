@@ -233,6 +233,116 @@ def score_gaussian(
             scores += np.where(np.isnan(x), 0.0, term)
 
 
+def score_codes_left_out(
+    columns: Sequence[Codes], tables: Sequence[Floats], labels: Codes, scores: Floats, n_threads: int
+) -> None:
+    """As `score_codes`, with a table for each label: ``table[label, code]`` of (labels, size, classes).
+
+    >>> scores = np.zeros((1, 2))
+    >>> table = np.array([[[0.0, 0.0], [-1.0, -2.0]], [[0.0, 0.0], [-3.0, -4.0]]])
+    >>> score_codes_left_out([np.array([1], dtype=np.uint8)], [table], np.array([1], dtype=np.uint8), scores, 1)
+    >>> scores.tolist()
+    [[-3.0, -4.0]]
+    """
+    _check_matrix("scores", scores, _length(columns, n_threads, "codes", len(scores)))
+    n = scores.shape[1]
+    _check_labels(labels, n, len(scores))
+    _same_number(columns, tables=tables)
+    for j, table in enumerate(tables):
+        if table.ndim != 3 or table.shape[0] != n or table.shape[2] != n:
+            raise ValueError(f"table {j} has shape {table.shape}, not ({n}, size, {n}) without gaps")
+    _check_codes(columns, [table.shape[1] for table in tables])
+    for column, table in zip(columns, tables, strict=True):
+        scores += table[labels, column]
+
+
+def score_gaussian_left_out(
+    columns: Sequence[Floats],
+    labels: Codes,
+    mean: Floats,
+    precision: Floats,
+    constant: Floats,
+    rate: Floats,
+    own_precision: Floats,
+    own_constant: Floats,
+    least: float,
+    scores: Floats,
+    n_threads: int,
+) -> NDArray[np.bool_]:
+    """As `score_gaussian`, but in the class of its label a row is scored without itself, in place.
+
+    Without x there is ``rest = 1 - rate (x - mean)²`` left of the spread of its class; the class then adds
+    ``own_constant - own_precision (x - mean)² / (2 rest) - log(rest) / 2``. Rows where some ``rest`` is under
+    ``least``, or no number, are left as they were: the result marks them (rows,).
+
+    >>> scores, one = np.zeros((2, 1)), np.array([[1.0]])
+    >>> x, label = np.array([3.0, 1.0]), np.zeros(2, dtype=np.uint8)
+    >>> score_gaussian_left_out([x], label, one, one, one, one / 16, one, one, 0.8, scores, 1)
+    array([ True, False])
+    >>> scores.tolist()  # the second lies at the mean: 1 - 0 / 2 - log(1) / 2
+    [[0.0], [1.0]]
+    """
+    _check_matrix("scores", scores, _length(columns, n_threads, "floats", len(scores)))
+    _check_labels(labels, scores.shape[1], len(scores))
+    wanted = (scores.shape[1], len(columns))
+    parts = {"mean": mean, "precision": precision, "constant": constant}
+    parts |= {"rate": rate, "own_precision": own_precision, "own_constant": own_constant}
+    for name, array in parts.items():
+        if array.shape != wanted:
+            raise ValueError(f"{name} has shape {array.shape}, not {wanted} without gaps")
+    added = np.zeros_like(scores)
+    smallest = np.ones(len(scores))
+    rows = np.arange(len(scores))
+    with np.errstate(all="ignore"):
+        for j, x in enumerate(columns):
+            present = ~np.isnan(x)
+            square = np.where(present, (x - mean[labels, j]) ** 2, 0.0)
+            rest = 1.0 - rate[labels, j] * square
+            term = constant[:, j] - 0.5 * precision[:, j] * (x[:, None] - mean[:, j]) ** 2
+            term[rows, labels] = own_constant[labels, j] - 0.5 * own_precision[labels, j] * square / rest
+            term[rows, labels] -= 0.5 * np.log(rest)
+            added += np.where(present[:, None], term, 0.0)
+            smallest = np.minimum(smallest, rest)
+    left: NDArray[np.bool_] = ~(smallest >= least)
+    scores[~left] += added[~left]
+    return left
+
+
+def best_classes(scores: Floats, tolerance: float, n_threads: int) -> NDArray[np.int64]:
+    """The first class of each row (rows, classes) within ``tolerance · max(1, |best|)`` of the best score.
+
+    >>> best_classes(np.array([[1.0, 3.0, 3.0], [2.0, 2.0 + 1e-15, 0.0]]), 1e-12, 1)
+    array([1, 0])
+    """
+    _check_threads(n_threads)
+    _check_matrix("scores", scores, len(scores))
+    best = scores.max(axis=1)
+    with np.errstate(invalid="ignore"):
+        within = scores >= (best - tolerance * np.maximum(1.0, np.abs(best)))[:, None]
+    within[np.isneginf(best)] = True
+    chosen: NDArray[np.int64] = within.argmax(axis=1)
+    return chosen
+
+
+def judge(
+    scores: Floats, labels: Codes, tolerance: float, n_threads: int
+) -> tuple[Floats, Floats, NDArray[np.int64], Floats, Floats]:
+    """`normalise` and `best_classes` of scores (rows, classes), and how good they are for rows of these labels:
+    the log probability of the label and the Brier score Σ (p - [own])² of each row.
+
+    >>> _, _, best, log_true, brier = judge(np.log([[0.1, 0.3]]), np.array([0], dtype=np.uint8), 1e-12, 1)
+    >>> best.tolist(), np.exp(log_true).round(6).tolist(), brier.round(6).tolist()
+    ([1], [0.25], [1.125])
+    """
+    probabilities, evidence = normalise(scores, n_threads)
+    _check_labels(labels, scores.shape[1], len(scores))
+    own = np.arange(len(scores)), labels
+    with np.errstate(invalid="ignore"):
+        log_true = scores[own] - evidence
+    brier = (probabilities**2).sum(axis=1) - 2 * probabilities[own] + 1
+    return probabilities, evidence, best_classes(scores, tolerance, n_threads), log_true, brier
+
+
 def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
     """Probabilities (rows, classes) of log scores, and the log of each row's sum (rows,).
 

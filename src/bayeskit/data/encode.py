@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.schema import Categorical, Numeric, Schema
-from bayeskit.data.source import Batch, Column, Responsibilities, Source, as_one_array, is_arrow
+from bayeskit.data.source import (
+    Batch,
+    Column,
+    Responsibilities,
+    Source,
+    as_one_array,
+    for_schema,
+    is_arrow,
+    naming_the_file,
+)
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, UnknownValue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Codes = npt.NDArray[Any]  # uint8, uint16 or uint32
 LARGEST = 1e150  # a square must not overflow
@@ -59,9 +71,13 @@ class Encoder:
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """All rows of the source, block by block."""
-        where = self.schema.locate(list(source.kinds), source.named)
-        for batch in source.batches():
-            yield self._encode(batch, where)
+        with naming_the_file(source):
+            where = self.schema.locate(list(source.kinds), source.named)
+        values = {name: vocabulary.values for name, vocabulary in self.vocabularies.items()}
+        for batch in for_schema(source, self.schema, values, self.classes.values).batches():
+            with naming_the_file(source):
+                block = self._encode(batch, where)
+            yield block
 
     def _encode(self, batch: Batch, where: Mapping[str, str]) -> Block:
         columns = {name: batch.columns[theirs] for name, theirs in where.items()}
@@ -226,13 +242,20 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
     indices = array.indices
     if indices.null_count:
         indices = pc.fill_null(indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices, -1)
-    values = [None, *_canonical_all(array.dictionary.to_pylist(), name)]
-    return Factor(indices.to_numpy(), -1, values)
+    return Factor(indices.to_numpy(), -1, [None, *_canonical_all(array.dictionary, name)])
 
 
-def _canonical_all(values: Sequence[Any], name: str) -> list[Value | None]:
+def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
+    import pyarrow.types as types
+
     try:
-        return [canonical(value) for value in values]
+        listed: list[Any] = values.to_pylist()
+        is_text = types.is_string(values.type) or types.is_large_string(values.type)
+        return listed if is_text else [canonical(value) for value in listed]
+    except UnicodeDecodeError as problem:
+        raise BayesError(
+            f"column {name!r} holds bytes that are no text ({problem.object[:20]!r}): write it again as UTF-8"
+        ) from None
     except BayesError as problem:
         raise type(problem)(f"column {name!r}: {problem}") from None
 

@@ -299,7 +299,7 @@ def label_column(labels: Any) -> tuple[Column, str | None]:
 def kind_of(column: Column) -> Kind:
     """The kind of a column, from its dtype alone."""
     if is_arrow(column):
-        return _arrow_kind(column.type)
+        return arrow_kind(column.type)
     return _numpy_kind(column.dtype)
 
 
@@ -315,7 +315,8 @@ def _numpy_kind(dtype: np.dtype[Any]) -> Kind:
     return kinds.get(dtype.kind, "object")
 
 
-def _arrow_kind(type_: Any) -> Kind:
+def arrow_kind(type_: Any) -> Kind:
+    """The kind of a column of this Arrow type."""
     import pyarrow.types as types
 
     if types.is_dictionary(type_):

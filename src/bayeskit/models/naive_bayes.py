@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 from sklearn.base import clone
 
 from bayeskit import kernels, logspace
@@ -29,8 +30,10 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
-from bayeskit.models.base import Scores, TallyClassifier, one_of, seed_of
+from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.naive_left_out import NaiveLeftOut
+from bayeskit.models.one_row import BinnedCell, CodedCell, GaussianCell, OneRow
+from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.tuning import best_smoothing
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -56,6 +59,12 @@ class NaiveParameters:
     def speaking(self) -> list[str]:
         """Measured columns that are used."""
         return [name for name, used in zip(self.columns, self.gaussian.used, strict=True) if used]
+
+    @cached_property
+    def silent(self) -> frozenset[str]:
+        """Columns that tell nothing of any class, and are left out."""
+        unused = [name for name, table in self.tables.items() if not table.used]
+        return frozenset([*unused, *(name for name in self.columns if name not in self.speaking)])
 
     @cached_property
     def normal_form(self) -> tuple[Floats, Floats, Floats]:
@@ -207,6 +216,46 @@ class NaiveBayes(TallyClassifier):
             floats = [block.floats[name] for name in params.speaking]
             kernels.score_gaussian(floats, *params.normal_form, scores, threads)
         return scores
+
+    def one_row(self) -> OneRow | None:
+        """Scores records one at a time, to the same bits as :meth:`log_joint`."""
+        params, schema = self.params_, self.schema_
+        cells: dict[str, Any] = {}
+        for name, table in params.tables.items():
+            role = schema.columns[name]
+            if isinstance(role, Numeric):
+                cells[name] = BinnedCell(role.cuts or (), table.log_table, table.used)
+            else:
+                refuse = self.unseen == "error"
+                cells[name] = CodedCell(params.vocabularies[name], table.log_table, table.used, refuse)
+        mean, precision, constant = params.normal_form
+        for j, name in enumerate(params.speaking):
+            cells[name] = GaussianCell(mean[:, j].tolist(), (0.5 * precision[:, j]).tolist(), constant[:, j].tolist())
+        cells |= {name: GaussianCell((), (), ()) for name in params.columns if name not in cells}
+        return OneRow(params.log_prior, cells)
+
+    def column_scores(self, params: NaiveParameters, name: str, cells: npt.NDArray[Any]) -> Scores:
+        """ln P(cell | class) of the codes or numbers of one column (cells, classes); zero where it says nothing."""
+        scores = np.zeros((len(cells), len(params.log_prior)))
+        if name in params.tables:
+            table = params.tables[name]
+            return np.asarray(table.log_table[cells]) if table.used else scores
+        if name in params.speaking:
+            own = [params.speaking.index(name)]
+            mean, precision, constant = (np.ascontiguousarray(part[:, own]) for part in params.normal_form)
+            kernels.score_gaussian([np.asarray(cells, dtype=np.float64)], mean, precision, constant, scores, 1)
+        return scores
+
+    def column_points(self, params: NaiveParameters, name: str, n: int) -> Floats:
+        """Numbers of a measured column that are equally probable in each class (classes, n)."""
+        i = params.columns.index(name)
+        mean, spread = params.gaussian.mean[:, [i]], np.sqrt(params.gaussian.variance[:, [i]])
+        return np.asarray(mean + spread * ndtri((np.arange(n) + 0.5) / n))
+
+    def log_terms(self, params: NaiveParameters, block: Block) -> dict[str, Scores]:
+        """What each column adds to the scores of a block (rows, classes), in schema order."""
+        cells = {**block.codes, **block.floats}
+        return {name: self.column_scores(params, name, cells[name]) for name in self.schema_.used}
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit with the one smoothing for all columns that predicts the classes best, leaving each row out in turn.
