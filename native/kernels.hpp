@@ -31,8 +31,11 @@ struct JunctionTree {
     const double *potentials, *floors;
     const int32_t *to_separator, *states;
 };
+struct LeftOutGaussian {  // each (classes, columns)
+    const double *mean, *precision, *constant, *rate, *own_precision, *own_constant;
+};
 struct MomentSums {  // each (classes, columns)
-    double *sum_hi, *sum_lo, *square_hi, *square_lo, *weight;
+    double *sum_hi, *sum_lo, *square_hi, *square_lo, *weight, *weight_lo;
 };
 
 void check_labels(const Codes& labels, size_t n, size_t n_classes);
@@ -64,6 +67,20 @@ void score_codes(const std::vector<Codes>& columns, size_t n, const std::vector<
                  double* scores, size_t n_threads);
 void score_gaussian(const std::vector<Floats>& columns, size_t n, const double* mean, const double* precision,
                     const double* constant, size_t n_classes, double* scores, size_t n_threads);
+// As score_codes and score_gaussian, each row without itself in the estimates of its own class. The second marks
+// rows that it leaves as they were: too little of their class's spread is without them.
+void score_codes_left_out(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables,
+                          const Codes& labels, size_t n_classes, double* scores, size_t n_threads);
+void score_gaussian_left_out(const std::vector<Floats>& columns, size_t n, const Codes& labels,
+                             const LeftOutGaussian& parameters, size_t n_classes, double least, double* scores,
+                             bool* left, size_t n_threads);
+struct Judged {  // (rows, classes), (rows,), (rows,), (rows,), (rows,)
+    double *probabilities, *evidence, *log_true, *brier;
+    int64_t* best;
+};
+void judge(const double* scores, size_t n, size_t n_classes, const Codes& labels, double tolerance, const Judged& out,
+           size_t n_threads);
+void best_classes(const double* scores, size_t n, size_t n_classes, double tolerance, int64_t* best, size_t n_threads);
 void normalise(const double* scores, size_t n, size_t n_classes, double* probabilities, double* evidence,
                size_t n_threads);
 

@@ -66,7 +66,8 @@ def near_sums(ours: Any, theirs: Any, scale: np.ndarray, squares: np.ndarray) ->
     """Double-double sums that agree to about 30 digits of what was summed."""
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-15)
     assert np.asarray(ours[0]).dtype == np.asarray(theirs[0]).dtype
-    assert ours[5] == theirs[5]
+    assert ours[-1] == theirs[-1]
+    assert np.all(np.abs((ours[0] - theirs[0]) + (ours[5] - theirs[5])) <= 1e-29 * np.abs(theirs[0]))
     for high, whole in ((1, scale), (3, squares)):
         gap = (ours[high] - theirs[high]) + (ours[high + 1] - theirs[high + 1])
         assert np.all(np.abs(gap) <= 1e-29 * whole)
@@ -166,7 +167,7 @@ def test_moments_hold_the_exact_sums(values: list[float], weight: int) -> None:
     weights = np.full(len(values), float(weight))
     for module in (kernels, _twins):
         for by, factor in ((None, 1), (weights, weight)):
-            _, high, low, square_high, square_low, usable = module.moments([x], labels, 1, by, 1)
+            _, high, low, square_high, square_low, _, usable = module.moments([x], labels, 1, by, 1)
             assert usable
             for power, parts in ((1, (high, low)), (2, (square_high, square_low))):
                 exact = factor * sum(Fraction(v) ** power for v in values)
@@ -218,16 +219,16 @@ def test_a_huge_value_makes_the_moments_unusable(value: float) -> None:
     x, labels = np.arange(100.0), np.zeros(100, dtype=np.uint8)
     x[70] = value
     for module in (kernels, _twins):
-        assert module.moments([x], labels, 1, None, 1)[5] is False
-        assert module.moments([x], labels, 1, np.ones(100), 1)[5] is False
-        assert module.moments([np.array([1e150, np.nan])], labels[:2], 1, None, 1)[5] is True
+        assert module.moments([x], labels, 1, None, 1)[-1] is False
+        assert module.moments([x], labels, 1, np.ones(100), 1)[-1] is False
+        assert module.moments([np.array([1e150, np.nan])], labels[:2], 1, None, 1)[-1] is True
 
 
 def test_the_variance_survives_a_mean_of_a_billion_standard_deviations() -> None:
     rng = np.random.default_rng(0)
     x = 1e9 + rng.normal(size=200_000)
     labels = np.zeros(len(x), dtype=np.uint8)
-    n, high, low, square_high, square_low, _ = (
+    n, high, low, square_high, square_low, *_ = (
         np.asarray(part).item() for part in kernels.moments([x], labels, 1, None, 2)
     )
     exact = sum(Fraction(v) ** 2 for v in x.tolist()) - sum(map(Fraction, x.tolist())) ** 2 / n
@@ -287,6 +288,55 @@ def test_probabilities_equal_their_twin(seed: int, n: int, n_classes: int, n_thr
     assert np.isneginf(ours[1][impossible]).all()
 
 
+@given(seeds, sizes, few, class_counts, thread_counts)
+def test_left_out_scores_of_codes_equal_their_twin(seed: int, n: int, k: int, n_classes: int, n_threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    spans = [int(rng.choice([1, 3, 40, 3000])) for _ in range(k)]
+    columns = [codes(rng, n, min(span, 250)) for span in spans]
+    tables = [rng.normal(size=(n_classes, span, n_classes)) for span in spans]
+    labels = codes(rng, n, n_classes)
+    ours = rng.normal(size=(n, n_classes))
+    theirs = ours.copy()
+    kernels.score_codes_left_out(columns, tables, labels, ours, n_threads)
+    _twins.score_codes_left_out(columns, tables, labels, theirs, 1)
+    np.testing.assert_array_equal(ours, theirs)
+
+
+@given(seeds, sizes, st.sampled_from([0, 1, 5, 70, 130]), class_counts, st.integers(0, 3), thread_counts)
+def test_left_out_scores_of_gaussians_equal_their_twin(
+    seed: int, n: int, k: int, n_classes: int, how: int, n_threads: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, k))
+    x[rng.random(x.shape) < 0.1] = np.nan
+    x[rng.random(x.shape) < 0.01] = 1e9
+    mean, constant, own_constant = rng.normal(size=(3, n_classes, k))
+    precision, own_precision = rng.random((2, n_classes, k))
+    rate = rng.random((n_classes, k)) * 0.02
+    rate[rng.random(rate.shape) < 0.05 / max(k, 1)] = np.nan
+    labels = codes(rng, n, n_classes)
+    parts = labels, mean, precision, constant, rate, own_precision, own_constant, 1e-3
+    ours = rng.normal(size=(n, n_classes))
+    theirs = ours.copy()
+    left = kernels.score_gaussian_left_out(strided(x, how), *parts, ours, n_threads)
+    np.testing.assert_array_equal(left, _twins.score_gaussian_left_out(strided(x, how), *parts, theirs, 1))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
+
+
+@given(seeds, sizes, class_counts, thread_counts)
+def test_judged_scores_equal_their_twin(seed: int, n: int, n_classes: int, n_threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(-3, 3, (n, n_classes)) + rng.choice([0, 1e-14, 1e-3], (n, n_classes))
+    scores[rng.random(scores.shape) < 0.2] = -np.inf
+    labels = codes(rng, n, n_classes)
+    ours, theirs = kernels.judge(scores, labels, 1e-12, n_threads), _twins.judge(scores, labels, 1e-12, 1)
+    np.testing.assert_array_equal(ours[2], theirs[2])
+    np.testing.assert_array_equal(ours[2], kernels.best_classes(scores, 1e-12, n_threads))
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
+        assert a.dtype == b.dtype
+
+
 def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
     """Results of all kernels on one table, big enough for several parts."""
     rng = np.random.default_rng(7)
@@ -309,6 +359,11 @@ def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
     kernels.score_codes(coded, [rng.normal(size=(66, 3)) for _ in range(9)], scores, n_threads)
     out += [scores.copy()]
     kernels.score_gaussian(numbers, *rng.random((3, 3, 9)), scores, n_threads)
+    left = np.zeros((n, 3))
+    kernels.score_codes_left_out(coded, list(rng.normal(size=(9, 3, 66, 3))), labels, left, n_threads)
+    flags = kernels.score_gaussian_left_out(numbers, labels, *rng.random((6, 3, 9)), 1e-3, left, n_threads)
+    out += [left, flags, *kernels.judge(left, labels, 1e-12, n_threads)]
+    out += [kernels.best_classes(left, 1e-12, n_threads)]
     return [*out, scores, *kernels.normalise(scores, n_threads)]
 
 
@@ -400,6 +455,21 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
         "mean",
         lambda k: k.score_gaussian([X], np.zeros((1, 2)), *np.zeros((2, 1, 1)), np.zeros((1, 1)), 1),
     ),
+    "a table for too few labels": (
+        "table 0",
+        lambda k: k.score_codes_left_out([ONE], [np.zeros((1, 2, 2))], ONE, np.zeros((1, 2)), 1),
+    ),
+    "a label beyond, left out": (
+        "labels hold 1",
+        lambda k: k.score_codes_left_out([ONE], [np.zeros((1, 2, 1))], ONE, np.zeros((1, 1)), 1),
+    ),
+    "rates of another shape": (
+        "rate",
+        lambda k: k.score_gaussian_left_out(
+            [X], 0 * ONE, *np.zeros((3, 1, 1)), np.zeros((2, 1)), *np.zeros((2, 1, 1)), 0.1, np.zeros((1, 1)), 1
+        ),
+    ),
+    "a label beyond, judged": ("labels hold 1", lambda k: k.judge(np.zeros((1, 1)), ONE, 1e-12, 1)),
     "cuts out of order": ("not sorted", lambda k: k.bin_codes([X], [np.array([2.0, 1.0])], 1)),
     "too few tables": (
         "tables",
@@ -474,3 +544,24 @@ def test_one_module_imports_the_core() -> None:
         if re.search(r"^\s*(from|import) .*\b_core\b", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     ]
     assert importing == ["kernels.py"]
+
+
+MIXED = ["sun", "rain", None, "sun", "ré", "日本", "re", 1, 1.5, float("nan"), "", "\udc80", "x" * 100, "sun "]
+
+
+@given(st.lists(st.sampled_from(MIXED), max_size=60), st.integers(1, 3))
+def test_strings_are_told_apart_by_their_characters_and_others_by_identity(cells: list[Any], stride: int) -> None:
+    column = np.empty(len(cells) * stride, dtype=object)
+    column[::stride] = cells
+    ours, theirs = (module.factor_strings(column[::stride], 10) for module in (kernels, _twins))
+    same(ours, theirs)
+    assert [cells[first] for first in ours[1][ours[0]]] == cells or None in cells or float("nan") in cells
+
+
+def test_too_many_objects_that_are_no_strings_are_left_to_others() -> None:
+    cells = np.array([object() for _ in range(5)], dtype=object)
+    for module in (kernels, _twins):
+        assert module.factor_strings(cells, 4) is None
+        assert module.factor_strings(cells, 5) is not None
+        with pytest.raises(TypeError, match="objects"):
+            module.factor_strings(np.zeros(3), 1)

@@ -30,12 +30,16 @@ _HOMES = {
     "JointDistribution": "network.joint",
     "read_bif": "network.bif",
     "write_bif": "network.bif",
+    "Evaluation": "evaluate.evaluation",
+    "cross_validate": "evaluate.cross_validation",
+    "f_measure": "evaluate.metrics",
     "NaiveBayes": "models.naive_bayes",
     "BernoulliNB": "models.drop_in",
     "CategoricalNB": "models.drop_in",
     "ComplementNB": "models.drop_in",
     "GaussianNB": "models.drop_in",
     "MultinomialNB": "models.drop_in",
+    "load": "models",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
 Integers = NDArray[np.integer[Any]] | NDArray[np.bool_]
-Moments = tuple[NDArray[np.int64] | Floats, Floats, Floats, Floats, Floats, bool]
+Moments = tuple[NDArray[np.int64] | Floats, Floats, Floats, Floats, Floats, Floats, bool]
 
 LIMIT = 1e150  # beyond it a square may overflow, and the sums have no meaning
 SMALLEST = 1e-280  # products of positive cells that stay above it have all their digits
@@ -65,6 +65,28 @@ def lookup_codes(
     return coded
 
 
+def factor_strings(cells: NDArray[np.object_], most_others: int) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
+    """Indices of Python objects in the order they are first met, and the rows where that is.
+
+    Strings are told apart by their characters, anything else by identity; None where there are more than
+    `most_others` of those.
+
+    >>> indices, first = factor_strings(np.array(["sun", "rain", None, "sun"], dtype=object), 10)
+    >>> indices.tolist(), first.tolist()
+    ([0, 1, 2, 0], [0, 1, 2])
+    """
+    if cells.dtype != object or cells.ndim != 1:
+        raise TypeError("cells is no one-dimensional array of objects")
+    keys = [cell if type(cell) is str else id(cell) for cell in cells]
+    index = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    if sum(type(key) is int for key in index) > most_others:
+        return None
+    indices = np.fromiter(map(index.__getitem__, keys), dtype=np.int32, count=len(keys))
+    first = np.empty(len(index), dtype=np.int64)
+    first[indices[::-1]] = np.arange(len(keys))[::-1]  # where an index stands twice, the last assignment stays
+    return indices, first
+
+
 def count_codes(
     columns: Sequence[Codes],
     sizes: Sequence[int],
@@ -111,13 +133,13 @@ def count_responsibilities(
 def moments(
     columns: Sequence[Floats], labels: Codes, n_classes: int, weights: Floats | None, n_threads: int
 ) -> Moments:
-    """n, Σx (high, low), Σx² (high, low) as (classes, columns), and whether they can be used.
+    """n, Σx (high, low), Σx² (high, low), the low part of n as (classes, columns), and whether they can be used.
 
     Sums are double-double: high + low holds about 32 digits. A NaN cell is left out. Any |x| over 1e150
     makes the sums unusable. With weights: Σw, Σwx and Σwx².
 
     >>> x, labels = np.array([1.0, 2.0, np.nan, 1e20, 3.0]), np.array([0, 0, 0, 1, 1], dtype=np.uint8)
-    >>> n, high, low, square, _, usable = moments([x], labels, 2, None, 1)
+    >>> n, high, low, square, _, _, usable = moments([x], labels, 2, None, 1)
     >>> n.tolist(), high.tolist(), low.tolist(), square.tolist(), usable
     ([[2], [2]], [[3.0], [1e+20]], [[0.0], [3.0]], [[5.0], [1e+40]], True)
     """
@@ -129,7 +151,7 @@ def moments(
     parts = [_weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
     n, *sums = (np.array(part).reshape(n_classes, len(columns)) for part in zip(*parts, strict=True))
     count = n.astype(np.int64) if weights is None else n
-    return count, sums[0], sums[1], sums[2], sums[3], _usable(x)
+    return count, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
 
 
 def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats, n_threads: int) -> Moments:
@@ -143,7 +165,7 @@ def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats
     x = _matrix(columns, len(responsibilities))
     parts = [_weighted_sums(x, share) for share in responsibilities.T]
     n, *sums = (np.array(part).reshape(len(parts), len(columns)) for part in zip(*parts, strict=True))
-    return n, sums[0], sums[1], sums[2], sums[3], _usable(x)
+    return n, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
 
 
 def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int) -> list[Codes]:
@@ -210,6 +232,116 @@ def score_gaussian(
             x = column[:, None]
             term = constant[:, j] - 0.5 * precision[:, j] * (x - mean[:, j]) ** 2
             scores += np.where(np.isnan(x), 0.0, term)
+
+
+def score_codes_left_out(
+    columns: Sequence[Codes], tables: Sequence[Floats], labels: Codes, scores: Floats, n_threads: int
+) -> None:
+    """As `score_codes`, with a table for each label: ``table[label, code]`` of (labels, size, classes).
+
+    >>> scores = np.zeros((1, 2))
+    >>> table = np.array([[[0.0, 0.0], [-1.0, -2.0]], [[0.0, 0.0], [-3.0, -4.0]]])
+    >>> score_codes_left_out([np.array([1], dtype=np.uint8)], [table], np.array([1], dtype=np.uint8), scores, 1)
+    >>> scores.tolist()
+    [[-3.0, -4.0]]
+    """
+    _check_matrix("scores", scores, _length(columns, n_threads, "codes", len(scores)))
+    n = scores.shape[1]
+    _check_labels(labels, n, len(scores))
+    _same_number(columns, tables=tables)
+    for j, table in enumerate(tables):
+        if table.ndim != 3 or table.shape[0] != n or table.shape[2] != n:
+            raise ValueError(f"table {j} has shape {table.shape}, not ({n}, size, {n}) without gaps")
+    _check_codes(columns, [table.shape[1] for table in tables])
+    for column, table in zip(columns, tables, strict=True):
+        scores += table[labels, column]
+
+
+def score_gaussian_left_out(
+    columns: Sequence[Floats],
+    labels: Codes,
+    mean: Floats,
+    precision: Floats,
+    constant: Floats,
+    rate: Floats,
+    own_precision: Floats,
+    own_constant: Floats,
+    least: float,
+    scores: Floats,
+    n_threads: int,
+) -> NDArray[np.bool_]:
+    """As `score_gaussian`, but in the class of its label a row is scored without itself, in place.
+
+    Without x there is ``rest = 1 - rate (x - mean)²`` left of the spread of its class; the class then adds
+    ``own_constant - own_precision (x - mean)² / (2 rest) - log(rest) / 2``. Rows where some ``rest`` is under
+    ``least``, or no number, are left as they were: the result marks them (rows,).
+
+    >>> scores, one = np.zeros((2, 1)), np.array([[1.0]])
+    >>> x, label = np.array([3.0, 1.0]), np.zeros(2, dtype=np.uint8)
+    >>> score_gaussian_left_out([x], label, one, one, one, one / 16, one, one, 0.8, scores, 1)
+    array([ True, False])
+    >>> scores.tolist()  # the second lies at the mean: 1 - 0 / 2 - log(1) / 2
+    [[0.0], [1.0]]
+    """
+    _check_matrix("scores", scores, _length(columns, n_threads, "floats", len(scores)))
+    _check_labels(labels, scores.shape[1], len(scores))
+    wanted = (scores.shape[1], len(columns))
+    parts = {"mean": mean, "precision": precision, "constant": constant}
+    parts |= {"rate": rate, "own_precision": own_precision, "own_constant": own_constant}
+    for name, array in parts.items():
+        if array.shape != wanted:
+            raise ValueError(f"{name} has shape {array.shape}, not {wanted} without gaps")
+    added = np.zeros_like(scores)
+    smallest = np.ones(len(scores))
+    rows = np.arange(len(scores))
+    with np.errstate(all="ignore"):
+        for j, x in enumerate(columns):
+            present = ~np.isnan(x)
+            square = np.where(present, (x - mean[labels, j]) ** 2, 0.0)
+            rest = 1.0 - rate[labels, j] * square
+            term = constant[:, j] - 0.5 * precision[:, j] * (x[:, None] - mean[:, j]) ** 2
+            term[rows, labels] = own_constant[labels, j] - 0.5 * own_precision[labels, j] * square / rest
+            term[rows, labels] -= 0.5 * np.log(rest)
+            added += np.where(present[:, None], term, 0.0)
+            smallest = np.minimum(smallest, rest)
+    left: NDArray[np.bool_] = ~(smallest >= least)
+    scores[~left] += added[~left]
+    return left
+
+
+def best_classes(scores: Floats, tolerance: float, n_threads: int) -> NDArray[np.int64]:
+    """The first class of each row (rows, classes) within ``tolerance · max(1, |best|)`` of the best score.
+
+    >>> best_classes(np.array([[1.0, 3.0, 3.0], [2.0, 2.0 + 1e-15, 0.0]]), 1e-12, 1)
+    array([1, 0])
+    """
+    _check_threads(n_threads)
+    _check_matrix("scores", scores, len(scores))
+    best = scores.max(axis=1)
+    with np.errstate(invalid="ignore"):
+        within = scores >= (best - tolerance * np.maximum(1.0, np.abs(best)))[:, None]
+    within[np.isneginf(best)] = True
+    chosen: NDArray[np.int64] = within.argmax(axis=1)
+    return chosen
+
+
+def judge(
+    scores: Floats, labels: Codes, tolerance: float, n_threads: int
+) -> tuple[Floats, Floats, NDArray[np.int64], Floats, Floats]:
+    """`normalise` and `best_classes` of scores (rows, classes), and how good they are for rows of these labels:
+    the log probability of the label and the Brier score Σ (p - [own])² of each row.
+
+    >>> _, _, best, log_true, brier = judge(np.log([[0.1, 0.3]]), np.array([0], dtype=np.uint8), 1e-12, 1)
+    >>> best.tolist(), np.exp(log_true).round(6).tolist(), brier.round(6).tolist()
+    ([1], [0.25], [1.125])
+    """
+    probabilities, evidence = normalise(scores, n_threads)
+    _check_labels(labels, scores.shape[1], len(scores))
+    own = np.arange(len(scores)), labels
+    with np.errstate(invalid="ignore"):
+        log_true = scores[own] - evidence
+    brier = (probabilities**2).sum(axis=1) - 2 * probabilities[own] + 1
+    return probabilities, evidence, best_classes(scores, tolerance, n_threads), log_true, brier
 
 
 def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
@@ -324,17 +456,17 @@ def propagate(
 # --- double-double sums ------------------------------------------------------------------------------------
 
 
-def _weighted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Σw, Σwx (high, low), Σwx² (high, low) over the rows of x (rows, columns), NaN cells left out."""
+def _weighted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+    """Σw, Σwx (high, low), Σwx² (high, low), the low part of Σw over rows (rows, columns), NaN left out."""
     with np.errstate(over="ignore", invalid="ignore"):
         weight = np.where(np.isnan(x), 0.0, w[:, None])
         x = np.where(np.isnan(x), 0.0, x)
-        n, _ = _tree_sum(weight, np.zeros_like(weight))
+        n, n_low = _tree_sum(weight, np.zeros_like(weight))
         sum_high, sum_low = _tree_sum(*_two_product(weight, x))
         square, error = _two_product(x, x)
         high, low = _two_product(weight, square)
         square_high, square_low = _tree_sum(*_quick_two_sum(high, low + weight * error))
-    return n, sum_high, sum_low, square_high, square_low
+    return n, sum_high, sum_low, square_high, square_low, n_low
 
 
 def _tree_sum(high: Floats, low: Floats) -> tuple[Floats, Floats]:

@@ -16,17 +16,22 @@ import warnings
 
 __all__ = [
     "NATIVE",
+    "best_classes",
     "bin_codes",
     "count_codes",
     "count_responsibilities",
+    "factor_strings",
     "int_ranges",
+    "judge",
     "lookup_codes",
     "moments",
     "moments_responsibilities",
     "normalise",
     "propagate",
     "score_codes",
+    "score_codes_left_out",
     "score_gaussian",
+    "score_gaussian_left_out",
 ]
 
 NATIVE: bool = False
@@ -36,17 +41,22 @@ try:
     if not _wanted:
         raise ImportError
     from bayeskit._core import (
+        best_classes,
         bin_codes,
         count_codes,
         count_responsibilities,
+        factor_strings,
         int_ranges,
+        judge,
         lookup_codes,
         moments,
         moments_responsibilities,
         normalise,
         propagate,
         score_codes,
+        score_codes_left_out,
         score_gaussian,
+        score_gaussian_left_out,
     )
 
     NATIVE = True
@@ -61,15 +71,20 @@ except ImportError:
             stacklevel=2,
         )
     from bayeskit._twins import (
+        best_classes,
         bin_codes,
         count_codes,
         count_responsibilities,
+        factor_strings,
         int_ranges,
+        judge,
         lookup_codes,
         moments,
         moments_responsibilities,
         normalise,
         propagate,
         score_codes,
+        score_codes_left_out,
         score_gaussian,
+        score_gaussian_left_out,
     )

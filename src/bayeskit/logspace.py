@@ -20,6 +20,9 @@ from bayeskit import kernels
 
 Floats = NDArray[np.float64]
 
+TIE = 1e-12
+"""Scores within this of the best, or of its size where that is more than one, are a tie."""
+
 
 def log(p: ArrayLike) -> Any:
     """Natural logarithm of probabilities of any shape; log 0 is −inf and no cause for a warning.

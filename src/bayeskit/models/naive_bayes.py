@@ -15,10 +15,11 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 from sklearn.base import clone
 
 from bayeskit import kernels, logspace
-from bayeskit.data.encode import Block, as_floats
+from bayeskit.data.encode import Block, as_floats, raise_unusable
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
@@ -29,8 +30,10 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
-from bayeskit.models.base import Scores, TallyClassifier, one_of
+from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.naive_left_out import NaiveLeftOut
+from bayeskit.models.one_row import BinnedCell, CodedCell, GaussianCell, OneRow
+from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.tuning import best_smoothing
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -56,6 +59,12 @@ class NaiveParameters:
     def speaking(self) -> list[str]:
         """Measured columns that are used."""
         return [name for name, used in zip(self.columns, self.gaussian.used, strict=True) if used]
+
+    @cached_property
+    def silent(self) -> frozenset[str]:
+        """Columns that tell nothing of any class, and are left out."""
+        unused = [name for name, table in self.tables.items() if not table.used]
+        return frozenset([*unused, *(name for name in self.columns if name not in self.speaking)])
 
     @cached_property
     def normal_form(self) -> tuple[Floats, Floats, Floats]:
@@ -170,16 +179,13 @@ class NaiveBayes(TallyClassifier):
 
     def estimate(self, tally: Tally) -> NaiveParameters:
         rows = tally.class_counts
-        tables = {
-            name: value_table(
-                family,
-                as_smoothing(self.setting_for("smoothing", name, tally.schema)),
-                rows,
-                self.missing,
-                self.unseen,
-            )
-            for name, family in tally.families.items()
-        }
+        tables = {}
+        for name, family in tally.families.items():
+            smoothing = as_smoothing(self.setting_for("smoothing", name, tally.schema))
+            unseen = (
+                "ignore" if isinstance(tally.schema.columns[name], Numeric) else self.unseen
+            )  # no interval is unseen
+            tables[name] = value_table(family, smoothing, rows, self.missing, unseen)
         prior = class_prior(self.prior, tally.classes, rows)
         return NaiveParameters(logspace.log(prior), tables, tally.moment_columns, self._gaussian(tally))
 
@@ -211,6 +217,46 @@ class NaiveBayes(TallyClassifier):
             kernels.score_gaussian(floats, *params.normal_form, scores, threads)
         return scores
 
+    def one_row(self) -> OneRow | None:
+        """Scores records one at a time, to the same bits as :meth:`log_joint`."""
+        params, schema = self.params_, self.schema_
+        cells: dict[str, Any] = {}
+        for name, table in params.tables.items():
+            role = schema.columns[name]
+            if isinstance(role, Numeric):
+                cells[name] = BinnedCell(role.cuts or (), table.log_table, table.used)
+            else:
+                refuse = self.unseen == "error"
+                cells[name] = CodedCell(params.vocabularies[name], table.log_table, table.used, refuse)
+        mean, precision, constant = params.normal_form
+        for j, name in enumerate(params.speaking):
+            cells[name] = GaussianCell(mean[:, j].tolist(), (0.5 * precision[:, j]).tolist(), constant[:, j].tolist())
+        cells |= {name: GaussianCell((), (), ()) for name in params.columns if name not in cells}
+        return OneRow(params.log_prior, cells)
+
+    def column_scores(self, params: NaiveParameters, name: str, cells: npt.NDArray[Any]) -> Scores:
+        """ln P(cell | class) of the codes or numbers of one column (cells, classes); zero where it says nothing."""
+        scores = np.zeros((len(cells), len(params.log_prior)))
+        if name in params.tables:
+            table = params.tables[name]
+            return np.asarray(table.log_table[cells]) if table.used else scores
+        if name in params.speaking:
+            own = [params.speaking.index(name)]
+            mean, precision, constant = (np.ascontiguousarray(part[:, own]) for part in params.normal_form)
+            kernels.score_gaussian([np.asarray(cells, dtype=np.float64)], mean, precision, constant, scores, 1)
+        return scores
+
+    def column_points(self, params: NaiveParameters, name: str, n: int) -> Floats:
+        """Numbers of a measured column that are equally probable in each class (classes, n)."""
+        i = params.columns.index(name)
+        mean, spread = params.gaussian.mean[:, [i]], np.sqrt(params.gaussian.variance[:, [i]])
+        return np.asarray(mean + spread * ndtri((np.arange(n) + 0.5) / n))
+
+    def log_terms(self, params: NaiveParameters, block: Block) -> dict[str, Scores]:
+        """What each column adds to the scores of a block (rows, classes), in schema order."""
+        cells = {**block.codes, **block.floats}
+        return {name: self.column_scores(params, name, cells[name]) for name in self.schema_.used}
+
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit with the one smoothing for all columns that predicts the classes best, leaving each row out in turn.
 
@@ -237,7 +283,7 @@ class NaiveBayes(TallyClassifier):
 
     def column_table(self, column: str) -> Table:
         """P(value | class) with counts, or mean and variance of each class."""
-        classes, target = self.tally_.classes, self.schema_.target.name
+        classes = self.tally_.classes
         if column in self.params_.tables:
             family, table = self.tally_.families[column], self.params_.tables[column]
             role = self.schema_.columns[column]
@@ -258,7 +304,7 @@ class NaiveBayes(TallyClassifier):
         i, normal = self.params_.columns.index(column), self.params_.gaussian
         counts = self.tally_.moments.n[:, i].tolist()
         moments = {"mean": normal.mean[:, i].tolist(), "variance": normal.variance[:, i].tolist()}
-        return Table({target: list(classes), "count": counts, **moments})
+        return Table({self._class_header(): list(classes), "count": counts, **moments})
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
         """Rows drawn from the model, and their classes: a class by the prior, then each column by itself.
@@ -266,7 +312,9 @@ class NaiveBayes(TallyClassifier):
         A column that the model leaves out is drawn as missing.
         """
         self._check_is_fitted()
-        rng = np.random.default_rng(random_state if random_state is not None else self.random_state)
+        if not isinstance(n, (int, np.integer)) or n < 0:
+            raise BayesError(f"sample({n!r}): give a whole number of rows")
+        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         params = self.params_
         labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(params.log_prior))
         columns = {}
@@ -302,6 +350,7 @@ def _ranges(source: Source, schema: Schema, names: list[str]) -> tuple[dict[str,
     for batch in source.batches() if names else ():
         for name in names:
             numbers = as_floats(batch.columns[where[name]], name, batch.start)
+            raise_unusable({name: numbers}, batch.start)
             numbers = numbers[np.isfinite(numbers) & (True if batch.weights is None else batch.weights > 0)]
             low[name] = min(low[name], numbers.min(initial=np.inf))
             high[name] = max(high[name], numbers.max(initial=-np.inf))
@@ -310,7 +359,7 @@ def _ranges(source: Source, schema: Schema, names: list[str]) -> tuple[dict[str,
 
 
 def _mixed(names: list[Any]) -> bool:
-    return len({type(name) for name in names if name is not None}) > 1
+    return len({isinstance(name, str) for name in names if name is not None}) > 1
 
 
 def _nulls_for_nan(numbers: Floats) -> Any:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.encode import Block, Encoder
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema
-from bayeskit.data.source import Part, Source
+from bayeskit.data.source import Source, by_name
 from bayeskit.errors import QueryError, TooLarge
 from bayeskit.estimate.conjugate import BetaBernoulli
 from bayeskit.network.query import Comparison, Negation, Query, Statement, leaves
@@ -136,7 +136,7 @@ def of_data(source: Source, query: Query) -> Answer:
             raise unknown_column(query, column, list(kinds))
     numeric = {name: kinds[name] in ("integer", "float") for name in query.columns}
     counter = _Counter(query, numeric)
-    for block in counter.encoder.blocks(Part(source, query.columns)):
+    for block in counter.encoder.blocks(by_name(source)):
         counter.add(block)
     return counter.answer()
 

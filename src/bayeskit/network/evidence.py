@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from bayeskit.data.encode import Encoder
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema
-from bayeskit.data.source import Part, open_source
+from bayeskit.data.source import by_name, open_source
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError, QueryError, SchemaMismatch, UnknownValue
 from bayeskit.estimate.smoothing import is_number
@@ -113,7 +113,7 @@ class Reader:
             yield from ((b.start, [], np.zeros((b.n_rows, 0))) for b in source.batches())
             return
         choices = [np.vstack([np.ones(len(self._certain[v])), *self._certain[v].values()]) for v in observed]
-        for block in self._encoder(names).blocks(Part(source, names)):
+        for block in self._encoder(names).blocks(by_name(source)):
             codes = [block.codes[name] for name in names]
             self._refuse_unknown(names, codes, data, block.start)
             for at in range(0, block.n_rows, ROWS):

@@ -12,7 +12,7 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.schema import Categorical, Numeric, Schema, as_domain, infer
-from bayeskit.data.source import Part, open_source
+from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch
@@ -89,7 +89,7 @@ class JointDistribution:
         rest = [name for name in names if name != number]
         if not rest:
             raise SchemaMismatch(f"there is no column beside {number!r}: a distribution is over at least one variable")
-        cells = read_cells(Part(source, names), Schema({n: Numeric() if n == number else Categorical() for n in names}))
+        cells = read_cells(source, Schema({n: Numeric() if n == number else Categorical() for n in names}))
         weights = cells.floats[number]
         for what, bad in (("no number", np.isnan(weights)), ("negative", weights < 0), ("infinite", np.isinf(weights))):
             if bad.any():

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from bayeskit import kernels
 from bayeskit.data.encode import Block, Encoder
 from bayeskit.data.schema import Numeric, Schema, infer
-from bayeskit.data.source import Part, Source, open_source
+from bayeskit.data.source import Source, open_source
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values, union
 from bayeskit.errors import BayesError, BayesWarning, NotLearnt, SchemaMismatch
 from bayeskit.estimate.cuts import labels
@@ -178,7 +178,7 @@ def count(
 def _collect(source: Source, schema: Schema, parents: Mapping[str, tuple[str, ...]]) -> NetworkTally:
     encoder = Encoder(schema, grow=True)
     running: dict[str, Counts] = {}
-    for block in encoder.blocks(Part(source, list(schema.locate(list(source.kinds), source.named).values()))):
+    for block in encoder.blocks(source):
         sizes = {node: len(_values(encoder, node)) + 1 for node in parents}
         for node, own in parents.items():
             new = _count_block(block, node, own, sizes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import lt
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,12 @@ from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally.container import pack, unpack
 from bayeskit.tally.families import Counts, Family, aligned
 from bayeskit.tally.moments import Moments
+from bayeskit.tally.plausible import check_sizes, uncounted
+from bayeskit.tally.value_lists import ValueList
 
 CANCELLED = 1e-9  # of the total weight: what a subtraction of float weights may leave behind
 UNNAMED = Target().name
-PARTS = ("n", "sum_hi", "sum_lo", "square_hi", "square_lo")
+PARTS = ("n", "sum_hi", "sum_lo", "square_hi", "square_lo", "n_lo")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -165,6 +168,8 @@ class Tally:
         order = [other.moment_columns.index(name) for name in self.moment_columns]
         moments = (self.moments, other.moments.columns(order))
         ours, theirs = positions(classes, self.classes), positions(classes, other.classes)
+        for name, family in self.families.items():
+            _check_same_kind(name, family, other.families[name])
         pairs = {n: aligned(f, other.families[n], ours, theirs) for n, f in self.families.items()}
         sides = []
         for i, (tally, index) in enumerate(((self, ours), (other, theirs))):
@@ -179,14 +184,13 @@ class Tally:
     def tidy(self) -> Tally:
         """Classes and values sorted; those that no row shows and no schema declares are gone."""
         declared = self.schema.target.domain or ()
-        classes = tuple(sort_values({**dict.fromkeys(declared), **dict.fromkeys(self._shown_classes())}))
+        classes = union(declared, self._shown_classes())
         index = positions(classes, self.classes)
         families = {}
         for name, family in self.families.items():
             wanted = _declared_values(self.schema, name)
             shown = [v for v, n in zip(family.values, family.present.sum(axis=0), strict=True) if n > 0]
-            values = sort_values({**dict.fromkeys(wanted), **dict.fromkeys(shown)})
-            families[name] = family.align(index, values)
+            families[name] = family.align(index, union(tuple(wanted), shown))
         counts = np.array([self.class_counts[i] if i >= 0 else 0 for i in index], dtype=self.class_counts.dtype)
         return Tally(self.schema, classes, counts, families, self.moment_columns, self.moments.take(index))
 
@@ -224,18 +228,19 @@ class Tally:
     @classmethod
     def from_parts(cls, header: Any, arrays: list[npt.NDArray[Any]]) -> Tally:
         """The tally of :meth:`to_parts`, every shape and count checked."""
+        check_sizes(header, arrays)
         try:
             schema = Schema.from_json(header["schema"])
-            classes = tuple(header["classes"])
+            classes = _rising(header["classes"])
             _check_one_kind(classes)
             names = [str(name) for name, _ in header["families"]]
-            values = [tuple(v) for _, v in header["families"]]
+            values = [_rising(v) for _, v in header["families"]]
             columns = tuple(str(name) for name in header["moments"])
-            if None in [canonical(value) for row in (classes, *values) for value in row]:
-                raise BadFile("a class or value is missing")
         except (KeyError, TypeError, ValueError) as problem:
             raise BadFile(f"this is no tally: {problem}") from None
-        if len(arrays) != 1 + len(names) + len(PARTS) or not {*names, *columns} <= set(schema.used):
+        if len(arrays) != 1 + len(names) + len(PARTS) or not (
+            {*names} <= set(schema.coded()) and {*columns} <= set(schema.measured())
+        ):
             raise BadFile("the tally's arrays do not fit its schema")
         counts, *rest = arrays
         families = {n: Family(v, a) for n, v, a in zip(names, values, rest, strict=False)}
@@ -257,9 +262,48 @@ class Tally:
         if any((a < 0).any() for a in numbers) or not all(np.isfinite(a).all() for a in (*numbers, *sums)):
             raise BadFile("the tally holds counts that are negative or no numbers")
         tally = cls(schema, classes, counts, families, columns, moments)
-        if tally.tidy() != tally:
-            raise BadFile("the tally's values are not sorted, or some were never counted")
+        if not tally._is_tidy():
+            raise BadFile("the tally has values that were never counted, or lacks some that are declared")
         return tally
+
+    def _is_tidy(self) -> bool:
+        """Whether :meth:`tidy` would change nothing but the order."""
+        for name, family in self.families.items():
+            declared = tuple(_declared_values(self.schema, name))
+            if (declared and family.values != declared) or (not declared and len(uncounted(family.counts))):
+                return False
+        domain = self.schema.target.domain or ()
+        return {*domain, *self._shown_classes()} == {*self.classes}
+
+
+def _rising(listed: Any) -> tuple[Value, ...]:
+    """Values from a file, each once and sorted; long lists were looked through already, as bytes."""
+    values = tuple(listed)
+    if isinstance(listed, ValueList):
+        return values
+    if {*map(type, values)} == {str}:
+        canonical("".join(values))  # refuses what is no text
+        rise = all(map(lt, values, values[1:]))
+    else:
+        if None in [canonical(value) for value in values]:
+            raise BadFile("a class or value is missing")
+        rise = sort_values(dict.fromkeys(values)) == list(values)
+    if not rise:
+        raise BadFile("classes or values are not sorted, or stand there twice")
+    return values
+
+
+def _check_same_kind(name: str, a: Family, b: Family) -> None:
+    """Refuse strings on one side against numbers on the other: '1' and 1 would be two values."""
+    if (
+        a.values
+        and b.values
+        and {isinstance(v, str) for v in a.values}.isdisjoint(isinstance(v, str) for v in b.values)
+    ):
+        raise SchemaMismatch(
+            f"column {name!r} holds the {type(a.values[0]).__name__} {a.values[0]!r} on one side and the "
+            f"{type(b.values[0]).__name__} {b.values[0]!r} on the other: give it the same type"
+        )
 
 
 def check_same(a: Schema, b: Schema) -> None:
