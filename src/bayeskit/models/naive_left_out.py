@@ -47,12 +47,26 @@ class NaiveLeftOut:
         """ln P(x, class) of each row under the estimates made without it."""
         return self.by_class(block, self.values_of_class) + self.by_class(block, self.gaussians_of_class)
 
-    def by_class(self, block: Block, score: Callable[[Block, int, Floats], Floats]) -> Floats:
-        """Scores of all rows, the rows of a class together."""
+    @cached_property
+    def term_names(self) -> list[str]:
+        """What the terms stand for: the class prior by the target's name, then the columns that speak."""
+        return [self.tally.schema.target.name, *self._values, *self.params.speaking]
+
+    def terms(self, block: Block) -> Floats:
+        """The scores term by term (rows, classes, terms): they sum to :meth:`scores`.
+
+        A row that is the last of its class has −∞ for it in the term of the prior, and 0 in the others.
+        """
+        return self.by_class(block, self.terms_of_class, (len(self.term_names),))
+
+    def by_class(
+        self, block: Block, score: Callable[[Block, int, Floats], Floats], shape: tuple[int, ...] = ()
+    ) -> Floats:
+        """Scores (rows, classes, ...) of all rows, the rows of a class together."""
         labels = block.labels
         if labels is None or (labels >= len(self.tally.classes)).any():
             raise NotLearnt("a row to leave out has a class that was never learnt")
-        scores = np.empty((block.n_rows, len(self.tally.classes)))
+        scores = np.empty((block.n_rows, len(self.tally.classes), *shape))
         for label in np.unique(labels):
             rows = np.flatnonzero(labels == label)
             part = block.take(rows)
@@ -86,6 +100,28 @@ class NaiveLeftOut:
                 scores[rows] += gaussians.scores(x, np.full(len(x), label), unit[rows])
         return scores
 
+    def terms_of_class(self, block: Block, label: int, unit: Floats) -> Floats:
+        """The terms of rows of one class (rows, classes, terms)."""
+        terms = np.zeros((block.n_rows, len(self.tally.classes), len(self.term_names)))
+        for u in np.unique(unit):
+            terms[unit == u, :, 0] = self._prior(label, float(u))
+        if self._is_last(label, unit):
+            return terms
+        own = np.full(block.n_rows, label)
+        for j, (name, values) in enumerate(self._values.items()):
+            if (unit == 1).all():
+                terms[:, :, j + 1] = self._whole_tables(label)[j][block.codes[name]]
+            else:
+                terms[:, :, j + 1], terms[:, label, j + 1] = values.scores(block.codes[name], own, unit)
+        for names, gaussians in self._gaussians:
+            index = [self.term_names.index(name) for name in names if name in self.params.speaking]
+            keep = [name in self.params.speaking for name in names]
+            for start in range(0, block.n_rows, CHUNK):
+                rows = slice(start, min(start + CHUNK, block.n_rows))
+                x = np.column_stack([block.floats[name][rows] for name in names])
+                terms[rows, :, index] = gaussians.terms(x, own[rows], unit[rows])[:, :, keep]
+        return terms
+
     def _is_last(self, label: int, unit: Floats) -> bool:
         """Whether a row of this class leaves nothing of it."""
         return bool(self.tally.class_counts[label] - unit.max() <= GONE * self.tally.n_rows)
@@ -108,6 +144,11 @@ class NaiveLeftOut:
 
     def _add_whole_values(self, block: Block, label: int, scores: Floats) -> None:
         """Rows that leave as a whole: a table of all slots serves them all."""
+        codes = [block.codes[name] for name in self._values]
+        kernels.score_codes(codes, self._whole_tables(label), scores, self.model._threads())
+
+    def _whole_tables(self, label: int) -> list[Floats]:
+        """The left-out tables (slots, classes) of the coded columns for rows of this class."""
         if label not in self._tables:
             self._tables[label] = []
             for values in self._values.values():
@@ -115,8 +156,7 @@ class NaiveLeftOut:
                 others, own = values.scores(slots, np.full(len(slots), label), np.ones(len(slots)))
                 others[:, label] = own
                 self._tables[label].append(np.ascontiguousarray(others))
-        codes = [block.codes[name] for name in self._values]
-        kernels.score_codes(codes, self._tables[label], scores, self.model._threads())
+        return self._tables[label]
 
     def _add_values(self, block: Block, label: int, unit: Floats, scores: Floats) -> None:
         """Rows that leave by a part of their weight, each by its own."""
