@@ -27,6 +27,7 @@ _HOMES = {
     "DirichletCategorical": "estimate.conjugate",
     "NormalInverseGamma": "estimate.conjugate",
     "NaiveBayes": "models.naive_bayes",
+    "LogisticRegression": "models.logistic",
     "DiscriminativeWeights": "models.weights",
     "BernoulliNB": "models.drop_in",
     "CategoricalNB": "models.drop_in",
