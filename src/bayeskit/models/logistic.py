@@ -32,7 +32,7 @@ from bayeskit.models.logistic_loss import LogisticLoss
 from bayeskit.models.naive_bayes import NaiveBayes
 
 Floats = npt.NDArray[np.float64]
-FAR = 100.0  # deviations: a log odds of this size means that the likelihood had no maximum
+LONG_STEP = 0.1  # deviations times nats: a step this long at the end means that there is no end
 
 
 class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -49,7 +49,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     solver: "newton" (few unknowns), "lbfgs" (many), or "auto".
     tol: the largest slope of the mean log loss at the end.
     max_iter: iterations of the solver.
-    cv: folds of ``penalty="cv"``.
+    cv: folds of ``penalty="cv"``: how many, or a splitter of scikit-learn.
     roles, domains, schema, unseen, n_threads: as for :class:`NaiveBayes`. A missing cell, and a value not seen in
         training, stands at its column's average.
     random_state: seed of the folds.
@@ -78,7 +78,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
-        cv: int = 5,
+        cv: Any = 5,
         roles: Any = None,
         domains: Any = None,
         schema: Schema | None = None,
@@ -192,7 +192,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             loss.penalty[loss.inverse > 0] = 0.0
         theta, self.n_iter_ = logistic_fit.fit_from(loss, start, *how)
         if self.penalty_ == 0:
-            _refuse_separable(loss, theta, names)
+            _refuse_separable(loss, theta, names, float(self.tol))
         if np.abs(loss.gradient(theta)).max() > 100 * self.tol * loss.total:
             warnings.warn(
                 f"the solver stopped after {self.n_iter_} iterations short of the minimum; raise max_iter",
@@ -267,10 +267,10 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         one_of("unseen", self.unseen, ("ignore", "error"))
         if not isinstance(self.tol, (int, float)) or not 0 < self.tol < 1:
             raise BayesError(f"tol={self.tol!r}: give a number between 0 and 1")
-        for name in ("max_iter", "cv"):
-            value, least = getattr(self, name), 1 if name == "max_iter" else 2
-            if not isinstance(value, (int, np.integer)) or value < least:
-                raise BayesError(f"{name}={value!r}: give a whole number of at least {least}")
+        if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 1:
+            raise BayesError(f"max_iter={self.max_iter!r}: give a whole number of at least 1")
+        if isinstance(self.cv, (int, float)) and (not isinstance(self.cv, int) or self.cv < 2):
+            raise BayesError(f"cv={self.cv!r}: give a whole number of folds, at least 2, or a splitter")
 
     def _check_is_fitted(self) -> None:
         if not hasattr(self, "coef_"):
@@ -355,7 +355,7 @@ def _form(twin: NaiveBayes, design: Design, intercept: Floats, weights: Floats) 
     )
 
 
-def _refuse_separable(loss: LogisticLoss, theta: Floats, names: list[str]) -> None:
+def _refuse_separable(loss: LogisticLoss, theta: Floats, names: list[str], tol: float) -> None:
     """Without a prior, classes that a line separates send the weights to infinity."""
     remedy = "Pass a penalty above 0 (a prior keeps the weights finite), such as penalty=1."
     loss.value(theta)
@@ -364,9 +364,17 @@ def _refuse_separable(loss: LogisticLoss, theta: Floats, names: list[str]) -> No
             "the classes are perfectly separable: every row is on its side of a plane, so the likelihood grows for ever "
             f"with the weights and has no maximum. {remedy}"
         )
-    largest = np.abs(theta.reshape(loss.K, -1)[:, 1:]).max(axis=0)
-    if largest.max(initial=0.0) > FAR:
-        raise BayesError(
-            f"the weight of {names[int(largest.argmax())]} grows without bound: some of its values occur in one class "
-            f"only (quasi-separable), so the likelihood has no maximum. {remedy}"
-        )
+    # Where the loss falls like e^−t for ever, Newton's step stays one nat long however near the end is.
+    if len(theta) > logistic_fit.NEWTON:
+        return
+    for tighter in (1.0, 1e-4):
+        if tighter < 1:
+            theta, _ = logistic_fit.solve(loss, theta, "newton", tol * tighter, 100)
+        step = np.linalg.lstsq(loss.hessian(theta), loss.gradient(theta), rcond=None)[0].reshape(loss.K, -1)
+        if np.abs(step).max() < LONG_STEP:
+            return
+    guilty = names[int(np.abs(step[:, 1:]).max(axis=0).argmax())] if names else "the intercept"
+    raise BayesError(
+        f"the weight of {guilty} grows without bound: some rows are told apart for certain (quasi-separable, as where a "
+        f"value occurs in one class only), so the likelihood has no maximum. {remedy}"
+    )

@@ -26,16 +26,21 @@ def solve(
 
     if solver == "auto":
         solver = "newton" if len(start) <= NEWTON else "lbfgs"
+    # In units of about equal curvature: a strong prior on a column of small spread would else hold up the others.
+    step = np.tile(np.concatenate([[1.0], 1 / np.sqrt(1 + 4 * loss.penalty / loss.total)]), loss.K)
+    value, slope = (lambda u: loss.value(u * step)), (lambda u: step * loss.gradient(u * step))
     bound = tol * loss.total
     if solver == "newton":
+        bend = curvature or loss.hessian
         options = {"gtol": bound, "maxiter": max_iter, "initial_trust_radius": 4.0, "max_trust_radius": 1e4}
         found = minimize(
-            loss.value, start, jac=loss.gradient, hess=curvature or loss.hessian, method="trust-exact", options=options
-        )
+            value, start / step, jac=slope, hess=lambda u: step[:, None] * bend(u * step) * step,
+            method="trust-exact", options=options,
+        )  # fmt: skip
     else:
         options = {"gtol": bound, "maxiter": max_iter, "maxls": 50, "ftol": 64 * np.finfo(float).eps}
-        found = minimize(loss.value, start, jac=loss.gradient, method="L-BFGS-B", options=options)
-    return found.x, int(found.nit)
+        found = minimize(value, start / step, jac=slope, method="L-BFGS-B", options=options)
+    return found.x * step, int(found.nit)
 
 
 def good_start(loss: LogisticLoss, twin: Floats) -> Floats:
@@ -104,15 +109,17 @@ def by_evidence(loss: LogisticLoss, twin: Floats, scale: bool, solver: str, tol:
 
 
 def by_cross_validation(
-    loss: LogisticLoss, twin: Floats, scale: bool, cv: int, seed: Any, solver: str, tol: float, max_iter: int
+    loss: LogisticLoss, twin: Floats, scale: bool, cv: Any, seed: Any, solver: str, tol: float, max_iter: int
 ) -> tuple[float, list[tuple[float, float]]]:
     """(the λ that predicts left-out rows best, [(λ, mean log loss)]); from strong to weak, each from the one before."""
-    from sklearn.model_selection import StratifiedKFold
+    from sklearn.model_selection import StratifiedKFold, check_cv
 
-    least = int(np.bincount(loss.labels).min())
-    if least < 2:
-        raise BayesError('penalty="cv" needs at least two rows of every class; give λ as a number, or more rows')
-    folds = StratifiedKFold(min(cv, least), shuffle=True, random_state=seed if seed is not None else 0)
+    if isinstance(cv, int):
+        least = int(np.bincount(loss.labels).min())
+        if least < 2:
+            raise BayesError('penalty="cv" needs at least two rows of every class; give λ as a number, or more rows')
+        cv = StratifiedKFold(min(cv, least), shuffle=True, random_state=seed if seed is not None else 0)
+    folds = check_cv(cv, loss.labels, classifier=True)
     n_classes = max(loss.K, 2)
     totals = np.zeros(len(LAMBDAS))
     for learn, test in folds.split(np.zeros(len(loss.labels)), loss.labels):
