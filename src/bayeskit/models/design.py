@@ -92,8 +92,8 @@ class Design:
     def matrix(self, blocks: Iterator[Block], n_rows: int) -> Matrix:
         """All rows: dense, or sparse where indicators are many."""
         if not self.values or n_rows * self.n_features <= DENSE:
-            parts = [self.rows(block) for block in blocks]
-            return parts[0] if len(parts) == 1 else np.concatenate(parts)
+            dense = [self.rows(block) for block in blocks]
+            return dense[0] if len(dense) == 1 else np.concatenate(dense)
         from scipy import sparse
 
         step = max(DENSE // (4 * self.n_features), 1)
@@ -102,7 +102,7 @@ class Design:
             for block in blocks
             for start in range(0, block.n_rows, step)
         ]
-        return sparse.vstack(parts, format="csr")
+        return sparse.vstack(parts).tocsr()
 
 
 def as_it_is(X: Any, design: Design, tally: Tally) -> Matrix | None:
@@ -125,32 +125,34 @@ def sparse_matrix(X: Any) -> Any:
     if len(bad):
         row = int(np.searchsorted(matrix.indptr, bad[0], side="right") - 1)
         raise BayesError(
-            f"Input X contains NaN or infinity: row {row} has {matrix.data[bad[0]]} in column x{matrix.indices[bad[0]]}. "
-            "In a sparse matrix every cell is a number."
+            f"Input X contains NaN or infinity: row {row} has {matrix.data[bad[0]]} in column "
+            f"x{matrix.indices[bad[0]]}. In a sparse matrix every cell is a number."
         )
     return matrix
 
 
-def refuse_collinear(M: Matrix, weights: Floats, mean: Floats, spread: Floats, names: list[str]) -> None:
-    """Refuse columns that repeat each other: without a prior, many weights would do equally well."""
+def collinear(M: Matrix, weights: Floats, mean: Floats, spread: Floats, names: list[str]) -> list[str]:
+    """Features that are weighted sums of the others: without a prior, many weights would do equally well."""
     from scipy import linalg
 
     used = np.flatnonzero(spread > 0)
     if not len(used):
-        return
+        return []
     gram = np.zeros((len(used), len(used)))
     for start in range(0, M.shape[0], 4096):
         part = M[start : start + 4096]
         part = (part.toarray() if is_sparse(part) else part)[:, used]
         part = (part - mean[used]) / spread[used] * np.sqrt(weights[start : start + 4096])[:, None]
         gram += part.T @ part
-    gram /= weights.sum()
     _, r, order = linalg.qr(gram, pivoting=True, mode="economic")
     left = np.abs(np.diag(r))
     rank = int((left > DEPENDENT * left[0]).sum())
-    if rank < len(used):
-        guilty = [names[used[i]] for i in sorted(order[rank:])]
-        raise BayesError(
-            f"{', '.join(guilty[:5])}{', …' if len(guilty) > 5 else ''}: collinear, a weighted sum of the other columns, so "
-            "the weights are not determined. Leave a column out, or pass a penalty above 0 (a prior decides)."
-        )
+    return [names[used[i]] for i in sorted(order[rank:].tolist())]
+
+
+def collinear_sentence(guilty: list[str]) -> str:
+    """What is wrong with such features, and the way out."""
+    return (
+        f"{', '.join(guilty[:5])}{', …' if len(guilty) > 5 else ''}: collinear, a weighted sum of the other columns, "
+        "so the weights are not determined. Leave a column out, or pass a penalty above 0 (a prior decides)."
+    )

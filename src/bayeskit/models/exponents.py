@@ -25,7 +25,9 @@ def best_exponents(terms: Floats, labels: npt.NDArray[Any], weights: Floats, pen
 
     Rows that are impossible under a class say nothing of finite exponents and are left out.
     """
-    from scipy.optimize import minimize
+    from scipy.optimize import minimize as scipy_minimize
+
+    minimize: Any = scipy_minimize
 
     n_rows, n_classes, n_terms = terms.shape
     rows = np.arange(n_rows)

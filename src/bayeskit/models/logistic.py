@@ -26,7 +26,7 @@ from bayeskit.data.vocabulary import Vocabulary, sort_values
 from bayeskit.errors import BayesError
 from bayeskit.models import logistic_fit
 from bayeskit.models.base import one_of
-from bayeskit.models.design import Design, as_it_is, refuse_collinear, sparse_matrix
+from bayeskit.models.design import Design, as_it_is, collinear, collinear_sentence, sparse_matrix
 from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.logistic_loss import LogisticLoss
 from bayeskit.models.naive_bayes import NaiveBayes
@@ -186,7 +186,8 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.penalty_ = float(self.penalty)
         if self.penalty_ == 0:
             omega = np.ones(len(loss.labels)) if loss.weights is None else loss.weights
-            refuse_collinear(loss.M, omega, loss.mean, spread, names)
+            if guilty := collinear(loss.M, omega, loss.mean, spread, names):
+                raise BayesError(collinear_sentence(guilty))
         loss.with_penalty(self.penalty_, self.scale)
         if self.penalty_ == 0:
             loss.penalty[loss.inverse > 0] = 0.0
@@ -214,7 +215,8 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         M = sparse_matrix(X) if is_sparse(X) else np.asarray(X, dtype=np.float64)
         if M.ndim != 2 or M.shape[1] != self.n_features_in_:
             raise BayesError(
-                f"X has {M.shape[-1]} features, but LogisticRegression is expecting {self.n_features_in_} features as input"
+                f"X has {M.shape[-1]} features, but LogisticRegression is expecting {self.n_features_in_} features as "
+                "input"
             )
         z = M @ self.coef_.T + self.intercept_
         return np.asarray(z[:, 0] if len(self.classes_) == 2 else z)
@@ -261,7 +263,9 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not (number and 0 <= self.penalty < np.inf) and not (
             isinstance(self.penalty, str) and self.penalty in ("cv", "evidence")
         ):
-            raise BayesError(f'penalty={self.penalty!r}: give λ as a finite number of at least 0, or "cv" or "evidence"')
+            raise BayesError(
+                f'penalty={self.penalty!r}: give λ as a finite number of at least 0, or "cv" or "evidence"'
+            )
         one_of("coding", self.coding, ("auto", "full", "reference"))
         one_of("solver", self.solver, ("auto", "newton", "lbfgs"))
         one_of("unseen", self.unseen, ("ignore", "error"))
@@ -361,8 +365,8 @@ def _refuse_separable(loss: LogisticLoss, theta: Floats, names: list[str], tol: 
     loss.value(theta)
     if loss.smallest_margin > 0:
         raise BayesError(
-            "the classes are perfectly separable: every row is on its side of a plane, so the likelihood grows for ever "
-            f"with the weights and has no maximum. {remedy}"
+            "the classes are perfectly separable: every row is on its side of a plane, so the likelihood grows for "
+            f"ever with the weights and has no maximum. {remedy}"
         )
     # Where the loss falls like e^−t for ever, Newton's step stays one nat long however near the end is.
     if len(theta) > logistic_fit.NEWTON:
@@ -375,6 +379,6 @@ def _refuse_separable(loss: LogisticLoss, theta: Floats, names: list[str], tol: 
             return
     guilty = names[int(np.abs(step[:, 1:]).max(axis=0).argmax())] if names else "the intercept"
     raise BayesError(
-        f"the weight of {guilty} grows without bound: some rows are told apart for certain (quasi-separable, as where a "
-        f"value occurs in one class only), so the likelihood has no maximum. {remedy}"
+        f"the weight of {guilty} grows without bound: some rows are told apart for certain (quasi-separable, as where "
+        f"a value occurs in one class only), so the likelihood has no maximum. {remedy}"
     )

@@ -22,7 +22,9 @@ def solve(
     loss: LogisticLoss, start: Floats, solver: str, tol: float, max_iter: int, curvature: Any = None
 ) -> tuple[Floats, int]:
     """(θ at the minimum, iterations); ``curvature`` stands for the loss's own where that is dear."""
-    from scipy.optimize import minimize
+    from scipy.optimize import minimize as scipy_minimize
+
+    minimize: Any = scipy_minimize
 
     if solver == "auto":
         solver = "newton" if len(start) <= NEWTON else "lbfgs"
@@ -94,8 +96,8 @@ def by_evidence(loss: LogisticLoss, twin: Floats, scale: bool, solver: str, tol:
 
     if len(twin) > EVIDENCE:
         raise BayesError(
-            f'penalty="evidence" needs the determinant of {len(twin)} × {len(twin)} curvatures; beyond {EVIDENCE} unknowns '
-            'use penalty="cv" or a number'
+            f'penalty="evidence" needs the determinant of {len(twin)} × {len(twin)} curvatures; beyond {EVIDENCE} '
+            'unknowns use penalty="cv" or a number'
         )
     at = good_start(loss.with_penalty(1.0, scale), twin)
 

@@ -111,7 +111,9 @@ class LogisticForm:
 
     def table(self) -> Table:
         """The weights, readable."""
-        heads = [f"log odds of {self.classes[1]}"] if len(self.classes) == 2 else [f"score of {c}" for c in self.classes]
+        heads = (
+            [f"log odds of {self.classes[1]}"] if len(self.classes) == 2 else [f"score of {c}" for c in self.classes]
+        )
         numbers = np.column_stack([self.intercept, self.weights])
         rows = {"feature": ["(intercept)", *self.features]}
         return Table(rows | {head: row.tolist() for head, row in zip(heads, numbers, strict=True)})

@@ -110,7 +110,9 @@ class DiscriminativeWeights(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         powers = dict.fromkeys(nb.left_out().term_names, 1.0)
         if len(nb.classes_) > 1:
             terms, labels, weights = self._terms(nb, X, y, sample_weight)
-            powers = dict(zip(powers, best_exponents(terms, labels, weights, float(self.penalty)).tolist(), strict=True))
+            powers = dict(
+                zip(powers, best_exponents(terms, labels, weights, float(self.penalty)).tolist(), strict=True)
+            )
         self.nb_, self.exponents_ = nb, powers
         self.classes_, self.n_features_in_ = nb.classes_, nb.n_features_in_
         if hasattr(nb, "feature_names_in_"):
@@ -199,7 +201,11 @@ class DiscriminativeWeights(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def _check_settings(self) -> None:
         if self.nb is not None and not isinstance(self.nb, NaiveBayes):
             raise BayesError(f"nb={self.nb!r}: exponents are learnt over the tables of a NaiveBayes")
-        if isinstance(self.penalty, bool) or not isinstance(self.penalty, (int, float)) or not 0 < self.penalty < np.inf:
+        if (
+            isinstance(self.penalty, bool)
+            or not isinstance(self.penalty, (int, float))
+            or not 0 < self.penalty < np.inf
+        ):
             raise BayesError(f"penalty={self.penalty!r}: give a finite number above 0; 1 is the default")
         if self.max_rows is not None and (not isinstance(self.max_rows, (int, np.integer)) or self.max_rows < 1):
             raise BayesError(f"max_rows={self.max_rows!r}: give a whole number of at least 1, or None")
