@@ -208,7 +208,7 @@ def rank(posterior: Any, label: Any, *, classes: Sequence[Any] | None = None) ->
 
 
 def read_costs(path: str | Path) -> Costs:
-    """A cost matrix from a CSV file: the first line names the decisions, every other line begins with its true class."""
+    """A cost matrix from a CSV file: the first line names the decisions, the other lines begin with their class."""
     with Path(path).open(newline="", encoding="utf-8-sig") as file:
         rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
     if len(rows) < 2 or len(rows[0]) < 2:

@@ -49,7 +49,7 @@ def mistake_probability(model: Any, boundaries: Sequence[float] | None = None) -
     if len(classes) != 2 or len(tables) + len(params.speaking) != 1:
         raise BayesError(
             "P(mistake) is integrated over one column and two classes; the model has "
-            f"{len(tables) + len(params.speaking)} and {len(classes)}. Use restrict([column]), or measure the error on rows."
+            f"{len(tables) + len(params.speaking)} and {len(classes)}. Use restrict([column]), or measure it on rows."
         )
     prior = logspace.exp(params.log_prior)
     if tables:
