@@ -28,7 +28,7 @@ from bayeskit.models.exponents import best_exponents
 from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
 
 Floats = npt.NDArray[np.float64]
-SCORES = 200_000  # rows × classes × columns to learn the exponents from; they are few, and need no more
+SCORES = 150_000  # rows × classes × columns to learn the exponents from; they are few, and need no more
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class DiscriminativeWeights(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     nb: a ``NaiveBayes`` (fitted or not; it is cloned), None for one with defaults.
     penalty: λ of the prior, λ/2 · Σ (w − 1)²: how many rows' worth of doubt it takes to move an exponent.
     max_rows: learn the exponents from at most so many rows, drawn by ``random_state``; None takes as many as make
-        about 200,000 scores (rows × classes × columns). The tables always learn from all rows.
+        about 150,000 scores (rows × classes × columns). The tables always learn from all rows.
     random_state: seed of that draw.
 
     Attributes
