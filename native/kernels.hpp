@@ -18,7 +18,7 @@ struct ScoreTable {  // (size, classes)
     size_t size;
 };
 struct MomentSums {  // each (classes, columns)
-    double *sum_hi, *sum_lo, *square_hi, *square_lo, *weight;
+    double *sum_hi, *sum_lo, *square_hi, *square_lo, *weight, *weight_lo;
 };
 
 void check_labels(const Codes& labels, size_t n, size_t n_classes);

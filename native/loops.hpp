@@ -46,7 +46,7 @@ struct Loops {
     void (*add_gaussian)(double* scores, const double* x, size_t n_classes, const double* mean, const double* half,
                          const double* constant);
 
-    // Softmax of each row and the log of its sum.
+    // Softmax of each row and the log of its sum, for kTile rows at most.
     void (*normalise)(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence);
 };
 

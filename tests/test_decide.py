@@ -23,7 +23,9 @@ def test_no_decision_has_a_smaller_expected_loss(n_classes, n_decisions, seed):
     p, costs = rng.dirichlet(np.ones(n_classes), 20), rng.random((n_classes, n_decisions))
     given_ = {c: {f"d{a}": costs[c, a] for a in range(n_decisions)} for c in range(n_classes)}
     said = decide(p, given_)
-    by_hand = np.array([[sum(p[i, c] * costs[c, a] for c in range(n_classes)) for a in range(n_decisions)] for i in range(20)])
+    by_hand = np.array(
+        [[sum(p[i, c] * costs[c, a] for c in range(n_classes)) for a in range(n_decisions)] for i in range(20)]
+    )
     np.testing.assert_allclose(said.losses, by_hand)
     np.testing.assert_allclose(said.expected_loss, by_hand.min(axis=1))
     assert said.labels.tolist() == [f"d{a}" for a in by_hand.argmin(axis=1)]
@@ -92,7 +94,10 @@ def test_costs_are_matched_by_name_whatever_their_order(tmp_path):
     assert decide(p, bk.read_costs(file), classes=[0, 1]).labels.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("text", ["", "class\n", "class,a\nx,1,2\n", "class,a\nx,one\n", "class,a\nx,1\nx,2\n", "class,a\nx,inf\n"])
+BAD_FILES = ["", "class\n", "class,a\nx,1,2\n", "class,a\nx,one\n", "class,a\nx,1\nx,2\n", "class,a\nx,inf\n"]
+
+
+@pytest.mark.parametrize("text", BAD_FILES)
 def test_a_file_that_holds_no_costs_is_refused(tmp_path, text):
     file = tmp_path / "costs.csv"
     file.write_text(text)

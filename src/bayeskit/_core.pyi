@@ -16,6 +16,9 @@ def lookup_codes(
     unseen: NDArray[np.uint32],
     n_threads: int,
 ) -> list[Codes]: ...
+def factor_strings(
+    cells: NDArray[np.object_], most_others: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None: ...
 def count_codes(
     columns: Sequence[Codes],
     sizes: Sequence[int],

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
 Integers = NDArray[np.integer[Any]] | NDArray[np.bool_]
-Moments = tuple[NDArray[np.int64] | Floats, Floats, Floats, Floats, Floats, bool]
+Moments = tuple[NDArray[np.int64] | Floats, Floats, Floats, Floats, Floats, Floats, bool]
 
 LIMIT = 1e150  # beyond it a square may overflow, and the sums have no meaning
 
@@ -64,6 +64,28 @@ def lookup_codes(
     return coded
 
 
+def factor_strings(cells: NDArray[np.object_], most_others: int) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
+    """Indices of Python objects in the order they are first met, and the rows where that is.
+
+    Strings are told apart by their characters, anything else by identity; None where there are more than
+    `most_others` of those.
+
+    >>> indices, first = factor_strings(np.array(["sun", "rain", None, "sun"], dtype=object), 10)
+    >>> indices.tolist(), first.tolist()
+    ([0, 1, 2, 0], [0, 1, 2])
+    """
+    if cells.dtype != object or cells.ndim != 1:
+        raise TypeError("cells is no one-dimensional array of objects")
+    keys = [cell if type(cell) is str else id(cell) for cell in cells]
+    index = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    if sum(type(key) is int for key in index) > most_others:
+        return None
+    indices = np.fromiter(map(index.__getitem__, keys), dtype=np.int32, count=len(keys))
+    first = np.empty(len(index), dtype=np.int64)
+    first[indices[::-1]] = np.arange(len(keys))[::-1]  # where an index stands twice, the last assignment stays
+    return indices, first
+
+
 def count_codes(
     columns: Sequence[Codes],
     sizes: Sequence[int],
@@ -110,13 +132,13 @@ def count_responsibilities(
 def moments(
     columns: Sequence[Floats], labels: Codes, n_classes: int, weights: Floats | None, n_threads: int
 ) -> Moments:
-    """n, Σx (high, low), Σx² (high, low) as (classes, columns), and whether they can be used.
+    """n, Σx (high, low), Σx² (high, low), the low part of n as (classes, columns), and whether they can be used.
 
     Sums are double-double: high + low holds about 32 digits. A NaN cell is left out. Any |x| over 1e150
     makes the sums unusable. With weights: Σw, Σwx and Σwx².
 
     >>> x, labels = np.array([1.0, 2.0, np.nan, 1e20, 3.0]), np.array([0, 0, 0, 1, 1], dtype=np.uint8)
-    >>> n, high, low, square, _, usable = moments([x], labels, 2, None, 1)
+    >>> n, high, low, square, _, _, usable = moments([x], labels, 2, None, 1)
     >>> n.tolist(), high.tolist(), low.tolist(), square.tolist(), usable
     ([[2], [2]], [[3.0], [1e+20]], [[0.0], [3.0]], [[5.0], [1e+40]], True)
     """
@@ -128,7 +150,7 @@ def moments(
     parts = [_weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
     n, *sums = (np.array(part).reshape(n_classes, len(columns)) for part in zip(*parts, strict=True))
     count = n.astype(np.int64) if weights is None else n
-    return count, sums[0], sums[1], sums[2], sums[3], _usable(x)
+    return count, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
 
 
 def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats, n_threads: int) -> Moments:
@@ -142,7 +164,7 @@ def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats
     x = _matrix(columns, len(responsibilities))
     parts = [_weighted_sums(x, share) for share in responsibilities.T]
     n, *sums = (np.array(part).reshape(len(parts), len(columns)) for part in zip(*parts, strict=True))
-    return n, sums[0], sums[1], sums[2], sums[3], _usable(x)
+    return n, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
 
 
 def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int) -> list[Codes]:
@@ -232,17 +254,17 @@ def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
 # --- double-double sums ------------------------------------------------------------------------------------
 
 
-def _weighted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Σw, Σwx (high, low), Σwx² (high, low) over the rows of x (rows, columns), NaN cells left out."""
+def _weighted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+    """Σw, Σwx (high, low), Σwx² (high, low), the low part of Σw over rows (rows, columns), NaN left out."""
     with np.errstate(over="ignore", invalid="ignore"):
         weight = np.where(np.isnan(x), 0.0, w[:, None])
         x = np.where(np.isnan(x), 0.0, x)
-        n, _ = _tree_sum(weight, np.zeros_like(weight))
+        n, n_low = _tree_sum(weight, np.zeros_like(weight))
         sum_high, sum_low = _tree_sum(*_two_product(weight, x))
         square, error = _two_product(x, x)
         high, low = _two_product(weight, square)
         square_high, square_low = _tree_sum(*_quick_two_sum(high, low + weight * error))
-    return n, sum_high, sum_low, square_high, square_low
+    return n, sum_high, sum_low, square_high, square_low, n_low
 
 
 def _tree_sum(high: Floats, low: Floats) -> tuple[Floats, Floats]:

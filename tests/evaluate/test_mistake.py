@@ -10,13 +10,14 @@ from bayeskit.evaluate.generative_discriminative import CASES, generative_vs_dis
 
 def gaussians(m0, s0, m1, s1, prior):
     half = np.sqrt(0.5)
-    x = [m0 - s0 * half, m0 + s0 * half, m1 - s1 * half, m1 + s1 * half]  # two values each: these means, these variances
+    x = [m0 - s0 * half, m0 + s0 * half, m1 - s1 * half, m1 + s1 * half]  # these means and variances
     return bk.NaiveBayes(prior={"a": prior, "b": 1 - prior}).fit({"x": x}, ["a", "a", "b", "b"])
 
 
-@pytest.mark.parametrize(
-    "numbers", [(0, 1, 2, 1, 0.5), (0, 1, 1, 3, 0.3), (0, 2, 0, 0.5, 0.5), (1e6, 1, 1e6 + 1, 2, 0.8), (0, 1, 0.1, 1.01, 0.99)]
-)
+PAIRS = [(0, 1, 2, 1, 0.5), (0, 1, 1, 3, 0.3), (0, 2, 0, 0.5, 0.5), (1e6, 1, 1e6 + 1, 2, 0.8), (0, 1, 0.1, 1.01, 0.99)]
+
+
+@pytest.mark.parametrize("numbers", PAIRS)
 def test_p_mistake_is_the_integral_of_the_smaller_joint_density(numbers):
     m0, s0, m1, s1, prior = numbers
     found = bk.mistake_probability(gaussians(*numbers))

@@ -46,7 +46,8 @@ def test_the_shortest_description_is_the_most_probable_hypothesis(weights, data)
 def test_labels_coded_by_their_exceptions_are_a_complete_code():
     for n, n_classes in ((4, 2), (3, 3)):
         said = product(range(n_classes), repeat=n)  # the hypothesis says 0 everywhere
-        assert sum(2 ** -exception_bits(n, sum(c != 0 for c in labels), n_classes) for labels in said) == pytest.approx(1)
+        bits = [exception_bits(n, sum(c != 0 for c in labels), n_classes) for labels in said]
+        assert sum(2**-b for b in bits) == pytest.approx(1)
     assert exception_bits(14, 0) == log2(15)
 
 

@@ -108,7 +108,7 @@ def test_settings_that_mean_nothing_are_refused(settings):
 DATA = Path(os.environ.get("BAYESKIT_DATA", "")) / "tabular"
 
 
-@pytest.mark.skipif(not os.environ.get("BAYESKIT_DATA") or not DATA.exists(), reason="BAYESKIT_DATA/tabular is not here")
+@pytest.mark.skipif(not os.environ.get("BAYESKIT_DATA") or not DATA.exists(), reason="no BAYESKIT_DATA/tabular")
 @pytest.mark.parametrize("name", ["australian", "vehicle", "vote", "zoo"])
 def test_held_out_log_loss_falls_by_a_third_at_least(name):
     kinds = json.loads((DATA / "schemas.json").read_text())[name]

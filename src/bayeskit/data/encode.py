@@ -17,6 +17,7 @@ from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, UnknownValue
 
 Codes = npt.NDArray[Any]  # uint8, uint16 or uint32
 LARGEST = 1e150  # a square must not overflow
+MANY = 256  # objects other than strings that are told apart one by one
 NARROW = 1_024  # integers within this span are coded without looking for the values in between
 
 
@@ -78,8 +79,7 @@ class Encoder:
         return Block(batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights)
 
     def _binned(self, numbers: npt.NDArray[np.float64], cuts: tuple[float, ...], name: str, start: int) -> Codes:
-        if np.isinf(numbers).any():
-            raise_unusable({name: numbers}, start)
+        raise_unusable({name: numbers}, start)
         return kernels.bin_codes([numbers], [np.array(cuts, dtype=np.float64)], self.n_threads)[0]
 
     def _labels(self, batch: Batch) -> tuple[Codes | None, npt.NDArray[np.float64] | None]:
@@ -206,6 +206,9 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
     import pyarrow.compute as pc
 
     if not is_arrow(column):
+        if column.dtype == object and (found := kernels.factor_strings(column, MANY)) is not None:
+            indices, first = found
+            return Factor(indices, 0, _canonical_cells(column[first].tolist(), name, start + first))
         try:
             column = pa.array(column, from_pandas=True)
         except (pa.ArrowException, OverflowError, UnicodeError):
@@ -239,19 +242,27 @@ def _factor_objects(column: npt.NDArray[Any], name: str, start: int) -> Factor:
     cells = column.tolist()
     try:
         distinct = list(dict.fromkeys(cells))
-        values = [canonical(cell) for cell in distinct]
-    except (TypeError, BayesError):
-        for row, cell in enumerate(cells):  # find the culprit
-            try:
-                hash(cell)
-                canonical(cell)
-            except TypeError:
-                raise _not_scalar(name, start + row, cell) from None
-            except BayesError as problem:
-                raise type(problem)(f"column {name!r}, row {start + row}: {problem}") from None
+    except TypeError:  # a cell that has no hash is no scalar
+        _canonical_cells(cells, name, np.arange(start, start + len(cells)))
         raise
     index = {cell: i for i, cell in enumerate(distinct)}
-    return Factor(np.fromiter(map(index.__getitem__, cells), dtype=np.int64, count=len(cells)), 0, values)
+    indices = np.fromiter(map(index.__getitem__, cells), dtype=np.int64, count=len(cells))
+    first = np.full(len(distinct), len(cells))
+    np.minimum.at(first, indices, np.arange(len(cells)))
+    return Factor(indices, 0, _canonical_cells(distinct, name, start + first))
+
+
+def _canonical_cells(cells: Sequence[Any], name: str, rows: npt.NDArray[np.int64]) -> list[Value | None]:
+    """Plain values of cells that stand in these rows; the first that is none is named with its place."""
+    values = []
+    for cell, row in zip(cells, rows.tolist(), strict=True):
+        try:
+            values.append(canonical(cell))
+        except NotScalar:
+            raise _not_scalar(name, row, cell) from None
+        except BayesError as problem:
+            raise type(problem)(f"column {name!r}, row {row}: {problem}") from None
+    return values
 
 
 def _not_scalar(name: str, row: int, cell: object) -> NotScalar:
@@ -335,7 +346,7 @@ def encode_labels(column: Column, classes: Vocabulary, start: int, *, grow: bool
     """
     if not is_arrow(column) and column.dtype.kind == "f":
         _refuse_continuous(column, start)
-        if np.abs(column).max(initial=0) < 2**53:
+        if np.abs(column.astype(np.float64, copy=False)).max(initial=0) < 2**53:
             factor = factor_integers([column.astype(np.int64)], ["class"], 1)[0]
         else:
             factor = factor_values(column, "class", start)

@@ -104,8 +104,11 @@ def _as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
 
 
 def cut(column: Column, start: int, stop: int) -> Column:
-    """Rows start..stop of a column, without a copy."""
-    return column[start:stop] if isinstance(column, np.ndarray) else column.slice(start, stop - start)
+    """Rows start..stop of a column, without a copy where the bytes are in this machine's order."""
+    if not isinstance(column, np.ndarray):
+        return column.slice(start, stop - start)
+    part = column[start:stop]
+    return part if part.dtype.isnative else part.astype(part.dtype.newbyteorder("="))
 
 
 def is_arrow(column: Column) -> bool:

@@ -133,4 +133,4 @@ def _one_value(x: Floats, unit: Floats) -> Moments:
     """The moments of one value each, with its weight: (rows, columns)."""
     zero = np.zeros_like(x)
     weighted = dd.multiply((unit, zero), (x, zero))
-    return Moments(unit, *weighted, *dd.multiply(weighted, (x, zero)))
+    return Moments(unit, *weighted, *dd.multiply(weighted, (x, zero)), zero)

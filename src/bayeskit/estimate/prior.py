@@ -50,7 +50,10 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[
 
 def normalised(shares: Any) -> npt.NDArray[np.float64]:
     """Probabilities that sum to one; within 1e-3 of it they are divided by their sum, and that is said."""
-    p = np.asarray(shares, dtype=np.float64)
+    try:
+        p = np.asarray(shares, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BayesError(f"prior probabilities are numbers: {list(shares)}") from None
     if not np.isfinite(p).all() or (p < 0).any():
         raise BayesError(f"prior probabilities are finite and not negative: {p.tolist()}")
     if abs(p.sum() - 1) > SLACK:

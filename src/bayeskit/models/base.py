@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +19,7 @@ from bayeskit.data.encode import Block, Encoder, encode_labels, raise_unusable
 from bayeskit.data.schema import Schema, Target, as_domain, infer
 from bayeskit.data.source import Responsibilities, Source, open_source
 from bayeskit.data.table import Table
-from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
 from bayeskit.errors import AdviceWarning, BayesError, BayesWarning, UndecidableWarning
 from bayeskit.models.ties import best_class
@@ -26,6 +27,9 @@ from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
 Scores = npt.NDArray[np.float64]
+
+
+BY_COLUMN = ("roles", "domains", "smoothing", "numeric", "variance", "cuts")  # settings that may be mappings
 
 
 class Parameters(Protocol):
@@ -141,12 +145,14 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from counts alone: from a table of counts, another model's tally, a sum of tallies."""
         self.check_settings()
+        if not isinstance(tally, Tally):
+            raise BayesError(f"fit_tally takes a Tally, not {type(tally).__name__}; rows go to fit")
         if not tally.n_rows:
             raise BayesError("the tally is empty: there is nothing to believe")
         params = self.estimate(tally)  # may refuse; the model is still as it was
         self.params_ = params
         self.tally_, self.schema_ = tally, tally.schema
-        self.classes_ = np.array(tally.classes)
+        self.classes_ = _as_array(tally.classes)
         self.n_features_in_ = len(tally.schema.columns)
         if tally.schema.named:
             self.feature_names_in_ = np.array(list(tally.schema.columns), dtype=object)
@@ -163,7 +169,15 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def restrict(self, columns: Iterable[str]) -> Self:
         """A new model over these columns alone, from the same tally: nothing is read again."""
         self._check_is_fitted()
-        return self._with_tally(self.tally_.restrict([columns] if isinstance(columns, str) else columns))
+        tally = self.tally_.restrict([columns] if isinstance(columns, str) else columns)
+        by_name = {}  # settings by position would mean other columns now
+        for setting, value in self.get_params(deep=False).items():
+            if setting in BY_COLUMN and isinstance(value, Mapping):
+                named = {key if key not in self.schema_ else self.schema_.find(key): v for key, v in value.items()}
+                by_name[setting] = {
+                    key: v for key, v in named.items() if key in tally.schema or key not in self.schema_
+                }
+        return self._with_tally(tally, **by_name)
 
     def with_prior(self, prior: Any) -> Self:
         """A new model with another class prior, from the same tally."""
@@ -194,7 +208,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row; ties as the setting ``ties`` says."""
-        seed = _seed(self.random_state) if self.ties == "random" else 0
+        seed = (seed_of(self.random_state) or 0) if self.ties == "random" else 0
         chosen, impossible = [], _Impossible(self)
         for block, scores in self._score(X):
             impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)
@@ -207,6 +221,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels, weights = self._label_codes(X, y, sample_weight)
         right = self.predict(X) == np.append(self.classes_, self.classes_[:1])[labels]
         right &= labels < len(self.classes_)
+        if weights is not None and not weights.any():
+            raise BayesError("every row has weight zero, so there is nothing to score")
         return float(np.average(right, weights=weights))
 
     def score_samples(self, X: Any) -> Scores:
@@ -229,12 +245,18 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def table(self, column: str | int | None = None) -> Table:
         """The class prior, or what was learnt of one column."""
         self._check_is_fitted()
-        if column is None or column == self.schema_.target.name:
+        if column is None or (column == self.schema_.target.name and column not in self.schema_.columns):
             prior = logspace.exp(self.params_.log_prior)
-            name = self.schema_.target.name
-            counts = self.tally_.class_counts.tolist()
-            return Table({name: list(self.tally_.classes), "count": counts, f"P({name})": prior.tolist()})
+            name, counts = self.schema_.target.name, self.tally_.class_counts.tolist()
+            return Table(
+                {self._class_header(): list(self.tally_.classes), "count": counts, f"P({name})": prior.tolist()}
+            )
         return self.column_table(self.schema_.find(column))
+
+    def _class_header(self) -> str:
+        """The target's name above a column of classes, told apart from the names beside it."""
+        name = self.schema_.target.name
+        return f"{name} (class)" if name in ("count", "mean", "variance") else name
 
     def column_table(self, column: str) -> Table:
         """What was learnt of one column."""
@@ -260,7 +282,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.complete_schema(schema, source)
 
     def _advise(self, source: Source, schema: Schema) -> None:
-        declared = self.roles if isinstance(self.roles, Mapping) else ({} if self.roles is None else schema.columns)
+        if self.roles is not None and not isinstance(self.roles, Mapping):
+            return
+        declared = {schema.find(key) for key in self.roles or ()}
         undeclared = [name for name in schema.used if name not in declared]
         if source.target in schema.used:
             warnings.warn(
@@ -352,7 +376,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         more = len(self.schema_.used) - len(shown)
         parts = [f"<b>{type(self).__name__}</b>: {self.tally_.n_rows:,} rows, {len(self.classes_)} classes"]
         parts.append(self.table()._repr_html_())
-        parts += [f"<details open><summary>{n}</summary>{self.table(n)._repr_html_()}</details>" for n in shown]
+        parts += [
+            f"<details open><summary>{html.escape(n)}</summary>{self.table(n)._repr_html_()}</details>" for n in shown
+        ]
         return "".join([*parts, f"<p>… and {more} more columns</p>" if more > 0 else ""])
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
@@ -392,16 +418,29 @@ class _Impossible:
             )
 
 
+def _as_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
+    """Class labels as an array of their own type; as objects where NumPy would round them."""
+    array = np.array(classes)
+    return array if array.tolist() == list(classes) else np.array(classes, dtype=object)
+
+
 def _stack(parts: list[Scores], n_classes: int) -> Scores:
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.zeros((0, n_classes))
 
 
-def _seed(random_state: Any) -> int:
-    if random_state is None or isinstance(random_state, (int, np.integer)):
-        return int(random_state or 0) & (2**64 - 1)
-    return int(random_state.randint(2**31 - 1) if hasattr(random_state, "randint") else random_state.integers(2**31))
+def seed_of(random_state: Any) -> int | None:
+    """A whole number from what scikit-learn calls a random state; None for a fresh draw."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state) & (2**64 - 1)
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    raise BayesError(f"random_state={random_state!r}: give a whole number, a NumPy generator, or None")
 
 
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

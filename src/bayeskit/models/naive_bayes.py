@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from bayeskit import kernels, logspace
-from bayeskit.data.encode import Block, as_floats
+from bayeskit.data.encode import Block, as_floats, raise_unusable
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
@@ -29,7 +29,7 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
-from bayeskit.models.base import Scores, TallyClassifier, one_of
+from bayeskit.models.base import Scores, TallyClassifier, one_of, seed_of
 from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_left_out import NaiveLeftOut
 from bayeskit.models.tuning import best_smoothing
@@ -171,16 +171,13 @@ class NaiveBayes(TallyClassifier):
 
     def estimate(self, tally: Tally) -> NaiveParameters:
         rows = tally.class_counts
-        tables = {
-            name: value_table(
-                family,
-                as_smoothing(self.setting_for("smoothing", name, tally.schema)),
-                rows,
-                self.missing,
-                self.unseen,
-            )
-            for name, family in tally.families.items()
-        }
+        tables = {}
+        for name, family in tally.families.items():
+            smoothing = as_smoothing(self.setting_for("smoothing", name, tally.schema))
+            unseen = (
+                "ignore" if isinstance(tally.schema.columns[name], Numeric) else self.unseen
+            )  # no interval is unseen
+            tables[name] = value_table(family, smoothing, rows, self.missing, unseen)
         prior = class_prior(self.prior, tally.classes, rows)
         return NaiveParameters(logspace.log(prior), tables, tally.moment_columns, self._gaussian(tally))
 
@@ -249,7 +246,7 @@ class NaiveBayes(TallyClassifier):
 
     def column_table(self, column: str) -> Table:
         """P(value | class) with counts, or mean and variance of each class."""
-        classes, target = self.tally_.classes, self.schema_.target.name
+        classes = self.tally_.classes
         if column in self.params_.tables:
             family, table = self.tally_.families[column], self.params_.tables[column]
             role = self.schema_.columns[column]
@@ -270,7 +267,7 @@ class NaiveBayes(TallyClassifier):
         i, normal = self.params_.columns.index(column), self.params_.gaussian
         counts = self.tally_.moments.n[:, i].tolist()
         moments = {"mean": normal.mean[:, i].tolist(), "variance": normal.variance[:, i].tolist()}
-        return Table({target: list(classes), "count": counts, **moments})
+        return Table({self._class_header(): list(classes), "count": counts, **moments})
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
         """Rows drawn from the model, and their classes: a class by the prior, then each column by itself.
@@ -278,7 +275,9 @@ class NaiveBayes(TallyClassifier):
         A column that the model leaves out is drawn as missing.
         """
         self._check_is_fitted()
-        rng = np.random.default_rng(random_state if random_state is not None else self.random_state)
+        if not isinstance(n, (int, np.integer)) or n < 0:
+            raise BayesError(f"sample({n!r}): give a whole number of rows")
+        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         params = self.params_
         labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(params.log_prior))
         columns = {}
@@ -314,6 +313,7 @@ def _ranges(source: Source, schema: Schema, names: list[str]) -> tuple[dict[str,
     for batch in source.batches() if names else ():
         for name in names:
             numbers = as_floats(batch.columns[where[name]], name, batch.start)
+            raise_unusable({name: numbers}, batch.start)
             numbers = numbers[np.isfinite(numbers) & (True if batch.weights is None else batch.weights > 0)]
             low[name] = min(low[name], numbers.min(initial=np.inf))
             high[name] = max(high[name], numbers.max(initial=-np.inf))
@@ -322,7 +322,7 @@ def _ranges(source: Source, schema: Schema, names: list[str]) -> tuple[dict[str,
 
 
 def _mixed(names: list[Any]) -> bool:
-    return len({type(name) for name in names if name is not None}) > 1
+    return len({isinstance(name, str) for name in names if name is not None}) > 1
 
 
 def _nulls_for_nan(numbers: Floats) -> Any:

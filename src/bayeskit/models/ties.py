@@ -36,7 +36,9 @@ def best_class(scores: npt.NDArray[np.float64], block: Block, random: bool, seed
 def _row_hash(block: Block, rows: npt.NDArray[Any], seed: int) -> npt.NDArray[np.uint64]:
     state = np.full(len(rows), seed, dtype=np.uint64)
     contents = [column[rows].astype(np.uint64) for column in block.codes.values()]
-    contents += [np.ascontiguousarray(column[rows] + 0.0).view(np.uint64) for column in block.floats.values()]
+    for column in block.floats.values():  # one zero, and one NaN
+        numbers = column[rows] + 0.0
+        contents.append(np.where(np.isnan(numbers), np.uint64(1), numbers.view(np.uint64)))
     for content in contents:
         state = _mixed(state ^ content)
     return _mixed(state)
