@@ -129,5 +129,5 @@ if __name__ == "__main__":
         f"largest {ratios.max():.1f} ({results.table[ratios.argmax()]}) times naive Bayes"
     )
     page = PAGE.read_text(encoding="utf-8")
-    made = re.sub(r"(<!-- exponents -->\n).*?(\n<!-- end -->)", lambda m: m[1] + text + m[2], page, flags=re.DOTALL)
+    made = re.sub(r"(<!-- exponents -->\n).*?(<!-- end -->)", lambda m: m[1] + text + "\n" + m[2], page, flags=re.DOTALL)
     PAGE.write_text(made, encoding="utf-8")
