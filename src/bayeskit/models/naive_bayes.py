@@ -31,6 +31,7 @@ from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
 from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_left_out import NaiveLeftOut
 from bayeskit.models.one_row import BinnedCell, CodedCell, GaussianCell, OneRow
 from bayeskit.models.settings import one_of, seed_of
@@ -271,6 +272,17 @@ class NaiveBayes(TallyClassifier):
         """Scores of learnt rows under the estimates made without them."""
         self._check_is_fitted()
         return NaiveLeftOut(self)
+
+    def to_logistic(self) -> LogisticForm:
+        """The same model as weights and intercept of a logistic function: exact, for tables and shared variances.
+
+        >>> x = {"x": [0.0, 2.0, 1.0, 3.0]}                     # means 1 and 2, variance 2
+        >>> form = NaiveBayes(variance="feature").fit(x, ["a", "a", "b", "b"]).to_logistic()
+        >>> form.weights.tolist(), form.intercept.round(12).tolist()      # (2 − 1)/2 and (1² − 2²)/(2 · 2)
+        ([[0.5]], [-0.75])
+        """
+        self._check_is_fitted()
+        return naive_form(self)
 
     @property
     def n_parameters_(self) -> int:
