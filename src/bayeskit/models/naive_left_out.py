@@ -248,8 +248,8 @@ class NaiveLeftOut:
             for some in self._in_steps(np.flatnonzero(stays), names):
                 x = np.column_stack([block.floats[name][some] for name in names])
                 found = gaussians.terms(x, labels[some], unit[some])[:, :, keep]
-                for j, column in enumerate(index):
-                    terms[some, :, column] = found[:, :, j]
+                for j, term in enumerate(index):
+                    terms[some, :, term] = found[:, :, j]
         return terms
 
     def _in_steps(self, rows: Labels, names: list[str]) -> list[Labels]:
