@@ -51,6 +51,7 @@ _HOMES = {
     "GaussianNB": "models.drop_in",
     "MultinomialNB": "models.drop_in",
     "load": "models",
+    "open_source": "data.source",
 }
 
 __all__ = ["__version__", *_HOMES]

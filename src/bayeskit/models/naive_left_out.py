@@ -18,7 +18,14 @@ from bayeskit.data.encode import Block, raise_unusable
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import positions
 from bayeskit.errors import NotLearnt
-from bayeskit.estimate.left_out import GONE, LEAST, ClosedGaussian, LeftOutGaussians, LeftOutValues
+from bayeskit.estimate.left_out import (
+    GONE,
+    LEAST,
+    ClosedGaussian,
+    LeftOutGaussians,
+    LeftOutKernel,
+    LeftOutValues,
+)
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.tally.families import Family
@@ -46,7 +53,7 @@ class NaiveLeftOut:
     def scores(self, block: Block) -> Floats:
         """ln P(x, class) of each row under the estimates made without it."""
         scores = self.values(block)
-        self._add_gaussians(block, scores)
+        self._add_numbers(block, scores)
         return scores
 
     def values(self, block: Block) -> Floats:
@@ -71,10 +78,10 @@ class NaiveLeftOut:
         self._refuse_unlearnt(block, labels, scores)
         return scores
 
-    def gaussians(self, block: Block) -> Floats:
+    def numbers(self, block: Block) -> Floats:
         """Measured columns."""
         scores = np.zeros((block.n_rows, len(self.tally.classes)))
-        self._add_gaussians(block, scores)
+        self._add_numbers(block, scores)
         return scores
 
     def log_prior(self, label: int, unit: float) -> Floats:
@@ -187,10 +194,31 @@ class NaiveLeftOut:
                     found.append(([names[i] for i in index], part, form))
         return found
 
-    def _add_gaussians(self, block: Block, scores: Floats) -> None:
+    def _add_numbers(self, block: Block, scores: Floats) -> None:
         """Rows that take their class along have their measured columns scored with the rest, in `values`."""
-        if not self._gaussians:
-            return
+        if self._gaussians:
+            self._add_gaussians(block, scores)
+        if self._kernels:
+            self._add_kernels(block, scores)
+
+    @cached_property
+    def _kernels(self) -> dict[str, LeftOutKernel]:
+        return {name: LeftOutKernel(density) for name, density in self.params.kernels.items() if density.used}
+
+    def _add_kernels(self, block: Block, scores: Floats) -> None:
+        raise_unusable({name: block.floats[name] for name in self._kernels}, block.start)
+        labels, unit = self._labels(block), _unit(block)
+        rows = np.flatnonzero(~self._last(labels, unit))
+        labels, unit = labels[rows], unit[rows]
+        for name, kernel in self._kernels.items():
+            x = block.floats[name][rows]
+            lacks = kernel.lacks(x, labels, unit)
+            if lacks.any():
+                i = int(np.argmax(lacks))
+                raise NotLearnt(_never(block.start + int(rows[i]), name, self.tally.classes[labels[i]]))
+            scores[rows] += kernel.scores(x, labels, unit)
+
+    def _add_gaussians(self, block: Block, scores: Floats) -> None:
         labels, plain = self._labels(block), self._all_plain(block)
         stays = np.ones(len(labels), dtype=bool) if plain else ~self._last(labels, _unit(block))
         for names, gaussians, form in self._gaussians:
@@ -267,15 +295,18 @@ class NaiveLeftOut:
         classes = tuple(c for c, kept in zip(tally.classes, keep, strict=True) if kept)
         schema = replace(tally.schema, target=replace(tally.schema.target, domain=None))
         moments = tally.moments.take(np.flatnonzero(keep))
-        rest = Tally(schema, classes, tally.class_counts[keep], families, tally.moment_columns, moments).tidy()
+        values = {name: found.take(np.flatnonzero(keep)) for name, found in tally.values.items()}
+        rest = Tally(schema, classes, tally.class_counts[keep], families, tally.moment_columns, moments, values).tidy()
         params = self.model.estimate(rest)
+        held = np.flatnonzero(keep)[positions(rest.classes, classes)]
+        kernels_held = {name: density.restrict(held) for name, density in self.params.kernels.items()}
+        params = replace(params, kernels=kernels_held)
         codes = {}
         for name, table in params.tables.items():
             new = positions(self.params.tables[name].values, table.values)
             slots = np.concatenate([[0], np.where(new < 0, len(table.values) + 1, new + 1), [len(table.values) + 1]])
             codes[name] = slots.astype(np.uint32)[block.codes[name]]
-        shown = np.flatnonzero(keep)[positions(rest.classes, classes)]
-        scores[:, shown] = self.model.log_joint(params, replace(block, codes=codes))
+        scores[:, held] = self.model.log_joint(params, replace(block, codes=codes))
         return scores
 
 
