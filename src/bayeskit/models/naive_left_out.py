@@ -17,7 +17,7 @@ from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block, raise_unusable
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import positions
-from bayeskit.errors import NotLearnt
+from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.left_out import (
     GONE,
     LEAST,
@@ -249,6 +249,11 @@ class NaiveLeftOut:
     @cached_property
     def term_names(self) -> list[str]:
         """What the terms stand for: the class prior by the target's name, then the columns that speak."""
+        if self.params.kernels:
+            names = ", ".join(self.params.kernels)
+            raise BayesError(
+                f'kernel densities have no terms of their own yet ({names}): use "gaussian" or "histogram"'
+            )
         return [self.tally.schema.target.name, *self._columns, *self.params.speaking]
 
     def terms(self, block: Block) -> Floats:

@@ -10,7 +10,7 @@ likelihood with a Gaussian prior around 1 (where they are all 1 this is naive Ba
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -35,7 +35,7 @@ SCORES = 150_000  # rows × classes × columns to learn the exponents from; they
 class WeightedParameters(NaiveParameters):
     """What naive Bayes believes, each term taken to its power."""
 
-    powers: dict[str, float]
+    powers: dict[str, float] = field(default_factory=dict)
 
     @cached_property
     def normal_form(self) -> tuple[Floats, Floats, Floats]:
