@@ -12,6 +12,7 @@
 #include "strings.hpp"
 
 namespace nb = nanobind;
+void bind_ensemble(nb::module_& m);  // bind_ensemble.cpp
 using namespace nb::literals;
 using namespace bayeskit;
 
@@ -448,4 +449,5 @@ NB_MODULE(_core, m) {
     m.def("score_gaussian", &py_score_gaussian, "columns"_a, "mean"_a, "precision"_a, "constant"_a,
           "scores"_a.noconvert(), "n_threads"_a);
     m.def("normalise", &py_normalise, "scores"_a, "n_threads"_a);
+    bind_ensemble(m);
 }

@@ -1,0 +1,3 @@
+"""x"""
+from typing import Any
+Learnt = tuple[Any, ...]
