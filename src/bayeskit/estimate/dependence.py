@@ -39,18 +39,28 @@ def conditional_information(
             continue  # a pair of columns with too many values for a table counts as independent
         mine = columns[i].astype(np.uint32)
         cells = [mine * np.uint32(sizes[j]) + columns[j].astype(np.uint32) for j in others]
-        tables = kernels.count_codes(cells, [sizes[i] * sizes[j] for j in others], labels, n_classes, weights, n_threads)
-        for j, table in zip(others, tables, strict=True):
-            found[i, j] = found[j, i] = _information(table.reshape(n_classes, sizes[i], sizes[j]), total)
+        tables = kernels.count_codes(
+            cells, [sizes[i] * sizes[j] for j in others], labels, n_classes, weights, n_threads
+        )
+        for size in sorted({sizes[j] for j in others}):  # tables of one shape together
+            alike = [at for at, j in enumerate(others) if sizes[j] == size]
+            counts = np.stack([tables[at] for at in alike]).reshape(len(alike), n_classes, sizes[i], size)
+            own = np.array(others)[alike]
+            found[i, own] = found[own, i] = _information(counts.astype(np.float64)) / total
     return found
 
 
-def _information(counts: npt.NDArray[Any], total: float) -> float:
-    """From counts (classes, x, u)."""
-    of_class, of_x, of_u = counts.sum(axis=(1, 2)), counts.sum(axis=2), counts.sum(axis=1)
-    y, x, u = np.nonzero(counts)
-    here = counts[y, x, u]
-    information = here @ np.log(here / of_x[y, x] * (of_class[y] / of_u[y, u]))
-    seen_x, seen_u = (of_x > 0).sum(axis=1), (of_u > 0).sum(axis=1)
-    freedom = (np.maximum(seen_x - 1, 0) * np.maximum(seen_u - 1, 0)).sum()
-    return float(information - freedom / 2) / total
+def _information(counts: Floats) -> Floats:
+    """n · I(x; u | class) − df / 2 of each table of counts (tables, classes, x, u)."""
+    of_class, of_x, of_u = counts.sum(axis=(2, 3)), counts.sum(axis=3), counts.sum(axis=2)
+    together = _n_log_n(counts).sum(axis=(1, 2, 3)) + _n_log_n(of_class).sum(axis=1)
+    apart = _n_log_n(of_x).sum(axis=(1, 2)) + _n_log_n(of_u).sum(axis=(1, 2))
+    seen_x, seen_u = (of_x > 0).sum(axis=2), (of_u > 0).sum(axis=2)
+    freedom = (np.maximum(seen_x - 1, 0) * np.maximum(seen_u - 1, 0)).sum(axis=1)
+    information: Floats = together - apart - freedom / 2
+    return information
+
+
+def _n_log_n(counts: Floats) -> Floats:
+    logs = np.log(counts, out=np.zeros_like(counts), where=counts > 0)
+    return np.asarray(counts * logs)

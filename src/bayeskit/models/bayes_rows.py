@@ -1,4 +1,4 @@
-"""Rows as the ensemble reads them: codes 0 … V − 1, missing a value of its own where it occurs, V for what is unknown."""
+"""Rows as the ensemble reads them: codes 0 … V − 1, missing a value where it occurs, V for what is unknown."""
 
 from __future__ import annotations
 
@@ -69,11 +69,13 @@ def read_rows(source: Source, schema: Schema, n_threads: int) -> LearntRows:
         raise_unusable(block.floats, block.start)
         blocks.append(block if block.weights is None else block.take(block.weights > 0))
     n_rows = sum(block.n_rows for block in blocks)
-    if not blocks or not sum(len(batch.labels) for batch in source.batches()):
+    if not blocks or not any(batch.n_rows for batch in source.batches()):
         raise BayesError("there are no rows to learn: Found array with 0 sample(s) while a minimum of 1 is required.")
     if not n_rows:
         raise BayesError("every row has weight zero, so there is nothing to learn")
-    weights = None if blocks[0].weights is None else np.concatenate([b.weights for b in blocks if b.weights is not None])
+    weights = (
+        None if blocks[0].weights is None else np.concatenate([b.weights for b in blocks if b.weights is not None])
+    )
     if weights is not None and not np.isfinite(weights.sum()):
         raise BayesError("the weights sum to infinity: scale them down")
     labels, classes = _labels(blocks, encoder, schema)
@@ -95,9 +97,7 @@ def read_rows(source: Source, schema: Schema, n_threads: int) -> LearntRows:
     return LearntRows(codes, columns, labels, classes, None if weights is None or (weights == 1).all() else weights)
 
 
-def _labels(
-    blocks: list[Block], encoder: Encoder, schema: Schema
-) -> tuple[npt.NDArray[np.uint32], tuple[Value, ...]]:
+def _labels(blocks: list[Block], encoder: Encoder, schema: Schema) -> tuple[npt.NDArray[np.uint32], tuple[Value, ...]]:
     labels = np.concatenate([np.asarray(block.labels, dtype=np.int64) for block in blocks])
     found = [value for i, value in enumerate(encoder.classes.values) if i in set(np.unique(labels).tolist())]
     classes = tuple(sort_values({*found, *(schema.target.domain or ())}))

@@ -27,9 +27,7 @@ class Members:
     sizes: npt.NDArray[np.int64]  # (members, columns)
     parents: npt.NDArray[np.int32]  # (members, columns, parents), −1 where there is none
 
-    def codes(
-        self, columns: list[npt.NDArray[Any]], how: dict[str, ColumnCodes], n_threads: int
-    ) -> npt.NDArray[Any]:
+    def codes(self, columns: list[npt.NDArray[Any]], how: dict[str, ColumnCodes], n_threads: int) -> npt.NDArray[Any]:
         """(members, columns, rows): numbers by each member's own cuts."""
         n_rows = len(columns[0])
         out = np.empty((*self.sizes.shape, n_rows), dtype=np.min_scalar_type(int(self.sizes.max())))
@@ -51,7 +49,9 @@ def draw_members(rows: LearntRows, n_members: int, rng: np.random.Generator, n_t
     The cuts have not seen the classes: cuts that have make every leave-one-out figure far too good.
     """
     how = list(rows.codes.values())
-    sorted_numbers = [np.sort(c[~np.isnan(c)]) if h.values is None else None for c, h in zip(rows.columns, how, strict=True)]
+    sorted_numbers = [
+        np.sort(c[~np.isnan(c)]) if h.values is None else None for c, h in zip(rows.columns, how, strict=True)
+    ]
     information = _information(rows, sorted_numbers, n_threads)
     n_columns, all_cuts = len(how), []
     sizes = np.empty((n_members, n_columns), dtype=np.int64)
@@ -85,8 +85,8 @@ def random_cuts(numbers: Floats, how_many: int, rng: np.random.Generator) -> Flo
     if len(numbers) < 2:
         return np.zeros(0)
     ranks = rng.integers(1, len(numbers), size=how_many)
-    cuts = np.unique(numbers[ranks - 1] / 2 + numbers[ranks] / 2)
-    return cuts[cuts < numbers[-1]]
+    cuts: Floats = np.unique(numbers[ranks - 1] / 2 + numbers[ranks] / 2)
+    return np.asarray(cuts[cuts < numbers[-1]])
 
 
 def _information(rows: LearntRows, sorted_numbers: list[Floats | None], n_threads: int) -> Floats:
@@ -98,7 +98,7 @@ def _information(rows: LearntRows, sorted_numbers: list[Floats | None], n_thread
             sizes.append(how.size)
             continue
         ranks = [len(numbers) * q // COARSE for q in range(1, COARSE)]
-        middles = [numbers[r - 1] / 2 + numbers[r] / 2 for r in ranks if 0 < r]
+        middles = [numbers[r - 1] / 2 + numbers[r] / 2 for r in ranks if r > 0]
         cuts = np.unique(np.array(middles, dtype=np.float64))
         codes.append(binned(column, cuts, how, n_threads))
         sizes.append(len(cuts) + 1 + how.missing)
