@@ -10,6 +10,8 @@
 #include "arrays.hpp"
 #include "strings.hpp"
 
+namespace nb = nanobind;
+void bind_ensemble(nb::module_& m);  // bind_ensemble.cpp
 using namespace nb::literals;
 
 namespace {
@@ -457,4 +459,5 @@ NB_MODULE(_core, m) {
     m.def("normalise", &py_normalise, "scores"_a, "n_threads"_a);
     m.def("propagate", &py_propagate, "cliques"_a, "potentials"_a, "floors"_a, "to_separator"_a, "variables"_a, "states"_a,
           "observed"_a, "likelihoods"_a, "queried"_a, "n_threads"_a);
+    bind_ensemble(m);
 }
