@@ -1,9 +1,10 @@
 """How good, and how fast: every set of BAYESKIT_DATA/tabular, the same folds for all, written to docs/quality.md.
 
-``make quality`` runs what is not yet in build/quality (one file for a set and a model, so that it can be stopped and
-taken up again) and writes the page; with names of models as arguments it only runs those. Folds: ``StratifiedKFold(5, shuffle=True, random_state=0)`` with rows in file order, all five
-under 1,000 rows, the first three under 6,000, else the first; classes declared from the whole set. Every model has
-one thread; seconds are CPU time of fit and predict together, summed over the folds.
+``make quality`` runs what is not yet in build/quality (one file for a set and a model, so that it can be stopped
+and taken up again) and writes the page; with names of models as arguments it only runs those.
+Folds: ``StratifiedKFold(5, shuffle=True, random_state=0)`` with rows in file order, all five under 1,000 rows, the
+first three under 6,000, else the first; classes declared from the whole set. Every model has one thread; seconds are
+CPU time of fit and predict together, summed over the folds.
 """
 
 from __future__ import annotations
@@ -134,8 +135,8 @@ def page(table: dict[str, dict[str, list[float]]], official: dict[str, list[floa
     lines = [
         "# Quality",
         "",
-        "Made by `make quality`: accuracy / log loss in nats / CPU seconds of fit and predict on one thread, summed over the",
-        f"folds. {len(table)} sets, the same folds for all models, every model with its defaults (random forest: 200 trees).",
+        "Made by `make quality`: accuracy / log loss in nats / CPU seconds of fit and predict on one thread, summed",
+        f"over the folds. {len(table)} sets, the same folds for all models, defaults everywhere (forest: 200 trees).",
         f"Machine: {platform.machine()}, {os.cpu_count()} cores. Date: {date.today()}.",
         "",
         "| | " + " | ".join(MODELS) + " |",

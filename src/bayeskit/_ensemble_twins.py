@@ -325,7 +325,8 @@ def exponent_loss(
 ) -> tuple[float, Floats]:
     """Log loss Σ w (ln Σ_k exp s_k − s_y), s = factors · exponents, and its gradient; factors (rows, classes, terms).
 
-    >>> loss, gradient = exponent_loss(np.array([[[1.0], [0.0]]], dtype=np.float32), np.array([0]), None, np.zeros(1), 1)
+    >>> factors = np.array([[[1.0], [0.0]]], dtype=np.float32)
+    >>> loss, gradient = exponent_loss(factors, np.array([0]), None, np.zeros(1), 1)
     >>> round(loss, 4), gradient.tolist()
     (0.6931, [-0.5])
     """
