@@ -1,9 +1,11 @@
 """How good, and how fast: every set of BAYESKIT_DATA/tabular, the same folds for all, written to docs/quality.md.
 
-``make quality`` runs what is not yet in build/quality (one file for a set and a model, so that it can be stopped and
-taken up again) and writes the page; with names of models as arguments it only runs those. Folds: ``StratifiedKFold(5, shuffle=True, random_state=0)`` with rows in file order, all five
-under 1,000 rows, the first three under 6,000, else the first; classes declared from the whole set. Every model has
-one thread; seconds are CPU time of fit and predict together, summed over the folds.
+``make quality`` runs what is not yet in build/quality (one file for a set and a model, so that it can be stopped
+and taken up again) and writes the page; with names of models as arguments it only runs those,
+and with ``page`` it runs nothing and writes what there is.
+Folds: ``StratifiedKFold(5, shuffle=True, random_state=0)`` with rows in file order, all five under 1,000 rows, the
+first three under 6,000, else the first; classes declared from the whole set. Every model has one thread; seconds are
+CPU time of fit and predict together, summed over the folds.
 """
 
 from __future__ import annotations
@@ -129,17 +131,19 @@ def run(folder: Path, name: str, model: str) -> list[float]:
 
 
 def page(table: dict[str, dict[str, list[float]]], official: dict[str, list[float]]) -> str:
-    means = {model: np.mean([figures[model] for figures in table.values()], axis=0) for model in MODELS}
-    sums = {model: sum(figures[model][2] for figures in table.values()) for model in MODELS}
+    done = {model: [figures[model] for figures in table.values() if model in figures] for model in MODELS}
+    means = {model: np.mean(found or [[np.nan] * 3], axis=0) for model, found in done.items()}
+    sums = {model: sum(figures[2] for figures in found) for model, found in done.items()}
     lines = [
         "# Quality",
         "",
-        "Made by `make quality`: accuracy / log loss in nats / CPU seconds of fit and predict on one thread, summed over the",
-        f"folds. {len(table)} sets, the same folds for all models, every model with its defaults (random forest: 200 trees).",
+        "Made by `make quality`: accuracy / log loss in nats / CPU seconds of fit and predict on one thread, summed",
+        f"over the folds. {len(table)} sets, the same folds for all models, defaults everywhere (forest: 200 trees).",
         f"Machine: {platform.machine()}, {os.cpu_count()} cores. Date: {date.today()}.",
         "",
         "| | " + " | ".join(MODELS) + " |",
         "|---|" + "---|" * len(MODELS),
+        "| sets measured | " + " | ".join(str(len(done[m])) for m in MODELS) + " |",
         "| mean accuracy | " + " | ".join(f"{means[m][0]:.4f}" for m in MODELS) + " |",
         "| mean log loss | " + " | ".join(f"{means[m][1]:.4f}" for m in MODELS) + " |",
         "| seconds in all | " + " | ".join(f"{sums[m]:.1f}" for m in MODELS) + " |",
@@ -152,7 +156,8 @@ def page(table: dict[str, dict[str, list[float]]], official: dict[str, list[floa
     for model in MODELS[1:]:
         cells = []
         for at, sign in ((0, 1), (1, -1)):
-            gaps = [sign * (figures[OURS][at] - figures[model][at]) for figures in table.values()]
+            both = [figures for figures in table.values() if OURS in figures and model in figures]
+            gaps = [sign * (figures[OURS][at] - figures[model][at]) for figures in both]
             won, lost = sum(gap > 1e-9 for gap in gaps), sum(gap < -1e-9 for gap in gaps)
             cells.append(f"{won} / {len(gaps) - won - lost} / {lost}")
         lines.append(f"| {model} | " + " | ".join(cells) + " |")
@@ -164,7 +169,7 @@ def page(table: dict[str, dict[str, list[float]]], official: dict[str, list[floa
 def _rows(table: dict[str, dict[str, list[float]]]) -> list[str]:
     lines = ["| set | " + " | ".join(MODELS) + " |", "|---|" + "---|" * len(MODELS)]
     for name, figures in table.items():
-        cells = [f"{figures[m][0]:.4f} / {figures[m][1]:.4f} / {figures[m][2]:.2f}" for m in MODELS]
+        cells = ["{:.4f} / {:.4f} / {:.2f}".format(*figures[m]) if m in figures else "–" for m in MODELS]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return lines
 
@@ -177,10 +182,11 @@ def main(asked: list[str]) -> int:
     rows = {name: len(load(folder, name)[1]) for name in json.loads((folder / "schemas.json").read_text())}
     names = [*sorted(rows, key=lambda name: rows[name]), "adult" + OFFICIAL]
     table: dict[str, dict[str, list[float]]] = {name: {} for name in names}
-    for model in asked or MODELS:
+    for model in MODELS if asked in ([], ["page"]) else asked:
         for name in names:
-            table[name][model] = run(folder, name, model)
-    if not asked:
+            if asked != ["page"] or (CACHE / f"{name}, {model}.json").exists():
+                table[name][model] = run(folder, name, model)
+    if asked in ([], ["page"]):
         official = table.pop("adult" + OFFICIAL)
         PAGE.write_text(page(dict(sorted(table.items())), official), encoding="utf-8")
         print(f"written: {PAGE}")

@@ -25,9 +25,9 @@ def fit_exponents(
 ) -> Floats:
     """Exponents of factors (rows, classes, terms) that stay near ``centre`` (terms,).
 
-    >>> informed = np.log(np.array([[[0.9], [0.1]], [[0.1], [0.9]]] * 50, dtype=np.float32))   # right every time,
+    >>> informed = np.log(np.array([[[0.9], [0.1]], [[0.1], [0.9]]] * 50, dtype=np.float32))   # right every time
     >>> fit_exponents(informed, np.array([0, 1] * 50, dtype=np.uint32), None, np.ones(1), 1).round(2).tolist()
-    [2.45]
+    [2.09]
     """
     from scipy.optimize import minimize
 

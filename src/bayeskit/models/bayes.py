@@ -30,8 +30,8 @@ from bayeskit.estimate.exponents import fit_exponents, fit_temperature
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.bayes_rows import ColumnCodes, LearntRows, block_columns, read_rows
 from bayeskit.models.bayes_structure import Members, draw_chains, draw_members
-from bayeskit.models.settings import seed_of
 from bayeskit.models.naive_bayes import NaiveBayes
+from bayeskit.models.settings import seed_of
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], object]
@@ -91,6 +91,9 @@ class BayesClassifier(TallyClassifier):
     ----------
     left_out_: accuracy and log loss on the learnt rows (20,000 at most), each left out of the counts, beside those of
         naive Bayes and of the majority. Ours are a little optimistic: structure, m and exponents have seen the row.
+
+    importance_: of each column, by how much the log loss of rows left out rises without its factor, everything else
+        held; the class chains are left as they are.
 
     Examples
     --------
@@ -163,8 +166,9 @@ class BayesClassifier(TallyClassifier):
         self._refuse_too_large(rows)
         naive = NaiveBayes(schema=schema, n_threads=self.n_threads).fit(X, y, sample_weight)
         seed = seed_of(self.random_state)
-        params, asked, log_proba = self._learn(rows, np.random.default_rng(seed))
+        params, asked, log_proba, importance = self._learn(rows, np.random.default_rng(seed))
         self.left_out_ = _left_out_table(log_proba, _naive_left_out(naive, source)[asked], rows, asked)
+        self.importance_ = Table({"column": list(rows.codes), "importance": importance})
         self.params_ = params
         self.schema_, self.tally_, self.classes_ = schema, naive.tally_, naive.classes_
         self.n_features_in_ = len(schema.columns)
@@ -176,8 +180,8 @@ class BayesClassifier(TallyClassifier):
 
     def _learn(
         self, rows: LearntRows, rng: np.random.Generator
-    ) -> tuple[EnsembleParameters, npt.NDArray[np.int64], Floats]:
-        """(parameters, the rows the exponents were fitted to, ln P(class | x) of these, each left out)"""
+    ) -> tuple[EnsembleParameters, npt.NDArray[np.int64], Floats, list[float]]:
+        """(parameters, rows the exponents were fitted to, ln P(class | x) of these left out, importance of columns)"""
         n_classes, threads = len(rows.classes), self._threads()
         n_rows, n_columns = len(rows.labels), len(rows.columns)
         asked = np.arange(n_rows, dtype=np.int64)
@@ -222,7 +226,13 @@ class BayesClassifier(TallyClassifier):
         params = EnsembleParameters(
             logspace.log(prior), rows.n, rows.codes, members, factors, chains, temperatures, exponents
         )
-        return params, asked, _capped(terms.astype(np.float64) @ exponents, rows.n)
+        scores = terms.astype(np.float64) @ exponents
+        log_proba, own = _capped(scores, rows.n), (np.arange(len(asked)), labels)
+        importance = []
+        for i in range(n_columns):
+            without = _capped(scores - exponents[i] * terms[:, :, i], rows.n)
+            importance.append(float(np.average((log_proba - without)[own], weights=weights)))
+        return params, asked, log_proba, importance
 
     def _learn_chains(
         self, rows: LearntRows, asked: npt.NDArray[np.int64], prior: Floats, log_prior: Floats, rng: np.random.Generator
@@ -261,10 +271,11 @@ class BayesClassifier(TallyClassifier):
             raise TooLarge(f"{len(rows.classes):,} classes are more than the 65,535 that can be told apart")
         needed = memory_needed(rows, self.n_members, self.n_chains if self._has_chains() else 0)
         if needed > self.memory_limit:
+            size = f"{len(rows.labels):,} rows × {len(rows.columns):,} columns × {len(rows.classes):,} classes"
             raise TooLarge(
-                f"learning {len(rows.labels):,} rows × {len(rows.columns):,} columns × {len(rows.classes):,} classes "
-                f"may take {needed / 1e9:.1f} GB, more than memory_limit={self.memory_limit / 1e9:.1f} GB. Raise it, "
-                "ask for fewer n_members, learn from a sample of the rows, or use NaiveBayes, which counts row by row."
+                f"learning {size} may take {needed / 1e9:.3g} GB, more than memory_limit={self.memory_limit / 1e9:.3g} "
+                "GB. Raise it, ask for fewer n_members, learn from a sample of the rows, or use NaiveBayes, which "
+                "counts row by row."
             )
 
     # -- saying --------------------------------------------------------------------------------------
@@ -349,9 +360,8 @@ def _capped(scores: Floats, n: float) -> Floats:
 def _naive_left_out(naive: NaiveBayes, source: Source) -> Floats:
     """ln P(x, class) by naive Bayes of each row with a weight, left out (rows, classes)."""
     left_out = naive.left_out()
-    blocks = naive.encoder().blocks(source)
-    counted = (block if block.weights is None else block.take(block.weights > 0) for block in blocks)
-    return np.concatenate([left_out.scores(block) for block in counted])
+    blocks = (b if b.weights is None else b.take(b.weights > 0) for b in naive.encoder().blocks(source))
+    return np.concatenate([left_out.scores(block) for block in blocks])
 
 
 def _left_out_table(log_proba: Floats, naive: Floats, rows: LearntRows, asked: npt.NDArray[np.int64]) -> Table:
