@@ -62,7 +62,7 @@ def value_table(
     if used:
         pseudo[takes_part] = smoothing.pseudo_counts((None, *family.values, UNSEEN)[takes_part], counts)
         part = probabilities(counts, pseudo[takes_part])
-        nowhere = np.isnan(part).any(axis=1)
+        nowhere = np.asarray(np.isnan(part).any(axis=1))
         used = not nowhere[class_counts > 0].any()
         part[nowhere] = 1 / (last - first)  # a declared class that no row shows
     if used:
