@@ -47,7 +47,7 @@ dist: $(STAMP) ## sdist and wheel, each installed in a fresh environment and tri
 	for made in dist/*.tar.gz dist/*.whl; do \
 	  rm -rf build/try && $(PYTHON) -m venv build/try && build/try/bin/python -m pip install --quiet $$made && \
 	  (cd build && try/bin/python -W error -c 'import bayeskit.kernels as k; assert k.NATIVE' && \
-	   try/bin/python -m bayeskit.demo >/dev/null) || exit 1; \
+	   try/bin/bayes demo >/dev/null) || exit 1; \
 	done
 
 clean: ## away with everything that was made, the environment too

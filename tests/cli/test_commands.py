@@ -399,6 +399,9 @@ def test_a_pipe_that_closes_early_ends_the_program_quietly(here, model):
     told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
     assert told.stdout == "species,probability\n"
     assert "Traceback" not in told.stderr
+    command = f"{sys.executable} -m bayeskit.cli fit birds.csv -t species -o again.bayes | head -1"
+    told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert bk.load("again.bayes").tally_.n_rows == 344
 
 
 def test_labels_that_are_numbers_stay_numbers(bayes, here):
