@@ -76,7 +76,10 @@ def theirs(make: Callable[[list[bool]], Any], one_hot: bool) -> Say:
         else:
             tables = [table.to_numpy(dtype=float) for table in both]
         kinds = [column in words and not many[words.index(column)] for column in X]
-        model = make(kinds).fit(tables[0], y)
+        model = make(kinds)
+        if "early_stopping" in model.get_params() and y.value_counts().min() < 2:
+            model.set_params(early_stopping=False)  # it would hold rows out by class, and refuses a class of one row
+        model.fit(tables[0], y)
         proba = np.zeros((len(new), len(classes)))
         proba[:, [classes.index(label) for label in model.classes_]] = model.predict_proba(tables[1])
         return proba
