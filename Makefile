@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 NATIVE := CMakeLists.txt $(wildcard native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench dist clean
+.PHONY: help demo test check format bench quality dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -37,6 +37,9 @@ format: $(STAMP) ## put the sources in form
 
 bench: $(STAMP) ## side by side with peers
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
+
+quality: $(STAMP) ## accuracy and log loss beside peers, on the sets of BAYESKIT_DATA/tabular
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/quality.py
 
 dist: $(STAMP) ## sdist and wheel, each installed in a fresh environment and tried
 	rm -rf dist build/try

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-PARTS = ["tables", "files", "everyday"]
+PARTS = ["tables", "files", "everyday", "networks", "decide"]
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Row:
 
     def __str__(self) -> str:
         verdict = "" if self.ratio >= self.bar else " (missed)"
-        cells = [self.work, self.peer, f"{self.ours * 1e3:.0f} ms", f"{self.theirs * 1e3:.0f} ms"]
+        cells = [self.work, self.peer, *(f"{s * 1e3:.{0 if s >= 0.01 else 1}f} ms" for s in (self.ours, self.theirs))]
         return "| " + " | ".join([*cells, f"{self.bar:g}×", f"{self.ratio:.1f}×{verdict}"]) + " |"
 
 

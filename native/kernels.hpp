@@ -17,6 +17,20 @@ struct ScoreTable {  // (size, classes)
     const double* data;
     size_t size;
 };
+struct Clique {
+    size_t size;
+    int64_t parent;  // -1 for the root, which comes first
+    size_t separator;
+};
+struct Variable {
+    size_t home, n_states;
+};
+struct JunctionTree {
+    std::vector<Clique> cliques;
+    std::vector<Variable> variables;
+    const double *potentials, *floors;
+    const int32_t *to_separator, *states;
+};
 struct LeftOutGaussian {  // each (classes, columns)
     const double *mean, *precision, *constant, *rate, *own_precision, *own_constant;
 };
@@ -68,6 +82,10 @@ void judge(const double* scores, size_t n, size_t n_classes, const Codes& labels
            size_t n_threads);
 void best_classes(const double* scores, size_t n, size_t n_classes, double tolerance, int64_t* best, size_t n_threads);
 void normalise(const double* scores, size_t n, size_t n_classes, double* probabilities, double* evidence,
+               size_t n_threads);
+
+void propagate(const JunctionTree& tree, const std::vector<int64_t>& observed, const double* likelihoods, size_t n,
+               const std::vector<int64_t>& queried, double* posteriors, double* log_evidence, bool* safe,
                size_t n_threads);
 
 }  // namespace bayeskit

@@ -16,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import _twins, kernels
+from bayeskit.network.graph import Graph
+from bayeskit.network.junction_tree import JunctionTree
 
 NAMES = [name for name in kernels.__all__ if name != "NATIVE"]
 INTEGERS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -172,6 +174,44 @@ def test_moments_hold_the_exact_sums(values: list[float], weight: int) -> None:
                 whole = factor * sum(abs(Fraction(v)) ** power for v in values)
                 found = sum(Fraction(part.item()) for part in parts)
                 assert abs(found - exact) <= whole * Fraction(1, 10**30) + Fraction(1, 10**300)
+
+
+def random_tree(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
+    """The arrays of the junction tree of a random network of n variables."""
+    graph = Graph([rng.choice(i, min(i, int(rng.integers(0, 3))), replace=False).tolist() for i in range(n)])
+    cards = rng.integers(1, 5, n).tolist()
+    tables = []
+    for v in range(n):
+        p = rng.random((int(np.prod([cards[u] for u in graph.parents[v]])), cards[v])) + 1e-3
+        p[rng.random(p.shape) < 0.2] = 0
+        p[p.sum(axis=1) == 0, 0] = 1
+        tables.append(p / p.sum(axis=1, keepdims=True))
+    t = JunctionTree(graph, cards, tables)
+    return t._cliques, t._potentials, t._floors, t._down, t._variables, t._states
+
+
+@given(seeds, st.sampled_from([0, 1, 3, 4, 8, 9, 30]), st.integers(1, 9), thread_counts)
+def test_propagated_posteriors_equal_their_twin(seed: int, rows: int, n: int, n_threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, n)
+    cards = tree[4][:, 1]
+    observed, queried = rng.integers(0, n, rng.integers(0, 4)), rng.permutation(n)[: rng.integers(0, n + 1)]
+    found = rng.random((rows, int(cards[observed].sum())))
+    found[rng.random(found.shape) < 0.3] = 0
+    found *= 10.0 ** rng.choice([0, -150, 100], size=(rows, 1))
+    ours = kernels.propagate(*tree, observed, found, queried, n_threads)
+    theirs = _twins.propagate(*tree, observed, found, queried, 1)
+    possible = np.isfinite(theirs[1])
+    np.testing.assert_array_equal(np.isfinite(ours[1]), possible)
+    np.testing.assert_allclose(ours[1][possible], theirs[1][possible], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ours[0][possible], theirs[0][possible], rtol=1e-12, atol=1e-14)
+    assert np.isnan(ours[0][~possible]).all()
+    np.testing.assert_array_equal(ours[2], theirs[2])
+    same(ours, kernels.propagate(*tree, observed, found, queried, 1))
+    for i in range(min(rows, 2)):  # the same bits for a row alone
+        alone = kernels.propagate(*tree, observed, found[i : i + 1], queried, 1)
+        if kernels.NATIVE:
+            same(alone, [part[i : i + 1] for part in ours])
 
 
 @pytest.mark.parametrize("value", [1e151, -1e151, np.inf, -np.inf])
@@ -375,6 +415,19 @@ def test_a_row_scores_the_same_alone_and_in_any_place() -> None:
 
 ONE = np.array([1], dtype=np.uint8)
 X = np.array([1.0])
+
+
+def grown(k: Any, **changes: Any) -> Any:
+    """P(a) and below it P(b | a), with something changed."""
+    arguments = {
+        "cliques": np.array([[2, -1, 1], [4, 0, 2]]), "potentials": np.full(6, 0.5), "floors": np.full(2, 0.5),
+        "to_separator": np.array([0, 1], np.int32), "variables": np.array([[0, 2], [1, 2]]),
+        "states": np.array([0, 1, 0, 1, 0, 1], np.int32), "observed": np.array([1]), "likelihoods": np.ones((1, 2)),
+        "queried": np.array([0]), "n_threads": 1,
+    }  # fmt: skip
+    return k.propagate(**(arguments | changes))
+
+
 BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
     "a code beyond its table": ("code 1", lambda k: k.count_codes([ONE], [1], ONE, 2, None, 1)),
     "a label beyond the classes": ("labels hold 1", lambda k: k.count_codes([ONE], [2], ONE, 1, None, 1)),
@@ -422,6 +475,20 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
         "tables",
         lambda k: k.lookup_codes([ONE], np.zeros(1, dtype=np.int64), [], np.zeros(1, dtype=np.uint32), 1),
     ),
+    "a tree without tables": ("table", lambda k: grown(k, cliques=np.zeros((0, 3), dtype=np.int64))),
+    "a table before its parent": ("tree", lambda k: grown(k, cliques=np.array([[2, -1, 1], [4, 1, 2]]))),
+    "a separator that does not divide": ("tree", lambda k: grown(k, cliques=np.array([[2, -1, 1], [4, 0, 3]]))),
+    "too few potentials": ("potentials", lambda k: grown(k, potentials=np.zeros(5))),
+    "a separator's cell that is not there": (
+        "to_separator",
+        lambda k: grown(k, to_separator=np.array([0, 2], np.int32)),
+    ),
+    "a negative cell": ("to_separator", lambda k: grown(k, to_separator=np.array([0, -1], np.int32))),
+    "a state that is not there": ("states", lambda k: grown(k, states=np.array([0, 1, 0, 1, 0, 2], np.int32))),
+    "a home that is not there": ("home", lambda k: grown(k, variables=np.array([[0, 2], [2, 2]]))),
+    "an observed variable that is not there": ("observed", lambda k: grown(k, observed=np.array([2]))),
+    "a queried variable that is not there": ("queried", lambda k: grown(k, queried=np.array([-1]))),
+    "likelihoods of another width": ("likelihoods", lambda k: grown(k, likelihoods=np.zeros((1, 3)))),
     "an integer beyond 63 bits": (
         "beyond",
         lambda k: k.int_ranges([np.array([2**63], dtype=np.uint64)], 1),

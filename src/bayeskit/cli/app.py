@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from bayeskit import __version__
-from bayeskit.cli import demo, evaluate, explain, fit, forget, inspect, learn, merge, predict
+from bayeskit.cli import ask, demo, evaluate, explain, fit, forget, inspect, learn, merge, predict
 from bayeskit.cli.wording import in_options
-from bayeskit.errors import BayesError, BayesWarning, UndecidableWarning
+from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 
-COMMANDS = [fit, predict, evaluate, explain, inspect, learn, forget, merge, demo]
+COMMANDS = [fit, predict, evaluate, explain, inspect, ask, learn, forget, merge, demo]
 """A module a command, each with a function ``command``; the order is that of the help. A new command is added here."""
 
 app = typer.Typer(
@@ -58,6 +58,9 @@ def run() -> None:
             warnings.showwarning = _Notes()
             warnings.simplefilter("always", BayesWarning)
             app(prog_name="bayes")
+    except QueryError as problem:
+        print(f"bayes: {problem}", file=sys.stderr)  # with the line that points at the slip
+        sys.exit(1)
     except BayesError as problem:
         _say(f"bayes: {in_options(str(problem))}")
         sys.exit(1)

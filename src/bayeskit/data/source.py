@@ -122,6 +122,11 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
     return MemorySource(columns, n_rows, named, target, labels, _as_weights(weights, n_rows))
 
 
+def by_name(source: Source) -> Source:
+    """The same rows with columns found by name, also where the names were made up (x0, x1, …)."""
+    return source if source.named else replace(cast(Any, source), named=True)
+
+
 def _labelled(source: Any, labels: Any, weights: Any) -> Source:
     """A source with the labels it has, or those of one of its columns."""
     if weights is not None:

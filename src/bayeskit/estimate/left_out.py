@@ -182,6 +182,10 @@ class LeftOutGaussians:
 
     def scores(self, x: Floats, labels: Index, unit: Floats) -> Floats:
         """ln p'(x | class) summed over the columns (rows, classes), the row itself taken from its class."""
+        return np.asarray(self.terms(x, labels, unit).sum(axis=-1))
+
+    def terms(self, x: Floats, labels: Index, unit: Floats) -> Floats:
+        """ln p'(x | class) of each column (rows, classes, columns); 0 where the cell is missing."""
         cells = _cells(x, unit)
         left = self.moments.take(labels) - cells
         together = self.moments.pooled().take(np.zeros(len(x), dtype=np.int64))
@@ -196,7 +200,7 @@ class LeftOutGaussians:
         variance, _ = shared_variance(n, squares, total, occurs, self.rule, self.ddof)
         with np.errstate(invalid="ignore"):
             terms = -0.5 * ((x[:, None, :] - mean) ** 2 / variance + np.log(2 * np.pi * variance))
-        return np.asarray(np.nansum(terms, axis=-1))
+        return np.nan_to_num(terms, nan=0.0, neginf=-np.inf)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from sklearn.base import clone
 
 from bayeskit import kernels, logspace
-from bayeskit.data.encode import Block, as_floats
+from bayeskit.data.encode import Block, as_floats, raise_unusable
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
@@ -32,6 +32,7 @@ from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
 from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_left_out import NaiveLeftOut
 from bayeskit.models.one_row import BinnedCell, CodedCell, GaussianCell, OneRow
 from bayeskit.models.settings import one_of, seed_of
@@ -294,6 +295,17 @@ class NaiveBayes(TallyClassifier):
         self._check_is_fitted()
         return NaiveLeftOut(self)
 
+    def to_logistic(self) -> LogisticForm:
+        """The same model as weights and intercept of a logistic function: exact, for tables and shared variances.
+
+        >>> x = {"x": [0.0, 2.0, 1.0, 3.0]}                     # means 1 and 2, variance 2
+        >>> form = NaiveBayes(variance="feature").fit(x, ["a", "a", "b", "b"]).to_logistic()
+        >>> form.weights.tolist(), form.intercept.round(12).tolist()      # (2 − 1)/2 and (1² − 2²)/(2 · 2)
+        ([[0.5]], [-0.75])
+        """
+        self._check_is_fitted()
+        return naive_form(self)
+
     @property
     def n_parameters_(self) -> int:
         """Free parameters: class prior, tables, means and variances."""
@@ -381,6 +393,7 @@ def _ranges(source: Source, schema: Schema, names: list[str]) -> tuple[dict[str,
     for batch in source.batches() if names else ():
         for name in names:
             numbers = as_floats(batch.columns[where[name]], name, batch.start)
+            raise_unusable({name: numbers}, batch.start)
             numbers = numbers[np.isfinite(numbers) & (True if batch.weights is None else batch.weights > 0)]
             low[name] = min(low[name], numbers.min(initial=np.inf))
             high[name] = max(high[name], numbers.max(initial=-np.inf))

@@ -17,7 +17,7 @@ from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block, raise_unusable
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import positions
-from bayeskit.errors import NotLearnt
+from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.left_out import (
     GONE,
     LEAST,
@@ -236,14 +236,59 @@ class NaiveLeftOut:
         """Rows in double-double, some at a time."""
         raise_unusable({name: block.floats[name] for name in names}, block.start)
         labels, unit = self._labels(block), _unit(block)
-        step = max(1, CELLS // (len(self.tally.classes) * len(names)))
-        for some in np.split(rows, range(step, len(rows), step)):
+        for some in self._in_steps(rows, names):
             x = np.column_stack([block.floats[name][some] for name in names])
             lacks = gaussians.lacks(x, labels[some], unit[some])
             if lacks.any():
                 i, j = np.argwhere(lacks)[0]
                 raise NotLearnt(_never(block.start + int(some[i]), names[j], self.tally.classes[labels[some[i]]]))
             scores[some] += gaussians.scores(x, labels[some], unit[some])
+
+    # -- term by term ----------------------------------------------------------------------------------
+
+    @cached_property
+    def term_names(self) -> list[str]:
+        """What the terms stand for: the class prior by the target's name, then the columns that speak."""
+        if self.params.kernels:
+            names = ", ".join(self.params.kernels)
+            raise BayesError(
+                f'kernel densities have no terms of their own yet ({names}): use "gaussian" or "histogram"'
+            )
+        return [self.tally.schema.target.name, *self._columns, *self.params.speaking]
+
+    def terms(self, block: Block) -> Floats:
+        """The scores term by term (rows, classes, terms): they sum to :meth:`scores`.
+
+        A row that is the last of its class has −∞ for it in the term of the prior, and 0 in the others.
+        """
+        labels, unit = self._labels(block), _unit(block)
+        terms = np.zeros((block.n_rows, len(self.tally.classes), len(self.term_names)))
+        stays = ~self._last(labels, unit)
+        for label in np.unique(labels):
+            of_class = labels == label
+            for u in np.unique(unit[of_class]):
+                terms[of_class & (unit == u), :, 0] = self.log_prior(int(label), float(u))
+            rows = np.flatnonzero(of_class & stays)
+            for j, (name, column) in enumerate(self._columns.items()):
+                codes = block.codes[name][rows]
+                if (unit[rows] == 1).all():
+                    terms[rows, :, j + 1] = self._tables[j][label][codes]
+                else:
+                    terms[rows, :, j + 1], terms[rows, label, j + 1] = column.scores(codes, labels[rows], unit[rows])
+        for names, gaussians, _ in self._gaussians:
+            index = [self.term_names.index(name) for name in names if name in self.params.speaking]
+            keep = [name in self.params.speaking for name in names]
+            for some in self._in_steps(np.flatnonzero(stays), names):
+                x = np.column_stack([block.floats[name][some] for name in names])
+                found = gaussians.terms(x, labels[some], unit[some])[:, :, keep]
+                for j, term in enumerate(index):
+                    terms[some, :, term] = found[:, :, j]
+        return terms
+
+    def _in_steps(self, rows: Labels, names: list[str]) -> list[Labels]:
+        """Rows of the exact Gaussian path, some at a time."""
+        step = max(1, CELLS // (len(self.tally.classes) * len(names)))
+        return np.split(rows, range(step, len(rows), step))
 
     def _without_class(self, block: Block, label: int) -> Floats:
         """Rows that take their class along: a model of the other classes alone scores them."""

@@ -174,6 +174,8 @@ class Tally:
         order = [other.moment_columns.index(name) for name in self.moment_columns]
         moments = (self.moments, other.moments.columns(order))
         ours, theirs = positions(classes, self.classes), positions(classes, other.classes)
+        for name, family in self.families.items():
+            _check_same_kind(name, family, other.families[name])
         pairs = {n: aligned(f, other.families[n], ours, theirs) for n, f in self.families.items()}
         sides = []
         for i, (tally, index) in enumerate(((self, ours), (other, theirs))):
@@ -189,14 +191,13 @@ class Tally:
     def tidy(self) -> Tally:
         """Classes and values sorted; those that no row shows and no schema declares are gone."""
         declared = self.schema.target.domain or ()
-        classes = tuple(sort_values({**dict.fromkeys(declared), **dict.fromkeys(self._shown_classes())}))
+        classes = union(declared, self._shown_classes())
         index = positions(classes, self.classes)
         families = {}
         for name, family in self.families.items():
             wanted = _declared_values(self.schema, name)
             shown = [v for v, n in zip(family.values, family.present.sum(axis=0), strict=True) if n > 0]
-            values = sort_values({**dict.fromkeys(wanted), **dict.fromkeys(shown)})
-            families[name] = family.align(index, values)
+            families[name] = family.align(index, union(tuple(wanted), shown))
         counts = np.array([self.class_counts[i] if i >= 0 else 0 for i in index], dtype=self.class_counts.dtype)
         distinct = {name: found.take(index).tidy() for name, found in self.values.items()}
         return Tally(self.schema, classes, counts, families, self.moment_columns, self.moments.take(index), distinct)
@@ -254,6 +255,7 @@ class Tally:
         known = [*names, *columns, *(name for name, _, _ in distinct)]
         if (
             len(arrays) != fixed + 2 * len(distinct)
+            or not {*names} <= set(schema.coded())
             or not set(known) <= set(schema.used)
             or len(set(known)) < len(known)
         ):
@@ -310,6 +312,19 @@ def _rising(listed: Any) -> tuple[Value, ...]:
     if not rise:
         raise BadFile("classes or values are not sorted, or stand there twice")
     return values
+
+
+def _check_same_kind(name: str, a: Family, b: Family) -> None:
+    """Refuse strings on one side against numbers on the other: '1' and 1 would be two values."""
+    if (
+        a.values
+        and b.values
+        and {isinstance(v, str) for v in a.values}.isdisjoint(isinstance(v, str) for v in b.values)
+    ):
+        raise SchemaMismatch(
+            f"column {name!r} holds the {type(a.values[0]).__name__} {a.values[0]!r} on one side and the "
+            f"{type(b.values[0]).__name__} {b.values[0]!r} on the other: give it the same type"
+        )
 
 
 def check_same(a: Schema, b: Schema) -> None:
