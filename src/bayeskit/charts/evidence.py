@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.errors import BayesError
-from bayeskit.explain.words import cell, times
+from bayeskit.explain.words import cell, chance, times
 
 if TYPE_CHECKING:
     from bayeskit.explain.evidence import Explanation
@@ -37,7 +37,7 @@ def evidence_chart(record: Explanation) -> Any:
         if math.isfinite(odds)
     ]
     ruled_out = "; ".join(c.sentence for c in record.ruled_out)
-    title = alt.Title(f"{record.predicted} with probability {record.probability:.4g}", subtitle=ruled_out or "")
+    title = alt.Title(f"{record.predicted} with probability {chance(record.probability)}", subtitle=ruled_out or "")
     return (
         alt.Chart(alt.InlineData(values=rows), title=title)
         .mark_bar()
