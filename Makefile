@@ -4,6 +4,10 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 NATIVE := CMakeLists.txt $(wildcard native/*)
 
+# What stands on the kernels; the rest (files, command line, pages) does not see which of them serve.
+ON_TWINS := tests/test_kernels.py tests/laws tests/worked_examples tests/tally tests/engines tests/estimate tests/network \
+  tests/models/test_naive_bayes.py tests/models/test_drop_in.py
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format bench quality dist clean
 
@@ -23,7 +27,7 @@ demo: $(STAMP) ## the tour
 
 test: $(STAMP) ## all tests and docstring examples, on the compiled kernels and on their NumPy twins
 	$(BIN)/python -m pytest -q -n 2
-	BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2
+	BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2 $(ON_TWINS)
 
 check: $(STAMP) ## format, lint, types, direction of imports
 	$(BIN)/ruff format --check .
