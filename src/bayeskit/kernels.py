@@ -16,6 +16,7 @@ import warnings
 
 __all__ = [
     "NATIVE",
+    "WordIndex",
     "bin_codes",
     "count_codes",
     "count_responsibilities",
@@ -26,6 +27,10 @@ __all__ = [
     "normalise",
     "score_codes",
     "score_gaussian",
+    "score_rows",
+    "token_classes",
+    "token_rows",
+    "union_words",
 ]
 
 NATIVE: bool = False
@@ -70,3 +75,4 @@ except ImportError:
         score_codes,
         score_gaussian,
     )
+from bayeskit._token_twins import WordIndex, score_rows, token_classes, token_rows, union_words

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.encode import Block, Encoder, raise_unusable
-from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.schema import Numeric, Schema, Text
 from bayeskit.data.source import Source
+from bayeskit.data.tokens import Tokenizer, count_classes, count_documents
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.tally.families import Counts, Family
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.tally.words import WordCounts, length_moments
 
 
 def collect(source: Source, schema: Schema, plan: Plan, n_threads: int = 1) -> Tally:
@@ -36,6 +39,7 @@ class _Running:
     class_counts: Counts | None = None
     counts: list[Counts] | None = None
     moments: Moments | None = None
+    words: dict[str, WordCounts] = field(default_factory=dict)
 
     def add(self, block: Block, encoder: Encoder) -> None:
         n_classes, threads = len(encoder.classes.values), encoder.n_threads
@@ -63,6 +67,12 @@ class _Running:
             self.counts = [_grown(a, b) for a, b in zip(self.counts, counted, strict=True)]
             old = np.array([*range(len(self.moments.n)), *[-1] * (n_classes - len(self.moments.n))], dtype=np.int64)
             self.moments = self.moments.take(old) + moments
+        for name in self.plan.words:
+            found = _words(block, encoder, name)
+            if name in self.words:
+                before = self.words[name]
+                found = before.with_classes(_first(found.n_classes, before)).plus(found)
+            self.words[name] = found
         self.n_rows += block.n_rows
 
     def tally(self, schema: Schema, encoder: Encoder) -> Tally:
@@ -82,7 +92,31 @@ class _Running:
             raise BayesError("the weights sum to infinity: scale them down")
         if not all(np.isfinite(part).all() for part in (moments.sum_hi, moments.square_hi)):
             raise BayesError("the sums of squares of a column overflow: scale its numbers down")
-        return Tally(schema, classes, self.class_counts, families, self.plan.moments, moments).tidy()
+        return Tally(schema, classes, self.class_counts, families, self.plan.moments, moments, self.words).tidy()
+
+
+def _words(block: Block, encoder: Encoder, name: str) -> WordCounts:
+    """The words of one column, counted by class in one pass; weights and soft labels go by documents."""
+    texts, n_classes, threads = block.texts[name], len(encoder.classes.values), encoder.n_threads
+    role = encoder.schema.columns[name]
+    tokenizer = role.tokenizer if isinstance(role, Text) else Tokenizer()
+    if block.labels is not None and block.weights is None:
+        found = count_classes(texts, block.labels, n_classes, tokenizer, threads)
+        lengths = np.where(texts.missing, np.nan, found.lengths)
+        return WordCounts.of_classes(found, length_moments(lengths, block.labels, n_classes, None, threads))
+    rows = count_documents(texts, tokenizer, None, threads)
+    lengths = np.where(texts.missing, np.nan, rows.lengths)
+    if block.responsibilities is not None:
+        sums = kernels.moments_responsibilities([lengths], block.responsibilities, threads)
+        return WordCounts.of_responsibilities(rows, block.responsibilities, Moments(*sums[:5]))
+    labels = np.zeros(0, np.uint8) if block.labels is None else block.labels
+    moments = length_moments(lengths, labels, n_classes, block.weights, threads)
+    return replace(WordCounts.of_rows(rows, labels, n_classes, block.weights), lengths=moments)
+
+
+def _first(n_classes: int, old: WordCounts) -> npt.NDArray[np.int64]:
+    """Classes keep their codes; new ones come after."""
+    return np.array([*range(old.n_classes), *[-1] * (n_classes - old.n_classes)], dtype=np.int64)
 
 
 def _slots(encoder: Encoder, name: str) -> int:

@@ -278,7 +278,10 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Reads rows in the codes of this model's tables and classes."""
         vocabularies, classes = dict(self.params_.vocabularies), Vocabulary(self.tally_.classes)
         refuse = self.unseen == "error"
-        return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=self._threads())
+        words = getattr(self.params_, "words", {})
+        return Encoder(
+            self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=self._threads(), words=words
+        )  # fmt: skip
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Plan:
-    """``families``: columns counted with the class; ``moments``: columns whose n, Σx and Σx² are kept."""
+    """``families``: columns counted with the class; ``moments``: columns whose n, Σx and Σx² are kept.
+
+    ``words``: columns of text whose words are counted with the class.
+    """
 
     families: tuple[str, ...] = ()
     moments: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()

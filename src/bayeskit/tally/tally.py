@@ -15,6 +15,7 @@ from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally.container import pack, unpack
 from bayeskit.tally.families import Counts, Family, aligned
 from bayeskit.tally.moments import Moments
+from bayeskit.tally.words import WordCounts
 
 CANCELLED = 1e-9  # of the total weight: what a subtraction of float weights may leave behind
 UNNAMED = Target().name
@@ -23,7 +24,7 @@ PARTS = ("n", "sum_hi", "sum_lo", "square_hi", "square_lo")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tally:
-    """Counts by class: rows, values of the coded columns, moments of the measured ones.
+    """Counts by class: rows, values of the coded columns, moments of the measured ones, words of text.
 
     >>> a = Tally.from_counts({"sky": {"yes": {"sun": 3}, "no": {"sun": 1, "rain": 2}}})
     >>> b = Tally.from_counts({"sky": {"maybe": {"hail": 1}}})
@@ -39,6 +40,7 @@ class Tally:
     families: dict[str, Family] = field(default_factory=dict)
     moment_columns: tuple[str, ...] = ()
     moments: Moments = field(default_factory=lambda: Moments.zeros(0, 0))
+    words: dict[str, WordCounts] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int | float:
@@ -52,11 +54,15 @@ class Tally:
         return bool(self.class_counts.dtype.kind == "f")
 
     @classmethod
-    def empty(cls, schema: Schema, plan_families: Iterable[str], plan_moments: Iterable[str]) -> Tally:
+    def empty(
+        cls, schema: Schema, plan_families: Iterable[str], plan_moments: Iterable[str], plan_words: Iterable[str] = ()
+    ) -> Tally:
         """Nothing counted: neutral under +."""
         columns = tuple(plan_moments)
         families = {name: Family((), np.zeros((0, 1), dtype=np.int64)) for name in plan_families}
-        return cls(schema, (), np.zeros(0, dtype=np.int64), families, columns, Moments.zeros(0, len(columns))).tidy()
+        words = {name: WordCounts.zeros(0) for name in plan_words}
+        moments = Moments.zeros(0, len(columns))
+        return cls(schema, (), np.zeros(0, dtype=np.int64), families, columns, moments, words).tidy()
 
     @classmethod
     def from_counts(
@@ -95,7 +101,7 @@ class Tally:
         return cls(schema, classes, rows, families, (), Moments.zeros(len(classes), 0)).tidy()
 
     def __repr__(self) -> str:
-        columns = len(self.families) + len(self.moment_columns)
+        columns = len(self.families) + len(self.moment_columns) + len(self.words)
         return f"<Tally of {self.n_rows:,} rows, {len(self.classes)} classes, {columns} columns>"
 
     def __eq__(self, other: object) -> bool:
@@ -108,6 +114,7 @@ class Tally:
             and self.families == other.families
             and self.moment_columns == other.moment_columns
             and self.moments == other.moments
+            and self.words == other.words
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -123,6 +130,7 @@ class Tally:
             families,
             a.moment_columns,
             a.moments + b.moments,
+            {name: counts.plus(b.words[name]) for name, counts in a.words.items()},
         ).tidy()
 
     def __sub__(self, other: Tally) -> Tally:
@@ -152,12 +160,13 @@ class Tally:
                 f"column {a.moment_columns[column]!r} had {a.moments.n[c, column]} numbers in class {a.classes[c]!r}, "
                 f"and the {b.moments.n[c, column]} to forget cannot have been among them; nothing was changed"
             )
-        return Tally(a.schema, a.classes, counts, families, a.moment_columns, a.moments - b.moments).tidy()
+        words = {n: w.minus(b.words[n], n, a.classes, tolerance) for n, w in a.words.items()}
+        return Tally(a.schema, a.classes, counts, families, a.moment_columns, a.moments - b.moments, words).tidy()
 
     def _align(self, other: Tally) -> tuple[Tally, Tally]:
         """Both sides over the same classes and values."""
         check_same(self.schema, other.schema)
-        if self.families.keys() != other.families.keys() or {*self.moment_columns} != {*other.moment_columns}:
+        if self.counted() != other.counted():
             raise SchemaMismatch("the two sides counted different things: learn both with the same model and settings")
         classes = union(self.classes, other.classes)
         _check_one_kind(classes)
@@ -173,7 +182,8 @@ class Tally:
                 np.where(index < 0, 0, tally.class_counts[np.maximum(index, 0)]) if len(tally.classes) else 0 * index
             )
             counts = counts.astype(tally.class_counts.dtype)
-            sides.append(Tally(schema, classes, counts, families, self.moment_columns, moments[i].take(index)))
+            words = {name: tally.words[name].with_classes(index) for name in self.words}
+            sides.append(Tally(schema, classes, counts, families, self.moment_columns, moments[i].take(index), words))
         return sides[0], sides[1]
 
     def tidy(self) -> Tally:
@@ -188,7 +198,16 @@ class Tally:
             values = sort_values({**dict.fromkeys(wanted), **dict.fromkeys(shown)})
             families[name] = family.align(index, values)
         counts = np.array([self.class_counts[i] if i >= 0 else 0 for i in index], dtype=self.class_counts.dtype)
-        return Tally(self.schema, classes, counts, families, self.moment_columns, self.moments.take(index))
+        words = {name: counted.with_classes(index) for name, counted in self.words.items()}
+        return Tally(self.schema, classes, counts, families, self.moment_columns, self.moments.take(index), words)
+
+    def counted(self) -> tuple[set[str], set[str], set[str]]:
+        """The columns whose values, moments and words were counted."""
+        return set(self.families), set(self.moment_columns), set(self.words)
+
+    def prune(self, min_count: float = 1, min_documents: float = 1) -> Tally:
+        """Without the words seen less often: nothing is read again. Forgetting then does not look for them."""
+        return replace(self, words={name: w.prune(min_count, min_documents) for name, w in self.words.items()})
 
     def _shown_classes(self) -> list[Value]:
         return [label for label, n in zip(self.classes, self.class_counts, strict=True) if n > 0]
@@ -199,7 +218,8 @@ class Tally:
         columns = tuple(name for name in self.moment_columns if name in schema.columns)
         index = [self.moment_columns.index(name) for name in columns]
         families = {name: family for name, family in self.families.items() if name in schema.columns}
-        return Tally(schema, self.classes, self.class_counts, families, columns, self.moments.columns(index))
+        words = {name: counted for name, counted in self.words.items() if name in schema.columns}
+        return Tally(schema, self.classes, self.class_counts, families, columns, self.moments.columns(index), words)
 
     def to_bytes(self) -> bytes:
         """Header and arrays, for :meth:`from_bytes`: the same tally gives the same bytes."""
@@ -212,9 +232,11 @@ class Tally:
             "classes": list(self.classes),
             "families": [[name, list(family.values)] for name, family in self.families.items()],
             "moments": list(self.moment_columns),
+            "words": [[name, counted.pruned] for name, counted in self.words.items()],
         }
         moments = [getattr(self.moments, part) for part in PARTS]
-        return header, [self.class_counts, *(family.counts for family in self.families.values()), *moments]
+        words = [array for counted in self.words.values() for array in counted.to_arrays()]
+        return header, [self.class_counts, *(family.counts for family in self.families.values()), *moments, *words]
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tally:
@@ -231,15 +253,22 @@ class Tally:
             names = [str(name) for name, _ in header["families"]]
             values = [tuple(v) for _, v in header["families"]]
             columns = tuple(str(name) for name in header["moments"])
+            texts = [(str(name), bool(pruned)) for name, pruned in header.get("words", ())]
             if None in [canonical(value) for row in (classes, *values) for value in row]:
                 raise BadFile("a class or value is missing")
         except (KeyError, TypeError, ValueError) as problem:
             raise BadFile(f"this is no tally: {problem}") from None
-        if len(arrays) != 1 + len(names) + len(PARTS) or not {*names, *columns} <= set(schema.used):
+        n_arrays, size = 1 + len(names) + len(PARTS), WordCounts.N_ARRAYS
+        listed = {*names, *columns, *(name for name, _ in texts)}
+        if len(arrays) != n_arrays + size * len(texts) or not listed <= set(schema.used):
             raise BadFile("the tally's arrays do not fit its schema")
-        counts, *rest = arrays
+        (counts, *rest), others = arrays[:n_arrays], arrays[n_arrays:]
         families = {n: Family(v, a) for n, v, a in zip(names, values, rest, strict=False)}
         moments = Moments(*rest[len(names) :])
+        words = {
+            name: WordCounts.from_arrays(others[i * size : (i + 1) * size], len(classes), pruned)
+            for i, (name, pruned) in enumerate(texts)
+        }
         shape = (len(classes), len(columns))
         shapes_fit = (
             counts.shape == (len(classes),)
@@ -250,13 +279,14 @@ class Tally:
         kinds = {counts.dtype.kind, *(f.counts.dtype.kind for f in families.values())} | (
             {moments.n.dtype.kind} if columns else set()
         )
+        kinds |= {counted.counts.dtype.kind for counted in words.values()}
         if not shapes_fit or len(kinds) != 1 or kinds - {"i", "f"}:
             raise BadFile("the tally's arrays do not fit its header")
         numbers = [counts, *(f.counts for f in families.values()), moments.n]
         sums = [getattr(moments, part) for part in PARTS[1:]]
         if any((a < 0).any() for a in numbers) or not all(np.isfinite(a).all() for a in (*numbers, *sums)):
             raise BadFile("the tally holds counts that are negative or no numbers")
-        tally = cls(schema, classes, counts, families, columns, moments)
+        tally = cls(schema, classes, counts, families, columns, moments, words)
         if tally.tidy() != tally:
             raise BadFile("the tally's values are not sorted, or some were never counted")
         return tally
