@@ -17,6 +17,11 @@ struct ScoreTable {  // (size, classes)
     const double* data;
     size_t size;
 };
+struct Documents {  // word counts: document i has the cells start[i] to start[i + 1]
+    size_t n, n_cells;
+    const int64_t* start;
+    const uint32_t *words, *counts;
+};
 struct MomentSums {  // each (classes, columns)
     double *sum_hi, *sum_lo, *square_hi, *square_lo, *weight;
 };
@@ -52,5 +57,13 @@ void score_gaussian(const std::vector<Floats>& columns, size_t n, const double* 
                     const double* constant, size_t n_classes, double* scores, size_t n_threads);
 void normalise(const double* scores, size_t n, size_t n_classes, double* probabilities, double* evidence,
                size_t n_threads);
+
+void check_documents(const Documents& documents, size_t n_words);
+void left_out_evidence(const Documents& documents, const double* mass, const uint32_t* labels, const double* class_mass,
+                       const double* word_mass, const double* totals, const uint8_t* bands, size_t n_classes, double a,
+                       bool both, double* out, size_t n_threads);
+double softmax_loss(const double* features, size_t n, size_t n_features, size_t n_classes, const double* scale,
+                    const double* importance, const double* weights, const double* bias, const uint32_t* labels,
+                    double* weight_slopes, double* bias_slopes, size_t n_threads);
 
 }  // namespace bayeskit

@@ -42,3 +42,24 @@ def score_gaussian(
     n_threads: int,
 ) -> None: ...
 def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]: ...
+def left_out_evidence(
+    start: NDArray[np.int64],
+    words: NDArray[np.uint32],
+    counts: NDArray[np.uint32],
+    mass: Floats,
+    labels: NDArray[np.uint32],
+    class_mass: Floats,
+    bands: NDArray[np.uint8],
+    a: float,
+    both: bool,
+    n_threads: int,
+) -> Floats: ...
+def softmax_loss(
+    features: Floats,
+    scale: Floats,
+    importance: Floats,
+    weights: Floats,
+    bias: Floats,
+    labels: NDArray[np.uint32],
+    n_threads: int,
+) -> tuple[float, Floats, Floats]: ...

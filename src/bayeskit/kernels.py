@@ -21,6 +21,7 @@ __all__ = [
     "count_codes",
     "count_responsibilities",
     "int_ranges",
+    "left_out_evidence",
     "lookup_codes",
     "moments",
     "moments_responsibilities",
@@ -28,6 +29,7 @@ __all__ = [
     "score_codes",
     "score_gaussian",
     "score_rows",
+    "softmax_loss",
     "token_classes",
     "token_rows",
     "union_words",
@@ -44,12 +46,14 @@ try:
         count_codes,
         count_responsibilities,
         int_ranges,
+        left_out_evidence,
         lookup_codes,
         moments,
         moments_responsibilities,
         normalise,
         score_codes,
         score_gaussian,
+        softmax_loss,
     )
 
     NATIVE = True
@@ -68,11 +72,13 @@ except ImportError:
         count_codes,
         count_responsibilities,
         int_ranges,
+        left_out_evidence,
         lookup_codes,
         moments,
         moments_responsibilities,
         normalise,
         score_codes,
         score_gaussian,
+        softmax_loss,
     )
 from bayeskit._token_twins import WordIndex, score_rows, token_classes, token_rows, union_words
