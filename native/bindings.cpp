@@ -9,6 +9,8 @@
 
 #include "kernels.hpp"
 
+void bind_tokens(nanobind::module_& m);
+
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace bayeskit;
@@ -422,6 +424,7 @@ nb::tuple py_softmax_loss(const Array& features, const Array& scale, const Array
 }  // namespace
 
 NB_MODULE(_core, m) {
+    bind_tokens(m);
     m.doc() = "The compiled kernels; each is described, with an example, at its twin in bayeskit._twins.";
     m.def("int_ranges", &py_int_ranges, "columns"_a, "n_threads"_a);
     m.def("lookup_codes", &py_lookup_codes, "columns"_a, "lo"_a, "tables"_a, "unseen"_a, "n_threads"_a);

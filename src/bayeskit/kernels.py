@@ -42,6 +42,7 @@ try:
     if not _wanted:
         raise ImportError
     from bayeskit._core import (
+        WordIndex,
         bin_codes,
         count_codes,
         count_responsibilities,
@@ -53,7 +54,11 @@ try:
         normalise,
         score_codes,
         score_gaussian,
+        score_rows,
         softmax_loss,
+        token_classes,
+        token_rows,
+        union_words,
     )
 
     NATIVE = True
@@ -67,6 +72,13 @@ except ImportError:
             UserWarning,
             stacklevel=2,
         )
+    from bayeskit._token_twins import (  # type: ignore[assignment]
+        WordIndex,
+        score_rows,
+        token_classes,
+        token_rows,
+        union_words,
+    )
     from bayeskit._twins import (
         bin_codes,
         count_codes,
@@ -81,4 +93,3 @@ except ImportError:
         score_gaussian,
         softmax_loss,
     )
-from bayeskit._token_twins import WordIndex, score_rows, token_classes, token_rows, union_words

@@ -1,0 +1,354 @@
+// Documents into counts, by document and by class.
+#include "tokens.hpp"
+
+#include "cutter.hpp"
+#include "parallel.hpp"
+
+namespace bayeskit {
+namespace {
+
+constexpr size_t kBatch = 256;  // tokens whose slots are asked for before the first is looked at
+
+struct Token {
+    Key key;
+    const uint8_t* bytes;
+    size_t length;
+};
+
+// Tokens wait until there are enough of them for memory to answer.
+template <class Counter>
+class Waiting {
+public:
+    Waiting(Counter& counter, int hash_bits) : counter_(counter), hash_bits_(hash_bits) {}
+
+    void add(const uint8_t* p, size_t length) {
+        Token& token = tokens_[n_];
+        token = {key_of(p, length), p, length};
+        if (hash_bits_) token.key = bucket_key(token.key.hash, hash_bits_);
+        counter_.prefetch(token.key.hash);
+        if (++n_ == kBatch) flush();
+    }
+    void flush() {
+        counter_.n_tokens += static_cast<int64_t>(n_);
+        for (size_t i = 0; i < n_; ++i) counter_.count(tokens_[i]);
+        n_ = 0;
+    }
+
+private:
+    Counter& counter_;
+    int hash_bits_;
+    size_t n_ = 0;
+    Token tokens_[kBatch];
+};
+
+// The words of one document after another, each once with its count, numbered as they come.
+struct NewWords {
+    WordTable words;
+    std::vector<int32_t> ids, counts;
+    uint32_t document = 0;
+    size_t start = 0;
+    int64_t n_tokens = 0;
+
+    void prefetch(uint64_t hash) const { words.prefetch(hash); }
+    void begin() {
+        ++document;
+        start = ids.size();
+        n_tokens = 0;
+    }
+    void count(const Token& token) {
+        WordTable::Slot& slot = *words.insert(token.key, token.bytes, token.length).slot;
+        if (slot.stamp == document) {
+            ++counts[start + slot.a];
+            return;
+        }
+        slot.stamp = document;
+        slot.a = static_cast<uint32_t>(ids.size() - start);
+        ids.push_back(static_cast<int32_t>(slot.id));
+        counts.push_back(1);
+    }
+};
+
+// The same for words that are known; the others are left out.
+struct KnownWords {
+    struct Seen {
+        uint32_t document, at;
+    };
+    const WordTable& words;
+    std::vector<Seen> seen;
+    std::vector<int32_t> ids, counts;
+    uint32_t document = 0;
+    size_t start = 0;
+    int64_t n_tokens = 0;
+
+    explicit KnownWords(const WordTable& known) : words(known), seen(known.size()) {}
+    void prefetch(uint64_t hash) const { words.prefetch(hash); }
+    void begin() {
+        ++document;
+        start = ids.size();
+        n_tokens = 0;
+    }
+    void count(const Token& token) {
+        const WordTable::Slot* slot = words.find(token.key, token.bytes, token.length);
+        if (!slot) return;
+        Seen& last = seen[slot->id];
+        if (last.document == document) {
+            ++counts[start + last.at];
+            return;
+        }
+        last = {document, static_cast<uint32_t>(ids.size() - start)};
+        ids.push_back(static_cast<int32_t>(slot->id));
+        counts.push_back(1);
+    }
+};
+
+struct Cell {
+    uint32_t word, label;
+    uint32_t count, documents;
+};
+
+// Documents come class by class: a word's counts wait in its slot until it is met in a later class.
+struct ClassWords {
+    WordTable words{16};
+    std::vector<Cell> cells;
+    std::vector<uint32_t> label_of;  // of each document so far, in this order
+    uint32_t class_start = 0, document = 0;
+    int64_t n_tokens = 0;
+
+    void prefetch(uint64_t hash) const { words.prefetch(hash); }
+    void begin(uint32_t label) {
+        if (label_of.empty() || label != label_of.back()) class_start = document;
+        label_of.push_back(label);
+        ++document;
+        n_tokens = 0;
+    }
+    void count(const Token& token) {
+        WordTable::Slot& slot = *words.insert(token.key, token.bytes, token.length).slot;
+        if (slot.stamp == document) {
+            ++slot.a;
+            return;
+        }
+        if (slot.stamp <= class_start || slot.a >= 1u << 31) {
+            settle(slot);
+            slot.a = slot.b = 0;
+        }
+        slot.stamp = document;
+        ++slot.a;
+        ++slot.b;
+    }
+    void settle(const WordTable::Slot& slot) {
+        if (slot.b) cells.push_back({slot.id, label_of[slot.stamp - 1], slot.a, slot.b});
+    }
+    void end() {
+        for (const WordTable::Slot& slot : words.slots())
+            if (slot.second) settle(slot);
+    }
+};
+
+void check_texts(const Texts& texts) {
+    if (texts.n >= UINT32_MAX) throw std::length_error("more than 2^32 documents at once");
+    for (size_t i = 0; i < texts.n; ++i)
+        if (texts.length(i) >= size_t{1} << 31)
+            throw std::length_error("document " + std::to_string(i) + " has 2 GB or more: cut it into parts");
+}
+
+// One table of the words of all parts, and the number in it of each word of each part.
+template <class Part>
+std::vector<std::vector<uint32_t>> joined(std::vector<Part>& parts, WordTable& all) {
+    std::vector<std::vector<uint32_t>> numbers(parts.size());
+    std::vector<uint8_t> room;
+    for (size_t p = 0; p < parts.size(); ++p) {
+        const WordTable& words = parts[p].words;
+        for (uint32_t id = 0; id < words.size(); ++id) {
+            const size_t length = words.length(id);
+            room.resize(std::max<size_t>(length, 16) + kPad);
+            uint8_t short_room[16];
+            std::memcpy(room.data(), words.bytes(id, short_room), length);
+            numbers[p].push_back(all.insert(key_of(room.data(), length), room.data(), length).slot->id);
+        }
+    }
+    return numbers;
+}
+
+// (words in order, place of each word of each part)
+template <class Part>
+std::pair<WordList, std::vector<std::vector<uint32_t>>> ranked(std::vector<Part>& parts) {
+    if (parts.size() == 1) {
+        auto [words, rank] = sorted_words(parts[0].words);
+        return {std::move(words), {std::move(rank)}};
+    }
+    WordTable all;
+    auto numbers = joined(parts, all);
+    auto [words, rank] = sorted_words(all);
+    for (auto& part : numbers)
+        for (uint32_t& id : part) id = rank[id];
+    return {std::move(words), std::move(numbers)};
+}
+
+void sort_row(int32_t* ids, int32_t* counts, size_t n, std::vector<uint64_t>& room) {
+    room.resize(n);
+    for (size_t i = 0; i < n; ++i)
+        room[i] = static_cast<uint64_t>(static_cast<uint32_t>(ids[i])) << 32 | static_cast<uint32_t>(counts[i]);
+    std::sort(room.begin(), room.end());
+    for (size_t i = 0; i < n; ++i) {
+        ids[i] = static_cast<int32_t>(room[i] >> 32);
+        counts[i] = static_cast<int32_t>(room[i] & UINT32_MAX);
+    }
+}
+
+// Where the parts of the documents begin: about as many bytes in each.
+std::vector<size_t> parts_of(const Texts& texts, const std::vector<uint32_t>* order, size_t n_threads) {
+    const size_t total = static_cast<size_t>(texts.offsets[texts.n] - texts.offsets[0]);
+    const size_t n_parts = std::max<size_t>(1, std::min({n_threads, texts.n, total >> 16}));
+    std::vector<size_t> starts{0};
+    size_t bytes = 0;
+    for (size_t i = 0; i < texts.n; ++i) {
+        if (bytes >= starts.size() * (total / n_parts) && starts.size() < n_parts && bytes) starts.push_back(i);
+        bytes += texts.length(order ? (*order)[i] : i);
+    }
+    starts.push_back(texts.n);
+    return starts;
+}
+
+template <class Counter>
+int64_t count_rows(const Texts& texts, const Cut& cut, size_t first, size_t last, Counter& counter, Rows& out) {
+    Cutter cutter(cut);
+    Waiting<Counter> waiting(counter, cut.hash_bits);
+    for (size_t d = first; d < last; ++d) {
+        counter.begin();
+        cutter.cut(texts.begin(d), texts.length(d), waiting);
+        waiting.flush();
+        out.lengths[d] = counter.n_tokens;
+        out.indptr[d + 1] = static_cast<int64_t>(counter.ids.size());  // within the part as yet
+    }
+    return cutter.replaced();
+}
+
+// Rows of the parts one after another, the words by their place in the list, rising.
+template <class Counter>
+void gather(std::vector<Counter>& parts, const std::vector<size_t>& starts,
+            const std::vector<std::vector<uint32_t>>* rank, Rows& out, size_t n_threads) {
+    std::vector<int64_t> base{0};
+    for (const Counter& part : parts) base.push_back(base.back() + static_cast<int64_t>(part.ids.size()));
+    for (size_t p = 0; p < parts.size(); ++p)
+        for (size_t d = starts[p]; d < starts[p + 1]; ++d) out.indptr[d + 1] += base[p];
+    if (parts.size() == 1) {
+        out.ids = std::move(parts[0].ids);
+        out.counts = std::move(parts[0].counts);
+    } else {
+        out.ids.resize(static_cast<size_t>(base.back()));
+        out.counts.resize(static_cast<size_t>(base.back()));
+    }
+    parallel_for(parts.size(), n_threads, [&](size_t p) {
+        if (parts.size() > 1) {
+            std::copy(parts[p].ids.begin(), parts[p].ids.end(), out.ids.begin() + base[p]);
+            std::copy(parts[p].counts.begin(), parts[p].counts.end(), out.counts.begin() + base[p]);
+        }
+        if (rank)
+            for (int64_t k = base[p]; k < base[p + 1]; ++k)
+                out.ids[static_cast<size_t>(k)] =
+                    static_cast<int32_t>((*rank)[p][static_cast<size_t>(out.ids[static_cast<size_t>(k)])]);
+        std::vector<uint64_t> room;
+        for (size_t d = starts[p]; d < starts[p + 1]; ++d) {
+            const auto from = static_cast<size_t>(out.indptr[d]);
+            sort_row(out.ids.data() + from, out.counts.data() + from, static_cast<size_t>(out.indptr[d + 1]) - from, room);
+        }
+    });
+}
+
+}  // namespace
+
+Rows token_rows(const Texts& texts, const Cut& cut, const WordTable* known, size_t n_threads) {
+    check_texts(texts);
+    const auto starts = parts_of(texts, nullptr, n_threads);
+    const size_t n_parts = starts.size() - 1;
+    Rows out;
+    out.indptr.resize(texts.n + 1);
+    out.lengths.resize(texts.n);
+    std::vector<int64_t> replaced(n_parts);
+    const auto count = [&](auto& parts) {
+        parallel_for(n_parts, n_threads,
+                     [&](size_t p) { replaced[p] = count_rows(texts, cut, starts[p], starts[p + 1], parts[p], out); });
+    };
+    if (known) {
+        std::vector<KnownWords> parts(n_parts, KnownWords(*known));
+        count(parts);
+        gather(parts, starts, nullptr, out, n_threads);
+        out.words.offsets.push_back(0);
+    } else {
+        std::vector<NewWords> parts(n_parts);
+        count(parts);
+        auto [words, rank] = ranked(parts);
+        if (words.offsets.size() > INT32_MAX) throw std::length_error("there are more than 2^31 distinct words");
+        gather(parts, starts, &rank, out, n_threads);
+        out.words = std::move(words);
+    }
+    for (const int64_t n : replaced) out.replaced += n;
+    return out;
+}
+
+ByClass token_classes(const Texts& texts, const Codes& labels, size_t n_classes, const Cut& cut, size_t n_threads) {
+    check_texts(texts);
+    std::vector<uint32_t> label(texts.n), order(texts.n);
+    with_type(labels, [&](auto codes) { std::copy(codes, codes + texts.n, label.begin()); });
+    std::vector<size_t> next(n_classes + 1);
+    for (const uint32_t c : label) ++next[c + 1];
+    for (size_t c = 0; c < n_classes; ++c) next[c + 1] += next[c];
+    for (size_t d = 0; d < texts.n; ++d) order[next[label[d]]++] = static_cast<uint32_t>(d);
+
+    const auto starts = parts_of(texts, &order, n_threads);
+    std::vector<ClassWords> parts(starts.size() - 1);
+    std::vector<int64_t> replaced(parts.size());
+    ByClass out;
+    out.lengths.resize(texts.n);
+    parallel_for(parts.size(), n_threads, [&](size_t p) {
+        ClassWords& counter = parts[p];
+        Cutter cutter(cut);
+        Waiting<ClassWords> waiting(counter, cut.hash_bits);
+        for (size_t i = starts[p]; i < starts[p + 1]; ++i) {
+            const size_t d = order[i];
+            counter.begin(label[d]);
+            cutter.cut(texts.begin(d), texts.length(d), waiting);
+            waiting.flush();
+            out.lengths[d] = counter.n_tokens;
+        }
+        counter.end();
+        replaced[p] = cutter.replaced();
+    });
+    for (const int64_t n : replaced) out.replaced += n;
+
+    auto [words, rank] = ranked(parts);
+    out.words = std::move(words);
+    // Cells by word: within a word they come by class, part after part.
+    const size_t n_words = out.words.offsets.size() - 1;
+    std::vector<size_t> place(n_words + 1);
+    size_t n_cells = 0;
+    for (size_t p = 0; p < parts.size(); ++p)
+        for (const Cell& cell : parts[p].cells) ++place[rank[p][cell.word] + 1], ++n_cells;
+    for (size_t w = 0; w < n_words; ++w) place[w + 1] += place[w];
+    std::vector<Cell> cells(n_cells);
+    for (size_t p = 0; p < parts.size(); ++p)
+        for (Cell cell : parts[p].cells) {
+            cell.word = rank[p][cell.word];
+            cells[place[cell.word]++] = cell;
+        }
+    out.indptr.assign(n_words + 1, 0);
+    out.classes.reserve(n_cells);
+    out.counts.reserve(n_cells);
+    out.documents.reserve(n_cells);
+    for (size_t k = 0; k < n_cells; ++k) {
+        const Cell& cell = cells[k];
+        if (k && cells[k - 1].word == cell.word && cells[k - 1].label == cell.label) {
+            out.counts.back() += cell.count;
+            out.documents.back() += cell.documents;
+            continue;
+        }
+        out.classes.push_back(static_cast<int32_t>(cell.label));
+        out.counts.push_back(cell.count);
+        out.documents.push_back(cell.documents);
+        ++out.indptr[cell.word + 1];
+    }
+    for (size_t w = 0; w < n_words; ++w) out.indptr[w + 1] += out.indptr[w];
+    return out;
+}
+
+}  // namespace bayeskit
