@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kBands = 8;                 // of document frequency
 constexpr size_t kFeatures = kBands + 1;     // the bands, and Σ ln(tf) λ
-constexpr size_t kDocuments = 64;            // handled at a time
+constexpr size_t kDocuments = 32;            // handled at a time
+constexpr size_t kWide = 4;                  // classes whose sums stay in registers
 constexpr size_t kBetween = 8;               // factors multiplied before the exponents are taken out
 constexpr double kLeast = 1e-9;              // of a class's share of all mass
 constexpr double kLn2 = 0.693147180559945309417;
@@ -147,32 +148,46 @@ double softmax_loss(const double* features, size_t n, size_t n_features, size_t 
     const Loops& loop = loops();
     parallel_for(tasks, n_threads, [&](size_t task) {
         const size_t first = task * kDocuments, rows = std::min(kDocuments, n - first);
-        std::vector<double> scores(rows * k), p(rows * k), evidence(rows);
+        const double* x = features + first * size;
+        std::vector<double> scores(rows * k), away(rows * k), evidence(rows);
         double *by_weight = slopes.data() + task * (n_features + k), *by_bias = by_weight + n_features, loss = 0.0;
         for (size_t r = 0; r < rows; ++r) {
-            const double* x = features + (first + r) * size;
-            double* score = scores.data() + r * k;
-            for (size_t c = 0; c < k; ++c) score[c] = 0.0;
-            for (size_t f = 0; f < n_features; ++f)
-                for (size_t c = 0; c < k; ++c) score[c] += weights[f] * x[f * k + c];
-            for (size_t c = 0; c < k; ++c) score[c] = score[c] * scale[first + r] + bias[c];
+            for (size_t c = 0; c < k; c += kWide) {
+                double sum[kWide] = {};
+                const size_t wide = std::min(kWide, k - c);
+                const double* at = x + r * size + c;
+                if (wide == kWide)
+                    for (size_t f = 0; f < n_features; ++f)
+                        for (size_t i = 0; i < kWide; ++i) sum[i] += weights[f] * at[f * k + i];
+                else
+                    for (size_t f = 0; f < n_features; ++f)
+                        for (size_t i = 0; i < wide; ++i) sum[i] += weights[f] * at[f * k + i];
+                for (size_t i = 0; i < wide; ++i) scores[r * k + c + i] = sum[i] * scale[first + r] + bias[c + i];
+            }
         }
-        loop.normalise(scores.data(), rows, k, p.data(), evidence.data());
-        std::vector<double> sums(size);  // a class at a time: sums along a row could not be shared out over lanes
+        loop.normalise(scores.data(), rows, k, away.data(), evidence.data());
         for (size_t r = 0; r < rows; ++r) {
-            const double* x = features + (first + r) * size;
-            double* away = p.data() + r * k;
+            const uint32_t own = labels[first + r];
             const double counts = importance[first + r];
-            loss -= counts * (scores[r * k + labels[first + r]] - evidence[r]);
-            away[labels[first + r]] -= 1.0;
-            for (size_t c = 0; c < k; ++c) away[c] *= counts;
-            for (size_t c = 0; c < k; ++c) by_bias[c] += away[c];
-            for (size_t c = 0; c < k; ++c) away[c] *= scale[first + r];
-            for (size_t f = 0; f < n_features; ++f)
-                for (size_t c = 0; c < k; ++c) sums[f * k + c] += away[c] * x[f * k + c];
+            loss -= counts * (scores[r * k + own] - evidence[r]);
+            away[r * k + own] -= 1.0;
+            for (size_t c = 0; c < k; ++c) by_bias[c] += away[r * k + c] *= counts;
+            for (size_t c = 0; c < k; ++c) away[r * k + c] *= scale[first + r];
         }
-        for (size_t f = 0; f < n_features; ++f)
-            for (size_t c = 0; c < k; ++c) by_weight[f] += sums[f * k + c];
+        for (size_t f = 0; f < n_features; ++f) {
+            for (size_t c = 0; c < k; c += kWide) {
+                double sum[kWide] = {};
+                const size_t wide = std::min(kWide, k - c);
+                const double *at = x + f * k + c, *by = away.data() + c;
+                if (wide == kWide)
+                    for (size_t r = 0; r < rows; ++r)
+                        for (size_t i = 0; i < kWide; ++i) sum[i] += by[r * k + i] * at[r * size + i];
+                else
+                    for (size_t r = 0; r < rows; ++r)
+                        for (size_t i = 0; i < wide; ++i) sum[i] += by[r * k + i] * at[r * size + i];
+                for (size_t i = 0; i < wide; ++i) by_weight[f] += sum[i];
+            }
+        }
         losses[task] = loss;
     });
     double loss = 0.0;

@@ -32,6 +32,7 @@ _HOMES = {
     "ComplementNB": "models.drop_in",
     "GaussianNB": "models.drop_in",
     "MultinomialNB": "models.drop_in",
+    "SemiSupervised": "models.semi_supervised",
     "TextClassifier": "models.text",
 }
 

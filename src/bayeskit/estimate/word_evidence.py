@@ -145,6 +145,7 @@ def _fitted(
     features: Floats, scale: Floats, labels: Index, d: TrainingDocuments, a: float, g: float, n_threads: int
 ) -> EvidenceWeights:
     from scipy.optimize import minimize
+    from threadpoolctl import threadpool_limits
 
     n_features, k = features.shape[1:]
     in_band = np.arange(n_features) % FEATURES < BANDS
@@ -172,7 +173,8 @@ def _fitted(
 
     start = np.zeros(1 + n_features + k)
     start[0] = 1.0
-    v = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}).x
+    with threadpool_limits(1, user_api="blas"):  # forty numbers are no work for many threads
+        v = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}).x
     bias = v[n_features + 1 :]
     left_out = kernels.softmax_loss(features, scale, importance, effective(v), d.log_prior + bias, labels, n_threads)[0]
     theta = v[: n_features + 1] * unit

@@ -149,8 +149,9 @@ def document_frequency(rows: TokenRows, weights: Floats | None = None) -> Floats
 
 def has_space(words: Words) -> npt.NDArray[np.bool_]:
     """Which words are runs of several."""
-    spaces = np.concatenate([[0], np.cumsum(words.data == ord(" "))])
-    return np.asarray(spaces[words.offsets[1:]] > spaces[words.offsets[:-1]])
+    found = np.zeros(len(words), dtype=bool)
+    found[np.searchsorted(words.offsets, np.flatnonzero(words.data == ord(" ")), side="right") - 1] = True
+    return found
 
 
 def class_sums(rows: TokenRows, values: Floats, labels: Index, n_classes: int, weights: Floats | None) -> Floats:
