@@ -125,7 +125,7 @@ private:
         const WordTable& stop;
         Sink& sink;
         void add(const uint8_t* p, size_t length) {
-            if (!stop.find(key_of(p, length), p, length)) sink.add(p, length);
+            if (stop.find(key_of(p, length), p, length) == WordTable::kNone) sink.add(p, length);
         }
     };
 
@@ -134,7 +134,7 @@ private:
         std::vector<uint8_t>& bytes;
         std::vector<Span>& spans;
         void add(const uint8_t* p, size_t length) {
-            if (stop && stop->find(key_of(p, length), p, length)) return;
+            if (stop && stop->find(key_of(p, length), p, length) != WordTable::kNone) return;
             if (!bytes.empty()) bytes.push_back(' ');
             spans.push_back({bytes.size(), length});
             bytes.insert(bytes.end(), p, p + length);

@@ -25,11 +25,12 @@ public:
         Token& token = tokens_[n_];
         token = {key_of(p, length), p, length};
         if (hash_bits_) token.key = bucket_key(token.key.hash, hash_bits_);
-        counter_.prefetch(token.key.hash);
+        counter_.words.prefetch_index(token.key.hash);
         if (++n_ == kBatch) flush();
     }
     void flush() {
         counter_.n_tokens += static_cast<int64_t>(n_);
+        for (size_t i = 0; i < n_; ++i) counter_.words.prefetch_entry(tokens_[i].key.hash);
         for (size_t i = 0; i < n_; ++i) counter_.count(tokens_[i]);
         n_ = 0;
     }
@@ -49,21 +50,21 @@ struct NewWords {
     size_t start = 0;
     int64_t n_tokens = 0;
 
-    void prefetch(uint64_t hash) const { words.prefetch(hash); }
     void begin() {
         ++document;
         start = ids.size();
         n_tokens = 0;
     }
     void count(const Token& token) {
-        WordTable::Slot& slot = *words.insert(token.key, token.bytes, token.length).slot;
-        if (slot.stamp == document) {
-            ++counts[start + slot.a];
+        const uint32_t id = words.insert(token.key, token.bytes, token.length);
+        WordTable::Entry& entry = words[id];
+        if (entry.stamp == document) {
+            ++counts[start + entry.a];
             return;
         }
-        slot.stamp = document;
-        slot.a = static_cast<uint32_t>(ids.size() - start);
-        ids.push_back(static_cast<int32_t>(slot.id));
+        entry.stamp = document;
+        entry.a = static_cast<uint32_t>(ids.size() - start);
+        ids.push_back(static_cast<int32_t>(id));
         counts.push_back(1);
     }
 };
@@ -81,22 +82,21 @@ struct KnownWords {
     int64_t n_tokens = 0;
 
     explicit KnownWords(const WordTable& known) : words(known), seen(known.size()) {}
-    void prefetch(uint64_t hash) const { words.prefetch(hash); }
     void begin() {
         ++document;
         start = ids.size();
         n_tokens = 0;
     }
     void count(const Token& token) {
-        const WordTable::Slot* slot = words.find(token.key, token.bytes, token.length);
-        if (!slot) return;
-        Seen& last = seen[slot->id];
+        const uint32_t id = words.find(token.key, token.bytes, token.length);
+        if (id == WordTable::kNone) return;
+        Seen& last = seen[id];
         if (last.document == document) {
             ++counts[start + last.at];
             return;
         }
         last = {document, static_cast<uint32_t>(ids.size() - start)};
-        ids.push_back(static_cast<int32_t>(slot->id));
+        ids.push_back(static_cast<int32_t>(id));
         counts.push_back(1);
     }
 };
@@ -106,41 +106,42 @@ struct Cell {
     uint32_t count, documents;
 };
 
-// Documents come class by class: a word's counts wait in its slot until it is met in a later class.
+// Documents come class by class: a word's counts wait in its entry until it is met in a later class.
 struct ClassWords {
-    WordTable words{16};
+    WordTable words;
     std::vector<Cell> cells;
     std::vector<uint32_t> label_of;  // of each document so far, in this order
     uint32_t class_start = 0, document = 0;
+    size_t bytes = 0;
     int64_t n_tokens = 0;
 
-    void prefetch(uint64_t hash) const { words.prefetch(hash); }
-    void begin(uint32_t label) {
-        if (label_of.empty() || label != label_of.back()) class_start = document;
+    void begin(uint32_t label, size_t length) {
+        bytes += length;
+        if (label_of.empty() || label != label_of.back() || bytes >> 32) {  // or a count might overflow
+            class_start = document;
+            bytes = length;
+        }
         label_of.push_back(label);
         ++document;
         n_tokens = 0;
     }
     void count(const Token& token) {
-        WordTable::Slot& slot = *words.insert(token.key, token.bytes, token.length).slot;
-        if (slot.stamp == document) {
-            ++slot.a;
-            return;
+        const uint32_t id = words.insert(token.key, token.bytes, token.length);
+        WordTable::Entry& entry = words[id];
+        if (entry.stamp <= class_start) [[unlikely]] {
+            settle(id);
+            entry.a = entry.b = 0;
         }
-        if (slot.stamp <= class_start || slot.a >= 1u << 31) {
-            settle(slot);
-            slot.a = slot.b = 0;
-        }
-        slot.stamp = document;
-        ++slot.a;
-        ++slot.b;
+        entry.b += entry.stamp != document;  // without a branch: nobody can foretell it
+        entry.stamp = document;
+        ++entry.a;
     }
-    void settle(const WordTable::Slot& slot) {
-        if (slot.b) cells.push_back({slot.id, label_of[slot.stamp - 1], slot.a, slot.b});
+    void settle(uint32_t id) {
+        const WordTable::Entry& entry = words[id];
+        if (entry.b) cells.push_back({id, label_of[entry.stamp - 1], entry.a, entry.b});
     }
     void end() {
-        for (const WordTable::Slot& slot : words.slots())
-            if (slot.second) settle(slot);
+        for (uint32_t id = 0; id < words.size(); ++id) settle(id);
     }
 };
 
@@ -161,9 +162,8 @@ std::vector<std::vector<uint32_t>> joined(std::vector<Part>& parts, WordTable& a
         for (uint32_t id = 0; id < words.size(); ++id) {
             const size_t length = words.length(id);
             room.resize(std::max<size_t>(length, 16) + kPad);
-            uint8_t short_room[16];
-            std::memcpy(room.data(), words.bytes(id, short_room), length);
-            numbers[p].push_back(all.insert(key_of(room.data(), length), room.data(), length).slot->id);
+            std::memcpy(room.data(), words.bytes(id), length);
+            numbers[p].push_back(all.insert(key_of(room.data(), length), room.data(), length));
         }
     }
     return numbers;
@@ -306,7 +306,7 @@ ByClass token_classes(const Texts& texts, const Codes& labels, size_t n_classes,
         Waiting<ClassWords> waiting(counter, cut.hash_bits);
         for (size_t i = starts[p]; i < starts[p + 1]; ++i) {
             const size_t d = order[i];
-            counter.begin(label[d]);
+            counter.begin(label[d], texts.length(d));
             cutter.cut(texts.begin(d), texts.length(d), waiting);
             waiting.flush();
             out.lengths[d] = counter.n_tokens;

@@ -5,10 +5,15 @@
 namespace bayeskit {
 namespace {
 
-uint64_t first_eight(const uint8_t* p, size_t length) {  // as a number that sorts as the bytes do
-    uint64_t number = 0;
-    for (size_t i = 0; i < 8; ++i) number = number << 8 | (i < length ? p[i] : 0);
-    return number;
+uint64_t first_eight(const WordTable& table, uint32_t id) {  // as a number that sorts as the bytes do
+    uint64_t number = low_bytes(load8(table.bytes(id)), table.length(id));
+#if defined(__GNUC__)
+    return __builtin_bswap64(number);
+#else
+    uint64_t turned = 0;
+    for (int i = 0; i < 8; ++i, number >>= 8) turned = turned << 8 | (number & 0xFF);
+    return turned;
+#endif
 }
 
 int compare(const uint8_t* a, size_t a_length, const uint8_t* b, size_t b_length) {
@@ -31,15 +36,12 @@ std::pair<WordList, std::vector<uint32_t>> sorted_words(const WordTable& table) 
     std::vector<Entry> entries(table.size());
     size_t n_bytes = 0;
     for (uint32_t id = 0; id < entries.size(); ++id) {
-        uint8_t room[16];
-        const size_t length = table.length(id);
-        entries[id] = {first_eight(table.bytes(id, room), length), id};
-        n_bytes += length;
+        entries[id] = {first_eight(table, id), id};
+        n_bytes += table.length(id);
     }
     std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
         if (a.first != b.first) return a.first < b.first;
-        uint8_t room_a[16], room_b[16];
-        return compare(table.bytes(a.id, room_a), table.length(a.id), table.bytes(b.id, room_b), table.length(b.id)) < 0;
+        return compare(table.bytes(a.id), table.length(a.id), table.bytes(b.id), table.length(b.id)) < 0;
     });
     WordList list;
     list.data.reserve(n_bytes);
@@ -47,24 +49,22 @@ std::pair<WordList, std::vector<uint32_t>> sorted_words(const WordTable& table) 
     list.offsets.push_back(0);
     std::vector<uint32_t> rank(entries.size());
     for (uint32_t place = 0; place < entries.size(); ++place) {
-        uint8_t room[16];
         const uint32_t id = entries[place].id;
+        if (place + 16 < entries.size()) table.prefetch_word(entries[place + 16].id);
         rank[id] = place;
-        append(list, table.bytes(id, room), table.length(id));
+        append(list, table.bytes(id), table.length(id));
     }
     return {std::move(list), std::move(rank)};
 }
 
 WordTable index_words(const Texts& words) {
-    int log_size = 4;
-    while (size_t{1} << log_size <= 2 * words.n) ++log_size;
-    WordTable table(log_size);
+    WordTable table(words.n);
     std::vector<uint8_t> room;
     for (size_t i = 0; i < words.n; ++i) {
         const size_t length = words.length(i);
         room.resize(std::max(room.size(), length + kPad));
         std::copy(words.begin(i), words.begin(i) + length, room.begin());
-        if (!table.insert(key_of(room.data(), length), room.data(), length).is_new)
+        if (table.insert(key_of(room.data(), length), room.data(), length) != i)
             throw std::invalid_argument("word " + std::to_string(i) + " stands in the list twice");
     }
     return table;
@@ -77,8 +77,8 @@ std::vector<int64_t> find_words(const WordTable& known, const Texts& words) {
         const size_t length = words.length(i);
         room.resize(std::max(room.size(), length + kPad));
         std::copy(words.begin(i), words.begin(i) + length, room.begin());
-        const WordTable::Slot* slot = known.find(key_of(room.data(), length), room.data(), length);
-        found[i] = slot ? static_cast<int64_t>(slot->id) : -1;
+        const uint32_t id = known.find(key_of(room.data(), length), room.data(), length);
+        found[i] = id == WordTable::kNone ? -1 : static_cast<int64_t>(id);
     }
     return found;
 }

@@ -41,19 +41,19 @@ inline uint64_t load8(const uint8_t* p) {
 
 inline uint64_t low_bytes(uint64_t word, size_t n) { return n >= 8 ? word : word & ((1ull << (8 * n)) - 1); }
 
-// The same on every machine: bucket numbers are written in model files. Sixteen bytes at a time.
-inline uint64_t hash_pieces(uint64_t first, uint64_t second, uint64_t seed) {
+// Sixteen bytes at a time; the same on every machine, for bucket numbers are written in model files.
+inline uint64_t hash_piece(uint64_t first, uint64_t second, uint64_t seed) {
     return fold(first ^ kSecret1, second ^ seed);
 }
-inline uint64_t hash_end(uint64_t seed) { return fold(seed ^ kSecret2, kSecret1); }
+inline uint64_t seed_of(size_t length) { return kSecret0 ^ (length * kSecret2); }
 
 inline uint64_t hash_long(const uint8_t* p, size_t length) {
-    uint64_t seed = kSecret0 ^ length;
+    uint64_t seed = seed_of(length);
     for (size_t i = 0; i < length; i += 16) {
         const size_t left = length - i;
-        seed = hash_pieces(low_bytes(load8(p + i), left), left > 8 ? low_bytes(load8(p + i + 8), left - 8) : 0, seed);
+        seed = hash_piece(low_bytes(load8(p + i), left), left > 8 ? low_bytes(load8(p + i + 8), left - 8) : 0, seed);
     }
-    return hash_end(seed);
+    return seed;
 }
 
 // Up to fifteen bytes are their own key, with the length in the last; longer words are a hash until compared.
@@ -61,14 +61,24 @@ struct Key {
     uint64_t first, second, hash;
 };
 
-inline Key key_of(const uint8_t* p, size_t length) {  // may read kPad bytes behind the word
-    if (length <= kInline) {
-        const uint64_t first = low_bytes(load8(p), length);
-        const uint64_t rest = length > 8 ? low_bytes(load8(p + 8), length - 8) : 0;
-        return {first, rest | static_cast<uint64_t>(length) << 56, hash_end(hash_pieces(first, rest, kSecret0 ^ length))};
+struct Masks {  // of the first eight bytes and of the others, by length
+    uint64_t first[kInline + 1], second[kInline + 1];
+    constexpr Masks() : first{}, second{} {
+        for (size_t n = 0; n <= kInline; ++n) {
+            first[n] = n >= 8 ? ~0ull : (1ull << (8 * n)) - 1;
+            second[n] = n <= 8 ? 0 : (1ull << (8 * (n - 8))) - 1;
+        }
     }
-    const uint64_t hash = hash_long(p, length);
-    return {hash, kLong, hash};
+};
+inline constexpr Masks kMasks{};
+
+inline Key key_of(const uint8_t* p, size_t length) {  // may read kPad bytes behind the word
+    if (length > kInline) [[unlikely]] {
+        const uint64_t hash = hash_long(p, length);
+        return {hash, kLong, hash};
+    }
+    const uint64_t first = load8(p) & kMasks.first[length], rest = load8(p + 8) & kMasks.second[length];
+    return {first, rest | static_cast<uint64_t>(length) << 56, hash_piece(first, rest, seed_of(length))};
 }
 
 inline Key bucket_key(uint64_t hash, int bits) {  // '#' and the number of the bucket in hexadecimal digits
@@ -76,108 +86,117 @@ inline Key bucket_key(uint64_t hash, int bits) {  // '#' and the number of the b
     uint64_t number = hash >> (64 - bits), name = '#';
     for (int i = digits; i-- > 0; number >>= 4)
         name |= static_cast<uint64_t>("0123456789abcdef"[number & 15]) << (8 * (i + 1));
-    const uint64_t second = static_cast<uint64_t>(digits + 1) << 56;
-    return {name, second, hash_end(hash_pieces(name, 0, kSecret0 ^ static_cast<uint64_t>(digits + 1)))};
+    const auto length = static_cast<size_t>(digits + 1);
+    return {name, static_cast<uint64_t>(length) << 56, hash_piece(name, 0, seed_of(length))};
 }
 
+// A small index of tags leads to the entries, which stand in the order in which the words came: those of the words
+// that are met most stand together, and stay in the cache.
 class WordTable {
 public:
-    struct Slot {  // of 32 bytes: two to a line of the cache; empty where second is 0
+    struct Entry {  // 32 bytes
         uint64_t first, second;
-        uint32_t id, stamp, a, b;  // what the last three hold is the caller's
+        uint32_t stamp, a, b, unused;  // what they hold is the caller's
     };
-    struct Found {
-        Slot* slot;
-        bool is_new;
-    };
+    static constexpr uint32_t kNone = UINT32_MAX;
 
-    explicit WordTable(int log_size = 12) { resize(log_size); }
-
-    size_t size() const { return names_.size(); }
-    void prefetch(uint64_t hash) const {
-#if defined(__GNUC__)
-        __builtin_prefetch(&slots_[hash >> shift_]);
-#else
-        (void)hash;
-#endif
+    explicit WordTable(size_t expected = 0) {
+        int log_size = 10;
+        while (size_t{1} << log_size < 2 * expected) ++log_size;
+        resize(log_size);
+        entries_.reserve(expected);
     }
 
-    const Slot* find(const Key& key, const uint8_t* p, size_t length) const {
+    size_t size() const { return entries_.size(); }
+    Entry& operator[](uint32_t id) { return entries_[id]; }
+
+    // Tokens are announced ahead, first to the index and then to the entries, for memory to answer in time.
+    void prefetch_index(uint64_t hash) const { prefetch(&index_[hash >> shift_]); }
+    void prefetch_entry(uint64_t hash) const { prefetch(entries_.data() + index_[hash >> shift_].id); }
+    void prefetch_word(uint32_t id) const { prefetch(entries_.data() + id); }
+
+    uint32_t find(const Key& key, const uint8_t* p, size_t length) const {
         for (size_t i = key.hash >> shift_;; i = (i + 1) & mask_) {
-            const Slot& slot = slots_[i];
-            if (slot.second == 0) return nullptr;
-            if (is_word(slot, key, p, length)) return &slot;
+            const Slot slot = index_[i];
+            if (slot.id == kNone) return kNone;
+            if (slot.tag == static_cast<uint32_t>(key.hash) && is_word(entries_[slot.id], key, p, length)) return slot.id;
         }
     }
 
-    Found insert(const Key& key, const uint8_t* p, size_t length) {
+    uint32_t insert(const Key& key, const uint8_t* p, size_t length) {
         for (size_t i = key.hash >> shift_;; i = (i + 1) & mask_) {
-            Slot& slot = slots_[i];
-            if (is_word(slot, key, p, length)) return {&slot, false};
-            if (slot.second != 0) continue;
-            if (2 * names_.size() >= slots_.size()) {
-                resize(65 - shift_);
-                return insert(key, p, length);
-            }
-            if (names_.size() >= UINT32_MAX - 1) throw std::length_error("there are more than 2^32 distinct words");
-            slot = {key.first, key.second, static_cast<uint32_t>(names_.size()), 0, 0, 0};
-            if (key.second == kLong) {
-                slot.second |= long_.size();
-                long_.push_back({arena_.size(), length});
-                arena_.insert(arena_.end(), p, p + length);
-            }
-            names_.push_back({slot.first, slot.second});
-            return {&slot, true};
+            const Slot slot = index_[i];
+            if (slot.tag == static_cast<uint32_t>(key.hash) && slot.id != kNone &&
+                is_word(entries_[slot.id], key, p, length))
+                return slot.id;
+            if (slot.id == kNone) return add(i, key, p, length);
         }
     }
-
-    std::vector<Slot>& slots() { return slots_; }
 
     size_t length(uint32_t id) const {
-        const uint64_t second = names_[id].second;
+        const uint64_t second = entries_[id].second;
         return second >= kLong ? long_[second & ~kLong].length : second >> 56;
     }
-    // The bytes of a word; `room` holds those of a short one.
-    const uint8_t* bytes(uint32_t id, uint8_t* room) const {
-        const Name& name = names_[id];
-        if (name.second >= kLong) return arena_.data() + long_[name.second & ~kLong].start;
-        std::memcpy(room, &name.first, 8);
-        std::memcpy(room + 8, &name.second, 8);
-        return room;
+    // The bytes of a word; those of a short one are its key.
+    const uint8_t* bytes(uint32_t id) const {
+        const Entry& entry = entries_[id];
+        if (entry.second >= kLong) return arena_.data() + long_[entry.second & ~kLong].start;
+        return reinterpret_cast<const uint8_t*>(&entry.first);
     }
 
 private:
-    struct Name {
-        uint64_t first, second;
+    struct Slot {
+        uint32_t tag, id;
     };
     struct Place {
         size_t start, length;
     };
 
-    bool is_word(const Slot& slot, const Key& key, const uint8_t* p, size_t length) const {
-        if (key.second != kLong) return slot.first == key.first && slot.second == key.second;
-        if (slot.first != key.first || slot.second < kLong) return false;
-        const Place& place = long_[slot.second & ~kLong];
+    static void prefetch([[maybe_unused]] const void* where) {
+#if defined(__GNUC__)
+        __builtin_prefetch(where);
+#endif
+    }
+
+    bool is_word(const Entry& entry, const Key& key, const uint8_t* p, size_t length) const {
+        if (key.second != kLong) return entry.first == key.first && entry.second == key.second;
+        if (entry.first != key.first || entry.second < kLong) return false;
+        const Place& place = long_[entry.second & ~kLong];
         return place.length == length && std::memcmp(arena_.data() + place.start, p, length) == 0;
     }
 
+    uint32_t add(size_t i, const Key& key, const uint8_t* p, size_t length) {
+        if (entries_.size() >= kNone - 1) throw std::length_error("there are more than 2^32 distinct words");
+        const auto id = static_cast<uint32_t>(entries_.size());
+        uint64_t second = key.second;
+        if (second == kLong) {
+            second |= long_.size();
+            long_.push_back({arena_.size(), length});
+            arena_.insert(arena_.end(), p, p + length);
+        }
+        entries_.push_back({key.first, second, 0, 0, 0, 0});
+        index_[i] = {static_cast<uint32_t>(key.hash), id};
+        if (10 * entries_.size() >= 7 * index_.size()) resize(65 - shift_);
+        return id;
+    }
+
     void resize(int log_size) {
-        std::vector<Slot> old = std::move(slots_);
-        slots_.assign(size_t{1} << log_size, Slot{});
+        index_.assign(size_t{1} << log_size, Slot{0, kNone});
         shift_ = 64 - log_size;
-        mask_ = slots_.size() - 1;
-        for (const Slot& slot : old) {
-            if (slot.second == 0) continue;
-            const uint64_t rest = slot.second & ~kLong, seed = kSecret0 ^ (slot.second >> 56);
-            const uint64_t hash = slot.second >= kLong ? slot.first : hash_end(hash_pieces(slot.first, rest, seed));
+        mask_ = index_.size() - 1;
+        for (uint32_t id = 0; id < entries_.size(); ++id) {
+            const Entry& entry = entries_[id];
+            const uint64_t hash = entry.second >= kLong
+                                      ? entry.first
+                                      : hash_piece(entry.first, entry.second & ~kLong, seed_of(entry.second >> 56));
             size_t i = hash >> shift_;
-            while (slots_[i].second != 0) i = (i + 1) & mask_;
-            slots_[i] = slot;
+            while (index_[i].id != kNone) i = (i + 1) & mask_;
+            index_[i] = {static_cast<uint32_t>(hash), id};
         }
     }
 
-    std::vector<Slot> slots_;
-    std::vector<Name> names_;
+    std::vector<Slot> index_;
+    std::vector<Entry> entries_;
     std::vector<Place> long_;
     std::vector<uint8_t> arena_;
     int shift_ = 0;

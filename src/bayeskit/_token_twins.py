@@ -278,12 +278,12 @@ def _fold(a: int, b: int) -> int:
 
 def hash_word(word: bytes) -> int:
     """64 bits of a word, the same on every machine: bucket numbers are written in model files."""
-    seed = _SECRETS[0] ^ len(word)
+    seed = _SECRETS[0] ^ (len(word) * _SECRETS[2] & _MASK)
     for i in range(0, max(len(word), 1), 16):
         piece = word[i : i + 16].ljust(16, b"\0")
         first, second = int.from_bytes(piece[:8], "little"), int.from_bytes(piece[8:], "little")
         seed = _fold(first ^ _SECRETS[1], second ^ seed)
-    return _fold(seed ^ _SECRETS[2], _SECRETS[1])
+    return seed
 
 
 def bucket(word: bytes, bits: int) -> str:
