@@ -52,7 +52,7 @@ def vocabulary_curve(models: Mapping[str, Any], X_test: Any, y_test: Any, sizes:
         gain = information_gain(counted.table("documents"), model.tally_.class_counts)
         rank = np.empty(len(gain), dtype=np.int64)
         rank[np.argsort(-gain, kind="stable")] = np.arange(len(gain))
-        column = list(model.tally_.words)[0]
+        column = next(iter(model.tally_.words))
         found = []
         for size in sizes:
             kept: npt.NDArray[np.bool_] = rank < size

@@ -27,7 +27,7 @@ from bayeskit.models.base import Scores, TallyClassifier, one_of
 from bayeskit.models.text_explain import WordsForAndAgainst, explain_documents, telling_words
 from bayeskit.models.text_generative import draw_documents, log_coefficient, log_length
 from bayeskit.models.text_left_out import TextLeftOut
-from bayeskit.models.text_reading import mass_tally, read_all, source_of
+from bayeskit.models.text_reading import content_hash, mass_tally, read_all, source_of
 from bayeskit.models.text_recipes import (
     COLUMN,
     RECIPES,
@@ -372,17 +372,17 @@ class TextClassifier(TallyClassifier):
         """Cosine of the word counts of documents (documents, documents of ``other``, by default of ``X``)."""
         from bayeskit.evaluate.similarity import cosine_similarity
 
-        a = self._rows(X)
-        return cosine_similarity(a, a if other is None else self._rows(other))
+        a = self.document_values(X)
+        return cosine_similarity(a, a if other is None else self.document_values(other))
 
     def centroid_similarity(self, X: Any) -> Scores:
         """Cosine of documents to the summed words of each class (documents, classes), in the recipe's values."""
         from bayeskit.evaluate.similarity import cosine_to_centroids
 
-        return cosine_to_centroids(self._rows(X), self.counted_.table())
+        return cosine_to_centroids(self.document_values(X), self.counted_.table())
 
-    def _rows(self, X: Any) -> Any:
-        """Documents by words (CSR), in the values that the recipe learns."""
+    def document_values(self, X: Any) -> Any:
+        """Documents by words (CSR, words in the order of ``words_``), in the values that the recipe learns."""
         self._check_is_fitted()
         parts = []
         idf = self.held_.idf(self.words_) if hasattr(self, "held_") else None
@@ -432,7 +432,10 @@ class TextClassifier(TallyClassifier):
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()
-        return super()._score({COLUMN: source_of(X, column=self.column).columns[COLUMN]})
+        for block, scores in super()._score({COLUMN: source_of(X, column=self.column).columns[COLUMN]}):
+            if self.ties == "random":  # drawn by what the document says
+                block = replace(block, codes={COLUMN: content_hash(block.tokens[COLUMN])})
+            yield block, scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

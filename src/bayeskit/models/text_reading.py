@@ -141,6 +141,14 @@ def with_words(rows: TokenRows, keep: npt.NDArray[np.bool_]) -> TokenRows:
     return replace(rows, words=rows.words.take(keep), indptr=indptr, ids=ids, counts=rows.counts[cells])
 
 
+def content_hash(rows: TokenRows) -> npt.NDArray[np.uint64]:
+    """A number for each document that depends on its words and their counts alone."""
+    cells = (rows.ids.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    cells = (cells ^ (cells >> np.uint64(29))) * (rows.counts.astype(np.uint64) * np.uint64(2) + np.uint64(1))
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(cells, dtype=np.uint64)])
+    return np.asarray(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
+
+
 def document_frequency(rows: TokenRows, weights: Floats | None = None) -> Floats:
     """How many documents have each word, or their weight."""
     by = None if weights is None else np.repeat(weights, np.diff(rows.indptr))

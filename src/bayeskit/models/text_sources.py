@@ -32,7 +32,7 @@ class Answer(NamedTuple):
 
 
 def open_texts(path: str | Path, text: str | None = None, target: str | None = None) -> Texts:
-    """Labelled documents: of a folder, or of the columns ``text`` and ``target`` of a CSV, JSON lines or Parquet file."""
+    """Labelled documents: of a folder, or of two columns of a CSV, JSON lines or Parquet file."""
     where = Path(path)
     if where.is_dir():
         return read_folder(where, target or "class")
