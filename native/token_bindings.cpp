@@ -160,6 +160,7 @@ void bind_tokens(nb::module_& m) {
              },
              "data"_a, "offsets"_a)
         .def("__len__", [](const WordIndex& self) { return self.table.size(); });
+    m.def("text_alphabet", [](const Flat<uint8_t>& data) { return text_alphabet(data.data(), data.shape(0)); }, "data"_a);
     m.def("token_rows", &py_token_rows, "data"_a, "offsets"_a, "cut"_a, "known"_a.none(), "n_threads"_a);
     m.def("token_classes", &py_token_classes, "data"_a, "offsets"_a, "labels"_a, "n_classes"_a, "cut"_a, "n_threads"_a);
     m.def("union_words", &py_union_words, "a_data"_a, "a_offsets"_a, "b_data"_a, "b_offsets"_a);

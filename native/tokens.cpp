@@ -3,6 +3,7 @@
 
 #include "cutter.hpp"
 #include "parallel.hpp"
+#include "radix_sort.hpp"
 
 namespace bayeskit {
 namespace {
@@ -42,8 +43,10 @@ private:
     Token tokens_[kBatch];
 };
 
-// The words of one document after another, each once with its count, numbered as they come.
-struct NewWords {
+// The words of one document after another, each once with its count: numbered as they come, or as in a list of known
+// words, which is asked once for each; others than those are left out.
+struct RowWords {
+    const WordTable* known = nullptr;
     WordTable words;
     std::vector<int32_t> ids, counts;
     uint32_t document = 0;
@@ -62,41 +65,14 @@ struct NewWords {
             ++counts[start + entry.a];
             return;
         }
-        entry.stamp = document;
-        entry.a = static_cast<uint32_t>(ids.size() - start);
-        ids.push_back(static_cast<int32_t>(id));
-        counts.push_back(1);
-    }
-};
-
-// The same for words that are known; the others are left out.
-struct KnownWords {
-    struct Seen {
-        uint32_t document, at;
-    };
-    const WordTable& words;
-    std::vector<Seen> seen;
-    std::vector<int32_t> ids, counts;
-    uint32_t document = 0;
-    size_t start = 0;
-    int64_t n_tokens = 0;
-
-    explicit KnownWords(const WordTable& known) : words(known), seen(known.size()) {}
-    void begin() {
-        ++document;
-        start = ids.size();
-        n_tokens = 0;
-    }
-    void count(const Token& token) {
-        const uint32_t id = words.find(token.key, token.bytes, token.length);
-        if (id == WordTable::kNone) return;
-        Seen& last = seen[id];
-        if (last.document == document) {
-            ++counts[start + last.at];
+        if (entry.stamp == 0) entry.b = known ? known->find(token.key, token.bytes, token.length) : id;
+        if (entry.b == WordTable::kNone) {
+            entry.stamp = UINT32_MAX;  // unknown for good
             return;
         }
-        last = {document, static_cast<uint32_t>(ids.size() - start)};
-        ids.push_back(static_cast<int32_t>(id));
+        entry.stamp = document;
+        entry.a = static_cast<uint32_t>(ids.size() - start);
+        ids.push_back(static_cast<int32_t>(entry.b));
         counts.push_back(1);
     }
 };
@@ -184,16 +160,30 @@ std::pair<WordList, std::vector<std::vector<uint32_t>>> ranked(std::vector<Part>
     return {std::move(words), std::move(numbers)};
 }
 
-void sort_row(int32_t* ids, int32_t* counts, size_t n, std::vector<uint64_t>& room) {
-    room.resize(n);
-    for (size_t i = 0; i < n; ++i)
-        room[i] = static_cast<uint64_t>(static_cast<uint32_t>(ids[i])) << 32 | static_cast<uint32_t>(counts[i]);
-    std::sort(room.begin(), room.end());
-    for (size_t i = 0; i < n; ++i) {
-        ids[i] = static_cast<int32_t>(room[i] >> 32);
-        counts[i] = static_cast<int32_t>(room[i] & UINT32_MAX);
+// The words of a row by rising number; long rows by radix, for a comparison that nobody can foretell is dear.
+class RowSorter {
+public:
+    explicit RowSorter(size_t n_words) : most_(n_words) {}
+
+    void sort(int32_t* ids, int32_t* counts, size_t n) {
+        items_.resize(n);
+        for (size_t i = 0; i < n; ++i) items_[i] = {static_cast<uint32_t>(ids[i]), counts[i]};
+        if (n < 64) std::sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) { return a.id < b.id; });
+        else radix_sort(items_, [](const Item& item) { return uint64_t{item.id}; }, most_, &room_);
+        for (size_t i = 0; i < n; ++i) {
+            ids[i] = static_cast<int32_t>(items_[i].id);
+            counts[i] = items_[i].count;
+        }
     }
-}
+
+private:
+    struct Item {
+        uint32_t id;
+        int32_t count;
+    };
+    uint64_t most_;
+    std::vector<Item> items_, room_;
+};
 
 // Where the parts of the documents begin: about as many bytes in each.
 std::vector<size_t> parts_of(const Texts& texts, const std::vector<uint32_t>* order, size_t n_threads) {
@@ -209,10 +199,9 @@ std::vector<size_t> parts_of(const Texts& texts, const std::vector<uint32_t>* or
     return starts;
 }
 
-template <class Counter>
-int64_t count_rows(const Texts& texts, const Cut& cut, size_t first, size_t last, Counter& counter, Rows& out) {
+int64_t count_rows(const Texts& texts, const Cut& cut, size_t first, size_t last, RowWords& counter, Rows& out) {
     Cutter cutter(cut);
-    Waiting<Counter> waiting(counter, cut.hash_bits);
+    Waiting<RowWords> waiting(counter, cut.hash_bits);
     for (size_t d = first; d < last; ++d) {
         counter.begin();
         cutter.cut(texts.begin(d), texts.length(d), waiting);
@@ -224,11 +213,10 @@ int64_t count_rows(const Texts& texts, const Cut& cut, size_t first, size_t last
 }
 
 // Rows of the parts one after another, the words by their place in the list, rising.
-template <class Counter>
-void gather(std::vector<Counter>& parts, const std::vector<size_t>& starts,
-            const std::vector<std::vector<uint32_t>>* rank, Rows& out, size_t n_threads) {
+void gather(std::vector<RowWords>& parts, const std::vector<size_t>& starts,
+            const std::vector<std::vector<uint32_t>>* rank, size_t n_words, Rows& out, size_t n_threads) {
     std::vector<int64_t> base{0};
-    for (const Counter& part : parts) base.push_back(base.back() + static_cast<int64_t>(part.ids.size()));
+    for (const RowWords& part : parts) base.push_back(base.back() + static_cast<int64_t>(part.ids.size()));
     for (size_t p = 0; p < parts.size(); ++p)
         for (size_t d = starts[p]; d < starts[p + 1]; ++d) out.indptr[d + 1] += base[p];
     if (parts.size() == 1) {
@@ -247,10 +235,10 @@ void gather(std::vector<Counter>& parts, const std::vector<size_t>& starts,
             for (int64_t k = base[p]; k < base[p + 1]; ++k)
                 out.ids[static_cast<size_t>(k)] =
                     static_cast<int32_t>((*rank)[p][static_cast<size_t>(out.ids[static_cast<size_t>(k)])]);
-        std::vector<uint64_t> room;
+        RowSorter sorter(n_words);
         for (size_t d = starts[p]; d < starts[p + 1]; ++d) {
-            const auto from = static_cast<size_t>(out.indptr[d]);
-            sort_row(out.ids.data() + from, out.counts.data() + from, static_cast<size_t>(out.indptr[d + 1]) - from, room);
+            const auto from = static_cast<size_t>(out.indptr[d]), to = static_cast<size_t>(out.indptr[d + 1]);
+            sorter.sort(out.ids.data() + from, out.counts.data() + from, to - from);
         }
     });
 }
@@ -265,25 +253,36 @@ Rows token_rows(const Texts& texts, const Cut& cut, const WordTable* known, size
     out.indptr.resize(texts.n + 1);
     out.lengths.resize(texts.n);
     std::vector<int64_t> replaced(n_parts);
-    const auto count = [&](auto& parts) {
-        parallel_for(n_parts, n_threads,
-                     [&](size_t p) { replaced[p] = count_rows(texts, cut, starts[p], starts[p + 1], parts[p], out); });
-    };
+    std::vector<RowWords> parts(n_parts);
+    parallel_for(n_parts, n_threads, [&](size_t p) {
+        parts[p].known = known;
+        replaced[p] = count_rows(texts, cut, starts[p], starts[p + 1], parts[p], out);
+    });
     if (known) {
-        std::vector<KnownWords> parts(n_parts, KnownWords(*known));
-        count(parts);
-        gather(parts, starts, nullptr, out, n_threads);
+        gather(parts, starts, nullptr, known->size(), out, n_threads);
         out.words.offsets.push_back(0);
     } else {
-        std::vector<NewWords> parts(n_parts);
-        count(parts);
         auto [words, rank] = ranked(parts);
         if (words.offsets.size() > INT32_MAX) throw std::length_error("there are more than 2^31 distinct words");
-        gather(parts, starts, &rank, out, n_threads);
+        gather(parts, starts, &rank, words.offsets.size(), out, n_threads);
         out.words = std::move(words);
     }
     for (const int64_t n : replaced) out.replaced += n;
     return out;
+}
+
+int text_alphabet(const uint8_t* data, size_t n) {
+    uint64_t beyond = 0;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) beyond |= load8(data + i);
+    for (; i < n; ++i) beyond |= data[i];
+    if (!(beyond & 0x8080808080808080ull)) return 0;
+    for (const uint8_t *p = data, *end = data + n; n; ++p) {  // a capital sigma is CE A3
+        p = static_cast<const uint8_t*>(std::memchr(p, 0xCE, static_cast<size_t>(end - p)));
+        if (!p || p + 1 >= end) break;
+        if (p[1] == 0xA3) return 2;
+    }
+    return 1;
 }
 
 ByClass token_classes(const Texts& texts, const Codes& labels, size_t n_classes, const Cut& cut, size_t n_threads) {

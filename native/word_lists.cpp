@@ -1,5 +1,6 @@
 // Lists of words: in order, found, and as one.
 #include "parallel.hpp"
+#include "radix_sort.hpp"
 #include "tokens.hpp"
 
 namespace bayeskit {
@@ -39,20 +40,30 @@ std::pair<WordList, std::vector<uint32_t>> sorted_words(const WordTable& table) 
         entries[id] = {first_eight(table, id), id};
         n_bytes += table.length(id);
     }
-    std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
-        if (a.first != b.first) return a.first < b.first;
+    radix_sort(entries, [](const Entry& entry) { return entry.first; }, ~uint64_t{0});
+    const auto by_bytes = [&](const Entry& a, const Entry& b) {
         return compare(table.bytes(a.id), table.length(a.id), table.bytes(b.id), table.length(b.id)) < 0;
-    });
+    };
+    for (auto from = entries.begin(); from != entries.end();) {  // words that begin alike
+        auto to = from + 1;
+        while (to != entries.end() && to->first == from->first) ++to;
+        if (to - from > 1) std::sort(from, to, by_bytes);
+        from = to;
+    }
     WordList list;
-    list.data.reserve(n_bytes);
+    list.data.resize(n_bytes);
     list.offsets.reserve(entries.size() + 1);
     list.offsets.push_back(0);
+    uint8_t* out = list.data.data();
     std::vector<uint32_t> rank(entries.size());
     for (uint32_t place = 0; place < entries.size(); ++place) {
         const uint32_t id = entries[place].id;
         if (place + 16 < entries.size()) table.prefetch_word(entries[place + 16].id);
         rank[id] = place;
-        append(list, table.bytes(id), table.length(id));
+        const size_t length = table.length(id);
+        std::memcpy(out, table.bytes(id), length);
+        out += length;
+        list.offsets.push_back(out - list.data.data());
     }
     return {std::move(list), std::move(rank)};
 }

@@ -33,6 +33,12 @@ inline uint64_t fold(uint64_t a, uint64_t b) {
 #endif
 }
 
+inline void prefetch([[maybe_unused]] const void* where) {
+#if defined(__GNUC__)
+    __builtin_prefetch(where);
+#endif
+}
+
 inline uint64_t load8(const uint8_t* p) {
     uint64_t word;
     std::memcpy(&word, p, 8);
@@ -45,7 +51,7 @@ inline uint64_t low_bytes(uint64_t word, size_t n) { return n >= 8 ? word : word
 inline uint64_t hash_piece(uint64_t first, uint64_t second, uint64_t seed) {
     return fold(first ^ kSecret1, second ^ seed);
 }
-inline uint64_t seed_of(size_t length) { return kSecret0 ^ (length * kSecret2); }
+constexpr uint64_t seed_of(size_t length) { return kSecret0 ^ (length * kSecret2); }
 
 inline uint64_t hash_long(const uint8_t* p, size_t length) {
     uint64_t seed = seed_of(length);
@@ -61,24 +67,29 @@ struct Key {
     uint64_t first, second, hash;
 };
 
-struct Masks {  // of the first eight bytes and of the others, by length
-    uint64_t first[kInline + 1], second[kInline + 1];
-    constexpr Masks() : first{}, second{} {
+struct ByLength {  // masks of the first eight bytes and of the others, the length where a key has it, and the seed
+    struct {
+        uint64_t first, second, length, seed;
+    } of[kInline + 1];
+    constexpr ByLength() : of{} {
         for (size_t n = 0; n <= kInline; ++n) {
-            first[n] = n >= 8 ? ~0ull : (1ull << (8 * n)) - 1;
-            second[n] = n <= 8 ? 0 : (1ull << (8 * (n - 8))) - 1;
+            of[n].first = n >= 8 ? ~0ull : (1ull << (8 * n)) - 1;
+            of[n].second = n <= 8 ? 0 : (1ull << (8 * (n - 8))) - 1;
+            of[n].length = static_cast<uint64_t>(n) << 56;
+            of[n].seed = seed_of(n);
         }
     }
 };
-inline constexpr Masks kMasks{};
+inline constexpr ByLength kByLength{};
 
 inline Key key_of(const uint8_t* p, size_t length) {  // may read kPad bytes behind the word
     if (length > kInline) [[unlikely]] {
         const uint64_t hash = hash_long(p, length);
         return {hash, kLong, hash};
     }
-    const uint64_t first = load8(p) & kMasks.first[length], rest = load8(p + 8) & kMasks.second[length];
-    return {first, rest | static_cast<uint64_t>(length) << 56, hash_piece(first, rest, seed_of(length))};
+    const auto& by = kByLength.of[length];
+    const uint64_t first = load8(p) & by.first, rest = load8(p + 8) & by.second;
+    return {first, rest | by.length, hash_piece(first, rest, by.seed)};
 }
 
 inline Key bucket_key(uint64_t hash, int bits) {  // '#' and the number of the bucket in hexadecimal digits
@@ -112,8 +123,8 @@ public:
 
     // Tokens are announced ahead, first to the index and then to the entries, for memory to answer in time.
     void prefetch_index(uint64_t hash) const { prefetch(&index_[hash >> shift_]); }
-    void prefetch_entry(uint64_t hash) const { prefetch(entries_.data() + index_[hash >> shift_].id); }
     void prefetch_word(uint32_t id) const { prefetch(entries_.data() + id); }
+    void prefetch_entry(uint64_t hash) const { prefetch_word(index_[hash >> shift_].id); }
 
     uint32_t find(const Key& key, const uint8_t* p, size_t length) const {
         for (size_t i = key.hash >> shift_;; i = (i + 1) & mask_) {
@@ -151,12 +162,6 @@ private:
     struct Place {
         size_t start, length;
     };
-
-    static void prefetch([[maybe_unused]] const void* where) {
-#if defined(__GNUC__)
-        __builtin_prefetch(where);
-#endif
-    }
 
     bool is_word(const Entry& entry, const Key& key, const uint8_t* p, size_t length) const {
         if (key.second != kLong) return entry.first == key.first && entry.second == key.second;

@@ -153,6 +153,16 @@ def _padded_runs(text: str, shortest: int, longest: int) -> list[str]:
     return runs
 
 
+def text_alphabet(data: Bytes) -> int:
+    """What the bytes need of Unicode: 0 nothing (ASCII), 1 its tables, 2 also those for a capital sigma.
+
+    >>> [text_alphabet(packed([text.encode()])[0]) for text in ("a", "é", "ΟΔΟΣ")]
+    [0, 1, 2]
+    """
+    raw = data.tobytes()
+    return 0 if raw.isascii() else 1 + (b"\xce\xa3" in raw)
+
+
 def token_rows(data: Bytes, offsets: Offsets, cut: Cut, known: WordIndex | None, n_threads: int) -> Rows:
     """Words and their counts in each document; with ``known`` the ids are its own, and other words are left out.
 

@@ -30,6 +30,7 @@ __all__ = [
     "score_gaussian",
     "score_rows",
     "softmax_loss",
+    "text_alphabet",
     "token_classes",
     "token_rows",
     "union_words",
@@ -56,6 +57,7 @@ try:
         score_gaussian,
         score_rows,
         softmax_loss,
+        text_alphabet,
         token_classes,
         token_rows,
         union_words,
@@ -75,6 +77,7 @@ except ImportError:
     from bayeskit._token_twins import (  # type: ignore[assignment]
         WordIndex,
         score_rows,
+        text_alphabet,
         token_classes,
         token_rows,
         union_words,

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit import kernels
 from bayeskit._token_twins import UnicodeTables
 
 N_CODE_POINTS = 0x110000
@@ -18,9 +19,8 @@ _ALL = np.arange(N_CODE_POINTS, dtype="<u4")
 
 def unicode_tables(data: npt.NDArray[np.uint8]) -> UnicodeTables | None:
     """The tables that these bytes need: none where they are ASCII; those for Σ only where one is there."""
-    if not len(data) or data.max() < 0x80:
-        return None
-    return _tables(b"\xce\xa3" in data.tobytes())
+    alphabet = kernels.text_alphabet(data)
+    return _tables(alphabet == 2) if alphabet else None
 
 
 @cache
