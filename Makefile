@@ -5,10 +5,10 @@ STAMP := .venv/.installed
 NATIVE := CMakeLists.txt $(wildcard native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench dist clean
+.PHONY: help demo test check format bench quality-text dist clean
 
 help: ## what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
 # The project is installed as it stands in src, so that only a change in native or pyproject.toml installs anew.
 $(STAMP): pyproject.toml $(NATIVE)
@@ -37,6 +37,9 @@ format: $(STAMP) ## put the sources in form
 
 bench: $(STAMP) ## side by side with peers
 	$(BIN)/python benchmarks/bench.py
+
+quality-text: $(STAMP) ## accuracy and log loss of the text recipes on the corpora of BAYESKIT_DATA
+	$(BIN)/python benchmarks/text_quality.py
 
 dist: $(STAMP) ## sdist and wheel, each installed in a fresh environment and tried
 	rm -rf dist build/try
