@@ -83,14 +83,14 @@ struct WordIndex {
 };
 
 nb::tuple py_token_rows(const Flat<uint8_t>& data, const Flat<int64_t>& offsets, const nb::tuple& cut,
-                        const WordIndex* known, int64_t n_threads) {
+                        const WordIndex* known, bool in_order, int64_t n_threads) {
     const Texts texts = texts_of(data, offsets, "documents");
     const CutArgument how(cut);
     const size_t t = threads(n_threads);
     Rows out;
     {
         nb::gil_scoped_release release;
-        out = token_rows(texts, how.cut, known ? &known->table : nullptr, t);
+        out = token_rows(texts, how.cut, known ? &known->table : nullptr, in_order, t);
     }
     return nb::make_tuple(array_of(std::move(out.words.data)), array_of(std::move(out.words.offsets)),
                           array_of(std::move(out.indptr)), array_of(std::move(out.ids)), array_of(std::move(out.counts)),
@@ -161,7 +161,7 @@ void bind_tokens(nb::module_& m) {
              "data"_a, "offsets"_a)
         .def("__len__", [](const WordIndex& self) { return self.table.size(); });
     m.def("text_alphabet", [](const Flat<uint8_t>& data) { return text_alphabet(data.data(), data.shape(0)); }, "data"_a);
-    m.def("token_rows", &py_token_rows, "data"_a, "offsets"_a, "cut"_a, "known"_a.none(), "n_threads"_a);
+    m.def("token_rows", &py_token_rows, "data"_a, "offsets"_a, "cut"_a, "known"_a.none(), "in_order"_a, "n_threads"_a);
     m.def("token_classes", &py_token_classes, "data"_a, "offsets"_a, "labels"_a, "n_classes"_a, "cut"_a, "n_threads"_a);
     m.def("union_words", &py_union_words, "a_data"_a, "a_offsets"_a, "b_data"_a, "b_offsets"_a);
     m.def("score_rows", &py_score_rows, "indptr"_a, "ids"_a, "values"_a, "table"_a, "scores"_a.noconvert(), "n_threads"_a);

@@ -31,7 +31,7 @@ public:
     }
     void flush() {
         counter_.n_tokens += static_cast<int64_t>(n_);
-        for (size_t i = 0; i < n_; ++i) counter_.words.prefetch_entry(tokens_[i].key.hash);
+        for (size_t i = 0; i < n_; ++i) counter_.announce(tokens_[i].key.hash);
         for (size_t i = 0; i < n_; ++i) counter_.count(tokens_[i]);
         n_ = 0;
     }
@@ -53,6 +53,14 @@ struct RowWords {
     size_t start = 0;
     int64_t n_tokens = 0;
 
+    void reserve(size_t n) {  // room that is not touched costs nothing; growing copies
+        ids.reserve(n);
+        counts.reserve(n);
+    }
+    void announce(uint64_t hash) const {
+        if (words.prefetch_entry(hash) || !known) return;
+        known->prefetch_index(hash);
+    }
     void begin() {
         ++document;
         start = ids.size();
@@ -91,6 +99,7 @@ struct ClassWords {
     size_t bytes = 0;
     int64_t n_tokens = 0;
 
+    void announce(uint64_t hash) const { words.prefetch_entry(hash); }
     void begin(uint32_t label, size_t length) {
         bytes += length;
         if (label_of.empty() || label != label_of.back() || bytes >> 32) {  // or a count might overflow
@@ -214,7 +223,7 @@ int64_t count_rows(const Texts& texts, const Cut& cut, size_t first, size_t last
 
 // Rows of the parts one after another, the words by their place in the list, rising.
 void gather(std::vector<RowWords>& parts, const std::vector<size_t>& starts,
-            const std::vector<std::vector<uint32_t>>* rank, size_t n_words, Rows& out, size_t n_threads) {
+            const std::vector<std::vector<uint32_t>>* rank, size_t n_words, bool in_order, Rows& out, size_t n_threads) {
     std::vector<int64_t> base{0};
     for (const RowWords& part : parts) base.push_back(base.back() + static_cast<int64_t>(part.ids.size()));
     for (size_t p = 0; p < parts.size(); ++p)
@@ -236,7 +245,7 @@ void gather(std::vector<RowWords>& parts, const std::vector<size_t>& starts,
                 out.ids[static_cast<size_t>(k)] =
                     static_cast<int32_t>((*rank)[p][static_cast<size_t>(out.ids[static_cast<size_t>(k)])]);
         RowSorter sorter(n_words);
-        for (size_t d = starts[p]; d < starts[p + 1]; ++d) {
+        for (size_t d = starts[p]; in_order && d < starts[p + 1]; ++d) {
             const auto from = static_cast<size_t>(out.indptr[d]), to = static_cast<size_t>(out.indptr[d + 1]);
             sorter.sort(out.ids.data() + from, out.counts.data() + from, to - from);
         }
@@ -245,7 +254,7 @@ void gather(std::vector<RowWords>& parts, const std::vector<size_t>& starts,
 
 }  // namespace
 
-Rows token_rows(const Texts& texts, const Cut& cut, const WordTable* known, size_t n_threads) {
+Rows token_rows(const Texts& texts, const Cut& cut, const WordTable* known, bool in_order, size_t n_threads) {
     check_texts(texts);
     const auto starts = parts_of(texts, nullptr, n_threads);
     const size_t n_parts = starts.size() - 1;
@@ -256,15 +265,16 @@ Rows token_rows(const Texts& texts, const Cut& cut, const WordTable* known, size
     std::vector<RowWords> parts(n_parts);
     parallel_for(n_parts, n_threads, [&](size_t p) {
         parts[p].known = known;
+        parts[p].reserve(static_cast<size_t>(texts.offsets[starts[p + 1]] - texts.offsets[starts[p]]) / 10);
         replaced[p] = count_rows(texts, cut, starts[p], starts[p + 1], parts[p], out);
     });
     if (known) {
-        gather(parts, starts, nullptr, known->size(), out, n_threads);
+        gather(parts, starts, nullptr, known->size(), in_order, out, n_threads);
         out.words.offsets.push_back(0);
     } else {
         auto [words, rank] = ranked(parts);
         if (words.offsets.size() > INT32_MAX) throw std::length_error("there are more than 2^31 distinct words");
-        gather(parts, starts, &rank, words.offsets.size(), out, n_threads);
+        gather(parts, starts, &rank, words.offsets.size(), in_order, out, n_threads);
         out.words = std::move(words);
     }
     for (const int64_t n : replaced) out.replaced += n;

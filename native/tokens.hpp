@@ -67,7 +67,7 @@ struct Union {
 };
 
 int text_alphabet(const uint8_t* data, size_t n);
-Rows token_rows(const Texts& texts, const Cut& cut, const WordTable* known, size_t n_threads);
+Rows token_rows(const Texts& texts, const Cut& cut, const WordTable* known, bool in_order, size_t n_threads);
 ByClass token_classes(const Texts& texts, const Codes& labels, size_t n_classes, const Cut& cut, size_t n_threads);
 WordTable index_words(const Texts& words);
 std::vector<int64_t> find_words(const WordTable& known, const Texts& words);

@@ -124,7 +124,11 @@ public:
     // Tokens are announced ahead, first to the index and then to the entries, for memory to answer in time.
     void prefetch_index(uint64_t hash) const { prefetch(&index_[hash >> shift_]); }
     void prefetch_word(uint32_t id) const { prefetch(entries_.data() + id); }
-    void prefetch_entry(uint64_t hash) const { prefetch_word(index_[hash >> shift_].id); }
+    bool prefetch_entry(uint64_t hash) const {  // whether there may be one
+        const uint32_t id = index_[hash >> shift_].id;
+        prefetch_word(id);
+        return id != kNone;
+    }
 
     uint32_t find(const Key& key, const uint8_t* p, size_t length) const {
         for (size_t i = key.hash >> shift_;; i = (i + 1) & mask_) {

@@ -51,7 +51,7 @@ class Rows(NamedTuple):
     word_data: Bytes
     word_offsets: Offsets
     indptr: Offsets
-    ids: Ids  # rising within a document
+    ids: Ids
     counts: Ids
     lengths: npt.NDArray[np.int64]  # tokens of each document, unknown ones included
     replaced: int  # ill-formed stretches of UTF-8 read as U+FFFD
@@ -163,15 +163,19 @@ def text_alphabet(data: Bytes) -> int:
     return 0 if raw.isascii() else 1 + (b"\xce\xa3" in raw)
 
 
-def token_rows(data: Bytes, offsets: Offsets, cut: Cut, known: WordIndex | None, n_threads: int) -> Rows:
+def token_rows(
+    data: Bytes, offsets: Offsets, cut: Cut, known: WordIndex | None, in_order: bool, n_threads: int
+) -> Rows:
     """Words and their counts in each document; with ``known`` the ids are its own, and other words are left out.
 
+    Within a document words come by rising id, or without ``in_order`` as they are met first.
+
     >>> cut = Cut(0, 1, 1, True, 0, *packed([]))
-    >>> rows = token_rows(*packed([b"The cat. The hat!", b"", b"a hat"]), cut, None, 1)
+    >>> rows = token_rows(*packed([b"The cat. The hat!", b"", b"a hat"]), cut, None, True, 1)
     >>> unpacked(rows.word_data, rows.word_offsets), rows.indptr.tolist(), rows.ids.tolist(), rows.counts.tolist()
     ([b'cat', b'hat', b'the'], [0, 3, 3, 4], [0, 1, 2, 1], [1, 1, 2, 1])
     """
-    return rows_of(data, offsets, _analyser_of(cut), known)
+    return rows_of(data, offsets, _analyser_of(cut), known, in_order)
 
 
 def token_classes(
@@ -187,7 +191,7 @@ def token_classes(
     """
     if len(labels) and int(labels.max()) >= n_classes:
         raise ValueError(f"labels hold {labels.max()}, beyond the {n_classes} classes")
-    return classes_of(token_rows(data, offsets, cut, None, 1), labels, n_classes)
+    return classes_of(token_rows(data, offsets, cut, None, True, 1), labels, n_classes)
 
 
 def classes_of(rows: Rows, labels: npt.NDArray[Any], n_classes: int) -> ByClass:
@@ -205,7 +209,9 @@ def classes_of(rows: Rows, labels: npt.NDArray[Any], n_classes: int) -> ByClass:
     )  # fmt: skip
 
 
-def rows_of(data: Bytes, offsets: Offsets, analyse: Analyse, known: WordIndex | None) -> Rows:
+def rows_of(
+    data: Bytes, offsets: Offsets, analyse: Analyse, known: WordIndex | None, in_order: bool = True
+) -> Rows:
     """:func:`token_rows` by any function from a document to its tokens."""
     replaced = 0
     indptr, lengths = [0], []
@@ -234,8 +240,10 @@ def rows_of(data: Bytes, offsets: Offsets, analyse: Analyse, known: WordIndex | 
         rank = np.empty(len(words), dtype=np.int32)
         rank[[words[word] for word in listed]] = np.arange(len(words), dtype=np.int32)
         column = rank[column]
-    order = np.lexsort((column, np.repeat(np.arange(len(lengths)), np.diff(starts))))
-    return Rows(*packed(listed), starts, column[order], count[order], np.array(lengths, dtype=np.int64), replaced)
+    if in_order:
+        order = np.lexsort((column, np.repeat(np.arange(len(lengths)), np.diff(starts))))
+        column, count = column[order], count[order]
+    return Rows(*packed(listed), starts, column, count, np.array(lengths, dtype=np.int64), replaced)
 
 
 def _analyser_of(cut: Cut) -> Analyse:

@@ -95,9 +95,10 @@ def test_kernels_and_their_twins_agree(documents, labels, pattern, runs, bits, n
     cells = Documents.of(documents)
     cut = _cut(Tokenizer(pattern, runs, hash_bits=bits, stop_words=["aa"]), cells)
     label = np.array(labels[: len(documents)], dtype=np.uint8)
-    ours = kernels.token_rows(cells.data, cells.offsets, cut, None, n_threads)
-    theirs = twins.token_rows(cells.data, cells.offsets, cut, None, 1)
-    assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
+    for in_order in (True, False):
+        ours = kernels.token_rows(cells.data, cells.offsets, cut, None, in_order, n_threads)
+        theirs = twins.token_rows(cells.data, cells.offsets, cut, None, in_order, 1)
+        assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
     ours = kernels.token_classes(cells.data, cells.offsets, label, 3, cut, n_threads)
     theirs = twins.token_classes(cells.data, cells.offsets, label, 3, cut, 1)
     assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))

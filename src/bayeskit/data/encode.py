@@ -93,7 +93,7 @@ class Encoder:
     def _tokens(self, name: str, documents: Documents) -> TokenRows:
         role = self.schema.columns[name]
         tokenizer = role.tokenizer if isinstance(role, Text) else Tokenizer()
-        return count_documents(documents, tokenizer, self.words[name], self.n_threads)
+        return count_documents(documents, tokenizer, self.words[name], self.n_threads, in_order=False)
 
     def _binned(self, numbers: npt.NDArray[np.float64], cuts: tuple[float, ...], name: str, start: int) -> Codes:
         if np.isinf(numbers).any():

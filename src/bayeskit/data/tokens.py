@@ -37,6 +37,7 @@ class TokenRows:
     counts: npt.NDArray[np.int32]
     lengths: npt.NDArray[np.int64]
     replaced: int = 0
+    in_order: bool = True  # ids rise within a document
 
     def matrix(self, dtype: Any = np.int64) -> csr_matrix:
         """The same as SciPy's CSR matrix (documents, words)."""
@@ -45,6 +46,9 @@ class TokenRows:
         shape = (len(self.lengths), len(self.words))
         indptr = self.indptr if self.indptr[-1] > np.iinfo(np.int32).max else self.indptr.astype(np.int32)
         made = csr_matrix((self.counts.astype(dtype), self.ids, indptr), shape=shape)
+        if not self.in_order:
+            made = made.copy()
+            made.sort_indices()
         made.has_sorted_indices = made.has_canonical_format = True
         return made
 
@@ -54,10 +58,12 @@ class TokenRows:
         sizes = np.diff(self.indptr)[rows]
         indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         where = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][rows] - indptr[:-1], sizes)
-        return TokenRows(self.words, indptr, self.ids[where], self.counts[where], self.lengths[rows])
+        return TokenRows(self.words, indptr, self.ids[where], self.counts[where], self.lengths[rows], 0, self.in_order)
 
 
-def count_documents(documents: Any, tokenizer: Tokenizer, words: Words | None = None, n_threads: int = 1) -> TokenRows:
+def count_documents(
+    documents: Any, tokenizer: Tokenizer, words: Words | None = None, n_threads: int = 1, in_order: bool = True
+) -> TokenRows:
     """How often each word stands in each document.
 
     Without ``words`` the vocabulary is what the documents show; with it, other words are left out.
@@ -69,12 +75,13 @@ def count_documents(documents: Any, tokenizer: Tokenizer, words: Words | None = 
     texts = Documents.of(documents)
     cut = _cut(tokenizer, texts)
     if cut is not None:
-        found = kernels.token_rows(texts.data, texts.offsets, cut, None if words is None else words.index, n_threads)
+        index = None if words is None else words.index
+        found = kernels.token_rows(texts.data, texts.offsets, cut, index, in_order, n_threads)
     else:
         known = None if words is None else _token_twins.WordIndex(words.data, words.offsets)
-        found = _token_twins.rows_of(texts.data, texts.offsets, tokenizer.analyser(), known)
+        found = _token_twins.rows_of(texts.data, texts.offsets, tokenizer.analyser(), known, in_order)
     own = Words(found[0], found[1]) if words is None else words
-    return TokenRows(own, *found[2:6], found[6] + texts.replaced)
+    return TokenRows(own, *found[2:6], found[6] + texts.replaced, in_order)
 
 
 def count_classes(
