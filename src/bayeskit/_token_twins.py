@@ -209,9 +209,7 @@ def classes_of(rows: Rows, labels: npt.NDArray[Any], n_classes: int) -> ByClass:
     )  # fmt: skip
 
 
-def rows_of(
-    data: Bytes, offsets: Offsets, analyse: Analyse, known: WordIndex | None, in_order: bool = True
-) -> Rows:
+def rows_of(data: Bytes, offsets: Offsets, analyse: Analyse, known: WordIndex | None, in_order: bool = True) -> Rows:
     """:func:`token_rows` by any function from a document to its tokens."""
     replaced = 0
     indptr, lengths = [0], []

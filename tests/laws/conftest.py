@@ -93,6 +93,8 @@ LAWS = [
     Law("histogram", NUMERIC | {"numeric": "histogram", "cuts": {"size": [-50, 0, 12.5], "year": [2001]}}),
     Law("mixed, columns of their own", {"prior": bk.Laplace(), "smoothing": {"sky": "auto", "flag": bk.MEstimate(2)}}),
     Law("mixed, weighted", {}, weighted=True),
+    Law("mixed with a text", {"roles": {"sky": bk.Text(bk.Tokenizer("char_wb", (1, 2)))}}),
+    Law("mixed with a text, weighted", {"roles": {"sky": "text"}}, weighted=True),
 ]
 
 
@@ -109,6 +111,12 @@ def _same_counts(a, b):
     for name, family in a.families.items():
         assert family.values == b.families[name].values, name
         assert np.array_equal(family.counts, b.families[name].counts), name
+    assert a.words.keys() == b.words.keys()
+    for name, counted in a.words.items():
+        other = b.words[name]
+        assert counted.words == other.words, name
+        for part in ("indptr", "classes", "counts", "documents", "n_documents", "n_tokens"):
+            assert np.array_equal(getattr(counted, part), getattr(other, part)), (name, part)
     assert set(a.moment_columns) == set(b.moment_columns)
     order = [b.moment_columns.index(name) for name in a.moment_columns]
     assert np.array_equal(a.moments.n, b.moments.n[:, order])

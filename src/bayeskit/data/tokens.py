@@ -52,6 +52,14 @@ class TokenRows:
         made.has_sorted_indices = made.has_canonical_format = True
         return made
 
+    def among(self, words: Words) -> TokenRows:
+        """The same documents by the numbers of another list; words that it does not have are left out."""
+        numbers = words.index.find(self.words.data, self.words.offsets)[self.ids]
+        known = numbers >= 0
+        indptr = np.concatenate([[0], np.cumsum(known)])[self.indptr]
+        ids = numbers[known].astype(np.int32)
+        return TokenRows(words, indptr, ids, self.counts[known], self.lengths, self.replaced, self.in_order)
+
     def take(self, rows: npt.NDArray[Any]) -> TokenRows:
         """These documents alone."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows

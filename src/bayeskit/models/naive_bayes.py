@@ -2,14 +2,14 @@
 
     P(c | x) ∝ P(c) · Π_j P(x_j | c)
 
-Categorical columns and histograms are tables of smoothed counts, numeric ones are Gaussians. Missing cells
-drop out of the counts and of the product.
+Categorical columns and histograms are tables of smoothed counts, numeric ones are Gaussians, texts are bags of
+words. Missing cells drop out of the counts and of the product.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.data.words import Words
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.estimate.prior import class_prior
@@ -31,6 +32,8 @@ from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
 from bayeskit.models.base import Scores, TallyClassifier, one_of
 from bayeskit.models.naive_left_out import NaiveLeftOut
+from bayeskit.models.naive_text import TextTable, text_table
+from bayeskit.models.text_generative import draw_documents
 from bayeskit.models.tuning import best_smoothing
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -46,6 +49,12 @@ class NaiveParameters:
     tables: dict[str, ValueTable]
     columns: tuple[str, ...]  # the measured ones
     gaussian: Gaussian
+    texts: dict[str, TextTable] = field(default_factory=dict)
+
+    @cached_property
+    def words(self) -> Mapping[str, Words]:
+        """The known words of each text."""
+        return {name: table.vocabulary for name, table in self.texts.items()}
 
     @cached_property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
@@ -67,7 +76,7 @@ class NaiveParameters:
 
 
 class NaiveBayes(TallyClassifier):
-    """Naive Bayes for tables with categorical and numeric columns, missing cells and unseen values.
+    """Naive Bayes for tables with categorical, numeric and text columns, missing cells and unseen values.
 
     Parameters
     ----------
@@ -79,11 +88,13 @@ class NaiveBayes(TallyClassifier):
     variance: what Gaussians share: "class_feature" (nothing), "feature" (one for all classes), "class", "all".
     ddof: 1 for unbiased variances, 0 for maximum likelihood.
     cuts: for histograms, a number of intervals of equal width, or the cut points; also by column.
-    roles: one role for all columns or a mapping from name or position: "categorical", "numeric", "ignore".
+    roles: one role for all columns or a mapping from name or position: "categorical", "numeric", "text" (or
+        ``Text(Tokenizer(…))``), "ignore".
     domains: mapping from column to all its possible values; they count in smoothing.
     schema: the ``schema_`` of another model, taken instead of one inferred from the data.
     missing: "ignore" leaves missing cells out; "value" makes missing one more value of categorical columns.
-    unseen: a value never seen in training is left out ("ignore"), smoothed ("smooth") or refused ("error").
+    unseen: a value never seen in training is left out ("ignore"), smoothed ("smooth") or refused ("error"); words of
+        a text that were never seen are always left out.
     undecidable: rows impossible under every class get the class priors ("prior"), "nan", or an "error".
     ties: the "first" class in sorted order, or one drawn at "random" by ``random_state`` and the row's content.
     n_threads: None for all cores; the result is the same for any number.
@@ -166,7 +177,7 @@ class NaiveBayes(TallyClassifier):
         return schema.replace(roles)
 
     def plan(self, schema: Schema) -> Plan:
-        return Plan(tuple(schema.coded()), tuple(schema.measured()))
+        return Plan(tuple(schema.coded()), tuple(schema.measured()), tuple(schema.texts()))
 
     def estimate(self, tally: Tally) -> NaiveParameters:
         rows = tally.class_counts
@@ -181,7 +192,8 @@ class NaiveBayes(TallyClassifier):
             for name, family in tally.families.items()
         }
         prior = class_prior(self.prior, tally.classes, rows)
-        return NaiveParameters(logspace.log(prior), tables, tally.moment_columns, self._gaussian(tally))
+        texts = {n: text_table(w, self.setting_for("smoothing", n, tally.schema)) for n, w in tally.words.items()}
+        return NaiveParameters(logspace.log(prior), tables, tally.moment_columns, self._gaussian(tally), texts)
 
     def _gaussian(self, tally: Tally) -> Gaussian:
         """Means and variances, each variance rule over the columns that follow it."""
@@ -209,6 +221,8 @@ class NaiveBayes(TallyClassifier):
         if params.speaking:
             floats = [block.floats[name] for name in params.speaking]
             kernels.score_gaussian(floats, *params.normal_form, scores, threads)
+        for name, table in params.texts.items():
+            table.add_scores(block.tokens[name], scores, threads)
         return scores
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -217,7 +231,7 @@ class NaiveBayes(TallyClassifier):
         Fixes the number: ``smoothing`` is it afterwards. ("auto" asks the counts alone, column by column.)
         """
         start = clone(self).set_params(smoothing=1.0).fit(X, y, sample_weight)
-        if start.schema_.coded():
+        if start.schema_.coded() or start.schema_.texts():
             self.smoothing = best_smoothing(start, self._labelled(X, y, sample_weight))
         return self.fit_tally(start.tally_)
 
@@ -232,6 +246,7 @@ class NaiveBayes(TallyClassifier):
         self._check_is_fitted()
         n_classes = len(self.tally_.classes)
         total: int = n_classes - 1 + sum(n_classes * table.n_free for table in self.params_.tables.values())
+        total += sum(n_classes * max(len(table.vocabulary) - 1, 0) for table in self.params_.texts.values())
         rules = [self.setting_for("variance", name, self.schema_) for name in self.params_.speaking]
         return total + sum(n_parameters(rule, n_classes, rules.count(rule)) for rule in dict.fromkeys(rules))
 
@@ -253,6 +268,9 @@ class NaiveBayes(TallyClassifier):
             columns |= {f"count | {c}": family.counts[i, slots].tolist() for i, c in enumerate(classes)}
             columns |= {f"P({column} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(classes)}
             return Table(columns)
+        if column in self.params_.texts:
+            texts: dict[str, TextTable] = self.params_.texts
+            return texts[column].table(column, classes, self.tally_.words[column])
         if column not in self.params_.columns:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
         i, normal = self.params_.columns.index(column), self.params_.gaussian
@@ -271,7 +289,10 @@ class NaiveBayes(TallyClassifier):
         labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(params.log_prior))
         columns = {}
         for name in self.schema_.used:
-            if name in params.tables:
+            if name in params.texts:
+                table, counted = params.texts[name], self.tally_.words[name]
+                columns[name] = draw_documents(table, counted, "multinomial", labels, rng)
+            elif name in params.tables:
                 columns[name] = _draw_values(params.tables[name], self.schema_.columns[name], labels, rng)
             else:
                 i = params.columns.index(name)

@@ -45,7 +45,8 @@ class NaiveLeftOut:
 
     def scores(self, block: Block) -> Floats:
         """ln P(x, class) of each row under the estimates made without it."""
-        return self.by_class(block, self.values_of_class) + self.by_class(block, self.gaussians_of_class)
+        counted = self.by_class(block, self.values_of_class) + self.by_class(block, self.words_of_class)
+        return counted + self.by_class(block, self.gaussians_of_class)
 
     def by_class(self, block: Block, score: Callable[[Block, int, Floats], Floats]) -> Floats:
         """Scores of all rows, the rows of a class together."""
@@ -72,6 +73,16 @@ class NaiveLeftOut:
             for u in np.unique(unit):
                 scores[unit == u] = self._prior(label, float(u))
             self._add_values(block, label, unit, scores)
+        return scores
+
+    def words_of_class(self, block: Block, label: int, unit: Floats) -> Floats:
+        """Texts."""
+        scores = np.zeros((block.n_rows, len(self.tally.classes)))
+        if self._is_last(label, unit):
+            return scores
+        labels = np.full(block.n_rows, label, dtype=np.int64)
+        for name, table in self.params.texts.items():
+            scores += table.left_out(block.tokens[name], self.tally.words[name], labels, unit)
         return scores
 
     def gaussians_of_class(self, block: Block, label: int, unit: Floats) -> Floats:
@@ -148,7 +159,8 @@ class NaiveLeftOut:
         classes = tuple(c for c, kept in zip(tally.classes, keep, strict=True) if kept)
         schema = replace(tally.schema, target=replace(tally.schema.target, domain=None))
         moments = tally.moments.take(np.flatnonzero(keep))
-        rest = Tally(schema, classes, tally.class_counts[keep], families, tally.moment_columns, moments).tidy()
+        words = {name: counted.with_classes(np.flatnonzero(keep)) for name, counted in tally.words.items()}
+        rest = Tally(schema, classes, tally.class_counts[keep], families, tally.moment_columns, moments, words).tidy()
         params = self.model.estimate(rest)
         codes = {}
         for name, table in params.tables.items():
@@ -156,5 +168,6 @@ class NaiveLeftOut:
             slots = np.concatenate([[0], np.where(new < 0, len(table.values) + 1, new + 1), [len(table.values) + 1]])
             codes[name] = slots.astype(np.uint32)[block.codes[name]]
         shown = np.flatnonzero(keep)[positions(rest.classes, classes)]
-        scores[:, shown] = self.model.log_joint(params, replace(block, codes=codes))
+        tokens = {name: rows.among(params.words[name]) for name, rows in block.tokens.items()}
+        scores[:, shown] = self.model.log_joint(params, replace(block, codes=codes, tokens=tokens))
         return scores

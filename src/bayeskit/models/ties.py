@@ -37,6 +37,10 @@ def _row_hash(block: Block, rows: npt.NDArray[Any], seed: int) -> npt.NDArray[np
     state = np.full(len(rows), seed, dtype=np.uint64)
     contents = [column[rows].astype(np.uint64) for column in block.codes.values()]
     contents += [np.ascontiguousarray(column[rows] + 0.0).view(np.uint64) for column in block.floats.values()]
+    for tokens in block.tokens.values():
+        cells = _mixed(tokens.ids.astype(np.uint64) << np.uint64(32) | tokens.counts.astype(np.uint64))
+        sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(cells)])  # modulo 2**64; any order of the words
+        contents.append((sums[tokens.indptr[1:]] - sums[tokens.indptr[:-1]])[rows])
     for content in contents:
         state = _mixed(state ^ content)
     return _mixed(state)

@@ -31,6 +31,8 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
         total = 0.0
         for block, gaussians in blocks:
             scores = left_out.by_class(block, left_out.values_of_class) + gaussians
+            if left_out.params.texts:
+                scores += left_out.by_class(block, left_out.words_of_class)
             labels: npt.NDArray[np.int64] = np.asarray(block.labels, dtype=np.int64)
             log_p = scores[np.arange(block.n_rows), labels] - logspace.log_sum_exp(scores)
             known = np.isfinite(log_p)  # a class that only one row shows is lost for every α
