@@ -2,6 +2,8 @@
 
     python benchmarks/text_quality.py                     every set, every recipe
     python benchmarks/text_quality.py reuters_r8 trec_qc  some sets; the others keep their figures
+    python benchmarks/text_quality.py --only nbsvm        some recipes on every set
+    python benchmarks/text_quality.py --page              no measuring, the page alone
 
 Nothing is chosen on test data: recipes have the settings shown, "auto" chooses on the training documents.
 """
@@ -126,20 +128,21 @@ def page(store: dict[str, dict[str, Any]]) -> str:
 def main(names: list[str]) -> None:
     """Measure the sets, keep the figures, write the page."""
     warnings.simplefilter("ignore")
+    only = names[names.index("--only") + 1 :] if "--only" in names else list(MODELS)
+    names = names[: names.index("--only")] if "--only" in names else names
     store = json.loads(STORE.read_text()) if STORE.exists() else {}
-    for name in names or SETS:
+    for name in [] if "--page" in names else names or SETS:
         folds = list(parts(name))
-        for model, make in MODELS.items():
+        for model in only:
             if name in ONLY.get(model, (name,)):
-                store.setdefault(name, {})[model] = measure(make, folds)
-                print(name, model, store[name][model], flush=True)
-        STORE.write_text(json.dumps(store, indent=1, sort_keys=True) + "\n")
-    text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if START in text:
-        before, rest = text.split(START)
-        PAGE.write_text(before + START + "\n\n" + page(store) + "\n\n" + END + rest.split(END)[1], encoding="utf-8")
-    else:
-        print(page(store))
+                found = measure(MODELS[model], folds)
+                print(name, model, found, flush=True)
+                store = json.loads(STORE.read_text()) if STORE.exists() else {}
+                store.setdefault(name, {})[model] = found
+                STORE.write_text(json.dumps(store, indent=1, sort_keys=True) + "\n")
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split(START)
+    PAGE.write_text(before + START + "\n\n" + page(store) + "\n\n" + END + rest.split(END)[1], encoding="utf-8")
 
 
 if __name__ == "__main__":

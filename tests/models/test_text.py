@@ -116,6 +116,16 @@ def test_leave_one_out_of_tfidf_makes_the_own_vector_with_one_document_less():
         np.testing.assert_allclose(scores[i], score, rtol=1e-9, atol=1e-9)
 
 
+def test_a_word_that_every_document_has_is_not_gone_with_one_of_them():
+    texts, labels = corpus(20)
+    texts = [f"everywhere {text}" for text in texts]  # its idf is 0
+    model = bk.TextClassifier("twcnb").fit(texts, labels)
+    scores = model.leave_one_out_scores(texts, labels)
+    for i in range(20):
+        other = clone_held(model).forget([texts[i]], [labels[i]])
+        np.testing.assert_allclose(scores[i], other.predict_joint_log_proba([texts[i]])[0], rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c", "d")])
 def test_leave_one_out_of_weighted_evidence_is_forgetting_with_the_weights_held(classes):
     texts, labels = corpus(80, classes=classes)
@@ -396,6 +406,17 @@ def test_similarity_is_the_cosine_of_word_counts():
     to_classes = model.centroid_similarity(["sun", "rain"])  # bad, good
     np.testing.assert_allclose(to_classes, [[0, 2 / np.sqrt(5)], [1, 0]])
     np.testing.assert_allclose(np.diag(model.similarity(["sun sea", "rain"])), 1.0)
+
+
+@pytest.mark.parametrize("recipe", ["tfidf", "twcnb", "weighted", "multinomial"])
+def test_values_stand_under_their_own_words_and_survive_saving(recipe):
+    texts, labels = ["zebra apple all", "all apple", "all mango mango"], ["x", "y", "y"]  # idf of "all" is 0
+    model = bk.TextClassifier(recipe).fit(texts, labels)
+    rows, words = model.document_values(["mango zebra", "zebra mango"]).toarray(), list(model.words_)
+    np.testing.assert_allclose(rows[0], rows[1])
+    assert {words[i] for i in np.flatnonzero(rows[0])} == {"mango", "zebra"}
+    assert rows[0][words.index("mango")] != 0
+    assert bk.Tally.from_bytes(model.tally_.to_bytes()) == model.tally_
 
 
 # -- scikit-learn ----------------------------------------------------------------------------------------------

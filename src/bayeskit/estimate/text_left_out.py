@@ -38,9 +38,13 @@ class LeftOutDocuments:
 
 
 class LeftOutWords:
-    """Counts (words, classes) and pseudo-counts (words,) without one document."""
+    """Counts (words, classes) and pseudo-counts (words,) without one document.
 
-    def __init__(self, counts: Floats, pseudo: Floats, d: LeftOutDocuments) -> None:
+    A word is gone with its last document. Counts tell; where values may be 0, as a tf-idf, ``documents`` says how many
+    have the word.
+    """
+
+    def __init__(self, counts: Floats, pseudo: Floats, d: LeftOutDocuments, documents: Floats | None = None) -> None:
         self.d, self.pseudo = d, pseudo
         self.document = document_of_cell(d.indptr)
         self.n = counts[d.ids]  # (cells, classes)
@@ -48,8 +52,11 @@ class LeftOutWords:
         own = (np.arange(len(d.ids)), d.labels[self.document])
         self.n[own] = np.maximum(self.n[own] - d.taken, 0.0)
         self.word_total = counts.sum(axis=1)
-        of_word = self.word_total[d.ids]
-        self.gone = of_word - d.taken <= GONE * of_word
+        if documents is None:
+            having, leaving = self.word_total[d.ids], d.taken
+        else:
+            having, leaving = documents[d.ids], d.unit[self.document]
+        self.gone = having - leaving <= GONE * having
         self.values = np.where(self.gone, 0.0, d.values)
         totals = counts.sum(axis=0)
         self.totals = np.repeat(totals[None], len(d.labels), axis=0)
@@ -103,7 +110,8 @@ class LeftOutWords:
         whole = logspace.log(all_others + self.pseudo[:, None]).sum(axis=0)
         before = logspace.log(np.maximum(self.word_total[self.d.ids][:, None] - self.full, 0.0) + self.alpha)
         after = np.where(self.gone[:, None], 0.0, logspace.log(others + self.alpha))
-        log_total = logspace.log(total + self.pseudo_total[:, None])
+        left = total + self.pseudo_total[:, None]
+        log_total = np.where(left > 0, logspace.log(left), 0.0)  # without any word there is nothing to share out
         size = self.n_words[:, None] * log_total - (whole + self.by_document(after - before))
         return np.asarray(self.complement() / np.where(size > 0, size, 1.0))
 

@@ -17,7 +17,7 @@ from bayeskit.data.words import Words
 from bayeskit.estimate import text_em
 from bayeskit.estimate.text_em import DocumentEM
 from bayeskit.models.text import TextClassifier
-from bayeskit.models.text_reading import document_frequency, text_column
+from bayeskit.models.text_reading import document_frequency, text_column, values_matrix
 
 Floats = npt.NDArray[np.float64]
 
@@ -82,6 +82,4 @@ def fit_documents(
 
 
 def _values(rows: TokenRows, idf: Floats) -> Any:
-    made = rows.matrix(np.float64)
-    made.data = text_em.sublinear_tf_idf(rows.counts, rows.ids, rows.indptr, idf)
-    return made
+    return values_matrix(rows, text_em.sublinear_tf_idf(rows.counts, rows.ids, rows.indptr, idf))

@@ -27,7 +27,7 @@ from bayeskit.models.base import Scores, TallyClassifier, one_of
 from bayeskit.models.text_explain import WordsForAndAgainst, explain_documents, telling_words
 from bayeskit.models.text_generative import draw_documents, log_coefficient, log_length
 from bayeskit.models.text_left_out import TextLeftOut
-from bayeskit.models.text_reading import content_hash, mass_tally, read_all, source_of
+from bayeskit.models.text_reading import content_hash, mass_tally, read_all, source_of, values_matrix
 from bayeskit.models.text_recipes import (
     COLUMN,
     RECIPES,
@@ -35,7 +35,9 @@ from bayeskit.models.text_recipes import (
     PlainParameters,
     Recipe,
     evidence_parameters,
+    learnt_table,
     plain_weights,
+    stored_values,
     values_of,
 )
 from bayeskit.tally.plan import Plan
@@ -209,7 +211,8 @@ class TextClassifier(TallyClassifier):
         held = self._held_words()
         rows = count_documents(read.texts, tokenizer, held, self._threads())
         idf = self.held_.idf(rows.words) if hasattr(self, "held_") else None
-        return mass_tally(self.schema_, rows, values_of(self._recipe.learns, rows, idf), read, held is not None)[0]
+        values = stored_values(self._recipe, values_of(self._recipe.learns, rows, idf))
+        return mass_tally(self.schema_, rows, values, read, held is not None)[0]
 
     def _held_words(self) -> Any:
         if hasattr(self, "held_"):
@@ -379,7 +382,7 @@ class TextClassifier(TallyClassifier):
         """Cosine of documents to the summed words of each class (documents, classes), in the recipe's values."""
         from bayeskit.evaluate.similarity import cosine_to_centroids
 
-        return cosine_to_centroids(self.document_values(X), self.counted_.table())
+        return cosine_to_centroids(self.document_values(X), learnt_table(self._recipe, self.counted_))
 
     def document_values(self, X: Any) -> Any:
         """Documents by words (CSR, words in the order of ``words_``), in the values that the recipe learns."""
@@ -388,9 +391,7 @@ class TextClassifier(TallyClassifier):
         idf = self.held_.idf(self.words_) if hasattr(self, "held_") else None
         for block in self.encoder().blocks(source_of(X, column=self.column)):
             rows = block.tokens[COLUMN]
-            made = rows.matrix(np.float64)
-            made.data = values_of(self._recipe.learns, rows, idf)
-            parts.append(made)
+            parts.append(values_matrix(rows, values_of(self._recipe.learns, rows, idf)))
         from scipy.sparse import vstack
 
         return parts[0] if len(parts) == 1 else vstack(parts, format="csr")

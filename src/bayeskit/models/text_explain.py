@@ -12,7 +12,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.data.words import Words
 from bayeskit.errors import BayesError
-from bayeskit.models.text_recipes import COLUMN
+from bayeskit.models.text_recipes import COLUMN, learnt_table
 
 if TYPE_CHECKING:
     from bayeskit.models.text import TextClassifier
@@ -61,7 +61,7 @@ def explained(
 ) -> WordsForAndAgainst:
     """The record of one document from what each cell adds to each class."""
     evidence = parts[:, label] - parts[:, other]
-    order = np.argsort(-np.abs(evidence), kind="stable")
+    order = np.lexsort((ids, -np.abs(evidence)))  # of equal ones the first in the alphabet
     listed = tuple((words[int(ids[i])], int(counts[i]), float(evidence[i])) for i in order)
     base = float(constant[label] - constant[other])
     return WordsForAndAgainst(classes[label], classes[other], base + float(evidence.sum()), base, listed, n_unknown)
@@ -92,7 +92,7 @@ def explain_documents(model: TextClassifier, X: Any, against: Any = None) -> lis
 
 def telling_words(model: TextClassifier, n: int) -> Table:
     """The words of each class with the most evidence times their share of the class."""
-    table, counts = model.params_.table, model.counted_.table().astype(np.float64)
+    table, counts = model.params_.table, learnt_table(model._recipe, model.counted_)
     k = len(model.classes_)
     columns: dict[str, list[Any]] = {model.schema_.target.name: [], "word": [], "count": [], "evidence": []}
     for c in range(k):

@@ -15,7 +15,7 @@ from bayeskit.estimate.text_weights import WordWeights
 from bayeskit.estimate.word_evidence import EvidenceWeights
 from bayeskit.models.text_linear import fit_linear
 from bayeskit.models.text_reading import LabelledDocuments, document_frequency, mass_tally
-from bayeskit.models.text_recipes import COLUMN, HeldFrequencies, values_of
+from bayeskit.models.text_recipes import COLUMN, HeldFrequencies, stored_values, values_of
 from bayeskit.models.text_vocabulary import candidate_rows
 from bayeskit.tally.tally import Tally
 
@@ -76,5 +76,5 @@ def frequencies(model: TextClassifier, read: LabelledDocuments, schema: Schema) 
     rows, _ = _rows_of(model, read)
     n = float(len(read.labels) if read.weights is None else read.weights.sum())
     held = HeldFrequencies(rows.words, document_frequency(rows, read.weights), n)
-    values = values_of(model._recipe.learns, rows, held.idf(rows.words))
+    values = stored_values(model._recipe, values_of(model._recipe.learns, rows, held.idf(rows.words)))
     return mass_tally(schema, rows, values, read, True)[0], held

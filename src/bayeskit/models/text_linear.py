@@ -2,8 +2,9 @@
 
 S. Wang and C. D. Manning, "Baselines and Bigrams: Simple, Good Sentiment and Topic Classification", 2012.
 Of present words f and classes y = ±1: p = α + Σ_{y=1} f, q = α + Σ_{y=−1} f, r = ln((p/∥p∥₁) / (q/∥q∥₁)). The
-machine is trained on r ∘ f, and its weights w are drawn towards their mean magnitude: w' = (1 − β) w̄ + β w. More
-classes: one machine each, against the rest.
+machine is trained on r ∘ f, and its weights w are drawn towards their mean magnitude: w' = (1 − β) w̄ + β w. That is
+a mean of two classifiers, naive Bayes w̄ (r·f + ln(N₊/N₋)) and the machine w·(r ∘ f) + b, so the constant is the same
+mean of theirs. More classes: one machine each, against the rest.
 """
 
 from __future__ import annotations
@@ -39,8 +40,10 @@ def fit_linear(
         scaled.data = ratio[present.indices]
         machine = LinearSVC(C=C, random_state=0, max_iter=10_000).fit(scaled, own, read.weights)
         w = machine.coef_[0]
-        table[:, c] = ratio * ((1 - beta) * np.abs(w).mean() + beta * w)
-        constant[c] = machine.intercept_[0]
+        mean = np.abs(w).mean()
+        size = own.mean() if read.weights is None else np.average(own, weights=read.weights)
+        table[:, c] = ratio * ((1 - beta) * mean + beta * w)
+        constant[c] = (1 - beta) * mean * np.log(size / (1 - size)) + beta * machine.intercept_[0]
     return table, constant
 
 

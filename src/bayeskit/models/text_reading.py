@@ -141,6 +141,15 @@ def with_words(rows: TokenRows, keep: npt.NDArray[np.bool_]) -> TokenRows:
     return replace(rows, words=rows.words.take(keep), indptr=indptr, ids=ids, counts=rows.counts[cells])
 
 
+def values_matrix(rows: TokenRows, values: Floats) -> Any:
+    """Documents by words (CSR) with these values, one for each cell in the order of the rows."""
+    from scipy.sparse import csr_matrix
+
+    made = csr_matrix((values, rows.ids, rows.indptr), shape=(len(rows.lengths), len(rows.words)))
+    made.sort_indices()
+    return made
+
+
 def content_hash(rows: TokenRows) -> npt.NDArray[np.uint64]:
     """A number for each document that depends on its words and their counts alone."""
     cells = (rows.ids.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)

@@ -86,6 +86,17 @@ def values_of(kind: str, rows: TokenRows, idf: Floats | None) -> Floats:
     return counts
 
 
+def stored_values(recipe: Recipe, values: Floats) -> Floats:
+    """What is summed in a tally, whose cells are over zero: a tf-idf may be 0, so its presence is added."""
+    return values + 1.0 if recipe.learns.endswith("tfidf") else values
+
+
+def learnt_table(recipe: Recipe, counted: WordCounts) -> Floats:
+    """Σ of the learnt values (words, classes), of what :func:`stored_values` put in."""
+    table = counted.table().astype(np.float64)
+    return np.maximum(table - counted.table("documents"), 0.0) if recipe.learns.endswith("tfidf") else table
+
+
 class _WithWords:
     """What every kind of parameters says of its words."""
 
@@ -172,7 +183,7 @@ def plain_weights(recipe: Recipe, counted: WordCounts, class_counts: Floats, pse
     if recipe.formula == "set_of_words":
         return text_weights.set_of_words(counted.table("documents").astype(np.float64), class_counts, pseudo)
     formula = getattr(text_weights, recipe.formula)
-    made: WordWeights = formula(counted.table().astype(np.float64), pseudo)
+    made: WordWeights = formula(learnt_table(recipe, counted), pseudo)
     return made
 
 
@@ -206,8 +217,8 @@ def left_out_scores(
     d = LeftOutDocuments(rows.indptr, rows.ids, taken, values, labels, unit)
     if recipe.formula == "set_of_words":
         return set_of_words_left_out(counted.table("documents").astype(np.float64), class_counts, pseudo, d)
-    counts = counted.table().astype(np.float64)
-    words = LeftOutWords(counts, pseudo, d)
+    counts = learnt_table(recipe, counted)
+    words = LeftOutWords(counts, pseudo, d, counted.totals("documents").astype(np.float64))
     if recipe.formula == "normalised_complement":
         return words.normalised_complement(counts)
     return words.complement() if recipe.formula == "complement" else words.multinomial()
