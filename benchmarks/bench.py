@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-PARTS = ["tables", "text_models"]
+PARTS = ["tables", "text", "text_models"]
 
 
 @dataclass

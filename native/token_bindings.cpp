@@ -24,6 +24,13 @@ nb::object array_of(std::vector<T>&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
 }
 
+template <class T>
+nb::object array_of(Buffer<T>&& values) {
+    auto* owned = new Buffer<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Buffer<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+}
+
 [[noreturn]] void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
 
 Texts texts_of(const Flat<uint8_t>& data, const Flat<int64_t>& offsets, const char* name) {

@@ -30,6 +30,7 @@ public:
         if (++n_ == kBatch) flush();
     }
     void flush() {
+        counter_.make_room();
         counter_.n_tokens += static_cast<int64_t>(n_);
         for (size_t i = 0; i < n_; ++i) counter_.announce(tokens_[i].key.hash);
         for (size_t i = 0; i < n_; ++i) counter_.count(tokens_[i]);
@@ -43,45 +44,59 @@ private:
     Token tokens_[kBatch];
 };
 
-// The words of one document after another, each once with its count: numbered as they come, or as in a list of known
-// words, which is asked once for each; others than those are left out.
-struct RowWords {
-    const WordTable* known = nullptr;
-    WordTable words;
-    std::vector<int32_t> ids, counts;
+// The words of one document after another, each once with its count.
+struct RowCounts {
+    Buffer<int32_t> ids, counts;
+    size_t n = 0, start = 0;
     uint32_t document = 0;
-    size_t start = 0;
     int64_t n_tokens = 0;
 
-    void reserve(size_t n) {  // room that is not touched costs nothing; growing copies
-        ids.reserve(n);
-        counts.reserve(n);
-    }
-    void announce(uint64_t hash) const {
-        if (words.prefetch_entry(hash) || !known) return;
-        known->prefetch_index(hash);
-    }
     void begin() {
         ++document;
-        start = ids.size();
+        start = n;
         n_tokens = 0;
     }
+    void make_room() {  // for a batch
+        if (n + kBatch < ids.size()) return;
+        ids.resize(2 * n + 4 * kBatch);
+        counts.resize(2 * n + 4 * kBatch);
+    }
+    // One more of a word that stood last in this document at this place; without a branch, which nobody can foretell.
+    void add(uint32_t id, uint32_t& last, uint32_t& place) {
+        const bool is_new = last != document;
+        const uint32_t at = is_new ? static_cast<uint32_t>(n - start) : place;
+        ids[n] = static_cast<int32_t>(id);
+        counts[n] = 0;
+        ++counts[start + at];
+        n += is_new;
+        last = document;
+        place = at;
+    }
+};
+
+struct NewWords : RowCounts {  // numbered as they come
+    WordTable words;
+
+    void announce(uint64_t hash) const { words.prefetch_entry(hash); }
     void count(const Token& token) {
         const uint32_t id = words.insert(token.key, token.bytes, token.length);
         WordTable::Entry& entry = words[id];
-        if (entry.stamp == document) {
-            ++counts[start + entry.a];
-            return;
-        }
-        if (entry.stamp == 0) entry.b = known ? known->find(token.key, token.bytes, token.length) : id;
-        if (entry.b == WordTable::kNone) {
-            entry.stamp = UINT32_MAX;  // unknown for good
-            return;
-        }
-        entry.stamp = document;
-        entry.a = static_cast<uint32_t>(ids.size() - start);
-        ids.push_back(static_cast<int32_t>(entry.b));
-        counts.push_back(1);
+        add(id, entry.stamp, entry.a);
+    }
+};
+
+struct KnownWords : RowCounts {  // numbered as in a list; others are left out
+    struct Seen {
+        uint32_t document, place;
+    };
+    const WordTable& words;
+    std::vector<Seen> seen;
+
+    explicit KnownWords(const WordTable& known) : words(known), seen(known.size()) {}
+    void announce(uint64_t hash) const { prefetch(seen.data() + words.prefetch_entry(hash)); }
+    void count(const Token& token) {
+        const uint32_t id = words.find(token.key, token.bytes, token.length);
+        if (id != WordTable::kNone) add(id, seen[id].document, seen[id].place);
     }
 };
 
@@ -99,6 +114,7 @@ struct ClassWords {
     size_t bytes = 0;
     int64_t n_tokens = 0;
 
+    void make_room() {}
     void announce(uint64_t hash) const { words.prefetch_entry(hash); }
     void begin(uint32_t label, size_t length) {
         bytes += length;
@@ -208,37 +224,38 @@ std::vector<size_t> parts_of(const Texts& texts, const std::vector<uint32_t>* or
     return starts;
 }
 
-int64_t count_rows(const Texts& texts, const Cut& cut, size_t first, size_t last, RowWords& counter, Rows& out) {
+template <class Counter>
+int64_t count_rows(const Texts& texts, const Cut& cut, size_t first, size_t last, Counter& counter, Rows& out) {
     Cutter cutter(cut);
-    Waiting<RowWords> waiting(counter, cut.hash_bits);
+    Waiting<Counter> waiting(counter, cut.hash_bits);
     for (size_t d = first; d < last; ++d) {
         counter.begin();
         cutter.cut(texts.begin(d), texts.length(d), waiting);
         waiting.flush();
         out.lengths[d] = counter.n_tokens;
-        out.indptr[d + 1] = static_cast<int64_t>(counter.ids.size());  // within the part as yet
+        out.indptr[d + 1] = static_cast<int64_t>(counter.n);  // within the part as yet
     }
     return cutter.replaced();
 }
 
 // Rows of the parts one after another, the words by their place in the list, rising.
-void gather(std::vector<RowWords>& parts, const std::vector<size_t>& starts,
+template <class Counter>
+void gather(std::vector<Counter>& parts, const std::vector<size_t>& starts,
             const std::vector<std::vector<uint32_t>>* rank, size_t n_words, bool in_order, Rows& out, size_t n_threads) {
     std::vector<int64_t> base{0};
-    for (const RowWords& part : parts) base.push_back(base.back() + static_cast<int64_t>(part.ids.size()));
+    for (const Counter& part : parts) base.push_back(base.back() + static_cast<int64_t>(part.n));
     for (size_t p = 0; p < parts.size(); ++p)
         for (size_t d = starts[p]; d < starts[p + 1]; ++d) out.indptr[d + 1] += base[p];
     if (parts.size() == 1) {
         out.ids = std::move(parts[0].ids);
         out.counts = std::move(parts[0].counts);
-    } else {
-        out.ids.resize(static_cast<size_t>(base.back()));
-        out.counts.resize(static_cast<size_t>(base.back()));
     }
+    out.ids.resize(static_cast<size_t>(base.back()));
+    out.counts.resize(static_cast<size_t>(base.back()));
     parallel_for(parts.size(), n_threads, [&](size_t p) {
         if (parts.size() > 1) {
-            std::copy(parts[p].ids.begin(), parts[p].ids.end(), out.ids.begin() + base[p]);
-            std::copy(parts[p].counts.begin(), parts[p].counts.end(), out.counts.begin() + base[p]);
+            std::copy_n(parts[p].ids.data(), parts[p].n, out.ids.data() + base[p]);
+            std::copy_n(parts[p].counts.data(), parts[p].n, out.counts.data() + base[p]);
         }
         if (rank)
             for (int64_t k = base[p]; k < base[p + 1]; ++k)
@@ -262,16 +279,19 @@ Rows token_rows(const Texts& texts, const Cut& cut, const WordTable* known, bool
     out.indptr.resize(texts.n + 1);
     out.lengths.resize(texts.n);
     std::vector<int64_t> replaced(n_parts);
-    std::vector<RowWords> parts(n_parts);
-    parallel_for(n_parts, n_threads, [&](size_t p) {
-        parts[p].known = known;
-        parts[p].reserve(static_cast<size_t>(texts.offsets[starts[p + 1]] - texts.offsets[starts[p]]) / 10);
-        replaced[p] = count_rows(texts, cut, starts[p], starts[p + 1], parts[p], out);
-    });
+    const auto count = [&](auto& parts) {
+        parallel_for(n_parts, n_threads,
+                     [&](size_t p) { replaced[p] = count_rows(texts, cut, starts[p], starts[p + 1], parts[p], out); });
+    };
     if (known) {
+        std::vector<KnownWords> parts;
+        for (size_t p = 0; p < n_parts; ++p) parts.emplace_back(*known);
+        count(parts);
         gather(parts, starts, nullptr, known->size(), in_order, out, n_threads);
         out.words.offsets.push_back(0);
     } else {
+        std::vector<NewWords> parts(n_parts);
+        count(parts);
         auto [words, rank] = ranked(parts);
         if (words.offsets.size() > INT32_MAX) throw std::length_error("there are more than 2^31 distinct words");
         gather(parts, starts, &rank, words.offsets.size(), in_order, out, n_threads);

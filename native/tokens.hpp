@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "buffer.hpp"
 #include "columns.hpp"
 #include "word_table.hpp"
 
@@ -47,9 +48,8 @@ struct WordList {
 
 struct Rows {
     WordList words;
-    std::vector<int64_t> indptr;
-    std::vector<int32_t> ids, counts;
-    std::vector<int64_t> lengths;
+    std::vector<int64_t> indptr, lengths;
+    Buffer<int32_t> ids, counts;
     int64_t replaced = 0;
 };
 

@@ -113,7 +113,7 @@ public:
 
     explicit WordTable(size_t expected = 0) {
         int log_size = 10;
-        while (size_t{1} << log_size < 2 * expected) ++log_size;
+        while (size_t{1} << log_size < 3 * expected) ++log_size;
         resize(log_size);
         entries_.reserve(expected);
     }
@@ -124,10 +124,10 @@ public:
     // Tokens are announced ahead, first to the index and then to the entries, for memory to answer in time.
     void prefetch_index(uint64_t hash) const { prefetch(&index_[hash >> shift_]); }
     void prefetch_word(uint32_t id) const { prefetch(entries_.data() + id); }
-    bool prefetch_entry(uint64_t hash) const {  // whether there may be one
+    uint32_t prefetch_entry(uint64_t hash) const {  // which it may be
         const uint32_t id = index_[hash >> shift_].id;
         prefetch_word(id);
-        return id != kNone;
+        return id;
     }
 
     uint32_t find(const Key& key, const uint8_t* p, size_t length) const {
@@ -185,7 +185,7 @@ private:
         }
         entries_.push_back({key.first, second, 0, 0, 0, 0});
         index_[i] = {static_cast<uint32_t>(key.hash), id};
-        if (10 * entries_.size() >= 7 * index_.size()) resize(65 - shift_);
+        if (2 * entries_.size() >= index_.size()) resize(65 - shift_);
         return id;
     }
 

@@ -20,6 +20,7 @@ from bayeskit import logspace
 from bayeskit.data.words import Words
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import MLE, Automatic, Dirichlet, Laplace, Lidstone, as_smoothing, is_number
+from bayeskit.tally.words import WordCounts
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
@@ -42,6 +43,16 @@ def multinomial(counts: Floats, pseudo: Floats) -> WordWeights:
     with np.errstate(invalid="ignore"):
         table = logspace.log(counts + pseudo[:, None]) - logspace.log(counts.sum(axis=0) + pseudo.sum())
     return WordWeights(_no_nan(table), np.zeros(counts.shape[1]))
+
+
+def multinomial_of(counted: WordCounts, pseudo: Floats) -> WordWeights:
+    """:func:`multinomial` of a tally, which keeps no zeros: logarithms are taken only of the cells that are there."""
+    log_totals = logspace.log(counted.n_tokens + pseudo.sum())
+    word, alpha = counted.word_of_cell, logspace.log(pseudo)
+    with np.errstate(invalid="ignore"):
+        table = alpha[:, None] - log_totals
+        table[word, counted.classes] = logspace.log(counted.counts + pseudo[word]) - log_totals[counted.classes]
+    return WordWeights(table if np.isfinite(log_totals).all() else _no_nan(table), np.zeros(counted.n_classes))
 
 
 def complement(counts: Floats, pseudo: Floats) -> WordWeights:

@@ -13,7 +13,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.tokens import TokenRows
 from bayeskit.data.words import Words
 from bayeskit.estimate.text_left_out import LeftOutDocuments, LeftOutWords
-from bayeskit.estimate.text_weights import WordWeights, multinomial, pseudo_counts
+from bayeskit.estimate.text_weights import WordWeights, multinomial_of, pseudo_counts
 from bayeskit.tally.words import WordCounts
 
 Floats = npt.NDArray[np.float64]
@@ -50,6 +50,5 @@ class TextTable:
 
 def text_table(counted: WordCounts, smoothing: Any) -> TextTable:
     """P(w | c) = (n_cw + α) / (N_c + αm) over the m words seen in any class."""
-    counts = counted.table().astype(np.float64)
-    pseudo = pseudo_counts(smoothing, counted.words, counts)
-    return TextTable(counted.words, multinomial(counts, pseudo), pseudo)
+    pseudo = pseudo_counts(smoothing, counted.words, counted.table())
+    return TextTable(counted.words, multinomial_of(counted, pseudo), pseudo)

@@ -182,6 +182,8 @@ def plain_weights(recipe: Recipe, counted: WordCounts, class_counts: Floats, pse
     """The weights of every recipe that has a closed form."""
     if recipe.formula == "set_of_words":
         return text_weights.set_of_words(counted.table("documents").astype(np.float64), class_counts, pseudo)
+    if recipe.formula == "multinomial" and recipe.learns == "counts":
+        return text_weights.multinomial_of(counted, pseudo)
     formula = getattr(text_weights, recipe.formula)
     made: WordWeights = formula(learnt_table(recipe, counted), pseudo)
     return made

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.data.words import Words, union
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.tally.moments import Moments
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 Cells = npt.NDArray[Any]  # int64, or float64 where documents have weights
 PARTS = tuple(part.name for part in fields(Moments))
@@ -178,10 +181,24 @@ class WordCounts:
 
     def plus(self, other: WordCounts) -> Self:
         """The documents of both sides, over the same classes."""
-        words, keys, mine, theirs = self._aligned(other)
-        counts, documents = mine[0] + theirs[0], mine[1] + theirs[1]
-        lengths = self.lengths + other.lengths
-        return self._of_keys(words, keys, counts, documents, self.n_classes, lengths, self.pruned or other.pruned)
+        words, ours, theirs = union(self.words, other.words)
+        counts, documents = (
+            self._matrix(part, ours, len(words)) + other._matrix(part, theirs, len(words))
+            for part in ("counts", "documents")
+        )  # cells are over zero, so both have the same
+        indptr, classes = (part.astype(np.int64) for part in (documents.indptr, documents.indices))
+        lengths, pruned = self.lengths + other.lengths, self.pruned or other.pruned
+        return type(self)(words, indptr, classes, counts.data, documents.data, lengths, pruned)
+
+    def _matrix(self, part: str, places: npt.NDArray[np.int64], n_words: int) -> csr_matrix:
+        """``counts`` or ``documents`` as SciPy's CSR matrix (words, classes), each word in its new place."""
+        from scipy.sparse import csr_matrix
+
+        indptr = np.zeros(n_words + 1, dtype=np.int64)
+        indptr[places + 1] = np.diff(self.indptr)
+        made = csr_matrix((getattr(self, part), self.classes, np.cumsum(indptr)), shape=(n_words, self.n_classes))
+        made.has_sorted_indices = made.has_canonical_format = True
+        return made
 
     def minus(self, other: WordCounts, column: str, labels: Sequence[Value], tolerance: float) -> Self:
         """The documents of this side without the other's; :class:`NotLearnt` where they cannot be among them."""
