@@ -239,6 +239,26 @@ nb::list py_bin_codes(const Arrays& columns, const Arrays& cuts, int64_t n_threa
     return arrays;
 }
 
+nb::list py_mdl_cuts(const Arrays& columns, const Array& labels, int64_t n_classes,
+                     const std::optional<Array>& weights, int64_t n_threads) {
+    const size_t n = labels.ndim() == 1 ? labels.shape(0) : 0, t = threads(n_threads), c = classes(n_classes);
+    const auto own = codes(labels, "labels", n);
+    const auto in = all<Floats>(columns, n, floats);
+    const auto* by = weights ? flat<double>(*weights, "weights", n, Code::Float) : nullptr;
+    std::vector<std::vector<double>> found;
+    {
+        nb::gil_scoped_release release;
+        found = mdl_cuts(in, n, own, c, by, t);
+    }
+    nb::list arrays;
+    for (const auto& cuts : found) {
+        const auto made = make<double>("empty", "float64", cuts.size());
+        std::copy(cuts.begin(), cuts.end(), made.data);
+        arrays.append(made.array);
+    }
+    return arrays;
+}
+
 nb::list py_count_codes(const Arrays& columns, const std::vector<int64_t>& sizes, const Array& labels,
                         int64_t n_classes, const std::optional<Array>& weights, int64_t n_threads) {
     const size_t n = labels.ndim() == 1 ? labels.shape(0) : 0, t = threads(n_threads), c = classes(n_classes);
@@ -444,6 +464,7 @@ NB_MODULE(_core, m) {
     m.def("moments", &py_moments, "columns"_a, "labels"_a, "n_classes"_a, "weights"_a.none(), "n_threads"_a);
     m.def("moments_responsibilities", &py_moments_responsibilities, "columns"_a, "responsibilities"_a, "n_threads"_a);
     m.def("bin_codes", &py_bin_codes, "columns"_a, "cuts"_a, "n_threads"_a);
+    m.def("mdl_cuts", &py_mdl_cuts, "columns"_a, "labels"_a, "n_classes"_a, "weights"_a.none(), "n_threads"_a);
     m.def("score_codes", &py_score_codes, "columns"_a, "tables"_a, "scores"_a.noconvert(), "n_threads"_a);
     m.def("score_gaussian", &py_score_gaussian, "columns"_a, "mean"_a, "precision"_a, "constant"_a,
           "scores"_a.noconvert(), "n_threads"_a);

@@ -134,6 +134,21 @@ def test_counted_responsibilities_equal_their_twin(seed: int, n: int, k: int, n_
 
 
 @given(seeds, sizes, few, class_counts, st.integers(0, 3), st.booleans(), thread_counts)
+def test_cuts_equal_their_twin(
+    seed: int, n: int, k: int, n_classes: int, how: int, weighted: bool, n_threads: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    labels = codes(rng, n, n_classes)
+    x = rng.normal(size=(n, k)).round(int(rng.integers(0, 4))) + labels[:, None] * rng.integers(0, 3, k)
+    x[rng.random((n, k)) < 0.1] = np.nan
+    weights = rng.choice([0.0, 0.5, 1.0, 3.0], n) if weighted else None
+    same(
+        kernels.mdl_cuts(strided(x, how), labels, n_classes, weights, n_threads),
+        _twins.mdl_cuts(list(x.T), labels, n_classes, weights, 1),
+    )
+
+
+@given(seeds, sizes, few, class_counts, st.integers(0, 3), st.booleans(), thread_counts)
 def test_moments_equal_their_twin(
     seed: int, n: int, k: int, n_classes: int, how: int, weighted: bool, n_threads: int
 ) -> None:

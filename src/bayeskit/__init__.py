@@ -27,6 +27,7 @@ _HOMES = {
     "DirichletCategorical": "estimate.conjugate",
     "NormalInverseGamma": "estimate.conjugate",
     "NaiveBayes": "models.naive_bayes",
+    "Discretizer": "models.discretizer",
     "BernoulliNB": "models.drop_in",
     "CategoricalNB": "models.drop_in",
     "ComplementNB": "models.drop_in",

@@ -18,13 +18,14 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from bayeskit import kernels, logspace
-from bayeskit.data.encode import Block, as_floats
+from bayeskit.data.encode import Block
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
+from bayeskit.estimate.learn_cuts import learn_cuts
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
@@ -78,7 +79,8 @@ class NaiveBayes(TallyClassifier):
     numeric: "gaussian" or "histogram"; a mapping gives some columns their own.
     variance: what Gaussians share: "class_feature" (nothing), "feature" (one for all classes), "class", "all".
     ddof: 1 for unbiased variances, 0 for maximum likelihood.
-    cuts: for histograms, a number of intervals of equal width, or the cut points; also by column.
+    cuts: for histograms, a number of intervals of equal width, the cut points, or how to learn them: "mdl" (by the
+        classes), "frequency", "width", "random", or one of these with a number: ("frequency", 5); also by column.
     roles: one role for all columns or a mapping from name or position: "categorical", "numeric", "ignore".
     domains: mapping from column to all its possible values; they count in smoothing.
     schema: the ``schema_`` of another model, taken instead of one inferred from the data.
@@ -149,21 +151,13 @@ class NaiveBayes(TallyClassifier):
             raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
-        """Cut points for the histograms: as given, or of equal width over the numbers seen."""
+        """Cut points for the histograms: as given, or learnt as the setting says."""
         for setting in _DEFAULTS:
             for key in given if isinstance(given := getattr(self, setting), Mapping) else ():
                 schema.find(key)  # a misspelt column is an error
         wanted = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "histogram"]
         chosen = {name: self.setting_for("cuts", name, schema) for name in wanted}
-        counted = [name for name, cuts in chosen.items() if isinstance(cuts, (int, np.integer))]
-        low, high = _ranges(source, schema, counted)
-        roles = {}
-        for name, cuts in chosen.items():
-            if name in counted:
-                roles[name] = Numeric(cut_points.equal_width(low[name], high[name], int(cuts)))
-            else:
-                roles[name] = Numeric(cut_points.given(cuts, name))
-        return schema.replace(roles)
+        return learn_cuts(schema, source, chosen, self._threads(), seed_of(self.random_state))
 
     def plan(self, schema: Schema) -> Plan:
         return Plan(tuple(schema.coded()), tuple(schema.measured()))
@@ -292,20 +286,6 @@ _DEFAULTS = {"smoothing": 1.0, "numeric": "gaussian", "variance": "class_feature
 
 def _all_settings(setting: Any) -> list[Any]:
     return list(setting.values()) if isinstance(setting, Mapping) else [setting]
-
-
-def _ranges(source: Source, schema: Schema, names: list[str]) -> tuple[dict[str, float], dict[str, float]]:
-    """Smallest and largest number of each column; 0 and 0 where there is none."""
-    low, high = dict.fromkeys(names, np.inf), dict.fromkeys(names, -np.inf)
-    where = schema.locate(list(source.kinds), source.named)
-    for batch in source.batches() if names else ():
-        for name in names:
-            numbers = as_floats(batch.columns[where[name]], name, batch.start)
-            numbers = numbers[np.isfinite(numbers) & (True if batch.weights is None else batch.weights > 0)]
-            low[name] = min(low[name], numbers.min(initial=np.inf))
-            high[name] = max(high[name], numbers.max(initial=-np.inf))
-    empty = [name for name in names if low[name] > high[name]]
-    return {**low, **dict.fromkeys(empty, 0.0)}, {**high, **dict.fromkeys(empty, 0.0)}
 
 
 def _mixed(names: list[Any]) -> bool:
