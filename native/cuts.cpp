@@ -107,7 +107,7 @@ private:
     void sort_bucket(size_t b) {
         if (sorted_[b]) return;
         sorted_[b] = 1;
-        std::sort(cells_.begin() + static_cast<ptrdiff_t>(starts_[b]), cells_.begin() + static_cast<ptrdiff_t>(starts_[b + 1]),
+        std::sort(cells_.data() + starts_[b], cells_.data() + starts_[b + 1],
                   [](const Cell& p, const Cell& q) { return p.x < q.x || (p.x == q.x && p.row < q.row); });
     }
 

@@ -11,9 +11,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
-Integers = NDArray[np.integer[Any]] | NDArray[np.bool_]
+from bayeskit._twins_checks import Codes as Codes
+from bayeskit._twins_checks import Floats as Floats
+from bayeskit._twins_checks import Integers as Integers
+from bayeskit._twins_checks import (
+    check_codes,
+    check_labels,
+    check_matrix,
+    check_threads,
+    check_weights,
+    length,
+    same_number,
+)
+from bayeskit._twins_joints import context_codes as context_codes
+from bayeskit._twins_joints import count_pairs as count_pairs
+from bayeskit._twins_joints import factor_codes as factor_codes
+from bayeskit._twins_joints import mdl_cuts as mdl_cuts
+from bayeskit._twins_joints import score_aode as score_aode
+from bayeskit._twins_joints import score_parents as score_parents
+
 Moments = tuple[NDArray[np.int64] | Floats, Floats, Floats, Floats, Floats, Floats, bool]
 
 LIMIT = 1e150  # beyond it a square may overflow, and the sums have no meaning
@@ -26,7 +42,7 @@ def int_ranges(columns: Sequence[Integers], n_threads: int) -> tuple[NDArray[np.
     >>> low.tolist(), high.tolist()
     ([1, 7], [3, 7])
     """
-    if _length(columns, n_threads, "integers") == 0 and columns:
+    if length(columns, n_threads, "integers") == 0 and columns:
         raise ValueError("an empty column has no range")
     ends = [(int(column.min()), int(column.max())) for column in columns]
     for j, (_, high) in enumerate(ends):
@@ -49,8 +65,8 @@ def lookup_codes(
     >>> lookup_codes([np.array([10, 12, 99])], np.array([10]), [table], np.array([3], dtype=np.uint32), 1)
     [array([1, 2, 3], dtype=uint8)]
     """
-    _length(columns, n_threads, "integers")
-    _same_number(columns, lo=lo, tables=tables, unseen=unseen)
+    length(columns, n_threads, "integers")
+    same_number(columns, lo=lo, tables=tables, unseen=unseen)
     coded: list[Codes] = []
     for column, low, table, other in zip(columns, lo, tables, unseen, strict=True):
         largest = max(int(table.max(initial=0)), int(other))
@@ -100,9 +116,9 @@ def count_codes(
     >>> count_codes([codes], [3], labels, 2, None, 1)[0].tolist()
     [[0, 1, 1], [0, 1, 0]]
     """
-    _check_labels(labels, n_classes, _length(columns, n_threads, "codes", len(labels)))
-    _check_weights(weights, len(labels))
-    _check_codes(columns, sizes)
+    check_labels(labels, n_classes, length(columns, n_threads, "codes", len(labels)))
+    check_weights(weights, len(labels))
+    check_codes(columns, sizes)
     tables = []
     for column, size in zip(columns, sizes, strict=True):
         cell = labels.astype(np.intp) * size + column
@@ -120,8 +136,8 @@ def count_responsibilities(
     >>> count_responsibilities([np.array([1, 1], dtype=np.uint8)], [2], shares, 1)[0].tolist()
     [[0.0, 1.25], [0.0, 0.75]]
     """
-    _check_matrix("responsibilities", responsibilities, _length(columns, n_threads, "codes", len(responsibilities)))
-    _check_codes(columns, sizes)
+    check_matrix("responsibilities", responsibilities, length(columns, n_threads, "codes", len(responsibilities)))
+    check_codes(columns, sizes)
     tables = []
     for column, size in zip(columns, sizes, strict=True):
         counts = [np.bincount(column, share, minlength=size) for share in responsibilities.T]
@@ -142,8 +158,8 @@ def moments(
     >>> n.tolist(), high.tolist(), low.tolist(), square.tolist(), usable
     ([[2], [2]], [[3.0], [1e+20]], [[0.0], [3.0]], [[5.0], [1e+40]], True)
     """
-    _check_labels(labels, n_classes, _length(columns, n_threads, "floats", len(labels)))
-    _check_weights(weights, len(labels))
+    check_labels(labels, n_classes, length(columns, n_threads, "floats", len(labels)))
+    check_weights(weights, len(labels))
     by_class = np.argsort(labels, kind="stable")
     groups = np.split(by_class, np.cumsum(np.bincount(labels, minlength=n_classes))[:-1])
     x = _matrix(columns, len(labels))
@@ -160,7 +176,7 @@ def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats
     >>> n.tolist(), high.tolist()
     ([[1.5], [0.5]], [[4.0], [2.0]])
     """
-    _check_matrix("responsibilities", responsibilities, _length(columns, n_threads, "floats", len(responsibilities)))
+    check_matrix("responsibilities", responsibilities, length(columns, n_threads, "floats", len(responsibilities)))
     x = _matrix(columns, len(responsibilities))
     parts = [_weighted_sums(x, share) for share in responsibilities.T]
     n, *sums = (np.array(part).reshape(len(parts), len(columns)) for part in zip(*parts, strict=True))
@@ -173,8 +189,8 @@ def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int)
     >>> bin_codes([np.array([0.5, 1.0, 1.5, np.nan])], [np.array([1.0])], 1)
     [array([1, 1, 2, 0], dtype=uint8)]
     """
-    _length(columns, n_threads, "floats")
-    _same_number(columns, cuts=cuts)
+    length(columns, n_threads, "floats")
+    same_number(columns, cuts=cuts)
     coded: list[Codes] = []
     for j, (column, at) in enumerate(zip(columns, cuts, strict=True)):
         if not np.all(at[:-1] <= at[1:]) or np.isnan(at).any():
@@ -182,62 +198,6 @@ def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int)
         code = np.where(np.isnan(column), 0, 1 + np.searchsorted(at, column, side="left"))
         coded.append(code.astype(np.min_scalar_type(len(at) + 1)))
     return coded
-
-
-def mdl_cuts(
-    columns: Sequence[Floats], labels: Codes, n_classes: int, weights: Floats | None, n_threads: int
-) -> list[Floats]:
-    """Cut points of each column by minimum description length (Fayyad and Irani), rising.
-
-    Of a set S of N rows and k classes the cut with the least N₁Ent(S₁) + N₂Ent(S₂) is made, and both sides are
-    cut again, as long as N Gain > ln(N − 1) + ln(3^k − 2) − (k Ent(S) − k₁Ent(S₁) − k₂Ent(S₂)).
-
-    >>> x, labels = np.arange(12.0), np.repeat(np.array([0, 1], dtype=np.uint8), 6)
-    >>> mdl_cuts([x], labels, 2, None, 1)
-    [array([5.5])]
-    """
-    _check_labels(labels, n_classes, _length(columns, n_threads, "floats", len(labels)))
-    _check_weights(weights, len(labels))
-    weight = np.ones(len(labels)) if weights is None else weights
-    found = []
-    for column in columns:
-        rows = np.flatnonzero(~np.isnan(column) & (weight > 0))
-        rows = rows[np.argsort(column[rows], kind="stable")]
-        shares = np.zeros((len(rows) + 1, n_classes))
-        shares[np.arange(1, len(rows) + 1), labels[rows]] = weight[rows]
-        found.append(np.array(sorted(_mdl(column[rows], shares.cumsum(axis=0), 0, len(rows))), dtype=np.float64))
-    return found
-
-
-def _mdl(x: Floats, before: Floats, first: int, last: int) -> list[float]:
-    """The cuts of sorted rows first..last; `before` (rows + 1, classes) are the weights before each."""
-    at = first + 1 + np.flatnonzero(x[first + 1 : last] != x[first : last - 1])
-    here = before[last] - before[first]
-    if not len(at) or (here > 0).sum() < 2:
-        return []
-    left = before[at] - before[first]
-    right = np.maximum(here - left, 0.0)
-    sides = [_spread(side) for side in (left, right)]
-    both, total = sides[0] + sides[1], here.sum()
-    best = int(np.argmax(both <= both.min() + 1e-10 * total))
-    k, entropy = (here > 0).sum(), _spread(here[None])[0]
-    delta = k * np.log(3) + np.log1p(-2 * 3.0**-k) - k * entropy / total
-    for side, spread in zip((left, right), sides, strict=True):
-        delta += (side[best] > 0).sum() * spread[best] / side[best].sum()
-    if not entropy - both[best] > np.log(max(total - 1, 1.0)) + delta:
-        return []
-    cut, (a, b) = int(at[best]), x[at[best] - 1 : at[best] + 1]
-    middle = a + (b - a) / 2
-    return [float(middle if middle < b else a), *_mdl(x, before, first, cut), *_mdl(x, before, cut, last)]
-
-
-def _spread(counts: Floats) -> Floats:
-    """N · Ent of counts (cases, classes), in nats."""
-    total = counts.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inner = np.where(counts > 0, counts * np.log(counts), 0.0).sum(axis=1)
-        outer = np.where(total > 0, total * np.log(total), 0.0)
-    return np.asarray(outer - inner)
 
 
 def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], scores: Floats, n_threads: int) -> None:
@@ -249,12 +209,12 @@ def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], scores: Floa
     >>> scores.tolist()
     [[-1.0, -2.0], [0.0, 0.0]]
     """
-    _check_matrix("scores", scores, _length(columns, n_threads, "codes", len(scores)))
-    _same_number(columns, tables=tables)
+    check_matrix("scores", scores, length(columns, n_threads, "codes", len(scores)))
+    same_number(columns, tables=tables)
     for j, table in enumerate(tables):
         if table.ndim != 2 or table.shape[1] != scores.shape[1]:
             raise ValueError(f"table {j} has shape {table.shape}, not (size, {scores.shape[1]})")
-    _check_codes(columns, [len(table) for table in tables])
+    check_codes(columns, [len(table) for table in tables])
     for column, table in zip(columns, tables, strict=True):
         scores += table[column]
 
@@ -277,7 +237,7 @@ def score_gaussian(
     >>> scores.tolist()  # 1 - (3 - 1)² / 2
     [[-1.0], [0.0]]
     """
-    _check_matrix("scores", scores, _length(columns, n_threads, "floats", len(scores)))
+    check_matrix("scores", scores, length(columns, n_threads, "floats", len(scores)))
     wanted = (scores.shape[1], len(columns))
     for name, array in (("mean", mean), ("precision", precision), ("constant", constant)):
         if array.shape != wanted:
@@ -298,8 +258,8 @@ def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
     >>> probabilities.round(6).tolist(), np.exp(evidence).round(6).tolist()
     ([[0.25, 0.75]], [0.4])
     """
-    _check_threads(n_threads)
-    _check_matrix("scores", scores, len(scores))
+    check_threads(n_threads)
+    check_matrix("scores", scores, len(scores))
     top = scores.max(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         shifted = np.exp(scores - np.where(np.isneginf(top), 0.0, top)[:, None])
@@ -366,67 +326,5 @@ def _usable(x: Floats) -> bool:
     return not bool(np.any(np.abs(x) > LIMIT))
 
 
-# --- checks ------------------------------------------------------------------------------------------------
-
-
 def _matrix(columns: Sequence[Floats], n: int) -> Floats:
     return np.stack(columns, axis=1) if len(columns) else np.zeros((n, 0))
-
-
-def _check_threads(n_threads: int) -> None:
-    if n_threads < 1:
-        raise ValueError(f"n_threads is {n_threads}, not 1 or more")
-
-
-def _length(columns: Sequence[NDArray[Any]], n_threads: int, kind: str, n: int | None = None) -> int:
-    """Number of rows of all columns; an error where they differ, or are not of their kind."""
-    _check_threads(n_threads)
-    for j, column in enumerate(columns):
-        _check_kind(f"column {j}", column, kind)
-    for j, column in enumerate(columns):
-        n = len(column) if n is None else n
-        if column.shape != (n,):
-            raise ValueError(f"column {j} has shape {column.shape}, not ({n},)")
-    return n or 0
-
-
-def _check_kind(name: str, array: NDArray[Any], kind: str) -> None:
-    allowed = {"codes": "BHIL", "integers": "?bhilqBHILQ", "floats": "d"}[kind]
-    if array.dtype.char not in allowed or (kind == "codes" and array.itemsize > 4):
-        raise TypeError(f"{name} is {array.dtype}: not an array of {kind}")
-    if kind == "codes" and not array.flags.c_contiguous:
-        raise ValueError(f"{name} is not contiguous")
-
-
-def _same_number(columns: Sequence[Any], **others: Any) -> None:
-    for name, other in others.items():
-        if len(other) != len(columns):
-            raise ValueError(f"{len(columns)} columns, but {name} has {len(other)}")
-
-
-def _check_codes(columns: Sequence[Codes], sizes: Sequence[int]) -> None:
-    _same_number(columns, sizes=sizes)
-    for j, (column, size) in enumerate(zip(columns, sizes, strict=True)):
-        if size < 0 or (len(column) and int(column.max()) >= size):
-            raise ValueError(f"column {j} has code {column.max(initial=0)}, beyond its size {size}")
-
-
-def _check_labels(labels: Codes, n_classes: int, n: int) -> None:
-    _check_kind("labels", labels, "codes")
-    if labels.shape != (n,):
-        raise ValueError(f"labels have shape {labels.shape}, not ({n},)")
-    if n_classes < 1:
-        raise ValueError(f"n_classes is {n_classes}, not 1 or more")
-    if n and int(labels.max()) >= n_classes:
-        raise ValueError(f"labels hold {labels.max()}, beyond the {n_classes} classes")
-
-
-def _check_weights(weights: Floats | None, n: int) -> None:
-    if weights is not None and weights.shape != (n,):
-        raise ValueError(f"weights have shape {weights.shape}, not ({n},)")
-
-
-def _check_matrix(name: str, matrix: Floats, n: int) -> None:
-    _check_kind(name, matrix, "floats")
-    if matrix.ndim != 2 or len(matrix) != n or matrix.shape[1] == 0:
-        raise ValueError(f"{name} has shape {matrix.shape}, not ({n}, classes) with one class or more")

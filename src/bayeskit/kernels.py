@@ -17,8 +17,11 @@ import warnings
 __all__ = [
     "NATIVE",
     "bin_codes",
+    "context_codes",
     "count_codes",
+    "count_pairs",
     "count_responsibilities",
+    "factor_codes",
     "factor_strings",
     "int_ranges",
     "lookup_codes",
@@ -26,8 +29,10 @@ __all__ = [
     "moments",
     "moments_responsibilities",
     "normalise",
+    "score_aode",
     "score_codes",
     "score_gaussian",
+    "score_parents",
 ]
 
 NATIVE: bool = False
@@ -38,8 +43,11 @@ try:
         raise ImportError
     from bayeskit._core import (
         bin_codes,
+        context_codes,
         count_codes,
+        count_pairs,
         count_responsibilities,
+        factor_codes,
         factor_strings,
         int_ranges,
         lookup_codes,
@@ -47,8 +55,10 @@ try:
         moments,
         moments_responsibilities,
         normalise,
+        score_aode,
         score_codes,
         score_gaussian,
+        score_parents,
     )
 
     NATIVE = True
@@ -64,8 +74,11 @@ except ImportError:
         )
     from bayeskit._twins import (
         bin_codes,
+        context_codes,
         count_codes,
+        count_pairs,
         count_responsibilities,
+        factor_codes,
         factor_strings,
         int_ranges,
         lookup_codes,
@@ -73,6 +86,8 @@ except ImportError:
         moments,
         moments_responsibilities,
         normalise,
+        score_aode,
         score_codes,
         score_gaussian,
+        score_parents,
     )

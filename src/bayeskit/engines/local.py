@@ -11,17 +11,22 @@ from bayeskit.data.encode import Block, Encoder, raise_unusable
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.engines.together import RunningTogether
 from bayeskit.errors import BayesError
 from bayeskit.tally.families import Counts, Family
+from bayeskit.tally.joints import Together
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
 
-def collect(source: Source, schema: Schema, plan: Plan, n_threads: int = 1) -> Tally:
-    """Count what the plan asks for; blocks are added in order, so threads change nothing."""
+def collect(source: Source, schema: Schema, plan: Plan, n_threads: int = 1, memory_limit: int | None = None) -> Tally:
+    """Count what the plan asks for; blocks are added in order, so threads change nothing.
+
+    Counts of columns together that would take more than ``memory_limit`` bytes (2 GB unless given) are refused.
+    """
     encoder = Encoder(schema, classes=Vocabulary(schema.target.domain or ()), grow=True, n_threads=n_threads)
-    running = _Running(plan)
+    running = _Running(plan, RunningTogether(plan, memory_limit))
     for block in encoder.blocks(source):
         running.add(block, encoder)
     return running.tally(schema, encoder)
@@ -32,6 +37,7 @@ class _Running:
     """Growing sums over blocks, in the encoder's codes."""
 
     plan: Plan
+    together: RunningTogether
     n_rows: int = 0
     class_counts: Counts | None = None
     counts: list[Counts] | None = None
@@ -64,6 +70,8 @@ class _Running:
             old = np.array([*range(len(self.moments.n)), *[-1] * (n_classes - len(self.moments.n))], dtype=np.int64)
             self.moments = self.moments.take(old) + moments
         self.n_rows += block.n_rows
+        slots = {name: _slots(encoder, name) for name in self.plan.families}
+        self.together.add(block, slots, n_classes, threads)
 
     def tally(self, schema: Schema, encoder: Encoder) -> Tally:
         if self.class_counts is None or self.counts is None or self.moments is None:
@@ -82,7 +90,8 @@ class _Running:
             raise BayesError("the weights sum to infinity: scale them down")
         if not all(np.isfinite(part).all() for part in (moments.sum_hi, moments.square_hi)):
             raise BayesError("the sums of squares of a column overflow: scale its numbers down")
-        return Tally(schema, classes, self.class_counts, families, self.plan.moments, moments).tidy()
+        counted = self.together.counted or Together.empty()
+        return Tally(schema, classes, self.class_counts, families, self.plan.moments, moments, counted).tidy()
 
 
 def _slots(encoder: Encoder, name: str) -> int:

@@ -14,7 +14,9 @@ from bayeskit.data.vocabulary import Value, canonical, positions, sort_values, u
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally.container import pack, unpack
 from bayeskit.tally.families import Counts, Family, aligned
+from bayeskit.tally.joints import Together
 from bayeskit.tally.moments import Moments
+from bayeskit.tally.plan import Plan
 
 CANCELLED = 1e-9  # of the total weight: what a subtraction of float weights may leave behind
 UNNAMED = Target().name
@@ -39,6 +41,7 @@ class Tally:
     families: dict[str, Family] = field(default_factory=dict)
     moment_columns: tuple[str, ...] = ()
     moments: Moments = field(default_factory=lambda: Moments.zeros(0, 0))
+    together: Together = field(default_factory=Together.empty)  # pairs and other sets of columns
 
     @property
     def n_rows(self) -> int | float:
@@ -50,6 +53,11 @@ class Tally:
     def weighted(self) -> bool:
         """True where counts are sums of weights."""
         return bool(self.class_counts.dtype.kind == "f")
+
+    @property
+    def plan(self) -> Plan:
+        """What was counted, for counting more of it."""
+        return Plan(tuple(self.families), self.moment_columns, self.together.pairs.columns, tuple(self.together.joints))
 
     @classmethod
     def empty(cls, schema: Schema, plan_families: Iterable[str], plan_moments: Iterable[str]) -> Tally:
@@ -108,6 +116,7 @@ class Tally:
             and self.families == other.families
             and self.moment_columns == other.moment_columns
             and self.moments == other.moments
+            and self.together == other.together
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -123,6 +132,7 @@ class Tally:
             families,
             a.moment_columns,
             a.moments + b.moments,
+            a.together + b.together,
         ).tidy()
 
     def __sub__(self, other: Tally) -> Tally:
@@ -152,13 +162,23 @@ class Tally:
                 f"column {a.moment_columns[column]!r} had {a.moments.n[c, column]} numbers in class {a.classes[c]!r}, "
                 f"and the {b.moments.n[c, column]} to forget cannot have been among them; nothing was changed"
             )
-        return Tally(a.schema, a.classes, counts, families, a.moment_columns, a.moments - b.moments).tidy()
+        together = a.together.minus(b.together, tolerance)
+        if (lacking := together.lacking()) is not None:
+            raise NotLearnt(
+                f"columns {lacking} were not learnt with these values together and cannot forget them; "
+                "nothing was changed"
+            )
+        return Tally(a.schema, a.classes, counts, families, a.moment_columns, a.moments - b.moments, together).tidy()
 
     def _align(self, other: Tally) -> tuple[Tally, Tally]:
         """Both sides over the same classes and values."""
         check_same(self.schema, other.schema)
-        if self.families.keys() != other.families.keys() or {*self.moment_columns} != {*other.moment_columns}:
-            raise SchemaMismatch("the two sides counted different things: learn both with the same model and settings")
+        same = self.families.keys() == other.families.keys() and {*self.moment_columns} == {*other.moment_columns}
+        if not same or not self.together.counts_the_same(other.together):
+            raise SchemaMismatch(
+                "the two sides counted different things: learn both with the same model and settings "
+                "(a structure that was learnt must be given to the other side too)"
+            )
         classes = union(self.classes, other.classes)
         _check_one_kind(classes)
         schema = replace(self.schema, target=_joint_target(self.schema.target, other.schema.target))
@@ -173,7 +193,11 @@ class Tally:
                 np.where(index < 0, 0, tally.class_counts[np.maximum(index, 0)]) if len(tally.classes) else 0 * index
             )
             counts = counts.astype(tally.class_counts.dtype)
-            sides.append(Tally(schema, classes, counts, families, self.moment_columns, moments[i].take(index)))
+            slots = {name: _slots(family.values, families[name].values) for name, family in tally.families.items()}
+            together = tally.together.align(index, slots, self.together.pairs.columns)
+            sides.append(
+                Tally(schema, classes, counts, families, self.moment_columns, moments[i].take(index), together)
+            )
         return sides[0], sides[1]
 
     def tidy(self) -> Tally:
@@ -188,7 +212,9 @@ class Tally:
             values = sort_values({**dict.fromkeys(wanted), **dict.fromkeys(shown)})
             families[name] = family.align(index, values)
         counts = np.array([self.class_counts[i] if i >= 0 else 0 for i in index], dtype=self.class_counts.dtype)
-        return Tally(self.schema, classes, counts, families, self.moment_columns, self.moments.take(index))
+        slots = {name: _slots(family.values, families[name].values) for name, family in self.families.items()}
+        together = self.together.align(index, slots)
+        return Tally(self.schema, classes, counts, families, self.moment_columns, self.moments.take(index), together)
 
     def _shown_classes(self) -> list[Value]:
         return [label for label, n in zip(self.classes, self.class_counts, strict=True) if n > 0]
@@ -199,7 +225,8 @@ class Tally:
         columns = tuple(name for name in self.moment_columns if name in schema.columns)
         index = [self.moment_columns.index(name) for name in columns]
         families = {name: family for name, family in self.families.items() if name in schema.columns}
-        return Tally(schema, self.classes, self.class_counts, families, columns, self.moments.columns(index))
+        together = self.together.restrict(list(families))
+        return Tally(schema, self.classes, self.class_counts, families, columns, self.moments.columns(index), together)
 
     def to_bytes(self) -> bytes:
         """Header and arrays, for :meth:`from_bytes`: the same tally gives the same bytes."""
@@ -214,7 +241,9 @@ class Tally:
             "moments": list(self.moment_columns),
         }
         moments = [getattr(self.moments, part) for part in PARTS]
-        return header, [self.class_counts, *(family.counts for family in self.families.values()), *moments]
+        counts = [self.class_counts, *(family.counts for family in self.families.values())]
+        more, together = self.together.to_parts()
+        return header | more, [*counts, *moments, *together]
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tally:
@@ -235,9 +264,10 @@ class Tally:
                 raise BadFile("a class or value is missing")
         except (KeyError, TypeError, ValueError) as problem:
             raise BadFile(f"this is no tally: {problem}") from None
-        if len(arrays) != 1 + len(names) + len(PARTS) or not {*names, *columns} <= set(schema.used):
+        n_own = 1 + len(names) + len(PARTS)
+        if len(arrays) < n_own or not {*names, *columns} <= set(schema.used):
             raise BadFile("the tally's arrays do not fit its schema")
-        counts, *rest = arrays
+        (counts, *rest), others = arrays[:n_own], arrays[n_own:]
         families = {n: Family(v, a) for n, v, a in zip(names, values, rest, strict=False)}
         moments = Moments(*rest[len(names) :])
         shape = (len(classes), len(columns))
@@ -247,16 +277,25 @@ class Tally:
             and all(getattr(moments, part).shape == shape for part in PARTS)
             and all(getattr(moments, part).dtype.kind == "f" for part in PARTS[1:])
         )
-        kinds = {counts.dtype.kind, *(f.counts.dtype.kind for f in families.values())} | (
-            {moments.n.dtype.kind} if columns else set()
-        )
-        if not shapes_fit or len(kinds) != 1 or kinds - {"i", "f"}:
+        slots = {name: len(family.values) + 1 for name, family in families.items()}
+        try:
+            together = Together.from_parts(header, others, slots, len(classes))
+        except (KeyError, TypeError) as problem:
+            raise BadFile(f"this is no tally: {problem}") from None
+        if not shapes_fit or (others and not together.to_parts()[1]):
             raise BadFile("the tally's arrays do not fit its header")
-        numbers = [counts, *(f.counts for f in families.values()), moments.n]
+        joint_counts = [joint.counts for joint in together.joints.values()]
+        if together.pairs.columns:
+            joint_counts.append(together.pairs.counts)
+        numbers = [counts, *(f.counts for f in families.values()), *joint_counts]
+        kinds = {array.dtype.kind for array in numbers} | ({moments.n.dtype.kind} if columns else set())
+        if len(kinds) != 1 or kinds - {"i", "f"}:
+            raise BadFile("the tally's arrays do not fit its header")
+        numbers.append(moments.n)
         sums = [getattr(moments, part) for part in PARTS[1:]]
         if any((a < 0).any() for a in numbers) or not all(np.isfinite(a).all() for a in (*numbers, *sums)):
             raise BadFile("the tally holds counts that are negative or no numbers")
-        tally = cls(schema, classes, counts, families, columns, moments)
+        tally = cls(schema, classes, counts, families, columns, moments, together)
         if tally.tidy() != tally:
             raise BadFile("the tally's values are not sorted, or some were never counted")
         return tally
@@ -297,6 +336,12 @@ def _declared_values(schema: Schema, name: str) -> Iterable[Value]:
     if isinstance(role, Numeric) and role.cuts is not None:
         return range(len(role.cuts) + 1)
     return (role.domain or ()) if isinstance(role, Categorical) else ()
+
+
+def _slots(old: tuple[Value, ...], new: tuple[Value, ...]) -> npt.NDArray[np.int64]:
+    """The old slot of each new one, −1 for a value that is new; slot 0 stays the missing cells."""
+    found = positions(new, old)
+    return np.concatenate([[0], np.where(found < 0, -1, found + 1)])
 
 
 def _subtract(a: Counts, b: Counts, tolerance: float) -> Counts:
