@@ -1,5 +1,6 @@
 """What the laws run on: a list of models that later ones join, and tables for them to learn."""
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,6 +82,7 @@ class Law:
 
 CATEGORICAL = {"roles": {"size": "ignore", "year": "categorical"}}
 NUMERIC = {"roles": {"sky": "ignore", "flag": "ignore"}}
+CUT = {"roles": {"year": "categorical"}, "cuts": {"size": [-50, 0, 12.5]}}
 LAWS = [
     Law("categorical", CATEGORICAL),
     Law("categorical without smoothing", CATEGORICAL | {"smoothing": 0}),
@@ -93,6 +95,11 @@ LAWS = [
     Law("histogram", NUMERIC | {"numeric": "histogram", "cuts": {"size": [-50, 0, 12.5], "year": [2001]}}),
     Law("mixed, columns of their own", {"prior": bk.Laplace(), "smoothing": {"sky": "auto", "flag": bk.MEstimate(2)}}),
     Law("mixed, weighted", {}, weighted=True),
+    Law("tan", CUT, bk.TAN),
+    Law("tan, Laplace, weighted", CUT | {"smoothing": 1.0}, bk.TAN, weighted=True),
+    Law("tan without smoothing", CATEGORICAL | {"smoothing": 0}, bk.TAN),
+    Law("aode", CUT, bk.AODE),
+    Law("aode, thrice seen, Laplace, weighted", CUT | {"smoothing": 1.0, "min_count": 3}, bk.AODE, weighted=True),
 ]
 
 
@@ -109,6 +116,9 @@ def _same_counts(a, b):
     for name, family in a.families.items():
         assert family.values == b.families[name].values, name
         assert np.array_equal(family.counts, b.families[name].counts), name
+    for one, other in itertools.permutations(a.together.pairs.columns, 2):
+        assert np.array_equal(a.together.pairs.table(one, other), b.together.pairs.table(one, other)), (one, other)
+    assert a.together.joints == b.together.joints
     assert set(a.moment_columns) == set(b.moment_columns)
     order = [b.moment_columns.index(name) for name in a.moment_columns]
     assert np.array_equal(a.moments.n, b.moments.n[:, order])

@@ -21,8 +21,10 @@ from bayeskit.data.source import Responsibilities, Source, open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
-from bayeskit.errors import AdviceWarning, BayesError, BayesWarning, UndecidableWarning
+from bayeskit.errors import AdviceWarning, BayesError, BayesWarning
+from bayeskit.estimate.smoothing import is_number
 from bayeskit.models.ties import best_class
+from bayeskit.models.undecidable import Undecidable
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -63,12 +65,18 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ties: str = "first"
     random_state: Any = None
     n_threads: int | None = None
+    temperature: float = 1.0  # log scores are divided by it before they become probabilities
+    memory_limit: int | None = None
 
     # -- what a model adds ---------------------------------------------------------------------------
 
     def plan(self, schema: Schema) -> Plan:
         """What to count for this schema."""
         raise TypeError(f"{type(self).__name__} has no plan")
+
+    def learn_plan(self, schema: Schema, source: Source) -> Plan:
+        """What to count where that must be learnt from the rows first, such as which columns go together."""
+        return self.plan(schema)
 
     def estimate(self, tally: Tally) -> Any:
         """Parameters from a tally: same tally, same parameters."""
@@ -89,6 +97,13 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         one_of("ties", self.ties, ("first", "random"))
         if self.n_threads is not None and (not isinstance(self.n_threads, (int, np.integer)) or self.n_threads < 1):
             raise BayesError(f"n_threads={self.n_threads!r}: give a whole number of at least 1, or None for all cores")
+        if not is_number(self.temperature) or not 0 < self.temperature < np.inf:
+            raise BayesError(
+                f"temperature={self.temperature!r}: it is a number above 0, 1 where scores are taken as is"
+            )
+        limit = self.memory_limit
+        if limit is not None and (not is_number(limit) or not limit > 0):
+            raise BayesError(f"memory_limit={limit!r}: give a number of bytes, or None for 2 GB")
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -97,8 +112,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.check_settings()
         source = self._labelled(X, y, sample_weight)
         schema = self._schema_for(source)
-        tally = local.collect(source, schema, self.plan(schema), self._threads())
-        return self.fit_tally(tally)
+        return self.fit_tally(self._collect(source, schema, self.learn_plan(schema, source)))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; new values and classes may appear at any time.
@@ -107,11 +121,12 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self.check_settings()
         source = self._labelled(X, y, sample_weight)
-        schema = self.schema_ if self._is_fitted() else self._schema_for(source)
-        if classes is not None and not self._is_fitted():
+        if self._is_fitted():
+            return self.fit_tally(self.tally_ + self._collect(source, self.schema_, self.tally_.plan))
+        schema = self._schema_for(source)
+        if classes is not None:
             schema = Schema(schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named)
-        new = local.collect(source, schema, self.plan(schema), self._threads())
-        return self.fit_tally(self.tally_ + new if self._is_fitted() else new)
+        return self.fit_tally(self._collect(source, schema, self.learn_plan(schema, source)))
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learnt: the counts are then those of a fit without them.
@@ -121,8 +136,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_is_fitted()
         source = self._labelled(X, y, sample_weight)
-        gone = local.collect(source, self.schema_, self.plan(self.schema_), self._threads())
-        left = self.tally_ - gone
+        left = self.tally_ - self._collect(source, self.schema_, self.tally_.plan)
         if not left.n_rows:
             raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
         return self.fit_tally(left)
@@ -196,9 +210,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_log_proba(self, X: Any) -> Scores:
         """ln P(class | x) of each row (rows, classes)."""
-        parts, impossible = [], _Impossible(self)
+        parts, impossible = [], Undecidable(self.undecidable)
         for block, scores in self._score(X):
-            log_proba, evidence = logspace.log_normalise(scores)
+            log_proba, evidence = logspace.log_normalise(self._tempered(scores))
             impossible.settle(
                 log_proba, evidence, block.start, logspace.log_normalise(self.params_.log_prior[None])[0][0]
             )
@@ -209,7 +223,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row; ties as the setting ``ties`` says."""
         seed = (seed_of(self.random_state) or 0) if self.ties == "random" else 0
-        chosen, impossible = [], _Impossible(self)
+        chosen, impossible = [], Undecidable(self.undecidable)
         for block, scores in self._score(X):
             impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)
             chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", seed))
@@ -234,9 +248,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Σ ln P(x, y) and Σ ln P(y | x) over the rows; −∞ where a row has a class that is not known."""
         labels, weights = self._label_codes(X, y, sample_weight)
         scores = np.column_stack([self.predict_joint_log_proba(X), np.full(len(labels), -np.inf)])
-        joint = scores[np.arange(len(labels)), labels]
+        joint, tempered = scores[np.arange(len(labels)), labels], self._tempered(scores)
         with np.errstate(invalid="ignore"):
-            conditional = joint - logspace.log_sum_exp(scores)
+            conditional = tempered[np.arange(len(labels)), labels] - logspace.log_sum_exp(tempered)
         conditional[np.isneginf(joint)] = -np.inf
         keep = slice(None) if weights is None else weights > 0
         w = np.ones(len(labels)) if weights is None else weights
@@ -263,6 +277,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raise TypeError(f"{type(self).__name__} has no tables")
 
     # -- inside --------------------------------------------------------------------------------------
+
+    def _collect(self, source: Source, schema: Schema, plan: Plan) -> Tally:
+        return local.collect(source, schema, plan, self._threads(), self.memory_limit)
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Source:
         if y is None:
@@ -318,10 +335,14 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if empty:
             raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
 
+    def _tempered(self, scores: Scores) -> Scores:
+        """Log scores as they become probabilities."""
+        return scores if self.temperature == 1 else scores / self.temperature
+
     def _posteriors(self, X: Any) -> list[Scores]:
-        parts, impossible = [], _Impossible(self)
+        parts, impossible = [], Undecidable(self.undecidable)
         for block, scores in self._score(X):
-            proba, evidence = logspace.normalise(scores, self._threads())
+            proba, evidence = logspace.normalise(self._tempered(scores), self._threads())
             impossible.settle(proba, evidence, block.start, logspace.exp(self.params_.log_prior))
             parts.append(proba)
         impossible.tell()
@@ -383,39 +404,6 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-
-class _Impossible:
-    """Rows that are impossible under every class: filled as the setting says, and told once."""
-
-    def __init__(self, model: TallyClassifier) -> None:
-        self.how = model.undecidable
-        self.count = 0
-        self.first = -1
-
-    def settle(self, result: Scores, evidence: Scores, start: int, prior: Scores) -> None:
-        rows = np.flatnonzero(np.isneginf(evidence))
-        if not len(rows):
-            return
-        if self.how == "error":
-            raise BayesError(
-                f"row {start + rows[0]} is impossible under every class (probability zero). "
-                'Smooth the estimates, or pass undecidable="prior".'
-            )
-        self.first = self.first if self.count else start + int(rows[0])
-        self.count += len(rows)
-        result[rows] = np.nan if self.how == "nan" else prior
-
-    def tell(self) -> None:
-        if self.count:
-            what = "NaN" if self.how == "nan" else "the class priors"
-            rows = "row is" if self.count == 1 else "rows are"
-            warnings.warn(
-                f"{self.count} {rows} impossible under every class (the first is row {self.first}) and got {what}. "
-                "Smoothing keeps probabilities above zero.",
-                UndecidableWarning,
-                stacklevel=4,
-            )
 
 
 def _as_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:

@@ -31,8 +31,9 @@ from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
 from bayeskit.models.base import Scores, TallyClassifier, one_of, seed_of
+from bayeskit.models.drawing import cells_of, draw_slots, mixed, nulls_for_nan
 from bayeskit.models.naive_left_out import NaiveLeftOut
-from bayeskit.models.tuning import best_smoothing
+from bayeskit.models.tuning import best_smoothing, best_temperature
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -89,6 +90,7 @@ class NaiveBayes(TallyClassifier):
     undecidable: rows impossible under every class get the class priors ("prior"), "nan", or an "error".
     ties: the "first" class in sorted order, or one drawn at "random" by ``random_state`` and the row's content.
     n_threads: None for all cores; the result is the same for any number.
+    temperature: log scores are divided by it before they become probabilities; ``tune`` fits it.
 
     Examples
     --------
@@ -121,6 +123,7 @@ class NaiveBayes(TallyClassifier):
         ties: str = "first",
         random_state: Any = None,
         n_threads: int | None = None,
+        temperature: float = 1.0,
     ) -> None:
         self.smoothing = smoothing
         self.prior = prior
@@ -137,6 +140,7 @@ class NaiveBayes(TallyClassifier):
         self.ties = ties
         self.random_state = random_state
         self.n_threads = n_threads
+        self.temperature = temperature
 
     def check_settings(self) -> None:
         super().check_settings()
@@ -203,14 +207,18 @@ class NaiveBayes(TallyClassifier):
         return scores
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit with the one smoothing for all columns that predicts the classes best, leaving each row out in turn.
+        """Fit with the one smoothing and the temperature that predict the classes best, leaving each row out in turn.
 
-        Fixes the number: ``smoothing`` is it afterwards. ("auto" asks the counts alone, column by column.)
+        Fixes the numbers: ``smoothing``, one for all columns, and ``temperature`` are they afterwards. ("auto" asks
+        the counts alone, column by column.)
         """
-        start = clone(self).set_params(smoothing=1.0).fit(X, y, sample_weight)
+        start = clone(self).set_params(smoothing=1.0, temperature=1.0).fit(X, y, sample_weight)
         if start.schema_.coded():
+            start.temperature = best_temperature(start, self._labelled(X, y, sample_weight))
             self.smoothing = best_smoothing(start, self._labelled(X, y, sample_weight))
-        return self.fit_tally(start.tally_)
+        self.fit_tally(start.tally_)
+        self.temperature = best_temperature(self, self._labelled(X, y, sample_weight))
+        return self
 
     def left_out(self) -> NaiveLeftOut:
         """Scores of learnt rows under the estimates made without them."""
@@ -239,7 +247,7 @@ class NaiveBayes(TallyClassifier):
             if not np.isnan(table.pseudo[0]):
                 names, slots = [None, *names], [0, *slots]
             columns: dict[str, Any] = {
-                column: [str(n) if n is not None else None for n in names] if _mixed(names) else names
+                column: [str(n) if n is not None else None for n in names] if mixed(names) else names
             }
             columns |= {f"count | {c}": family.counts[i, slots].tolist() for i, c in enumerate(classes)}
             columns |= {f"P({column} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(classes)}
@@ -265,11 +273,13 @@ class NaiveBayes(TallyClassifier):
         columns = {}
         for name in self.schema_.used:
             if name in params.tables:
-                columns[name] = _draw_values(params.tables[name], self.schema_.columns[name], labels, rng)
+                table, role = params.tables[name], self.schema_.columns[name]
+                slots = draw_slots(np.nan_to_num(table.probabilities[:, : len(table.values) + 1])[labels], rng)
+                columns[name] = cells_of(table.values if table.used else (), role, slots, rng)
             else:
                 i = params.columns.index(name)
                 spread = np.sqrt(params.gaussian.variance[labels, i])
-                columns[name] = _nulls_for_nan(params.gaussian.mean[labels, i] + spread * rng.standard_normal(n))
+                columns[name] = nulls_for_nan(params.gaussian.mean[labels, i] + spread * rng.standard_normal(n))
         return Table(columns), self.classes_[labels]
 
     def setting_for(self, setting: str, name: str, schema: Schema) -> Any:
@@ -286,34 +296,3 @@ _DEFAULTS = {"smoothing": 1.0, "numeric": "gaussian", "variance": "class_feature
 
 def _all_settings(setting: Any) -> list[Any]:
     return list(setting.values()) if isinstance(setting, Mapping) else [setting]
-
-
-def _mixed(names: list[Any]) -> bool:
-    return len({isinstance(name, str) for name in names if name is not None}) > 1
-
-
-def _nulls_for_nan(numbers: Floats) -> Any:
-    import pyarrow as pa
-
-    return pa.array(numbers, from_pandas=True)
-
-
-def _draw_values(table: ValueTable, role: Any, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
-    """One value a row from the table of its class; inside an interval evenly, an open one as wide as its neighbour."""
-    import pyarrow as pa
-
-    shares = np.nan_to_num(table.probabilities[:, : len(table.values) + 1])
-    cumulative = np.cumsum(shares, axis=1)
-    if not table.used or not table.values:
-        return pa.nulls(len(labels), pa.string())
-    slots = (rng.random(len(labels))[:, None] * cumulative[labels, -1:] >= cumulative[labels]).sum(axis=1)
-    if isinstance(role, Numeric):
-        edges = np.array(role.cuts or (0.0,))
-        width = (edges[-1] - edges[0]) / (len(edges) - 1) if len(edges) > 1 else 1.0
-        edges = np.concatenate([[edges[0] - width], edges, [edges[-1] + width]])
-        numbers = rng.uniform(edges[np.maximum(slots - 1, 0)], edges[np.maximum(slots, 1)])
-        return _nulls_for_nan(np.where(slots == 0, np.nan, numbers))
-    values = [None, *table.values]
-    if _mixed(values):
-        values = [None, *map(str, table.values)]
-    return pa.array(values).take(pa.array(slots))

@@ -14,7 +14,7 @@ from bayeskit.data.vocabulary import Value, canonical, positions, sort_values, u
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally.container import pack, unpack
 from bayeskit.tally.families import Counts, Family, aligned
-from bayeskit.tally.joints import Together
+from bayeskit.tally.joints import Joint, Together
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Plan
 
@@ -227,6 +227,10 @@ class Tally:
         families = {name: family for name, family in self.families.items() if name in schema.columns}
         together = self.together.restrict(list(families))
         return Tally(schema, self.classes, self.class_counts, families, columns, self.moments.columns(index), together)
+
+    def with_joints(self, joints: Mapping[tuple[str, ...], Joint]) -> Tally:
+        """The same with other sets of columns counted together, in the slots of these families."""
+        return replace(self, together=Together(self.together.pairs, dict(joints)))
 
     def to_bytes(self) -> bytes:
         """Header and arrays, for :meth:`from_bytes`: the same tally gives the same bytes."""
