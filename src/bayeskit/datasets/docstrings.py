@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sysconfig
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ AREAS = {  # by the chapters of the library's manual
     "testing": "bdb cProfile doctest faulthandler pdb profile pstats timeit trace tracemalloc unittest",
     "programs": "argparse cmd curses getopt getpass gettext locale logging optparse shlex tkinter turtle",
 }
+NAMED = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 SHORTEST = 20  # characters; shorter ones say little
 
 
@@ -76,10 +78,14 @@ def _docstrings(path: Path, module: str) -> list[tuple[str, str]]:
             tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return []
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            text = ast.get_docstring(node)
-            if text and len(text) >= SHORTEST:
-                found.append((f"{module}.{node.name}" if not isinstance(node, ast.Module) else module, text))
-    return found
+    return list(_below(tree, module))
+
+
+def _below(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
+    """The docstring of a module, class or function, and those inside."""
+    if isinstance(node, (ast.Module, *NAMED)):
+        text = ast.get_docstring(node)
+        if text and len(text) >= SHORTEST:
+            yield name, text
+    for inner in ast.iter_child_nodes(node):
+        yield from _below(inner, f"{name}.{inner.name}" if isinstance(inner, NAMED) else name)
