@@ -36,7 +36,7 @@ format: $(STAMP) ## put the sources in form
 	$(BIN)/ruff check --fix .
 
 bench: $(STAMP) ## side by side with peers
-	$(BIN)/python benchmarks/bench.py
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
 
 quality-text: $(STAMP) ## accuracy and log loss of the text recipes on the corpora of BAYESKIT_DATA
 	$(BIN)/python benchmarks/text_quality.py

@@ -7,10 +7,6 @@ rounds in which both sides take turns, on one thread unless said otherwise, so t
 from __future__ import annotations
 
 import os
-
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[variable] = "1"  # before NumPy is loaded
-
 import platform
 import sys
 import time
@@ -23,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-PARTS = ["tables", "text", "text_models"]
+PARTS = ["tables", "text", "text_models", "files", "everyday", "networks", "decide"]
 
 
 @dataclass
@@ -42,7 +38,7 @@ class Row:
 
     def __str__(self) -> str:
         verdict = "" if self.ratio >= self.bar else " (missed)"
-        cells = [self.work, self.peer, f"{self.ours * 1e3:.0f} ms", f"{self.theirs * 1e3:.0f} ms"]
+        cells = [self.work, self.peer, *(f"{s * 1e3:.{0 if s >= 0.01 else 1}f} ms" for s in (self.ours, self.theirs))]
         return "| " + " | ".join([*cells, f"{self.bar:g}×", f"{self.ratio:.1f}×{verdict}"]) + " |"
 
 
@@ -96,8 +92,8 @@ def main(parts: list[str]) -> int:
         sections.append(f"## {module.TITLE}\n\n{module.NOTE}\n\n{head}\n" + "\n".join(map(str, rows)))
     if parts == PARTS:
         intro = (
-            "# Benchmarks\n\nMade by `make bench`: CPU time, minimum of several rounds in which both sides take turns, one "
-            f"thread unless said otherwise.\nMachine: {machine()}. Date: {date.today()}.\n"
+            "# Benchmarks\n\nMade by `make bench`: CPU time, minimum of several rounds in which both sides take "
+            f"turns, one thread unless said otherwise.\nMachine: {machine()}. Date: {date.today()}.\n"
         )
         PAGE.write_text("\n\n".join([intro, *sections]) + "\n", encoding="utf-8")
         print(f"written: {PAGE}")

@@ -1,180 +1,20 @@
-// The door: arrays from Python are checked here once, results are made here, and the kernels run without the lock
-// of the interpreter.
+// The door: arrays from Python are checked here once (arrays.hpp), results are made here, and the kernels run without
+// the lock of the interpreter.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
-#include <optional>
+#include <deque>
 
-#include "kernels.hpp"
+#include "arrays.hpp"
+#include "strings.hpp"
 
 void bind_tokens(nanobind::module_& m);
 
-namespace nb = nanobind;
 using namespace nb::literals;
-using namespace bayeskit;
 
 namespace {
-
-using Array = nb::ndarray<nb::ro, nb::device::cpu>;
-using Writable = nb::ndarray<nb::device::cpu>;
-using Arrays = std::vector<Array>;
-using Code = nb::dlpack::dtype_code;
-
-[[noreturn]] void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
-[[noreturn]] void refuse_type(const std::string& message) { throw nb::type_error(message.c_str()); }
-
-std::string column_name(size_t j) { return "column " + std::to_string(j); }
-
-template <class A>
-std::string shape_of(const A& array) {
-    std::string text = "(";
-    for (size_t i = 0; i < array.ndim(); ++i) text += (i ? ", " : "") + std::to_string(array.shape(i));
-    return text + (array.ndim() == 1 ? ",)" : ")");
-}
-
-template <class A>
-bool is_contiguous(const A& array) {
-    int64_t expected = 1;
-    for (size_t i = array.ndim(); i-- > 0 && array.size() > 0;) {
-        if (array.shape(i) > 1 && array.stride(i) != expected) return false;
-        expected *= static_cast<int64_t>(array.shape(i));
-    }
-    return true;
-}
-
-template <class A>
-bool is(const A& array, Code code, int bits) {
-    return array.dtype().code == static_cast<uint8_t>(code) && array.dtype().bits == bits && array.dtype().lanes == 1;
-}
-
-size_t threads(int64_t n_threads) {
-    if (n_threads < 1) refuse("n_threads is " + std::to_string(n_threads) + ", not 1 or more");
-    return static_cast<size_t>(n_threads);
-}
-
-size_t classes(int64_t n_classes) {
-    if (n_classes < 1) refuse("n_classes is " + std::to_string(n_classes) + ", not 1 or more");
-    if (n_classes > UINT32_MAX) refuse("n_classes is " + std::to_string(n_classes) + ", beyond 32 bits");
-    return static_cast<size_t>(n_classes);
-}
-
-void check_length(const Array& array, const std::string& name, size_t n) {
-    if (array.ndim() != 1 || array.shape(0) != n)
-        refuse(name + " has shape " + shape_of(array) + ", not (" + std::to_string(n) + ",)");
-}
-
-void check_number(const char* name, size_t found, size_t wanted) {
-    if (found != wanted)
-        refuse(std::to_string(wanted) + " columns, but " + name + " has " + std::to_string(found));
-}
-
-size_t length(const Arrays& columns) {
-    if (columns.empty()) return 0;
-    return columns[0].ndim() == 0 ? 0 : columns[0].shape(0);
-}
-
-Floats floats(const Array& array, const std::string& name, size_t n) {
-    if (!is(array, Code::Float, 64)) refuse_type(name + " is not float64");
-    check_length(array, name, n);
-    return {static_cast<const double*>(array.data()), n > 1 ? array.stride(0) : 1};
-}
-
-Codes codes(const Array& array, const std::string& name, size_t n) {
-    if (!is(array, Code::UInt, 8) && !is(array, Code::UInt, 16) && !is(array, Code::UInt, 32))
-        refuse_type(name + " is not uint8, uint16 or uint32");
-    check_length(array, name, n);
-    if (!is_contiguous(array)) refuse(name + " is not contiguous");
-    return {array.data(), array.dtype().bits / 8};
-}
-
-Integers integers(const Array& array, const std::string& name, size_t n) {
-    Type type;
-    if (is(array, Code::Bool, 8) || is(array, Code::UInt, 8)) type = Type::u8;
-    else if (is(array, Code::UInt, 16)) type = Type::u16;
-    else if (is(array, Code::UInt, 32)) type = Type::u32;
-    else if (is(array, Code::UInt, 64)) type = Type::u64;
-    else if (is(array, Code::Int, 8)) type = Type::i8;
-    else if (is(array, Code::Int, 16)) type = Type::i16;
-    else if (is(array, Code::Int, 32)) type = Type::i32;
-    else if (is(array, Code::Int, 64)) type = Type::i64;
-    else refuse_type(name + " is not an integer or bool column");
-    check_length(array, name, n);
-    return {array.data(), n > 1 ? array.stride(0) : 1, type};
-}
-
-template <class T, class Make>
-std::vector<T> all(const Arrays& columns, size_t n, Make make) {
-    std::vector<T> out;
-    out.reserve(columns.size());
-    for (size_t j = 0; j < columns.size(); ++j) out.push_back(make(columns[j], column_name(j), n));
-    return out;
-}
-
-template <class T>
-const T* flat(const Array& array, const std::string& name, size_t n, Code code) {
-    if (!is(array, code, 8 * sizeof(T))) refuse_type(name + " has another type than expected");
-    check_length(array, name, n);
-    if (!is_contiguous(array)) refuse(name + " is not contiguous");
-    return static_cast<const T*>(array.data());
-}
-
-// (n, classes) or (size, classes), row after row without gaps; classes may be asked for by 0.
-template <class A>
-void check_matrix(const A& array, const std::string& name, std::optional<size_t> rows, size_t columns) {
-    if (!is(array, Code::Float, 64)) refuse_type(name + " is not float64");
-    const bool fits = array.ndim() == 2 && (!rows || array.shape(0) == *rows) &&
-                      (columns ? array.shape(1) == columns : array.shape(1) > 0);
-    if (!fits)
-        refuse(name + " has shape " + shape_of(array) + ", not (" + (rows ? std::to_string(*rows) : "size") + ", " +
-               (columns ? std::to_string(columns) : "classes) with one class or more: (1 or more") + ")");
-    if (!is_contiguous(array)) refuse(name + " is not contiguous");
-}
-
-std::vector<size_t> check_sizes(const std::vector<int64_t>& sizes, size_t k) {
-    check_number("sizes", sizes.size(), k);
-    std::vector<size_t> out;
-    for (const int64_t size : sizes) {
-        if (size < 0) refuse("size " + std::to_string(size) + " is negative");
-        out.push_back(static_cast<size_t>(size));
-    }
-    return out;
-}
-
-// A new NumPy array and where its cells are.
-template <class T>
-struct Made {
-    nb::object array;
-    T* data;
-};
-
-template <class T, class... Shape>
-Made<T> make(const char* how, const char* type, Shape... shape) {
-    nb::object array = nb::module_::import_("numpy").attr(how)(nb::make_tuple(shape...), type);
-    return {array, static_cast<T*>(nb::cast<Writable>(array).data())};
-}
-
-std::vector<MutableCodes> make_codes(const std::vector<int>& widths, size_t n, nb::list& arrays) {
-    std::vector<MutableCodes> out;
-    for (const int width : widths) {
-        const auto made = make<void>("empty", width == 1 ? "uint8" : width == 2 ? "uint16" : "uint32", n);
-        arrays.append(made.array);
-        out.push_back({made.data, width});
-    }
-    return out;
-}
-
-template <class T>
-std::vector<T*> make_tables(const char* type, const std::vector<size_t>& sizes, size_t n_classes, nb::list& arrays) {
-    std::vector<T*> out;
-    for (const size_t size : sizes) {
-        const auto made = make<T>("zeros", type, n_classes, size);
-        arrays.append(made.array);
-        out.push_back(made.data);
-    }
-    return out;
-}
 
 nb::tuple py_int_ranges(const Arrays& columns, int64_t n_threads) {
     const size_t n = length(columns), t = threads(n_threads);
@@ -275,12 +115,14 @@ nb::list py_count_responsibilities(const Arrays& columns, const std::vector<int6
 }
 
 struct MadeSums {
-    Made<double> arrays[5];
+    Made<double> arrays[6];
     MomentSums data() const {
-        return {arrays[0].data, arrays[1].data, arrays[2].data, arrays[3].data, arrays[4].data};
+        return {arrays[0].data, arrays[1].data, arrays[2].data, arrays[3].data, arrays[4].data,
+                arrays[5].data};
     }
     nb::tuple with(const nb::object& n, bool usable) const {
-        return nb::make_tuple(n, arrays[0].array, arrays[1].array, arrays[2].array, arrays[3].array, usable);
+        return nb::make_tuple(n, arrays[0].array, arrays[1].array, arrays[2].array, arrays[3].array, arrays[5].array,
+                              usable);
     }
 };
 
@@ -340,22 +182,96 @@ void py_score_codes(const Arrays& columns, const Arrays& tables, const Writable&
     score_codes(in, n, known, c, static_cast<double*>(scores.data()), t);
 }
 
+// Parameters of Gaussians (classes, columns).
+const double* parameter(const Array& array, const char* name, size_t n_classes, size_t n_columns) {
+    if (!is(array, Code::Float, 64)) refuse_type(std::string(name) + " is not float64");
+    if (array.ndim() != 2 || array.shape(0) != n_classes || array.shape(1) != n_columns || !is_contiguous(array))
+        refuse(std::string(name) + " has shape " + shape_of(array) + ", not (" + std::to_string(n_classes) + ", " +
+               std::to_string(n_columns) + ") without gaps");
+    return static_cast<const double*>(array.data());
+}
+
 void py_score_gaussian(const Arrays& columns, const Array& mean, const Array& precision, const Array& constant,
                        const Writable& scores, int64_t n_threads) {
     check_matrix(scores, "scores", std::nullopt, 0);
     const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
     const auto in = all<Floats>(columns, n, floats);
-    const std::pair<const char*, const Array*> parameters[] = {
-        {"mean", &mean}, {"precision", &precision}, {"constant", &constant}};
-    for (const auto& [name, array] : parameters) {
-        if (!is(*array, Code::Float, 64)) refuse_type(std::string(name) + " is not float64");
-        if (array->ndim() != 2 || array->shape(0) != c || array->shape(1) != in.size() || !is_contiguous(*array))
-            refuse(std::string(name) + " has shape " + shape_of(*array) + ", not (" + std::to_string(c) + ", " +
-                   std::to_string(in.size()) + ") without gaps");
+    const auto* means = parameter(mean, "mean", c, in.size());
+    const auto* precisions = parameter(precision, "precision", c, in.size());
+    const auto* constants = parameter(constant, "constant", c, in.size());
+    nb::gil_scoped_release release;
+    score_gaussian(in, n, means, precisions, constants, c, static_cast<double*>(scores.data()), t);
+}
+
+void py_score_codes_left_out(const Arrays& columns, const Arrays& tables, const Array& labels, const Writable& scores,
+                             int64_t n_threads) {
+    check_matrix(scores, "scores", std::nullopt, 0);
+    const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
+    const auto in = all<Codes>(columns, n, codes);
+    const auto own = codes(labels, "labels", n);
+    check_number("tables", tables.size(), columns.size());
+    std::vector<ScoreTable> known;
+    for (size_t j = 0; j < tables.size(); ++j) {
+        const Array& table = tables[j];
+        if (!is(table, Code::Float, 64)) refuse_type("table " + std::to_string(j) + " is not float64");
+        if (table.ndim() != 3 || table.shape(0) != c || table.shape(2) != c || !is_contiguous(table))
+            refuse("table " + std::to_string(j) + " has shape " + shape_of(table) + ", not (" + std::to_string(c) +
+                   ", size, " + std::to_string(c) + ") without gaps");
+        known.push_back({static_cast<const double*>(table.data()), table.shape(1)});
     }
     nb::gil_scoped_release release;
-    score_gaussian(in, n, static_cast<const double*>(mean.data()), static_cast<const double*>(precision.data()),
-                   static_cast<const double*>(constant.data()), c, static_cast<double*>(scores.data()), t);
+    score_codes_left_out(in, n, known, own, c, static_cast<double*>(scores.data()), t);
+}
+
+nb::object py_score_gaussian_left_out(const Arrays& columns, const Array& labels, const Array& mean,
+                                      const Array& precision, const Array& constant, const Array& rate,
+                                      const Array& own_precision, const Array& own_constant, double least,
+                                      const Writable& scores, int64_t n_threads) {
+    check_matrix(scores, "scores", std::nullopt, 0);
+    const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
+    const auto in = all<Floats>(columns, n, floats);
+    const auto own = codes(labels, "labels", n);
+    const auto cells = [&](const Array& array, const char* name) {
+        return parameter(array, name, c, in.size());
+    };
+    const LeftOutGaussian parameters = {cells(mean, "mean"),
+                                        cells(precision, "precision"),
+                                        cells(constant, "constant"),
+                                        cells(rate, "rate"),
+                                        cells(own_precision, "own_precision"),
+                                        cells(own_constant, "own_constant")};
+    const auto left = make<bool>("zeros", "bool", n);
+    {
+        nb::gil_scoped_release release;
+        score_gaussian_left_out(in, n, own, parameters, c, least, static_cast<double*>(scores.data()), left.data, t);
+    }
+    return left.array;
+}
+
+nb::object py_best_classes(const Array& scores, double tolerance, int64_t n_threads) {
+    check_matrix(scores, "scores", std::nullopt, 0);
+    const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
+    const auto best = make<int64_t>("empty", "int64", n);
+    {
+        nb::gil_scoped_release release;
+        best_classes(static_cast<const double*>(scores.data()), n, c, tolerance, best.data, t);
+    }
+    return best.array;
+}
+
+nb::tuple py_judge(const Array& scores, const Array& labels, double tolerance, int64_t n_threads) {
+    check_matrix(scores, "scores", std::nullopt, 0);
+    const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
+    const auto own = codes(labels, "labels", n);
+    const auto probabilities = make<double>("empty", "float64", n, c), evidence = make<double>("empty", "float64", n),
+               log_true = make<double>("empty", "float64", n), brier = make<double>("empty", "float64", n);
+    const auto best = make<int64_t>("empty", "int64", n);
+    {
+        nb::gil_scoped_release release;
+        judge(static_cast<const double*>(scores.data()), n, c, own, tolerance,
+              {probabilities.data, evidence.data, log_true.data, brier.data, best.data}, t);
+    }
+    return nb::make_tuple(probabilities.array, evidence.array, best.array, log_true.array, brier.array);
 }
 
 nb::tuple py_normalise(const Array& scores, int64_t n_threads) {
@@ -421,6 +337,153 @@ nb::tuple py_softmax_loss(const Array& features, const Array& scale, const Array
     return nb::make_tuple(loss, slopes.array, bias_slopes.array);
 }
 
+size_t rows_of(const Array& array, const std::string& name, size_t columns) {
+    if (array.ndim() != 2 || array.shape(1) != columns)
+        refuse(name + " has shape " + shape_of(array) + ", not (number, " + std::to_string(columns) + ")");
+    if (!is(array, Code::Int, 64)) refuse_type(name + " is not int64");
+    if (!is_contiguous(array)) refuse(name + " is not contiguous");
+    return array.shape(0);
+}
+
+void check_cells(const int32_t* cells, size_t n, int64_t bound, const char* name) {
+    uint32_t top = 0;  // a negative cell is a large one
+    for (size_t c = 0; c < n; ++c) top = std::max(top, static_cast<uint32_t>(cells[c]));
+    if (n && top >= bound) refuse(std::string(name) + " holds a cell that is not there");
+}
+
+JunctionTree junction_tree(const Array& cliques, const Array& potentials, const Array& floors,
+                           const Array& to_separator, const Array& variables, const Array& states) {
+    JunctionTree tree;
+    const size_t k = rows_of(cliques, "cliques", 3), n_variables = rows_of(variables, "variables", 2);
+    const auto* row = static_cast<const int64_t*>(cliques.data());
+    size_t n_cells = 0, n_down = 0, n_states = 0;
+    if (k == 0) refuse("there are no tables");
+    for (size_t i = 0; i < k; ++i, row += 3) {
+        const bool linked = i == 0 ? row[1] == -1 : row[1] >= 0 && row[1] < static_cast<int64_t>(i);
+        if (!linked || row[0] < 1 || row[2] < 1 || row[0] % row[2] || row[0] > INT32_MAX)
+            refuse("the tables form no tree: each needs its parent before it and a separator that divides it");
+        tree.cliques.push_back({static_cast<size_t>(row[0]), row[1], static_cast<size_t>(row[2])});
+        n_cells += tree.cliques[i].size;
+        if (i) n_down += tree.cliques[row[1]].size;
+    }
+    row = static_cast<const int64_t*>(variables.data());
+    for (size_t v = 0; v < n_variables; ++v, row += 2) {
+        if (row[0] < 0 || row[0] >= static_cast<int64_t>(k) || row[1] < 1 || tree.cliques[row[0]].size % row[1])
+            refuse("a variable has no home among the tables, or no states there");
+        tree.variables.push_back({static_cast<size_t>(row[0]), static_cast<size_t>(row[1])});
+        n_states += tree.cliques[row[0]].size;
+    }
+    tree.potentials = flat<double>(potentials, "potentials", n_cells, Code::Float);
+    tree.floors = flat<double>(floors, "floors", k, Code::Float);
+    tree.to_separator = flat<int32_t>(to_separator, "to_separator", n_down, Code::Int);
+    tree.states = flat<int32_t>(states, "states", n_states, Code::Int);
+    const int32_t *down = tree.to_separator, *state = tree.states;
+    for (size_t i = 1; i < k; ++i) {
+        const size_t n = tree.cliques[tree.cliques[i].parent].size;
+        check_cells(down, n, static_cast<int64_t>(tree.cliques[i].separator), "to_separator");
+        down += n;
+    }
+    for (const auto& variable : tree.variables) {
+        const size_t n = tree.cliques[variable.home].size;
+        check_cells(state, n, static_cast<int64_t>(variable.n_states), "states");
+        state += n;
+    }
+    return tree;
+}
+
+std::vector<int64_t> members(const Array& array, const char* name, size_t n_variables) {
+    const size_t n = array.ndim() == 1 ? array.shape(0) : 0;
+    const auto* v = flat<int64_t>(array, name, n, Code::Int);
+    for (size_t i = 0; i < n; ++i)
+        if (v[i] < 0 || v[i] >= static_cast<int64_t>(n_variables))
+            refuse(std::string(name) + " names variable " + std::to_string(v[i]) + ", which is not there");
+    return {v, v + n};
+}
+
+nb::tuple py_propagate(const Array& cliques, const Array& potentials, const Array& floors, const Array& to_separator,
+                       const Array& variables, const Array& states, const Array& observed, const Array& likelihoods,
+                       const Array& queried, int64_t n_threads) {
+    const size_t t = threads(n_threads);
+    const auto tree = junction_tree(cliques, potentials, floors, to_separator, variables, states);
+    const auto found = members(observed, "observed", tree.variables.size());
+    const auto wanted = members(queried, "queried", tree.variables.size());
+    size_t n_found = 0, n_out = 0;
+    for (const int64_t v : found) n_found += tree.variables[v].n_states;
+    for (const int64_t v : wanted) n_out += tree.variables[v].n_states;
+    if (!is(likelihoods, Code::Float, 64)) refuse_type("likelihoods are not float64");
+    if (likelihoods.ndim() != 2 || likelihoods.shape(1) != n_found || !is_contiguous(likelihoods))
+        refuse("likelihoods have shape " + shape_of(likelihoods) + ", not (rows, " + std::to_string(n_found) +
+               ") without gaps");
+    const size_t n = likelihoods.shape(0);
+    const auto posteriors = make<double>("empty", "float64", n, n_out), evidence = make<double>("empty", "float64", n);
+    const auto safe = make<bool>("empty", "bool", n);
+    {
+        nb::gil_scoped_release release;
+        propagate(tree, found, static_cast<const double*>(likelihoods.data()), n, wanted, posteriors.data,
+                  evidence.data, safe.data, t);
+    }
+    return nb::make_tuple(posteriors.array, evidence.array, safe.array);
+}
+
+// A view of the cells of an array of Python objects, for as long as it lives.
+class Objects {
+public:
+    explicit Objects(const nb::object& array) {
+        if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_FORMAT | PyBUF_STRIDES) != 0) nb::raise_python_error();
+        const bool fits = view_.ndim == 1 && view_.format && std::strcmp(view_.format, "O") == 0;
+        if (!fits) {
+            PyBuffer_Release(&view_);
+            refuse_type("cells is no one-dimensional array of objects");
+        }
+    }
+    ~Objects() { PyBuffer_Release(&view_); }
+    Objects(const Objects&) = delete;
+    Objects& operator=(const Objects&) = delete;
+    size_t size() const { return static_cast<size_t>(view_.shape[0]); }
+    PyObject* operator[](size_t i) const {
+        const char* at = static_cast<const char*>(view_.buf) + static_cast<ptrdiff_t>(i) * view_.strides[0];
+        return *reinterpret_cast<PyObject* const*>(at);
+    }
+
+private:
+    Py_buffer view_;
+};
+
+// Reads Python objects, so it keeps the interpreter's lock.
+nb::object py_factor_strings(const nb::object& cells, size_t most_others) {
+    const Objects objects(cells);
+    const size_t n = objects.size();
+    const auto indices = make<int32_t>("empty", "int32", n);
+    StringIndex index;
+    std::deque<PyObject*> others;   // anything but a string is told by its address, which is its key
+    constexpr unsigned kOther = 8;  // no width of a character
+    PyObject* last[1024] = {};      // the same object over and over is not hashed again
+    int32_t known[1024];
+    for (size_t i = 0; i < n; ++i) {
+        PyObject* const cell = objects[i];
+        const size_t at = (reinterpret_cast<uintptr_t>(cell) >> 4) & 1023;
+        if (!cell) refuse("cells holds no object in row " + std::to_string(i));
+        if (last[at] != cell) {
+            last[at] = cell;
+            if (PyUnicode_CheckExact(cell)) {
+                const unsigned kind = static_cast<unsigned>(PyUnicode_KIND(cell));
+                const size_t size = static_cast<size_t>(PyUnicode_GET_LENGTH(cell)) * kind;
+                known[at] = index.find_or_add(static_cast<const char*>(PyUnicode_DATA(cell)), size, kind, i);
+            } else {
+                const size_t before = index.first().size();
+                others.push_back(cell);
+                known[at] = index.find_or_add(reinterpret_cast<const char*>(&others.back()), sizeof cell, kOther, i);
+                if (index.first().size() == before) others.pop_back();
+                if (others.size() > most_others) return nb::none();
+            }
+        }
+        indices.data[i] = known[at];
+    }
+    const auto first = make<int64_t>("empty", "int64", index.first().size());
+    std::copy(index.first().begin(), index.first().end(), first.data);
+    return nb::make_tuple(indices.array, first.array);
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -428,6 +491,7 @@ NB_MODULE(_core, m) {
     m.doc() = "The compiled kernels; each is described, with an example, at its twin in bayeskit._twins.";
     m.def("int_ranges", &py_int_ranges, "columns"_a, "n_threads"_a);
     m.def("lookup_codes", &py_lookup_codes, "columns"_a, "lo"_a, "tables"_a, "unseen"_a, "n_threads"_a);
+    m.def("factor_strings", &py_factor_strings, "cells"_a, "most_others"_a);
     m.def("count_codes", &py_count_codes, "columns"_a, "sizes"_a, "labels"_a, "n_classes"_a, "weights"_a.none(),
           "n_threads"_a);
     m.def("count_responsibilities", &py_count_responsibilities, "columns"_a, "sizes"_a, "responsibilities"_a,
@@ -438,9 +502,18 @@ NB_MODULE(_core, m) {
     m.def("score_codes", &py_score_codes, "columns"_a, "tables"_a, "scores"_a.noconvert(), "n_threads"_a);
     m.def("score_gaussian", &py_score_gaussian, "columns"_a, "mean"_a, "precision"_a, "constant"_a,
           "scores"_a.noconvert(), "n_threads"_a);
+    m.def("score_codes_left_out", &py_score_codes_left_out, "columns"_a, "tables"_a, "labels"_a,
+          "scores"_a.noconvert(), "n_threads"_a);
+    m.def("score_gaussian_left_out", &py_score_gaussian_left_out, "columns"_a, "labels"_a, "mean"_a, "precision"_a,
+          "constant"_a, "rate"_a, "own_precision"_a, "own_constant"_a, "least"_a, "scores"_a.noconvert(),
+          "n_threads"_a);
+    m.def("best_classes", &py_best_classes, "scores"_a, "tolerance"_a, "n_threads"_a);
+    m.def("judge", &py_judge, "scores"_a, "labels"_a, "tolerance"_a, "n_threads"_a);
     m.def("normalise", &py_normalise, "scores"_a, "n_threads"_a);
     m.def("left_out_evidence", &py_left_out_evidence, "start"_a, "words"_a, "counts"_a, "mass"_a, "labels"_a,
           "class_mass"_a, "bands"_a, "a"_a, "both"_a, "n_threads"_a);
     m.def("softmax_loss", &py_softmax_loss, "features"_a, "scale"_a, "importance"_a, "weights"_a, "bias"_a,
           "labels"_a, "n_threads"_a);
+    m.def("propagate", &py_propagate, "cliques"_a, "potentials"_a, "floors"_a, "to_separator"_a, "variables"_a, "states"_a,
+          "observed"_a, "likelihoods"_a, "queried"_a, "n_threads"_a);
 }

@@ -23,6 +23,7 @@ inline Lanes from_bits(Mask m) { return (Lanes)m; }
 inline Mask equal(Lanes a, Lanes b) { return a == b; }
 inline Mask less(Lanes a, Lanes b) { return a < b; }
 inline Mask at_most(Lanes a, Lanes b) { return a <= b; }
+inline Mask shift_right(Mask m, int n) { return m >> n; }
 inline Mask each(int64_t i) { return Mask{i, i, i, i}; }
 inline Lanes each(double x) { return Lanes{x, x, x, x}; }
 
@@ -46,6 +47,7 @@ inline Out by_lane(In a, In b, F f) {
 inline Lanes operator+(Lanes a, Lanes b) { return by_lane<Lanes>(a, b, [](double x, double y) { return x + y; }); }
 inline Lanes operator-(Lanes a, Lanes b) { return by_lane<Lanes>(a, b, [](double x, double y) { return x - y; }); }
 inline Lanes operator*(Lanes a, Lanes b) { return by_lane<Lanes>(a, b, [](double x, double y) { return x * y; }); }
+inline Lanes operator/(Lanes a, Lanes b) { return by_lane<Lanes>(a, b, [](double x, double y) { return x / y; }); }
 inline Mask operator&(Mask a, Mask b) { return by_lane<Mask>(a, b, [](int64_t x, int64_t y) { return x & y; }); }
 inline Mask operator|(Mask a, Mask b) { return by_lane<Mask>(a, b, [](int64_t x, int64_t y) { return x | y; }); }
 inline Mask operator+(Mask a, Mask b) {
@@ -53,6 +55,10 @@ inline Mask operator+(Mask a, Mask b) {
 }
 inline Mask operator<<(Mask a, int n) {
     for (auto& x : a.v) x = (int64_t)((uint64_t)x << n);
+    return a;
+}
+inline Mask shift_right(Mask a, int n) {
+    for (auto& x : a.v) x >>= n;
     return a;
 }
 inline Mask operator~(Mask a) {

@@ -187,6 +187,35 @@ void add_gaussian(double* scores, const double* x, size_t n_classes, const doubl
     }
 }
 
+void add_gaussian_of_others(double* scores, const double* x, const double* labels, size_t n_classes,
+                            const double* mean, const double* half, const double* constant) {
+    for (size_t c = 0; c < n_classes; ++c, scores += kTile) {
+        const Lanes m = each(mean[c]), h = each(half[c]), k = each(constant[c]), own = each(static_cast<double>(c));
+        for (size_t r = 0; r < kTile; r += kLanes) {
+            const Lanes value = load(x + r);
+            const Lanes away = value - m;
+            const Lanes term = k - h * (away * away);
+            const Mask counts = equal(value, value) & ~equal(load(labels + r), own);
+            store(scores + r, load(scores + r) + only(counts, term));
+        }
+    }
+}
+
+void add_gaussian_of_own(double* own, double* product, double* least, const double* x, const OwnGaussian& of) {
+    for (size_t r = 0; r < kTile; r += kLanes) {
+        const Lanes value = load(x + r);
+        const Mask present = equal(value, value);
+        const Lanes away = value - load(of.mean + r);
+        const Lanes square = only(present, away * away);
+        const Lanes rest = each(1.0) - load(of.rate + r) * square;
+        const Lanes term = load(of.constant + r) - load(of.half + r) * square / rest;
+        store(own + r, load(own + r) + only(present, term));
+        store(product + r, load(product + r) * rest);
+        const Lanes before = load(least + r);
+        store(least + r, where(less(rest, before) | ~equal(rest, rest), rest, before));  // NaN stays
+    }
+}
+
 // --- softmax -------------------------------------------------------------------------------------------------
 
 // 2^k for whole k in [-538, 538], given as k + 1.5 * 2^52: the low bits of that sum are k.
@@ -199,30 +228,48 @@ inline Lanes exponential(Lanes x) {
     x = where(less(x, each(-746.0)), each(-746.0), x);
     const Lanes k = (x * each(1.4426950408889634) + magic) - magic;
     const Lanes r = (x - k * each(0.693147180369123816490)) - k * each(1.90821492927058770002e-10);
-    Lanes sum = each(1.0 / 6227020800.0);
-    sum = sum * r + each(1.0 / 479001600.0);
-    sum = sum * r + each(1.0 / 39916800.0);
-    sum = sum * r + each(1.0 / 3628800.0);
-    sum = sum * r + each(1.0 / 362880.0);
-    sum = sum * r + each(1.0 / 40320.0);
-    sum = sum * r + each(1.0 / 5040.0);
-    sum = sum * r + each(1.0 / 720.0);
-    sum = sum * r + each(1.0 / 120.0);
-    sum = sum * r + each(1.0 / 24.0);
-    sum = sum * r + each(1.0 / 6.0);
-    sum = sum * r + each(0.5);
-    sum = each(1.0) + (r + (r * r) * sum);
+    // Two chains, of even and odd powers, wait less for each other than one.
+    const Lanes z = r * r;
+    Lanes even = each(1.0 / 479001600.0), odd = each(1.0 / 6227020800.0);
+    even = even * z + each(1.0 / 3628800.0), odd = odd * z + each(1.0 / 39916800.0);
+    even = even * z + each(1.0 / 40320.0), odd = odd * z + each(1.0 / 362880.0);
+    even = even * z + each(1.0 / 720.0), odd = odd * z + each(1.0 / 5040.0);
+    even = even * z + each(1.0 / 24.0), odd = odd * z + each(1.0 / 120.0);
+    even = even * z + each(0.5), odd = odd * z + each(1.0 / 6.0);
+    const Lanes sum = each(1.0) + (r + z * (even + r * odd));
     const Lanes half = k * each(0.5) + magic;
     return (sum * power_of_two(half)) * power_of_two((k - (half - magic)) + magic);
 }
 
-void exponentials(double* x, size_t n) {
+// ln x for x >= 1, within an ulp, after FDLIBM: x = 2^k (1 + f) with 1 + f near one, and with s = f / (2 + f)
+// ln(1 + f) = f - f²/2 + s (f²/2 + R(s²)).
+inline Lanes logarithm(Lanes x) {
+    const Mask above = bits(x) + each(int64_t{0x3ff0000000000000 - 0x3fe6a09e667f3bcd});  // a step at each 2^(k + 1/2)
+    const Mask exponent = above & each(int64_t{0x7ff0000000000000});
+    const Lanes f = from_bits(bits(x) + ~exponent + each(int64_t{0x3ff0000000000001})) - each(1.0);
+    const Lanes shifted = from_bits(shift_right(exponent, 52) | bits(each(4503599627370496.0)));
+    const Lanes k = shifted - each(4503599627370496.0 + 1023.0);
+    const Lanes s = f / (each(2.0) + f), z = s * s, w = z * z;
+    const Lanes odd = w * (each(3.999999999940941908e-01) + w * (each(2.222219843214978396e-01) +
+                                                                  w * each(1.531383769920937332e-01)));
+    const Lanes even = z * (each(6.666666666666735130e-01) +
+                            w * (each(2.857142874366239149e-01) +
+                                 w * (each(1.818357216161805012e-01) + w * each(1.479819860511658591e-01))));
+    const Lanes half = each(0.5) * f * f;
+    const Lanes inner = s * (half + (odd + even)) + k * each(1.90821492927058770002e-10);
+    const Lanes value = k * each(0.693147180369123816490) - ((half - inner) - f);
+    return where(equal(x, x), value, x);
+}
+
+// f of every cell; those left over take the same way as the others.
+template <class F>
+inline void for_each(double* x, size_t n, F f) {
     size_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) store(x + i, exponential(load(x + i)));
+    for (; i + kLanes <= n; i += kLanes) store(x + i, f(load(x + i)));
     if (i == n) return;
-    double rest[kLanes] = {0.0, 0.0, 0.0, 0.0};
+    double rest[kLanes] = {1.0, 1.0, 1.0, 1.0};
     for (size_t j = i; j < n; ++j) rest[j - i] = x[j];
-    store(rest, exponential(load(rest)));
+    store(rest, f(load(rest)));
     for (size_t j = i; j < n; ++j) x[j] = rest[j - i];
 }
 
@@ -230,6 +277,7 @@ void exponentials(double* x, size_t n) {
 template <size_t Fixed>
 void normalise_rows(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence) {
     const size_t n = Fixed ? Fixed : n_classes;
+    double totals[kTile];
     for (size_t r = 0; r < rows; ++r) {
         const double* score = scores + r * n;
         double top = score[0];
@@ -238,14 +286,16 @@ void normalise_rows(const double* scores, size_t rows, size_t n_classes, double*
         const double shift = top == -HUGE_VAL ? 0.0 : top;
         for (size_t c = 0; c < n; ++c) probabilities[r * n + c] = score[c] - shift;
     }
-    exponentials(probabilities, rows * n);
+    for_each(probabilities, rows * n, [](Lanes x) { return exponential(x); });
     for (size_t r = 0; r < rows; ++r) {
         double* p = probabilities + r * n;
         double total = p[0];
         for (size_t c = 1; c < n; ++c) total += p[c];
         for (size_t c = 0; c < n; ++c) p[c] /= total;
-        if (evidence[r] != -HUGE_VAL) evidence[r] += std::log(total);
+        totals[r] = evidence[r] == -HUGE_VAL ? 1.0 : total;
     }
+    for_each(totals, rows, [](Lanes x) { return logarithm(x); });
+    for (size_t r = 0; r < rows; ++r) evidence[r] += totals[r];
 }
 
 void normalise(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence) {
@@ -261,6 +311,7 @@ void normalise(const double* scores, size_t rows, size_t n_classes, double* prob
 }  // namespace
 
 extern const Loops BAYESKIT_LOOPS;
-const Loops BAYESKIT_LOOPS = {inspect, add_moments, add_weighted, widen, bin, add_tables, add_gaussian, normalise};
+const Loops BAYESKIT_LOOPS = {inspect, add_moments, add_weighted, widen, bin, add_tables, add_gaussian,
+                              add_gaussian_of_others, add_gaussian_of_own, normalise};
 
 }  // namespace bayeskit

@@ -129,8 +129,8 @@ bool sum_all(const std::vector<Floats>& columns, size_t n, const Rows& by, size_
             const size_t within = j % kGroup;
             const double* sum =
                 parts.data() + group * group_size + (c * width + within / 4 * 4) * kSums + within % 4;
-            double* const targets[] = {out.sum_hi, out.sum_lo, out.square_hi, out.square_lo, out.weight};
-            for (size_t i = 0; i < 5; ++i) targets[i][c * k + j] = sum[4 * i];
+            double* const targets[] = {out.sum_hi, out.sum_lo, out.square_hi, out.square_lo, out.weight, out.weight_lo};
+            for (size_t i = 0; i < kSums; ++i) targets[i][c * k + j] = sum[4 * i];
         }
     }
     int all = kPlain;
@@ -151,6 +151,7 @@ bool moments(const std::vector<Floats>& columns, size_t n, const Codes& labels, 
     for (size_t c = 0; c < n_classes; ++c)
         for (size_t i = c * columns.size(); i < (c + 1) * columns.size(); ++i)
             count[i] = rows[c] - static_cast<int64_t>(out.weight[i]);  // unweighted, it counts the missing cells
+    std::fill_n(out.weight_lo, n_classes * columns.size(), 0.0);
     return usable;
 }
 

@@ -17,9 +17,7 @@ scores = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=6), el
 
 @given(scores, st.sampled_from([0, 1, -1]))
 def test_log_sum_exp_is_scipys(a, axis):
-    np.testing.assert_allclose(
-        logspace.log_sum_exp(a, axis), special.logsumexp(a, axis=axis), rtol=1e-13, atol=1e-14
-    )
+    np.testing.assert_allclose(logspace.log_sum_exp(a, axis), special.logsumexp(a, axis=axis), rtol=1e-13, atol=1e-14)
 
 
 def test_zero_probability_is_minus_infinity_without_a_warning():

@@ -17,6 +17,9 @@ def lookup_codes(
     unseen: NDArray[np.uint32],
     n_threads: int,
 ) -> list[Codes]: ...
+def factor_strings(
+    cells: NDArray[np.object_], most_others: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None: ...
 def count_codes(
     columns: Sequence[Codes],
     sizes: Sequence[int],
@@ -42,6 +45,26 @@ def score_gaussian(
     scores: Floats,
     n_threads: int,
 ) -> None: ...
+def score_codes_left_out(
+    columns: Sequence[Codes], tables: Sequence[Floats], labels: Codes, scores: Floats, n_threads: int
+) -> None: ...
+def score_gaussian_left_out(
+    columns: Sequence[Floats],
+    labels: Codes,
+    mean: Floats,
+    precision: Floats,
+    constant: Floats,
+    rate: Floats,
+    own_precision: Floats,
+    own_constant: Floats,
+    least: float,
+    scores: Floats,
+    n_threads: int,
+) -> NDArray[np.bool_]: ...
+def best_classes(scores: Floats, tolerance: float, n_threads: int) -> NDArray[np.int64]: ...
+def judge(
+    scores: Floats, labels: Codes, tolerance: float, n_threads: int
+) -> tuple[Floats, Floats, NDArray[np.int64], Floats, Floats]: ...
 def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]: ...
 def left_out_evidence(
     start: NDArray[np.int64],
@@ -81,3 +104,15 @@ def union_words(
     a_data: Bytes, a_offsets: Offsets, b_data: Bytes, b_offsets: Offsets
 ) -> tuple[Bytes, Offsets, NDArray[np.int64], NDArray[np.int64]]: ...
 def score_rows(indptr: Offsets, ids: Ids, values: Floats, table: Floats, scores: Floats, n_threads: int) -> None: ...
+def propagate(
+    cliques: NDArray[np.int64],
+    potentials: Floats,
+    floors: Floats,
+    to_separator: NDArray[np.int32],
+    variables: NDArray[np.int64],
+    states: NDArray[np.int32],
+    observed: NDArray[np.int64],
+    likelihoods: Floats,
+    queried: NDArray[np.int64],
+    n_threads: int,
+) -> tuple[Floats, Floats, NDArray[np.bool_]]: ...

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
 Integers = NDArray[np.integer[Any]] | NDArray[np.bool_]
-Moments = tuple[NDArray[np.int64] | Floats, Floats, Floats, Floats, Floats, bool]
+Moments = tuple[NDArray[np.int64] | Floats, Floats, Floats, Floats, Floats, Floats, bool]
 
 LIMIT = 1e150  # beyond it a square may overflow, and the sums have no meaning
+SMALLEST = 1e-280  # products of positive cells that stay above it have all their digits
 
 
 def int_ranges(columns: Sequence[Integers], n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -62,6 +63,28 @@ def lookup_codes(
             inside &= column <= np.uint64(np.iinfo(np.int64).max)
         coded.append(padded[np.where(inside, index, len(table)).astype(np.intp)])
     return coded
+
+
+def factor_strings(cells: NDArray[np.object_], most_others: int) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
+    """Indices of Python objects in the order they are first met, and the rows where that is.
+
+    Strings are told apart by their characters, anything else by identity; None where there are more than
+    `most_others` of those.
+
+    >>> indices, first = factor_strings(np.array(["sun", "rain", None, "sun"], dtype=object), 10)
+    >>> indices.tolist(), first.tolist()
+    ([0, 1, 2, 0], [0, 1, 2])
+    """
+    if cells.dtype != object or cells.ndim != 1:
+        raise TypeError("cells is no one-dimensional array of objects")
+    keys = [cell if type(cell) is str else id(cell) for cell in cells]
+    index = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    if sum(type(key) is int for key in index) > most_others:
+        return None
+    indices = np.fromiter(map(index.__getitem__, keys), dtype=np.int32, count=len(keys))
+    first = np.empty(len(index), dtype=np.int64)
+    first[indices[::-1]] = np.arange(len(keys))[::-1]  # where an index stands twice, the last assignment stays
+    return indices, first
 
 
 def count_codes(
@@ -110,13 +133,13 @@ def count_responsibilities(
 def moments(
     columns: Sequence[Floats], labels: Codes, n_classes: int, weights: Floats | None, n_threads: int
 ) -> Moments:
-    """n, Σx (high, low), Σx² (high, low) as (classes, columns), and whether they can be used.
+    """n, Σx (high, low), Σx² (high, low), the low part of n as (classes, columns), and whether they can be used.
 
     Sums are double-double: high + low holds about 32 digits. A NaN cell is left out. Any |x| over 1e150
     makes the sums unusable. With weights: Σw, Σwx and Σwx².
 
     >>> x, labels = np.array([1.0, 2.0, np.nan, 1e20, 3.0]), np.array([0, 0, 0, 1, 1], dtype=np.uint8)
-    >>> n, high, low, square, _, usable = moments([x], labels, 2, None, 1)
+    >>> n, high, low, square, _, _, usable = moments([x], labels, 2, None, 1)
     >>> n.tolist(), high.tolist(), low.tolist(), square.tolist(), usable
     ([[2], [2]], [[3.0], [1e+20]], [[0.0], [3.0]], [[5.0], [1e+40]], True)
     """
@@ -128,7 +151,7 @@ def moments(
     parts = [_weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
     n, *sums = (np.array(part).reshape(n_classes, len(columns)) for part in zip(*parts, strict=True))
     count = n.astype(np.int64) if weights is None else n
-    return count, sums[0], sums[1], sums[2], sums[3], _usable(x)
+    return count, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
 
 
 def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats, n_threads: int) -> Moments:
@@ -142,7 +165,7 @@ def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats
     x = _matrix(columns, len(responsibilities))
     parts = [_weighted_sums(x, share) for share in responsibilities.T]
     n, *sums = (np.array(part).reshape(len(parts), len(columns)) for part in zip(*parts, strict=True))
-    return n, sums[0], sums[1], sums[2], sums[3], _usable(x)
+    return n, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
 
 
 def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int) -> list[Codes]:
@@ -211,6 +234,116 @@ def score_gaussian(
             scores += np.where(np.isnan(x), 0.0, term)
 
 
+def score_codes_left_out(
+    columns: Sequence[Codes], tables: Sequence[Floats], labels: Codes, scores: Floats, n_threads: int
+) -> None:
+    """As `score_codes`, with a table for each label: ``table[label, code]`` of (labels, size, classes).
+
+    >>> scores = np.zeros((1, 2))
+    >>> table = np.array([[[0.0, 0.0], [-1.0, -2.0]], [[0.0, 0.0], [-3.0, -4.0]]])
+    >>> score_codes_left_out([np.array([1], dtype=np.uint8)], [table], np.array([1], dtype=np.uint8), scores, 1)
+    >>> scores.tolist()
+    [[-3.0, -4.0]]
+    """
+    _check_matrix("scores", scores, _length(columns, n_threads, "codes", len(scores)))
+    n = scores.shape[1]
+    _check_labels(labels, n, len(scores))
+    _same_number(columns, tables=tables)
+    for j, table in enumerate(tables):
+        if table.ndim != 3 or table.shape[0] != n or table.shape[2] != n:
+            raise ValueError(f"table {j} has shape {table.shape}, not ({n}, size, {n}) without gaps")
+    _check_codes(columns, [table.shape[1] for table in tables])
+    for column, table in zip(columns, tables, strict=True):
+        scores += table[labels, column]
+
+
+def score_gaussian_left_out(
+    columns: Sequence[Floats],
+    labels: Codes,
+    mean: Floats,
+    precision: Floats,
+    constant: Floats,
+    rate: Floats,
+    own_precision: Floats,
+    own_constant: Floats,
+    least: float,
+    scores: Floats,
+    n_threads: int,
+) -> NDArray[np.bool_]:
+    """As `score_gaussian`, but in the class of its label a row is scored without itself, in place.
+
+    Without x there is ``rest = 1 - rate (x - mean)²`` left of the spread of its class; the class then adds
+    ``own_constant - own_precision (x - mean)² / (2 rest) - log(rest) / 2``. Rows where some ``rest`` is under
+    ``least``, or no number, are left as they were: the result marks them (rows,).
+
+    >>> scores, one = np.zeros((2, 1)), np.array([[1.0]])
+    >>> x, label = np.array([3.0, 1.0]), np.zeros(2, dtype=np.uint8)
+    >>> score_gaussian_left_out([x], label, one, one, one, one / 16, one, one, 0.8, scores, 1)
+    array([ True, False])
+    >>> scores.tolist()  # the second lies at the mean: 1 - 0 / 2 - log(1) / 2
+    [[0.0], [1.0]]
+    """
+    _check_matrix("scores", scores, _length(columns, n_threads, "floats", len(scores)))
+    _check_labels(labels, scores.shape[1], len(scores))
+    wanted = (scores.shape[1], len(columns))
+    parts = {"mean": mean, "precision": precision, "constant": constant}
+    parts |= {"rate": rate, "own_precision": own_precision, "own_constant": own_constant}
+    for name, array in parts.items():
+        if array.shape != wanted:
+            raise ValueError(f"{name} has shape {array.shape}, not {wanted} without gaps")
+    added = np.zeros_like(scores)
+    smallest = np.ones(len(scores))
+    rows = np.arange(len(scores))
+    with np.errstate(all="ignore"):
+        for j, x in enumerate(columns):
+            present = ~np.isnan(x)
+            square = np.where(present, (x - mean[labels, j]) ** 2, 0.0)
+            rest = 1.0 - rate[labels, j] * square
+            term = constant[:, j] - 0.5 * precision[:, j] * (x[:, None] - mean[:, j]) ** 2
+            term[rows, labels] = own_constant[labels, j] - 0.5 * own_precision[labels, j] * square / rest
+            term[rows, labels] -= 0.5 * np.log(rest)
+            added += np.where(present[:, None], term, 0.0)
+            smallest = np.minimum(smallest, rest)
+    left: NDArray[np.bool_] = ~(smallest >= least)
+    scores[~left] += added[~left]
+    return left
+
+
+def best_classes(scores: Floats, tolerance: float, n_threads: int) -> NDArray[np.int64]:
+    """The first class of each row (rows, classes) within ``tolerance · max(1, |best|)`` of the best score.
+
+    >>> best_classes(np.array([[1.0, 3.0, 3.0], [2.0, 2.0 + 1e-15, 0.0]]), 1e-12, 1)
+    array([1, 0])
+    """
+    _check_threads(n_threads)
+    _check_matrix("scores", scores, len(scores))
+    best = scores.max(axis=1)
+    with np.errstate(invalid="ignore"):
+        within = scores >= (best - tolerance * np.maximum(1.0, np.abs(best)))[:, None]
+    within[np.isneginf(best)] = True
+    chosen: NDArray[np.int64] = within.argmax(axis=1)
+    return chosen
+
+
+def judge(
+    scores: Floats, labels: Codes, tolerance: float, n_threads: int
+) -> tuple[Floats, Floats, NDArray[np.int64], Floats, Floats]:
+    """`normalise` and `best_classes` of scores (rows, classes), and how good they are for rows of these labels:
+    the log probability of the label and the Brier score Σ (p - [own])² of each row.
+
+    >>> _, _, best, log_true, brier = judge(np.log([[0.1, 0.3]]), np.array([0], dtype=np.uint8), 1e-12, 1)
+    >>> best.tolist(), np.exp(log_true).round(6).tolist(), brier.round(6).tolist()
+    ([1], [0.25], [1.125])
+    """
+    probabilities, evidence = normalise(scores, n_threads)
+    _check_labels(labels, scores.shape[1], len(scores))
+    own = np.arange(len(scores)), labels
+    with np.errstate(invalid="ignore"):
+        log_true = scores[own] - evidence
+    brier = (probabilities**2).sum(axis=1) - 2 * probabilities[own] + 1
+    return probabilities, evidence, best_classes(scores, tolerance, n_threads), log_true, brier
+
+
 def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
     """Probabilities (rows, classes) of log scores, and the log of each row's sum (rows,).
 
@@ -227,6 +360,97 @@ def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
         shifted = np.exp(scores - np.where(np.isneginf(top), 0.0, top)[:, None])
         total = shifted.sum(axis=1)
         return shifted / total[:, None], top + np.log(np.where(np.isneginf(top), 1.0, total))
+
+
+# --- junction trees ----------------------------------------------------------------------------------------
+
+
+def propagate(
+    cliques: NDArray[np.int64],
+    potentials: Floats,
+    floors: Floats,
+    to_separator: NDArray[np.int32],
+    variables: NDArray[np.int64],
+    states: NDArray[np.int32],
+    observed: NDArray[np.int64],
+    likelihoods: Floats,
+    queried: NDArray[np.int64],
+    n_threads: int,
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Posteriors (rows, states of the queried variables), log evidence (rows,), and which rows lost no digits.
+
+    A tree of tables, the parent of each before it: ``cliques`` holds (size, parent, size of the separator), the root's
+    parent being -1 and its separator 1. A table's cells run through its separator first and slowest; ``to_separator``
+    holds, for every table but the root, the separator's cell of each cell of the *parent's* table. ``floors`` bounds
+    the positive cells of each table from below, 0 where that is not known. ``variables`` holds (home, number of
+    states), and ``states`` the state of each cell of its home's table; ``likelihoods`` (rows, states of the observed
+    variables) is what was found.
+    A row is safe where no positive cell can have come near the smallest float. A row that is impossible has
+    log evidence -inf and posteriors NaN.
+
+    >>> one = np.array([[2, -1, 1], [4, 0, 2]])            # P(a), and below it P(b | a)
+    >>> tables = np.array([0.25, 0.75, 0.5, 0.5, 0.1, 0.9])
+    >>> homes, states = np.array([[0, 2], [1, 2]]), np.array([0, 1, 0, 1, 0, 1], dtype=np.int32)
+    >>> tree = one, tables, np.full(2, 0.1), np.array([0, 1], dtype=np.int32), homes, states
+    >>> seen = np.array([[1.0, 0.0]])                       # b is 0: P(a | b = 0) = 0.125, 0.075 / 0.2
+    >>> p, log_evidence, safe = propagate(*tree, np.array([1]), seen, np.array([0]), 1)
+    >>> p.round(6).tolist(), np.exp(log_evidence).round(6).tolist(), safe.tolist()
+    ([[0.625, 0.375]], [0.2], [True])
+    """
+    _check_threads(n_threads)
+    _check_tree(cliques, potentials, floors, to_separator, variables, states)
+    for name, named in (("observed", observed), ("queried", queried)):
+        if named.ndim != 1 or np.any(named < 0) or np.any(named >= len(variables)):
+            raise ValueError(f"{name} names a variable which is not there: {named}")
+    n, widths = len(likelihoods), variables[observed, 1]
+    if likelihoods.shape != (n, int(widths.sum())):
+        raise ValueError(f"likelihoods have shape {likelihoods.shape}, not (rows, {int(widths.sum())})")
+    size, parent, separator = cliques.T
+    ends = np.cumsum(size)
+    tables = [np.tile(potentials[end - s : end], (n, 1)) for s, end in zip(size, ends, strict=True)]
+    down: list[Any] = [None, *np.split(to_separator, np.cumsum(size[parent[1:]])[:-1])]
+    state_of = np.split(states, np.cumsum(size[variables[:, 0]])[:-1])
+    floor = np.tile(floors, (n, 1))
+    log_evidence = np.zeros(n)
+
+    def scaled(message: Floats) -> Floats:
+        top = message.max(axis=1)
+        with np.errstate(divide="ignore"):
+            log_evidence[:] += np.log(top)
+        return message / np.where(top > 0, top, 1.0)[:, None]
+
+    def least(message: Floats) -> Floats:
+        return np.asarray(np.min(message, axis=1, where=message > 0, initial=1.0))
+
+    for v, found in zip(observed, np.split(likelihoods, np.cumsum(widths)[:-1], axis=1), strict=False):
+        home, message = int(variables[v, 0]), scaled(found)
+        tables[home] *= message[:, state_of[v]]
+        floor[:, home] *= least(message)
+    messages: list[Any] = [None] * len(size)
+    for i in range(len(size) - 1, 0, -1):
+        messages[i] = scaled(tables[i].reshape(n, separator[i], size[i] // separator[i]).sum(axis=2))
+        tables[parent[i]] *= messages[i][:, down[i]]
+        floor[:, parent[i]] *= least(messages[i])
+    with np.errstate(divide="ignore"):
+        log_evidence += np.log(tables[0].sum(axis=1))
+    log_below = log_evidence.copy()
+    needed = np.zeros(len(size), dtype=bool)
+    needed[variables[queried, 0]] = True
+    for i in range(len(size) - 1, 0, -1):
+        needed[parent[i]] |= needed[i]
+    for i in (np.flatnonzero(needed[1:]) + 1).tolist():
+        order = np.argsort(down[i], kind="stable")  # the parent's cells, those of each separator cell together
+        message = tables[parent[i]][:, order].reshape(n, separator[i], len(order) // separator[i]).sum(axis=2)
+        message = scaled(np.divide(message, messages[i], out=np.zeros_like(message), where=messages[i] > 0))
+        tables[i] *= np.repeat(message, size[i] // separator[i], axis=1)
+        floor[:, i] *= least(message)
+    posteriors = [np.zeros((n, 0))]
+    for v in queried:
+        order = np.argsort(state_of[v], kind="stable")
+        marginal = tables[variables[v, 0]][:, order].reshape(n, variables[v, 1], -1 if n else 0).sum(axis=2)
+        with np.errstate(invalid="ignore"):
+            posteriors.append(marginal / marginal.sum(axis=1, keepdims=True))
+    return np.concatenate(posteriors, axis=1), log_below, np.asarray((floor > SMALLEST).all(axis=1))
 
 
 # --- double-double sums ------------------------------------------------------------------------------------
@@ -321,17 +545,17 @@ def softmax_loss(
     return loss, np.einsum("nk,nfk->f", p * scale[:, None], features), p.sum(axis=0)
 
 
-def _weighted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Σw, Σwx (high, low), Σwx² (high, low) over the rows of x (rows, columns), NaN cells left out."""
+def _weighted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+    """Σw, Σwx (high, low), Σwx² (high, low), the low part of Σw over rows (rows, columns), NaN left out."""
     with np.errstate(over="ignore", invalid="ignore"):
         weight = np.where(np.isnan(x), 0.0, w[:, None])
         x = np.where(np.isnan(x), 0.0, x)
-        n, _ = _tree_sum(weight, np.zeros_like(weight))
+        n, n_low = _tree_sum(weight, np.zeros_like(weight))
         sum_high, sum_low = _tree_sum(*_two_product(weight, x))
         square, error = _two_product(x, x)
         high, low = _two_product(weight, square)
         square_high, square_low = _tree_sum(*_quick_two_sum(high, low + weight * error))
-    return n, sum_high, sum_low, square_high, square_low
+    return n, sum_high, sum_low, square_high, square_low, n_low
 
 
 def _tree_sum(high: Floats, low: Floats) -> tuple[Floats, Floats]:
@@ -441,3 +665,32 @@ def _check_matrix(name: str, matrix: Floats, n: int) -> None:
     _check_kind(name, matrix, "floats")
     if matrix.ndim != 2 or len(matrix) != n or matrix.shape[1] == 0:
         raise ValueError(f"{name} has shape {matrix.shape}, not ({n}, classes) with one class or more")
+
+
+def _check_tree(
+    cliques: NDArray[np.int64],
+    potentials: Floats,
+    floors: Floats,
+    to_separator: NDArray[np.int32],
+    variables: NDArray[np.int64],
+    states: NDArray[np.int32],
+) -> None:
+    if cliques.ndim != 2 or cliques.shape[1] != 3 or not len(cliques) or variables.ndim != 2 or variables.shape[1] != 2:
+        raise ValueError("cliques are (size, parent, separator) for one table or more, variables (home, states)")
+    size, parent, separator = cliques.T
+    rooted = parent[0] == -1 and np.all(parent[1:] >= 0) and np.all(parent[1:] < np.arange(1, len(size)))
+    if not rooted or np.any(size < 1) or np.any(separator < 1) or np.any(size % separator):
+        raise ValueError("the tables form no tree: each needs its parent before it and a separator that divides it")
+    home, n_states = variables.T
+    if np.any(home < 0) or np.any(home >= len(size)) or np.any(n_states < 1) or np.any(size[home] % n_states):
+        raise ValueError("a variable has no home among the tables, or no states there")
+    if potentials.shape != (size.sum(),) or floors.shape != size.shape:
+        raise ValueError(f"potentials have shape {potentials.shape}, not ({size.sum()},), or floors do not fit")
+    for name, cells, lengths, bounds in (
+        ("to_separator", to_separator, size[parent[1:]], separator[1:]),
+        ("states", states, size[home], n_states),
+    ):
+        if cells.shape != (lengths.sum(),):
+            raise ValueError(f"{name} has shape {cells.shape}, not ({lengths.sum()},)")
+        if np.any(cells < 0) or np.any(cells >= np.repeat(bounds, lengths)):
+            raise ValueError(f"{name} holds a cell that is not there")

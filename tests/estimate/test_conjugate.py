@@ -169,9 +169,7 @@ def test_the_posterior_of_a_bell_curve_is_prior_times_likelihood():
     assert belief.log_marginal_likelihood == pytest.approx(np.log(evidence), abs=1e-4)
     at = (800, 700)
     assert belief.density(mu[at], sigma2[at]) == pytest.approx(density[at] / evidence, rel=1e-4)
-    assert belief.mean == pytest.approx(
-        ((weight * mu).sum() / evidence, (weight * sigma2).sum() / evidence), rel=1e-3
-    )
+    assert belief.mean == pytest.approx(((weight * mu).sum() / evidence, (weight * sigma2).sum() / evidence), rel=1e-3)
     of_mu = (weight * (mu - belief.mean.mu) ** 2).sum() / evidence
     of_sigma2 = (weight * (sigma2 - belief.mean.sigma2) ** 2).sum() / evidence
     assert belief.variance == pytest.approx((of_mu, of_sigma2), rel=5e-3)

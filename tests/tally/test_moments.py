@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit import kernels
 from bayeskit.errors import SchemaMismatch
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import Moments
@@ -51,7 +52,7 @@ def test_two_prod_is_exact_also_where_splitting_would_overflow(a, b):
 def test_division_and_multiplication_keep_thirty_digits(hi, share, n):
     pair = dd.two_sum(np.float64(hi), np.float64(hi * share * 2**-53))
     exact = Fraction(float(pair[0])) + Fraction(float(pair[1]))
-    quotient = dd.divide(pair, np.float64(n))
+    quotient = dd.divide(pair, (np.float64(n), np.float64(0)))
     product = dd.multiply(pair, pair)
     for got, want in ((quotient, exact / n), (product, exact * exact)):
         assert abs(Fraction(float(got[0])) + Fraction(float(got[1])) - want) <= want / 10**30
@@ -70,9 +71,7 @@ def test_mean_and_squared_deviations_are_those_of_exact_fractions(values):
 @pytest.mark.parametrize("far", [0.0, 1e3, 1e6, 1e9])
 def test_variance_holds_twelve_digits_a_billion_standard_deviations_from_zero(far):
     values = np.random.default_rng(7).normal(far, 1.0, size=2000)
-    assert of(values).squared_deviations()[0, 0] == pytest.approx(
-        float(exact_squared_deviations(values)), rel=1e-12
-    )
+    assert of(values).squared_deviations()[0, 0] == pytest.approx(float(exact_squared_deviations(values)), rel=1e-12)
 
 
 @pytest.mark.parametrize("size", [1e-120, 0.1, 1e9 / 3, 1e150])
@@ -134,7 +133,7 @@ def test_taking_away_more_than_there_is_shows():
 
 def test_float_weights_that_cancel_to_nothing_are_nothing():
     def weighted(n, s, q):
-        return Moments(*(np.array([[v]]) for v in (n, s, 0.0, q, 0.0)))
+        return Moments(*(np.array([[v]]) for v in (n, s, 0.0, q, 0.0, 0.0)))
 
     m = weighted(0.1 + 0.2, 0.1 + 0.2, 0.1 + 0.2) - weighted(0.3, 0.3, 0.3)
     assert m == Moments.zeros(1, 1, weighted=True)
@@ -143,9 +142,7 @@ def test_float_weights_that_cancel_to_nothing_are_nothing():
 
 def test_a_constant_under_weights_that_are_no_binary_fractions_has_no_spread():
     x, w = np.full(10, 7.3), np.full(10, 0.1)
-    from bayeskit import kernels
-
-    m = Moments(*kernels.moments([x], np.zeros(10, dtype=np.uint8), 1, w, 1)[:5])
+    m = Moments(*kernels.moments([x], np.zeros(10, dtype=np.uint8), 1, w, 1)[:-1])
     assert m.squared_deviations()[0, 0] == 0.0
 
 
@@ -171,3 +168,14 @@ def test_sides_of_different_shape_are_refused_and_not_stretched():
         Moments.zeros(1, 2) + Moments.zeros(3, 2)
     with pytest.raises(SchemaMismatch):
         Moments.zeros(1, 2) - Moments.zeros(1, 1)
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e3, 1e6, 1e9])
+def test_variances_under_any_weights_keep_twelve_digits_far_from_zero(mean):
+    rng = np.random.default_rng(1)
+    x, w = mean + rng.normal(size=500), rng.random(500)
+    m = Moments(*kernels.moments([x], np.zeros(500, dtype=np.uint8), 1, w, 1)[:-1])
+    xs, ws = [Fraction(v) for v in x.tolist()], [Fraction(v) for v in w.tolist()]
+    centre = sum(a * b for a, b in zip(ws, xs, strict=True)) / sum(ws)
+    exact = sum(a * (b - centre) ** 2 for a, b in zip(ws, xs, strict=True))
+    assert abs(Fraction(float(m.squared_deviations()[0, 0])) / exact - 1) < Fraction(1, 10**12)

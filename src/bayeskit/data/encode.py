@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,26 @@ import numpy.typing as npt
 from bayeskit import kernels
 from bayeskit.data.documents import Documents
 from bayeskit.data.schema import Categorical, Numeric, Schema, Text
-from bayeskit.data.source import Batch, Column, Responsibilities, Source, as_one_array, is_arrow
+from bayeskit.data.source import (
+    Batch,
+    Column,
+    Responsibilities,
+    Source,
+    as_one_array,
+    for_schema,
+    is_arrow,
+    naming_the_file,
+)
 from bayeskit.data.tokens import Tokenizer, TokenRows, Words, count_documents
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, UnknownValue
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 Codes = npt.NDArray[Any]  # uint8, uint16 or uint32
 LARGEST = 1e150  # a square must not overflow
+MANY = 256  # objects other than strings that are told apart one by one
 NARROW = 1_024  # integers within this span are coded without looking for the values in between
 
 
@@ -67,9 +80,13 @@ class Encoder:
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """All rows of the source, block by block."""
-        where = self.schema.locate(list(source.kinds), source.named)
-        for batch in source.batches():
-            yield self._encode(batch, where)
+        with naming_the_file(source):
+            where = self.schema.locate(list(source.kinds), source.named)
+        values = {name: vocabulary.values for name, vocabulary in self.vocabularies.items()}
+        for batch in for_schema(source, self.schema, values, self.classes.values).batches():
+            with naming_the_file(source):
+                block = self._encode(batch, where)
+            yield block
 
     def _encode(self, batch: Batch, where: Mapping[str, str]) -> Block:
         columns = {name: batch.columns[theirs] for name, theirs in where.items()}
@@ -96,8 +113,7 @@ class Encoder:
         return count_documents(documents, tokenizer, self.words[name], self.n_threads, in_order=False)
 
     def _binned(self, numbers: npt.NDArray[np.float64], cuts: tuple[float, ...], name: str, start: int) -> Codes:
-        if np.isinf(numbers).any():
-            raise_unusable({name: numbers}, start)
+        raise_unusable({name: numbers}, start)
         return kernels.bin_codes([numbers], [np.array(cuts, dtype=np.float64)], self.n_threads)[0]
 
     def _labels(self, batch: Batch) -> tuple[Codes | None, npt.NDArray[np.float64] | None]:
@@ -224,6 +240,9 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
     import pyarrow.compute as pc
 
     if not is_arrow(column):
+        if column.dtype == object and (found := kernels.factor_strings(column, MANY)) is not None:
+            indices, first = found
+            return Factor(indices, 0, _canonical_cells(column[first].tolist(), name, start + first))
         try:
             column = pa.array(column, from_pandas=True)
         except (pa.ArrowException, OverflowError, UnicodeError):
@@ -241,13 +260,20 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
     indices = array.indices
     if indices.null_count:
         indices = pc.fill_null(indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices, -1)
-    values = [None, *_canonical_all(array.dictionary.to_pylist(), name)]
-    return Factor(indices.to_numpy(), -1, values)
+    return Factor(indices.to_numpy(), -1, [None, *_canonical_all(array.dictionary, name)])
 
 
-def _canonical_all(values: Sequence[Any], name: str) -> list[Value | None]:
+def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
+    import pyarrow.types as types
+
     try:
-        return [canonical(value) for value in values]
+        listed: list[Any] = values.to_pylist()
+        is_text = types.is_string(values.type) or types.is_large_string(values.type)
+        return listed if is_text else [canonical(value) for value in listed]
+    except UnicodeDecodeError as problem:
+        raise BayesError(
+            f"column {name!r} holds bytes that are no text ({problem.object[:20]!r}): write it again as UTF-8"
+        ) from None
     except BayesError as problem:
         raise type(problem)(f"column {name!r}: {problem}") from None
 
@@ -257,19 +283,27 @@ def _factor_objects(column: npt.NDArray[Any], name: str, start: int) -> Factor:
     cells = column.tolist()
     try:
         distinct = list(dict.fromkeys(cells))
-        values = [canonical(cell) for cell in distinct]
-    except (TypeError, BayesError):
-        for row, cell in enumerate(cells):  # find the culprit
-            try:
-                hash(cell)
-                canonical(cell)
-            except TypeError:
-                raise _not_scalar(name, start + row, cell) from None
-            except BayesError as problem:
-                raise type(problem)(f"column {name!r}, row {start + row}: {problem}") from None
+    except TypeError:  # a cell that has no hash is no scalar
+        _canonical_cells(cells, name, np.arange(start, start + len(cells)))
         raise
     index = {cell: i for i, cell in enumerate(distinct)}
-    return Factor(np.fromiter(map(index.__getitem__, cells), dtype=np.int64, count=len(cells)), 0, values)
+    indices = np.fromiter(map(index.__getitem__, cells), dtype=np.int64, count=len(cells))
+    first = np.full(len(distinct), len(cells))
+    np.minimum.at(first, indices, np.arange(len(cells)))
+    return Factor(indices, 0, _canonical_cells(distinct, name, start + first))
+
+
+def _canonical_cells(cells: Sequence[Any], name: str, rows: npt.NDArray[np.int64]) -> list[Value | None]:
+    """Plain values of cells that stand in these rows; the first that is none is named with its place."""
+    values = []
+    for cell, row in zip(cells, rows.tolist(), strict=True):
+        try:
+            values.append(canonical(cell))
+        except NotScalar:
+            raise _not_scalar(name, row, cell) from None
+        except BayesError as problem:
+            raise type(problem)(f"column {name!r}, row {row}: {problem}") from None
+    return values
 
 
 def _not_scalar(name: str, row: int, cell: object) -> NotScalar:
@@ -353,7 +387,7 @@ def encode_labels(column: Column, classes: Vocabulary, start: int, *, grow: bool
     """
     if not is_arrow(column) and column.dtype.kind == "f":
         _refuse_continuous(column, start)
-        if np.abs(column).max(initial=0) < 2**53:
+        if np.abs(column.astype(np.float64, copy=False)).max(initial=0) < 2**53:
             factor = factor_integers([column.astype(np.int64)], ["class"], 1)[0]
         else:
             factor = factor_values(column, "class", start)

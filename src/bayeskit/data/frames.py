@@ -42,7 +42,7 @@ class MemorySource:
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
-        return {name: kind_of(column, name) for name, column in self.columns.items()}
+        return {name: kind_of(column) for name, column in self.columns.items()}
 
     def batches(self) -> Iterator[Batch]:
         for start in range(0, self.n_rows, self.block):
@@ -108,7 +108,7 @@ def columns_of(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
     if isinstance(data, Sequence) and len(data) and all(isinstance(record, Mapping) for record in data):
         names = list(dict.fromkeys(str(key) for record in data for key in record))
         lists = [[record.get(name) for record in data] for name in names]
-        return _named(names, [from_list(values, name) for name, values in zip(names, lists, strict=True)], len(data))
+        return _named(names, [from_list(values) for values in lists], len(data))
     if isinstance(data, (list, tuple)) and len(data) and all(isinstance(row, (list, tuple)) for row in data):
         return _from_rows(data)
     return _from_array(data)
@@ -133,7 +133,7 @@ def _from_rows(rows: Sequence[Sequence[Any]]) -> tuple[list[str], dict[str, Colu
     if not rows[0]:
         raise BayesError(NO_COLUMNS.replace("(n, 0)", str((len(rows), 0))))
     names = [f"x{i}" for i in range(len(rows[0]))]
-    columns = {name: from_list(cells, name) for name, cells in zip(names, zip(*rows, strict=True), strict=True)}
+    columns = {name: from_list(cells) for name, cells in zip(names, zip(*rows, strict=True), strict=True)}
     return names, columns, len(rows), False
 
 
@@ -149,7 +149,7 @@ def _from_mapping(data: Mapping[Any, Any]) -> tuple[list[str], dict[str, Column]
     names = [str(name) for name in data]
     columns_given = [_is_column(value) for value in data.values()]
     if not any(columns_given):
-        return _named(names, [from_list([value], name) for name, value in zip(names, data.values(), strict=True)], 1)
+        return _named(names, [from_list([value]) for value in data.values()], 1)
     if not all(columns_given):
         raise SchemaMismatch(
             f"column {names[columns_given.index(False)]!r} is a single value where others are columns: "
@@ -168,7 +168,7 @@ def _is_column(value: Any) -> bool:
 
 def _column(value: Any, name: str) -> Column:
     if isinstance(value, (list, tuple)):
-        return from_list(value, name)
+        return from_list(value)
     if getattr(value, "ndim", 1) != 1:
         raise _not_scalar(name, f"an array of shape {value.shape}")
     return label_column(value)[0]
@@ -207,7 +207,7 @@ def unmasked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if gaps.any():
         kept = plain.dtype if plain.dtype.kind in "mM" else np.float64 if plain.dtype.kind in "iuf" else object
         plain = plain.astype(kept)
-        plain[gaps] = None if kept is object else np.array("nan", kept)
+        plain[gaps] = None if kept is object else np.array("NaT" if plain.dtype.kind in "mM" else np.nan, kept)
     return plain
 
 
@@ -240,20 +240,17 @@ def _pandas_column(series: Any) -> Column:
 _NA = {True: None, False: np.nan}
 
 
-def from_list(values: Sequence[Any], name: str) -> Column:
+def from_list(values: Sequence[Any]) -> Column:
     """A list as an Arrow array of the type its values share, else as objects."""
     import pyarrow as pa
 
     try:
-        column = pa.array(values, from_pandas=True)
+        return pa.array(values, from_pandas=True)
     except (pa.ArrowException, OverflowError, UnicodeError):
         column = np.empty(len(values), dtype=object)
         for i, value in enumerate(values):  # records are few; filling from the list would read tuples as rows
             column[i] = value
         return column
-    if pa.types.is_nested(column.type):
-        raise _not_scalar(name, next(v for v in values if v is not None))
-    return column
 
 
 def label_column(labels: Any) -> tuple[Column, str | None]:
@@ -277,7 +274,7 @@ def label_column(labels: Any) -> tuple[Column, str | None]:
     if isinstance(labels, np.ma.MaskedArray):
         labels = unmasked(labels)
     if isinstance(labels, (list, tuple)) and any(value is None or isinstance(value, str) for value in labels):
-        return from_list(labels, "class"), None
+        return from_list(labels), None
     try:
         array = np.asarray(labels)
     except ValueError:
@@ -299,10 +296,10 @@ def label_column(labels: Any) -> tuple[Column, str | None]:
     return (array.astype(object) if array.dtype.kind in "US" else array), None
 
 
-def kind_of(column: Column, name: str) -> Kind:
+def kind_of(column: Column) -> Kind:
     """The kind of a column, from its dtype alone."""
     if is_arrow(column):
-        return _arrow_kind(column.type, name)
+        return arrow_kind(column.type)
     return _numpy_kind(column.dtype)
 
 
@@ -318,7 +315,8 @@ def _numpy_kind(dtype: np.dtype[Any]) -> Kind:
     return kinds.get(dtype.kind, "object")
 
 
-def _arrow_kind(type_: Any, name: str) -> Kind:
+def arrow_kind(type_: Any) -> Kind:
+    """The kind of a column of this Arrow type."""
     import pyarrow.types as types
 
     if types.is_dictionary(type_):
@@ -333,9 +331,7 @@ def _arrow_kind(type_: Any, name: str) -> Kind:
         return "date"
     if types.is_null(type_):
         return "null"
-    if types.is_nested(type_):
-        raise _not_scalar(name, str(type_))
-    return "string"
+    return "object" if types.is_nested(type_) else "string"  # nested cells may stand in columns that are ignored
 
 
 def _not_scalar(name: str, value: object) -> NotScalar:

@@ -117,13 +117,25 @@ class Schema:
         keep = {self.find(name) for name in names}
         return replace(self, columns={n: r for n, r in self.columns.items() if n in keep})
 
+    def __contains__(self, name: object) -> bool:
+        """Whether a name or position is one of the columns."""
+        return self._name(name) is not None
+
     def find(self, name: str | int) -> str:
         """The column's name, given its name or position; unknown ones are an error that names all."""
-        if str(name) in self.columns and not isinstance(name, bool):
+        found = self._name(name)
+        if found is None:
+            raise SchemaMismatch(f"there is no column {name!r} (columns: {_list(self.columns)})")
+        return found
+
+    def _name(self, name: object) -> str | None:
+        if isinstance(name, bool):
+            return None
+        if str(name) in self.columns:
             return str(name)  # names come first: a frame may have numbers for names
-        if isinstance(name, int) and not isinstance(name, bool) and -len(self.columns) <= name < len(self.columns):
+        if isinstance(name, int) and -len(self.columns) <= name < len(self.columns):
             return list(self.columns)[name]
-        raise SchemaMismatch(f"there is no column {name!r} (columns: {_list(self.columns)})")
+        return None
 
     def locate(self, names: Sequence[str], named: bool) -> dict[str, str]:
         """Which of the data's ``names`` holds each used column: by name, or by position where names are made up."""

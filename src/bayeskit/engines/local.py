@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.encode import Block, Encoder, raise_unusable
+from bayeskit.data.encode import Block, Codes, Encoder, raise_unusable
 from bayeskit.data.schema import Numeric, Schema, Text
 from bayeskit.data.source import Source
 from bayeskit.data.tokens import Tokenizer, count_classes, count_documents
@@ -18,6 +18,7 @@ from bayeskit.tally.families import Counts, Family
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.tally.values import Values
 from bayeskit.tally.words import WordCounts, length_moments
 
 
@@ -40,6 +41,7 @@ class _Running:
     counts: list[Counts] | None = None
     moments: Moments | None = None
     words: dict[str, WordCounts] = field(default_factory=dict)
+    values: dict[str, Values] = field(default_factory=dict)
 
     def add(self, block: Block, encoder: Encoder) -> None:
         n_classes, threads = len(encoder.classes.values), encoder.n_threads
@@ -56,7 +58,7 @@ class _Running:
                 raise BayesError("rows without labels cannot be counted by class")
             counted = kernels.count_codes([ones, *columns], [1, *sizes], labels, n_classes, weights, threads)
             sums = kernels.moments(floats, labels, n_classes, weights, threads)
-        if not sums[-1]:
+        if not sums[-1] or self.plan.values:
             raise_unusable(block.floats, block.start)
         rows, counted = counted[0][:, 0], counted[1:]
         moments = Moments(*sums[:-1])
@@ -73,6 +75,13 @@ class _Running:
                 before = self.words[name]
                 found = before.with_classes(_first(found.n_classes, before)).plus(found)
             self.words[name] = found
+        for name in self.plan.values:
+            distinct = _distinct(block, name, n_classes, self.plan.max_values)
+            if name in self.values:
+                old = np.arange(n_classes)
+                old[len(self.values[name].counts) :] = -1
+                distinct = self.values[name].take(old) + distinct
+            self.values[name] = distinct
         self.n_rows += block.n_rows
 
     def tally(self, schema: Schema, encoder: Encoder) -> Tally:
@@ -92,7 +101,16 @@ class _Running:
             raise BayesError("the weights sum to infinity: scale them down")
         if not all(np.isfinite(part).all() for part in (moments.sum_hi, moments.square_hi)):
             raise BayesError("the sums of squares of a column overflow: scale its numbers down")
-        return Tally(schema, classes, self.class_counts, families, self.plan.moments, moments, self.words).tidy()
+        return Tally(
+            schema,
+            classes,
+            self.class_counts,
+            families,
+            self.plan.moments,
+            moments,
+            words=self.words,
+            values=self.values,
+        ).tidy()
 
 
 def _words(block: Block, encoder: Encoder, name: str) -> WordCounts:
@@ -108,7 +126,7 @@ def _words(block: Block, encoder: Encoder, name: str) -> WordCounts:
     lengths = np.where(texts.missing, np.nan, rows.lengths)
     if block.responsibilities is not None:
         sums = kernels.moments_responsibilities([lengths], block.responsibilities, threads)
-        return WordCounts.of_responsibilities(rows, block.responsibilities, Moments(*sums[:5]))
+        return WordCounts.of_responsibilities(rows, block.responsibilities, Moments(*sums[:-1]))
     labels = np.zeros(0, np.uint8) if block.labels is None else block.labels
     moments = length_moments(lengths, labels, n_classes, block.weights, threads)
     return replace(WordCounts.of_rows(rows, labels, n_classes, block.weights), lengths=moments)
@@ -117,6 +135,14 @@ def _words(block: Block, encoder: Encoder, name: str) -> WordCounts:
 def _first(n_classes: int, old: WordCounts) -> npt.NDArray[np.int64]:
     """Classes keep their codes; new ones come after."""
     return np.array([*range(old.n_classes), *[-1] * (n_classes - old.n_classes)], dtype=np.int64)
+
+
+def _distinct(block: Block, name: str, n_classes: int, max_values: int) -> Values:
+    """The distinct numbers of a column of a block."""
+    if block.responsibilities is not None:
+        return Values.of_responsibilities(block.floats[name], block.responsibilities, max_values)
+    labels: Codes = block.labels  # type: ignore[assignment]  # counted already
+    return Values.of(block.floats[name], labels, n_classes, block.weights, max_values)
 
 
 def _slots(encoder: Encoder, name: str) -> int:

@@ -25,6 +25,10 @@ FLOOR = 1e-9
 """The smallest variance, as a share of the feature's total variance."""
 
 
+TINY = 1e-280
+"""A feature whose total variance is less is constant: squares of such numbers underflow."""
+
+
 @dataclass(frozen=True)
 class Gaussian:
     """Means and variances (classes, columns), and which columns can be used (columns,).
@@ -76,7 +80,7 @@ def shared_variance(
     """
     total = _variance(total_squares, n.sum(axis=-2) - ddof)
     without_value = occurs[..., None] & (n <= 0)
-    used = (total > 0) & ~without_value.any(axis=-2)
+    used = (total > TINY) & ~without_value.any(axis=-2)
 
     # A class of weight under d tells nothing of a variance; for whole counts the test changes no sum.
     freedom = np.where(n > ddof, n - ddof, 0.0)
@@ -84,7 +88,7 @@ def shared_variance(
     several = n >= 2
     pooled = _known(_variance(squares.sum(axis=-2), freedom.sum(axis=-2)), several.any(axis=-2))[..., None, :]
     total = total[..., None, :]
-    fallback = np.where(pooled > 0, pooled, total)  # NaN > 0 is False
+    fallback = np.where(pooled > FLOOR * total, pooled, total)  # below the floor it is no spread; NaN > 0 is False
 
     among = used[..., None, :]
     match rule:

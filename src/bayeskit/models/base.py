@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
+import html
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
 
-from bayeskit import logspace
+from bayeskit import kernels, logspace
 from bayeskit.data.advice import advice
 from bayeskit.data.encode import Block, Encoder, encode_labels, raise_unusable
 from bayeskit.data.schema import Schema, Target, as_domain, infer
-from bayeskit.data.source import Responsibilities, Source, open_source
+from bayeskit.data.source import Responsibilities, Source, for_schema, naming_the_file, open_source
 from bayeskit.data.table import Table
-from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
-from bayeskit.errors import AdviceWarning, BayesError, BayesWarning, UndecidableWarning
+from bayeskit.errors import AdviceWarning, BayesError, BayesWarning
+from bayeskit.evaluate.evaluation import Evaluation
+from bayeskit.evaluate.leave_one_out import leave_one_out
+from bayeskit.explain.evidence import Explanations, explain_rows
+from bayeskit.explain.nomogram import Nomogram, nomogram
+from bayeskit.explain.telling import Telling, telling
+from bayeskit.io import write_whole
+from bayeskit.models import to_bytes
+from bayeskit.models.one_row import record_scores
+from bayeskit.models.settings import one_of, seed_of
+from bayeskit.models.shown import model_html
 from bayeskit.models.ties import best_class
+from bayeskit.models.undecidable import Impossible
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
 Scores = npt.NDArray[np.float64]
+
+
+BY_COLUMN = ("roles", "domains", "smoothing", "numeric", "variance", "cuts")  # settings that may be mappings
+
+
+def _having(method: str) -> Callable[[Any], bool]:
+    """What a model can do only where it has this method."""
+    return lambda model: hasattr(model, method)
 
 
 class Parameters(Protocol):
@@ -91,10 +113,26 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
         self.check_settings()
-        source = self._labelled(X, y, sample_weight)
-        schema = self._schema_for(source)
-        tally = local.collect(source, schema, self.plan(schema), self._threads())
-        return self.fit_tally(tally)
+        return self.fit_source(self._labelled(X, y, sample_weight))
+
+    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn from files or any other source; ``engine.collect(source, schema, plan)`` counts, else this machine."""
+        self.check_settings()
+        source = self._labelled_source(source, target)
+        with naming_the_file(source):
+            schema = self._schema_for(source)
+        return self.fit_tally(self._count(source, schema, engine))
+
+    def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn more rows from files or any other source: ``partial_fit`` for what does not fit in memory."""
+        if not self._is_fitted():
+            return self.fit_source(source, target, engine)
+        return self.fit_tally(self.tally_ + self._count(self._labelled_source(source, target), self.schema_, engine))
+
+    def forget_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Unlearn rows of files or any other source: ``forget`` for what does not fit in memory."""
+        self._check_is_fitted()
+        return self._without(self._count(self._labelled_source(source, target), self.schema_, engine))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; new values and classes may appear at any time.
@@ -106,7 +144,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         schema = self.schema_ if self._is_fitted() else self._schema_for(source)
         if classes is not None and not self._is_fitted():
             schema = Schema(schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named)
-        new = local.collect(source, schema, self.plan(schema), self._threads())
+        new = self._count(source, schema)
         return self.fit_tally(self.tally_ + new if self._is_fitted() else new)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -116,8 +154,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         test is necessary, not sufficient.)
         """
         self._check_is_fitted()
-        source = self._labelled(X, y, sample_weight)
-        gone = local.collect(source, self.schema_, self.plan(self.schema_), self._threads())
+        return self._without(self._count(self._labelled(X, y, sample_weight), self.schema_))
+
+    def _without(self, gone: Tally) -> Self:
         left = self.tally_ - gone
         if not left.n_rows:
             raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
@@ -141,12 +180,14 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from counts alone: from a table of counts, another model's tally, a sum of tallies."""
         self.check_settings()
+        if not isinstance(tally, Tally):
+            raise BayesError(f"fit_tally takes a Tally, not {type(tally).__name__}; rows go to fit")
         if not tally.n_rows:
             raise BayesError("the tally is empty: there is nothing to believe")
         params = self.estimate(tally)  # may refuse; the model is still as it was
         self.params_ = params
         self.tally_, self.schema_ = tally, tally.schema
-        self.classes_ = np.array(tally.classes)
+        self.classes_ = _as_array(tally.classes)
         self.n_features_in_ = len(tally.schema.columns)
         if tally.schema.named:
             self.feature_names_in_ = np.array(list(tally.schema.columns), dtype=object)
@@ -163,12 +204,25 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def restrict(self, columns: Iterable[str]) -> Self:
         """A new model over these columns alone, from the same tally: nothing is read again."""
         self._check_is_fitted()
-        return self._with_tally(self.tally_.restrict([columns] if isinstance(columns, str) else columns))
+        tally = self.tally_.restrict([columns] if isinstance(columns, str) else columns)
+        by_name = {}  # settings by position would mean other columns now
+        for setting, value in self.get_params(deep=False).items():
+            if setting in BY_COLUMN and isinstance(value, Mapping):
+                named = {key if key not in self.schema_ else self.schema_.find(key): v for key, v in value.items()}
+                by_name[setting] = {
+                    key: v for key, v in named.items() if key in tally.schema or key not in self.schema_
+                }
+        return self._with_tally(tally, **by_name)
 
     def with_prior(self, prior: Any) -> Self:
         """A new model with another class prior, from the same tally."""
         self._check_is_fitted()
         return self._with_tally(self.tally_, prior=prior)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a ``.bayes`` file for :func:`bayeskit.load`: as a whole, or not at all."""
+        self._check_is_fitted()
+        write_whole(path, to_bytes(self))
 
     # -- saying --------------------------------------------------------------------------------------
 
@@ -178,11 +232,15 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Scores:
         """P(class | x) of each row (rows, classes)."""
+        if type(X) is dict and (scores := record_scores(self, X)) is not None:
+            proba, evidence = logspace.normalise(scores)
+            if evidence[0] > -np.inf:
+                return proba
         return _stack(self._posteriors(X), len(self.classes_))
 
     def predict_log_proba(self, X: Any) -> Scores:
         """ln P(class | x) of each row (rows, classes)."""
-        parts, impossible = [], _Impossible(self)
+        parts, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
             log_proba, evidence = logspace.log_normalise(scores)
             impossible.settle(
@@ -194,8 +252,11 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row; ties as the setting ``ties`` says."""
-        seed = _seed(self.random_state) if self.ties == "random" else 0
-        chosen, impossible = [], _Impossible(self)
+        one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
+        if one is not None and one.max() > -np.inf:
+            return np.asarray(self.classes_[kernels.best_classes(one, logspace.TIE, 1)])
+        seed = (seed_of(self.random_state) or 0) if self.ties == "random" else 0
+        chosen, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
             impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)
             chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", seed))
@@ -207,6 +268,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels, weights = self._label_codes(X, y, sample_weight)
         right = self.predict(X) == np.append(self.classes_, self.classes_[:1])[labels]
         right &= labels < len(self.classes_)
+        if weights is not None and not weights.any():
+            raise BayesError("every row has weight zero, so there is nothing to score")
         return float(np.average(right, weights=weights))
 
     def score_samples(self, X: Any) -> Scores:
@@ -226,15 +289,64 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         w = np.ones(len(labels)) if weights is None else weights
         return LogLikelihood(float(joint[keep] @ w[keep]), float(conditional[keep] @ w[keep]))
 
+    @available_if(_having("left_out"))  # type: ignore[untyped-decorator]
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Evaluation:
+        """Scores of the rows that were learnt, each predicted by the model made without it, in closed form.
+
+        ``X``, ``y`` and ``sample_weight`` are those of the fit. Costs about one ``predict_proba``.
+        """
+        self._check_is_fitted()
+        self.check_settings()
+        blocks = self.encoder().blocks(self._labelled(X, y, sample_weight))
+        choose = self.choose if self.ties == "random" else None
+        return leave_one_out(self.left_out(), blocks, self.tally_, choose, self.undecidable, self._threads())
+
+    def choose(self, scores: Scores, block: Block) -> npt.NDArray[np.int64]:
+        """The class of each row by its scores; ties as the setting ``ties`` says."""
+        random = self.ties == "random"
+        seed = (seed_of(self.random_state) or 0) if random else 0
+        return best_class(scores, block, random, seed, self._threads())
+
+    @available_if(_having("log_terms"))  # type: ignore[untyped-decorator]
+    def explain(self, X: Any, against: Any = None) -> Explanations:
+        """Why each row is put in its class: evidence column by column that sums to the log posterior odds.
+
+        The predicted class is compared with the runner-up, or with the class ``against``.
+        """
+        self._check_is_fitted()
+        self.check_settings()
+        return explain_rows(self, open_source(X), against)
+
+    @available_if(_having("column_scores"))  # type: ignore[untyped-decorator]
+    def telling(self) -> Telling:
+        """The columns and values that tell most of the class, in bits."""
+        self._check_is_fitted()
+        return telling(self)
+
+    @available_if(_having("column_scores"))  # type: ignore[untyped-decorator]
+    def nomogram(self, predicted: Any = None, against: Any = None) -> Nomogram:
+        """The model on paper: points for each value, and what their total says of one class against another.
+
+        By default the second of two classes against the first, or the most frequent against the next.
+        """
+        self._check_is_fitted()
+        return nomogram(self, predicted, against)
+
     def table(self, column: str | int | None = None) -> Table:
         """The class prior, or what was learnt of one column."""
         self._check_is_fitted()
-        if column is None or column == self.schema_.target.name:
+        if column is None or (column == self.schema_.target.name and column not in self.schema_.columns):
             prior = logspace.exp(self.params_.log_prior)
-            name = self.schema_.target.name
-            counts = self.tally_.class_counts.tolist()
-            return Table({name: list(self.tally_.classes), "count": counts, f"P({name})": prior.tolist()})
+            name, counts = self.schema_.target.name, self.tally_.class_counts.tolist()
+            return Table(
+                {self._class_header(): list(self.tally_.classes), "count": counts, f"P({name})": prior.tolist()}
+            )
         return self.column_table(self.schema_.find(column))
+
+    def _class_header(self) -> str:
+        """The target's name above a column of classes, told apart from the names beside it."""
+        name = self.schema_.target.name
+        return f"{name} (class)" if name in ("count", "mean", "variance") else name
 
     def column_table(self, column: str) -> Table:
         """What was learnt of one column."""
@@ -247,6 +359,25 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         return open_source(X, y, sample_weight)
 
+    def _labelled_source(self, source: Any, target: str | None) -> Source:
+        """The source with labels: those of the named column, those it has, or those of the learnt target."""
+        if target is None and isinstance(source, (str, Path)):
+            if not self._is_fitted():
+                raise BayesError(f"which column of {source} holds the class? Name it: target=")
+            target = self.schema_.target.name
+        return open_source(source, target)
+
+    def _count(self, source: Source, schema: Schema, engine: Any = None) -> Tally:
+        """The tally of labelled rows. What is learnt already says what the columns of a file hold."""
+        if self._is_fitted():
+            values = {name: family.values for name, family in self.tally_.families.items()}
+            source = for_schema(source, schema, values, self.tally_.classes)
+        plan = self.plan(schema)
+        with naming_the_file(source):
+            if engine is None:
+                return local.collect(source, schema, plan, self._threads())
+            return cast(Tally, engine.collect(source, schema, plan))
+
     def _schema_for(self, source: Source) -> Schema:
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
@@ -257,10 +388,12 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
             if source.named:
                 self._advise(source, schema)
-        return self.complete_schema(schema, source)
+        return self.complete_schema(schema, for_schema(source, schema, {}, ()))
 
     def _advise(self, source: Source, schema: Schema) -> None:
-        declared = self.roles if isinstance(self.roles, Mapping) else ({} if self.roles is None else schema.columns)
+        if self.roles is not None and not isinstance(self.roles, Mapping):
+            return
+        declared = {schema.find(key) for key in self.roles or ()}
         undeclared = [name for name in schema.used if name not in declared]
         if source.target in schema.used:
             warnings.warn(
@@ -292,13 +425,14 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             empty = False
             scores = self.log_joint(self.params_, block)
             if not np.isfinite(scores).all():
-                raise_unusable(block.floats, block.start)
+                with naming_the_file(source):
+                    raise_unusable(block.floats, block.start)
             yield block, scores
         if empty:
             raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
 
     def _posteriors(self, X: Any) -> list[Scores]:
-        parts, impossible = [], _Impossible(self)
+        parts, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
             proba, evidence = logspace.normalise(scores, self._threads())
             impossible.settle(proba, evidence, block.start, logspace.exp(self.params_.log_prior))
@@ -314,7 +448,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         source = self._labelled(X, y, sample_weight)
         classes = Vocabulary(self.tally_.classes)
         codes, weights = [], []
-        for batch in source.batches():
+        for batch in for_schema(source, self.schema_, {}, self.tally_.classes).batches():
             if isinstance(batch.labels, Responsibilities):
                 raise BayesError("one label a row is needed here")
             codes.append(encode_labels(batch.labels, classes, batch.start, grow=False).astype(np.int64))
@@ -349,64 +483,19 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _repr_html_(self) -> str:
-        if not self._is_fitted():
-            return f"<pre>{self!r}</pre>"
-        shown = self.schema_.used[:20]
-        more = len(self.schema_.used) - len(shown)
-        parts = [f"<b>{type(self).__name__}</b>: {self.tally_.n_rows:,} rows, {len(self.classes_)} classes"]
-        parts.append(self.table()._repr_html_())
-        parts += [f"<details open><summary>{n}</summary>{self.table(n)._repr_html_()}</details>" for n in shown]
-        return "".join([*parts, f"<p>… and {more} more columns</p>" if more > 0 else ""])
+        return model_html(self) if self._is_fitted() else f"<pre>{html.escape(repr(self))}</pre>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
 
-class _Impossible:
-    """Rows that are impossible under every class: filled as the setting says, and told once."""
-
-    def __init__(self, model: TallyClassifier) -> None:
-        self.how = model.undecidable
-        self.count = 0
-        self.first = -1
-
-    def settle(self, result: Scores, evidence: Scores, start: int, prior: Scores) -> None:
-        rows = np.flatnonzero(np.isneginf(evidence))
-        if not len(rows):
-            return
-        if self.how == "error":
-            raise BayesError(
-                f"row {start + rows[0]} is impossible under every class (probability zero). "
-                'Smooth the estimates, or pass undecidable="prior".'
-            )
-        self.first = self.first if self.count else start + int(rows[0])
-        self.count += len(rows)
-        result[rows] = np.nan if self.how == "nan" else prior
-
-    def tell(self) -> None:
-        if self.count:
-            what = "NaN" if self.how == "nan" else "the class priors"
-            rows = "row is" if self.count == 1 else "rows are"
-            warnings.warn(
-                f"{self.count} {rows} impossible under every class (the first is row {self.first}) and got {what}. "
-                "Smoothing keeps probabilities above zero.",
-                UndecidableWarning,
-                stacklevel=4,
-            )
+def _as_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
+    """Class labels as an array of their own type; as objects where NumPy would round them."""
+    array = np.array(classes)
+    return array if array.tolist() == list(classes) else np.array(classes, dtype=object)
 
 
 def _stack(parts: list[Scores], n_classes: int) -> Scores:
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.zeros((0, n_classes))
-
-
-def _seed(random_state: Any) -> int:
-    if random_state is None or isinstance(random_state, (int, np.integer)):
-        return int(random_state or 0) & (2**64 - 1)
-    return int(random_state.randint(2**31 - 1) if hasattr(random_state, "randint") else random_state.integers(2**31))
-
-
-def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in allowed:
-        raise BayesError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")

@@ -121,14 +121,12 @@ class GaussianNB(_Posterior, naive_bayes.GaussianNB):
         if not usable or np.any(counted[0].sum(axis=0) != len(X)):  # infinite, too large to square, or NaN
             return None
         moments = Moments(*counted)
-        pooled, centre = moments.pooled(), np.zeros((1, len(columns)))
+        pooled = moments.pooled()
         if sample_weight is not None:
             weights = _weights(sample_weight, X)
-            centre = pooled.mean()  # Σw is rounded: far from zero that would cost the variance its digits
-            columns = list((numbers - centre).T)
-            moments = Moments(*kernels.moments(columns, codes, n_classes, weights, ONE_THREAD)[:5])
+            moments = Moments(*kernels.moments(columns, codes, n_classes, weights, ONE_THREAD)[:-1])
         n = moments.n[:, 0].astype(np.float64)
-        return n, moments.mean() + centre, _variance(moments), _variance(pooled)
+        return n, moments.mean(), _variance(moments), _variance(pooled)
 
     def _joint_log_likelihood(self, X: Any) -> Any:
         numbers = _float64(X)
@@ -334,5 +332,5 @@ def _variance(m: Moments) -> Floats:
     """Σ(x − mean)² / n, (classes, columns); 0 for nothing. No spread is too small: a floor is added later."""
     n = np.where(m.n == 0, 1.0, m.n)
     sums = m.sum_hi, m.sum_lo
-    spread, _ = dd.subtract((m.square_hi, m.square_lo), dd.multiply(dd.divide(sums, n), sums))
+    spread, _ = dd.subtract((m.square_hi, m.square_lo), dd.multiply(dd.divide(sums, (n, m.n_lo)), sums))
     return np.maximum(spread, 0.0) / n

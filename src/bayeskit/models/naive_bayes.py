@@ -15,10 +15,11 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 from sklearn.base import clone
 
 from bayeskit import kernels, logspace
-from bayeskit.data.encode import Block, as_floats
+from bayeskit.data.encode import Block, as_floats, raise_unusable
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
@@ -26,17 +27,22 @@ from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.data.words import Words
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
+from bayeskit.estimate.kernel_density import KernelDensity, kernel_density
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
-from bayeskit.models.base import Scores, TallyClassifier, one_of
+from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_left_out import NaiveLeftOut
 from bayeskit.models.naive_text import TextTable, text_table
+from bayeskit.models.one_row import BinnedCell, CodedCell, GaussianCell, OneRow
+from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.text_generative import draw_documents
 from bayeskit.models.tuning import best_smoothing
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.tally.values import LEAST, MOST
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,6 +56,7 @@ class NaiveParameters:
     columns: tuple[str, ...]  # the measured ones
     gaussian: Gaussian
     texts: dict[str, TextTable] = field(default_factory=dict)
+    kernels: dict[str, KernelDensity] = field(default_factory=dict)
 
     @cached_property
     def words(self) -> Mapping[str, Words]:
@@ -65,6 +72,13 @@ class NaiveParameters:
     def speaking(self) -> list[str]:
         """Measured columns that are used."""
         return [name for name, used in zip(self.columns, self.gaussian.used, strict=True) if used]
+
+    @cached_property
+    def silent(self) -> frozenset[str]:
+        """Columns that tell nothing of any class, and are left out."""
+        unused = [name for name, table in self.tables.items() if not table.used]
+        unused += [name for name, density in self.kernels.items() if not density.used]
+        return frozenset([*unused, *(name for name in self.columns if name not in self.speaking)])
 
     @cached_property
     def normal_form(self) -> tuple[Floats, Floats, Floats]:
@@ -84,7 +98,7 @@ class NaiveBayes(TallyClassifier):
         by leave-one-out likelihood), or ``MLE()``, ``Laplace()``, ``Lidstone(a)``, ``MEstimate(m, prior)``,
         ``Dirichlet(beta)``; a mapping gives some columns their own.
     prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
-    numeric: "gaussian" or "histogram"; a mapping gives some columns their own.
+    numeric: "gaussian", "histogram" or "kernel"; a mapping gives some columns their own.
     variance: what Gaussians share: "class_feature" (nothing), "feature" (one for all classes), "class", "all".
     ddof: 1 for unbiased variances, 0 for maximum likelihood.
     cuts: for histograms, a number of intervals of equal width, or the cut points; also by column.
@@ -98,6 +112,8 @@ class NaiveBayes(TallyClassifier):
     undecidable: rows impossible under every class get the class priors ("prior"), "nan", or an "error".
     ties: the "first" class in sorted order, or one drawn at "random" by ``random_state`` and the row's content.
     n_threads: None for all cores; the result is the same for any number.
+    max_values: for kernel densities, how many different numbers of a column are kept; past it, all are read with
+        fewer digits.
 
     Examples
     --------
@@ -130,6 +146,7 @@ class NaiveBayes(TallyClassifier):
         ties: str = "first",
         random_state: Any = None,
         n_threads: int | None = None,
+        max_values: int = 4096,
     ) -> None:
         self.smoothing = smoothing
         self.prior = prior
@@ -146,12 +163,15 @@ class NaiveBayes(TallyClassifier):
         self.ties = ties
         self.random_state = random_state
         self.n_threads = n_threads
+        self.max_values = max_values
 
     def check_settings(self) -> None:
         super().check_settings()
         one_of("missing", self.missing, ("ignore", "value"))
+        if not isinstance(self.max_values, (int, np.integer)) or not LEAST <= self.max_values <= MOST:
+            raise BayesError(f"max_values={self.max_values!r}: give a whole number from {LEAST} to {MOST:,}")
         for value in _all_settings(self.numeric):
-            one_of("numeric", value, ("gaussian", "histogram"))
+            one_of("numeric", value, ("gaussian", "histogram", "kernel"))
         for value in _all_settings(self.variance):
             one_of("variance", value, ("class_feature", "feature", "class", "all"))
         for value in _all_settings(self.smoothing):
@@ -177,23 +197,30 @@ class NaiveBayes(TallyClassifier):
         return schema.replace(roles)
 
     def plan(self, schema: Schema) -> Plan:
-        return Plan(tuple(schema.coded()), tuple(schema.measured()), tuple(schema.texts()))
+        kernel = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "kernel"]
+        moments = tuple(name for name in schema.measured() if name not in kernel)
+        return Plan(
+            tuple(schema.coded()),
+            moments,
+            words=tuple(schema.texts()),
+            values=tuple(kernel),
+            max_values=int(self.max_values),
+        )
 
     def estimate(self, tally: Tally) -> NaiveParameters:
         rows = tally.class_counts
-        tables = {
-            name: value_table(
-                family,
-                as_smoothing(self.setting_for("smoothing", name, tally.schema)),
-                rows,
-                self.missing,
-                self.unseen,
-            )
-            for name, family in tally.families.items()
-        }
+        tables = {}
+        for name, family in tally.families.items():
+            smoothing = as_smoothing(self.setting_for("smoothing", name, tally.schema))
+            unseen = (
+                "ignore" if isinstance(tally.schema.columns[name], Numeric) else self.unseen
+            )  # no interval is unseen
+            tables[name] = value_table(family, smoothing, rows, self.missing, unseen)
         prior = class_prior(self.prior, tally.classes, rows)
         texts = {n: text_table(w, self.setting_for("smoothing", n, tally.schema)) for n, w in tally.words.items()}
-        return NaiveParameters(logspace.log(prior), tables, tally.moment_columns, self._gaussian(tally), texts)
+        kernels = {name: kernel_density(values, rows) for name, values in tally.values.items()}
+        normal = self._gaussian(tally)
+        return NaiveParameters(logspace.log(prior), tables, tally.moment_columns, normal, texts=texts, kernels=kernels)
 
     def _gaussian(self, tally: Tally) -> Gaussian:
         """Means and variances, each variance rule over the columns that follow it."""
@@ -221,9 +248,65 @@ class NaiveBayes(TallyClassifier):
         if params.speaking:
             floats = [block.floats[name] for name in params.speaking]
             kernels.score_gaussian(floats, *params.normal_form, scores, threads)
+        for name, density in params.kernels.items():
+            if density.used:
+                scores += density.scores(block.floats[name])
         for name, table in params.texts.items():
             table.add_scores(block.tokens[name], scores, threads)
         return scores
+
+    def one_row(self) -> OneRow | None:
+        """Scores records one at a time, to the same bits as :meth:`log_joint`."""
+        params, schema = self.params_, self.schema_
+        if params.kernels or params.texts:
+            return None
+        cells: dict[str, Any] = {}
+        for name, table in params.tables.items():
+            role = schema.columns[name]
+            if isinstance(role, Numeric):
+                cells[name] = BinnedCell(role.cuts or (), table.log_table, table.used)
+            else:
+                refuse = self.unseen == "error"
+                cells[name] = CodedCell(params.vocabularies[name], table.log_table, table.used, refuse)
+        mean, precision, constant = params.normal_form
+        for j, name in enumerate(params.speaking):
+            cells[name] = GaussianCell(mean[:, j].tolist(), (0.5 * precision[:, j]).tolist(), constant[:, j].tolist())
+        cells |= {name: GaussianCell((), (), ()) for name in params.columns if name not in cells}
+        return OneRow(params.log_prior, cells)
+
+    def column_scores(self, params: NaiveParameters, name: str, cells: npt.NDArray[Any]) -> Scores:
+        """ln P(cell | class) of the codes or numbers of one column (cells, classes); zero where it says nothing."""
+        scores = np.zeros((len(cells), len(params.log_prior)))
+        if name in params.tables:
+            table = params.tables[name]
+            return np.asarray(table.log_table[cells]) if table.used else scores
+        if name in params.kernels:
+            return params.kernels[name].scores(np.asarray(cells, dtype=np.float64))
+        if name in params.speaking:
+            own = [params.speaking.index(name)]
+            mean, precision, constant = (np.ascontiguousarray(part[:, own]) for part in params.normal_form)
+            kernels.score_gaussian([np.asarray(cells, dtype=np.float64)], mean, precision, constant, scores, 1)
+        return scores
+
+    def column_points(self, params: NaiveParameters, name: str, n: int) -> Floats:
+        """Numbers of a measured column that are equally probable in each class (classes, n)."""
+        if name in params.kernels:
+            return params.kernels[name].equally_probable(n)
+        i = params.columns.index(name)
+        mean, spread = params.gaussian.mean[:, [i]], np.sqrt(params.gaussian.variance[:, [i]])
+        return np.asarray(mean + spread * ndtri((np.arange(n) + 0.5) / n))
+
+    def log_terms(self, params: NaiveParameters, block: Block) -> dict[str, Scores]:
+        """What each column adds to the scores of a block (rows, classes), in schema order."""
+        cells = {**block.codes, **block.floats}
+        terms = {}
+        for name in self.schema_.used:
+            if name in params.texts:
+                terms[name] = np.zeros((block.n_rows, len(params.log_prior)))
+                params.texts[name].add_scores(block.tokens[name], terms[name], self._threads())
+            else:
+                terms[name] = self.column_scores(params, name, cells[name])
+        return terms
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit with the one smoothing for all columns that predicts the classes best, leaving each row out in turn.
@@ -240,6 +323,17 @@ class NaiveBayes(TallyClassifier):
         self._check_is_fitted()
         return NaiveLeftOut(self)
 
+    def to_logistic(self) -> LogisticForm:
+        """The same model as weights and intercept of a logistic function: exact, for tables and shared variances.
+
+        >>> x = {"x": [0.0, 2.0, 1.0, 3.0]}                     # means 1 and 2, variance 2
+        >>> form = NaiveBayes(variance="feature").fit(x, ["a", "a", "b", "b"]).to_logistic()
+        >>> form.weights.tolist(), form.intercept.round(12).tolist()      # (2 − 1)/2 and (1² − 2²)/(2 · 2)
+        ([[0.5]], [-0.75])
+        """
+        self._check_is_fitted()
+        return naive_form(self)
+
     @property
     def n_parameters_(self) -> int:
         """Free parameters: class prior, tables, means and variances."""
@@ -247,12 +341,14 @@ class NaiveBayes(TallyClassifier):
         n_classes = len(self.tally_.classes)
         total: int = n_classes - 1 + sum(n_classes * table.n_free for table in self.params_.tables.values())
         total += sum(n_classes * max(len(table.vocabulary) - 1, 0) for table in self.params_.texts.values())
+        for density in self.params_.kernels.values():  # a density is its values, each with a count
+            total += sum(0 if bells is None else len(bells.points) for bells in density.classes)
         rules = [self.setting_for("variance", name, self.schema_) for name in self.params_.speaking]
         return total + sum(n_parameters(rule, n_classes, rules.count(rule)) for rule in dict.fromkeys(rules))
 
     def column_table(self, column: str) -> Table:
         """P(value | class) with counts, or mean and variance of each class."""
-        classes, target = self.tally_.classes, self.schema_.target.name
+        classes = self.tally_.classes
         if column in self.params_.tables:
             family, table = self.tally_.families[column], self.params_.tables[column]
             role = self.schema_.columns[column]
@@ -271,12 +367,17 @@ class NaiveBayes(TallyClassifier):
         if column in self.params_.texts:
             texts: dict[str, TextTable] = self.params_.texts
             return texts[column].table(column, classes, self.tally_.words[column])
+        if column in self.params_.kernels:
+            density = self.params_.kernels[column]
+            counts = density.values.counts
+            shown = {"count": counts.sum(axis=1).tolist(), "distinct": (counts > 0).sum(axis=1).tolist()}
+            return Table({self._class_header(): list(classes), **shown, "bandwidth": density.bandwidths.tolist()})
         if column not in self.params_.columns:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
         i, normal = self.params_.columns.index(column), self.params_.gaussian
         counts = self.tally_.moments.n[:, i].tolist()
         moments = {"mean": normal.mean[:, i].tolist(), "variance": normal.variance[:, i].tolist()}
-        return Table({target: list(classes), "count": counts, **moments})
+        return Table({self._class_header(): list(classes), "count": counts, **moments})
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
         """Rows drawn from the model, and their classes: a class by the prior, then each column by itself.
@@ -284,7 +385,9 @@ class NaiveBayes(TallyClassifier):
         A column that the model leaves out is drawn as missing.
         """
         self._check_is_fitted()
-        rng = np.random.default_rng(random_state if random_state is not None else self.random_state)
+        if not isinstance(n, (int, np.integer)) or n < 0:
+            raise BayesError(f"sample({n!r}): give a whole number of rows")
+        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         params = self.params_
         labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(params.log_prior))
         columns = {}
@@ -294,6 +397,8 @@ class NaiveBayes(TallyClassifier):
                 columns[name] = draw_documents(table, counted, "multinomial", labels, rng)
             elif name in params.tables:
                 columns[name] = _draw_values(params.tables[name], self.schema_.columns[name], labels, rng)
+            elif name in params.kernels:
+                columns[name] = _nulls_for_nan(params.kernels[name].draw(labels, rng))
             else:
                 i = params.columns.index(name)
                 spread = np.sqrt(params.gaussian.variance[labels, i])
@@ -323,6 +428,7 @@ def _ranges(source: Source, schema: Schema, names: list[str]) -> tuple[dict[str,
     for batch in source.batches() if names else ():
         for name in names:
             numbers = as_floats(batch.columns[where[name]], name, batch.start)
+            raise_unusable({name: numbers}, batch.start)
             numbers = numbers[np.isfinite(numbers) & (True if batch.weights is None else batch.weights > 0)]
             low[name] = min(low[name], numbers.min(initial=np.inf))
             high[name] = max(high[name], numbers.max(initial=-np.inf))
@@ -331,7 +437,7 @@ def _ranges(source: Source, schema: Schema, names: list[str]) -> tuple[dict[str,
 
 
 def _mixed(names: list[Any]) -> bool:
-    return len({type(name) for name in names if name is not None}) > 1
+    return len({isinstance(name, str) for name in names if name is not None}) > 1
 
 
 def _nulls_for_nan(numbers: Floats) -> Any:

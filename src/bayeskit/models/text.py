@@ -23,7 +23,8 @@ from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.text_weights import pseudo_counts
 from bayeskit.models import text_fitting as fitting
 from bayeskit.models.available import available_where
-from bayeskit.models.base import Scores, TallyClassifier, one_of
+from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.settings import one_of
 from bayeskit.models.text_explain import WordsForAndAgainst, explain_documents, telling_words
 from bayeskit.models.text_generative import draw_documents, log_coefficient, log_length
 from bayeskit.models.text_left_out import TextLeftOut
@@ -178,6 +179,11 @@ class TextClassifier(TallyClassifier):
         else:
             tally, self.held_ = fitting.frequencies(self, read, schema)
         self._fit_tally(tally)
+
+    def _count(self, source: Source, schema: Schema, engine: Any = None) -> Tally:
+        if self._recipe.learns != "counts":
+            raise BayesError(f'recipe="{self.recipe}" reads all documents at once: use fit, partial_fit and forget')
+        return super()._count(source, schema, engine)
 
     @available_where(_is_tallied)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

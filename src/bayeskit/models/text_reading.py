@@ -194,5 +194,5 @@ def mass_tally(
         rows.words, keys, sums.ravel()[keys], documents.ravel()[keys], k, moments, pruned
     )  # fmt: skip
     rows_of_class = np.bincount(read.labels, read.weights, minlength=k).astype(np.float64)
-    tally = Tally(schema, read.classes, rows_of_class, {}, (), Moments.zeros(k, 0, True), {COLUMN: counted})
+    tally = Tally(schema, read.classes, rows_of_class, {}, (), Moments.zeros(k, 0, True), words={COLUMN: counted})
     return tally.tidy(), sums

@@ -23,16 +23,15 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
     from sklearn.base import clone
 
     start = model.left_out()
-    blocks = [(block, start.by_class(block, start.gaussians_of_class)) for block in model.encoder().blocks(source)]
+    blocks = [(block, start.numbers(block)) for block in model.encoder().blocks(source)]
 
     def loss(log_alpha: float) -> float:
         other = clone(model).set_params(smoothing=float(logspace.exp(log_alpha))).fit_tally(model.tally_)
         left_out = NaiveLeftOut(other)
         total = 0.0
         for block, gaussians in blocks:
-            scores = left_out.by_class(block, left_out.values_of_class) + gaussians
-            if left_out.params.texts:
-                scores += left_out.by_class(block, left_out.words_of_class)
+            scores = left_out.values(block) + gaussians
+            left_out.add_texts(block, scores)
             labels: npt.NDArray[np.int64] = np.asarray(block.labels, dtype=np.int64)
             log_p = scores[np.arange(block.n_rows), labels] - logspace.log_sum_exp(scores)
             known = np.isfinite(log_p)  # a class that only one row shows is lost for every α

@@ -80,15 +80,15 @@ def multiply(a: Pair, b: Pair) -> Pair:
     return _fast_two_sum(p, e + (a[0] * b[1] + a[1] * b[0]))
 
 
-def divide(a: Pair, b: Floats) -> Pair:
-    """a / b for a plain float b, by long division in two steps.
+def divide(a: Pair, b: Pair) -> Pair:
+    """a / b, by long division in two steps.
 
-    >>> third = divide((np.array([1.0]), np.array([0.0])), np.array([3.0]))
+    >>> third = divide((np.array([1.0]), np.array([0.0])), (np.array([3.0]), np.array([0.0])))
     >>> back = multiply(third, (np.array([3.0]), np.array([0.0])))
     >>> float(back[0][0]), abs(float(back[1][0])) < 1e-31
     (1.0, True)
     """
-    q = a[0] / b
-    p, e = two_prod(q, b)
-    rest = ((a[0] - p) - e) + a[1]
-    return _fast_two_sum(q, rest / b)
+    q = a[0] / b[0]
+    p, e = two_prod(q, b[0])
+    rest = (((a[0] - p) - e) + a[1]) - q * b[1]
+    return _fast_two_sum(q, rest / b[0])

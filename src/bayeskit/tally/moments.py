@@ -19,17 +19,14 @@ from bayeskit.tally import double_double as dd
 Floats = NDArray[np.float64]
 
 _CANCELLED = 1e-9  # of a column's total weight: what a subtraction of float weights may leave behind
-# Of Σx²: what is rounding and not spread. Whole counts are exact, so only the last digits of double-double
-# are in doubt; a float sum of weights is itself rounded, and the mean of squares with it.
-_NOISE, _WEIGHTED_NOISE = 1e-24, 1e-12
+_NOISE = 1e-24  # of Σx²: what is rounding and not spread; only the last digits of double-double are in doubt
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
     """n, Σx and Σx² over (classes, columns); the sums as hi + lo.
 
-    Counts are whole numbers, or floats where rows have weights. Under weights that no float adds up exactly,
-    as 0.1, Σw is rounded: the variance then has 1e-12 only within a hundred standard deviations of zero.
+    Counts are whole numbers, or floats where rows have weights; what a float loses of Σw is in `n_lo`.
 
     >>> m = Moments.of(np.array([[1.0], [3.0], [100.0]]), classes=[0, 0, 1], n_classes=2)
     >>> m.n.tolist(), m.mean().tolist(), m.squared_deviations().tolist()
@@ -45,20 +42,21 @@ class Moments:
     sum_lo: Floats
     square_hi: Floats
     square_lo: Floats
+    n_lo: Floats  # what a sum of weights loses in n
 
     @classmethod
     def zeros(cls, n_classes: int, n_columns: int, weighted: bool = False) -> Self:
         """Nothing counted: neutral under +. `weighted` makes n a float."""
         shape = (n_classes, n_columns)
         n = np.zeros(shape, dtype=np.float64 if weighted else np.int64)
-        return cls(n, *(np.zeros(shape) for _ in range(4)))
+        return cls(n, *(np.zeros(shape) for _ in range(5)))
 
     @classmethod
     def of(cls, values: Floats, classes: ArrayLike, n_classes: int) -> Self:
         """Moments of values (rows, columns), NaN for missing, of rows in these classes."""
         columns = list(np.array(values, dtype=np.float64, ndmin=2).T.copy())
         counted = kernels.moments(columns, np.asarray(classes, dtype=np.uint16), n_classes, None, 1)
-        return cls(*counted[:5])
+        return cls(*counted[:6])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -69,17 +67,18 @@ class Moments:
     def __add__(self, other: "Moments") -> "Moments":
         """All values of both sides. The sides must be aligned: equal classes and columns in equal order."""
         self._check_aligned(other)
-        sums = dd.add(self._sum, other._sum)
-        squares = dd.add(self._square, other._square)
-        return Moments(self.n + other.n, *sums, *squares)
+        sums, squares = dd.add(self._sum, other._sum), dd.add(self._square, other._square)
+        n, n_lo = dd.add(self._count, other._count)
+        return Moments(n if self._weighted or other._weighted else self.n + other.n, *sums, *squares, n_lo)
 
     def __sub__(self, other: "Moments") -> "Moments":
         """The values of this side without those of the other; a cell left without values is exactly zero.
 
         Refuses nothing: `negative` tells afterwards, `lacks` before, whether more was taken than was there.
         """
-        n, sums, squares = self._difference(other)
-        return Moments(n, *(np.where(n == 0, 0.0, part) for part in (*sums, *squares)))
+        (n, n_lo), sums, squares = self._difference(other)
+        count = n if self._weighted or other._weighted else self.n - other.n
+        return Moments(count, *(np.where(n == 0, 0.0, part) for part in (*sums, *squares, n_lo)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Moments) and self.equals(other)
@@ -101,9 +100,9 @@ class Moments:
         >>> learnt.lacks(never), learnt.lacks(learnt)
         (array([[ True]]), array([[False]]))
         """
-        n, sums, squares = self._difference(other)
-        noise = max(self._noise, other._noise) * self.square_hi
-        mean = dd.divide(sums, np.where(n > 0, n, 1).astype(np.float64))
+        (n, n_lo), sums, squares = self._difference(other)
+        noise = _NOISE * self.square_hi
+        mean = dd.divide(sums, (np.where(n > 0, n, 1.0), np.where(n > 0, n_lo, 0.0)))
         spread, _ = dd.subtract(squares, dd.multiply(mean, sums))
         left_over = (n == 0) & (np.abs(squares[0]) > noise)
         lacking: NDArray[np.bool_] = (n < 0) | (spread < -noise) | left_over
@@ -142,7 +141,7 @@ class Moments:
     def mean(self) -> Floats:
         """Σx / n; NaN where there is no value."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            hi, lo = dd.divide(self._sum, self.n.astype(np.float64))
+            hi, lo = dd.divide(self._sum, self._count)
         return np.where(self.n == 0, np.nan, hi + lo)
 
     def squared_deviations(self) -> Floats:
@@ -154,16 +153,18 @@ class Moments:
         """
         sums, squares = self._sum, self._square
         # mean · Σx and not (Σx)²/n, which overflows for many values of 1e150 although Σx² does not.
-        mean = dd.divide(sums, np.where(self.n == 0, 1.0, self.n.astype(np.float64)))
+        n, n_lo = self._count
+        mean = dd.divide(sums, (np.where(n == 0, 1.0, n), n_lo))
         spread, _ = dd.subtract(squares, dd.multiply(mean, sums))
-        return np.where(spread <= self._noise * squares[0], 0.0, spread)
+        return np.where(spread <= _NOISE * squares[0], 0.0, spread)
 
-    def _difference(self, other: "Moments") -> tuple[NDArray[Any], dd.Pair, dd.Pair]:
+    def _difference(self, other: "Moments") -> tuple[dd.Pair, dd.Pair, dd.Pair]:
         self._check_aligned(other)
-        n = self.n - other.n
-        if n.dtype.kind == "f":
-            n = np.where(np.abs(n) <= _CANCELLED * self.n.sum(axis=0), 0.0, n)
-        return n, dd.subtract(self._sum, other._sum), dd.subtract(self._square, other._square)
+        n, n_lo = dd.subtract(self._count, other._count)
+        if self._weighted or other._weighted:
+            gone = np.abs(n) <= _CANCELLED * self.n.sum(axis=0)
+            n, n_lo = np.where(gone, 0.0, n), np.where(gone, 0.0, n_lo)
+        return (n, n_lo), dd.subtract(self._sum, other._sum), dd.subtract(self._square, other._square)
 
     def _check_aligned(self, other: "Moments") -> None:
         if self.shape != other.shape:
@@ -177,8 +178,8 @@ class Moments:
         return self.n.dtype.kind == "f"
 
     @property
-    def _noise(self) -> float:
-        return _WEIGHTED_NOISE if self._weighted else _NOISE
+    def _count(self) -> dd.Pair:
+        return self.n.astype(np.float64), self.n_lo
 
     @property
     def _sum(self) -> dd.Pair:

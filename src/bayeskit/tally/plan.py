@@ -9,9 +9,12 @@ from dataclasses import dataclass
 class Plan:
     """``families``: columns counted with the class; ``moments``: columns whose n, Σx and Σx² are kept.
 
-    ``words``: columns of text whose words are counted with the class.
+    ``words``: columns of text whose words are counted with the class; ``values``: columns whose distinct numbers
+    are counted, ``max_values`` of them at most.
     """
 
     families: tuple[str, ...] = ()
     moments: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    max_values: int = 4096

@@ -318,7 +318,7 @@ def length_moments(
     from bayeskit import kernels
 
     floats = np.ascontiguousarray(lengths, dtype=np.float64)
-    return Moments(*kernels.moments([floats], labels, n_classes, weights, n_threads)[:5])
+    return Moments(*kernels.moments([floats], labels, n_classes, weights, n_threads)[:-1])
 
 
 def selected(

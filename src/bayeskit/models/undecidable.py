@@ -1,0 +1,45 @@
+"""Rows that are impossible under every class, and what is said of them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.errors import BayesError, UndecidableWarning
+
+Floats = npt.NDArray[np.float64]
+
+
+class Impossible:
+    """Rows that are impossible under every class: filled as the setting says, and told once."""
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+        self.count = 0
+        self.first = -1
+
+    def settle(self, result: Floats, evidence: Floats, start: int, prior: Floats) -> None:
+        rows = np.flatnonzero(np.isneginf(evidence))
+        if not len(rows):
+            return
+        if self.how == "error":
+            raise BayesError(
+                f"row {start + rows[0]} is impossible under every class (probability zero). "
+                'Smooth the estimates, or pass undecidable="prior".'
+            )
+        self.first = self.first if self.count else start + int(rows[0])
+        self.count += len(rows)
+        result[rows] = np.nan if self.how == "nan" else prior
+
+    def tell(self) -> None:
+        if self.count:
+            what = "NaN" if self.how == "nan" else "the class priors"
+            rows = "row is" if self.count == 1 else "rows are"
+            warnings.warn(
+                f"{self.count} {rows} impossible under every class (the first is row {self.first}) and got {what}. "
+                "Smoothing keeps probabilities above zero.",
+                UndecidableWarning,
+                stacklevel=4,
+            )

@@ -1,0 +1,71 @@
+"""What importing the package costs and offers."""
+
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import bayeskit
+
+
+def run(code):
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
+    return done.stdout.strip()
+
+
+def test_importing_loads_no_large_dependency():
+    heavy = run(
+        "import sys, bayeskit\n"
+        "print([m for m in ('sklearn', 'scipy', 'pyarrow', 'pandas', 'polars', 'numpy.testing') if m in sys.modules])"
+    )
+    assert heavy == "[]"
+
+
+def test_smoothing_and_tallies_load_neither_scikit_learn_nor_scipy():
+    heavy = run(
+        "import sys, bayeskit\n"
+        "bayeskit.Laplace, bayeskit.Tally, bayeskit.BetaBernoulli, bayeskit.Schema, bayeskit.BayesError\n"
+        "print([m for m in ('sklearn', 'scipy', 'pandas') if m in sys.modules])"
+    )
+    assert heavy == "[]"
+
+
+def test_importing_takes_less_than_a_fifth_of_a_second_over_numpy():
+    code = "import time, numpy\nstart = time.process_time()\nimport bayeskit\nprint(time.process_time() - start)"
+    assert min(float(run(code)) for _ in range(3)) < 0.2
+
+
+@pytest.mark.parametrize("name", bayeskit.__all__)
+def test_every_public_name_is_there_and_says_what_it_is(name):
+    thing = getattr(bayeskit, name)
+    assert name in dir(bayeskit)
+    if name != "__version__":
+        assert thing.__name__ == name
+        assert thing.__doc__
+        assert thing.__module__.startswith("bayeskit.")
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'NaivBayes'"):
+        _ = bayeskit.NaivBayes
+    with pytest.raises(ImportError):
+        from bayeskit import NaivBayes  # noqa: F401
+
+
+def test_the_version_is_that_of_the_distribution():
+    assert re.fullmatch(r"\d+\.\d+\.\d+", bayeskit.__version__)
+    try:
+        installed = importlib.metadata.version("bayeskit")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("bayeskit runs from its source and is not installed")
+    assert installed == bayeskit.__version__
+
+
+def test_the_package_is_typed():
+    from importlib.resources import files
+
+    assert files("bayeskit").joinpath("py.typed").is_file()
