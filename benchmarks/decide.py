@@ -129,7 +129,6 @@ if __name__ == "__main__":
         f"largest {ratios.max():.1f} ({results.table[ratios.argmax()]}) times naive Bayes"
     )
     page = PAGE.read_text(encoding="utf-8")
-    made = re.sub(
-        r"(<!-- exponents -->\n).*?(<!-- end -->)", lambda m: m[1] + text + "\n" + m[2], page, flags=re.DOTALL
-    )
+    between = re.compile(r"(?<=<!-- exponents -->\n).*?(?=<!-- end -->)", re.DOTALL)
+    made = between.sub(lambda _: text + "\n", page)
     PAGE.write_text(made, encoding="utf-8")

@@ -10,8 +10,9 @@
 #include "arrays.hpp"
 #include "strings.hpp"
 
-void bind_tokens(nanobind::module_& m);
-
+namespace nb = nanobind;
+void bind_ensemble(nb::module_& m);  // bind_ensemble.cpp
+void bind_tokens(nb::module_& m);    // token_bindings.cpp
 using namespace nb::literals;
 
 namespace {
@@ -516,4 +517,5 @@ NB_MODULE(_core, m) {
           "labels"_a, "n_threads"_a);
     m.def("propagate", &py_propagate, "cliques"_a, "potentials"_a, "floors"_a, "to_separator"_a, "variables"_a, "states"_a,
           "observed"_a, "likelihoods"_a, "queried"_a, "n_threads"_a);
+    bind_ensemble(m);
 }

@@ -48,6 +48,7 @@ _HOMES = {
     "generative_vs_discriminative": "evaluate.generative_discriminative",
     "LogisticRegression": "models.logistic",
     "DiscriminativeWeights": "models.weights",
+    "BayesClassifier": "models.bayes",
     "BernoulliNB": "models.drop_in",
     "CategoricalNB": "models.drop_in",
     "ComplementNB": "models.drop_in",

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._ensemble_twins import Learnt
 from bayeskit._token_twins import ByClass, Bytes, Cut, Ids, Offsets, Rows
 from bayeskit._twins import Codes, Floats, Integers, Moments
 
@@ -116,3 +117,51 @@ def propagate(
     queried: NDArray[np.int64],
     n_threads: int,
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]: ...
+def learn_backoff(
+    codes: Codes,
+    sizes: NDArray[np.int64],
+    parents: NDArray[np.int32],
+    columns: NDArray[np.int64],
+    labels: NDArray[np.uint32],
+    n_classes: int,
+    weights: Floats | None,
+    asked: NDArray[np.int64],
+    n_threads: int,
+) -> tuple[Floats, Learnt]: ...
+def score_backoff(
+    codes: Codes,
+    sizes: NDArray[np.int64],
+    parents: NDArray[np.int32],
+    columns: NDArray[np.int64],
+    n_classes: int,
+    learnt: Learnt,
+    n_threads: int,
+) -> Floats: ...
+def learn_chains(
+    columns: Sequence[Codes | Floats],
+    sizes: NDArray[np.int64],
+    labels: NDArray[np.uint32],
+    n_classes: int,
+    weights: Floats | None,
+    asked: NDArray[np.int64],
+    parts: NDArray[np.uint8],
+    candidates: NDArray[np.int32],
+    cuts: Floats,
+    prior: Floats,
+    n_threads: int,
+) -> tuple[Floats, Floats, Learnt]: ...
+def score_chains(
+    columns: Sequence[Codes | Floats],
+    sizes: NDArray[np.int64],
+    n_learnt: float,
+    prior: Floats,
+    learnt: Learnt,
+    n_threads: int,
+) -> tuple[Floats, Floats]: ...
+def exponent_loss(
+    factors: NDArray[np.float32],
+    labels: NDArray[np.uint32],
+    weights: Floats | None,
+    exponents: Floats,
+    n_threads: int,
+) -> tuple[float, Floats]: ...

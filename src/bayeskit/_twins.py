@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit._ensemble_twins import exponent_loss, learn_backoff, learn_chains, score_backoff, score_chains
+
+__all__ = ["exponent_loss", "learn_backoff", "learn_chains", "score_backoff", "score_chains"]  # the others stand here
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
 Integers = NDArray[np.integer[Any]] | NDArray[np.bool_]

@@ -1,5 +1,8 @@
 """``bayes ask`` on files, networks and models, from the command line."""
 
+import subprocess
+import sys
+
 import pandas as pd
 import pytest
 
@@ -33,7 +36,7 @@ def test_a_table_of_a_distribution_is_asked_exactly(bayes):
     told = bayes("ask", path("wealth"), "P(wealth = poor)", "--probability", "probability")
     assert told.out.splitlines() == ["P(wealth = poor) = 0.760718", "exact, by a table of 8 cells"]
     assert "sum to 0.9999991; they were normalised" in told.err
-    assert "rows were counted; to weigh" in bayes("ask", path("wealth"), "P(wealth = poor)").out
+    assert "rows were counted; to weigh them by" in bayes("ask", path("wealth"), "P(wealth = poor)").out
 
 
 def test_a_network_and_a_model_are_asked_exactly(bayes, here, model):
@@ -48,6 +51,15 @@ def test_a_network_and_a_model_are_asked_exactly(bayes, here, model):
         bk.NaiveBayes(roles={"year": "categorical"}).fit(pd.read_csv("birds.csv"), "species").restrict(["island"])
     )
     assert p == pytest.approx(expected.predict_proba({"island": "Biscoe"})[0, 2], rel=1e-12)
+
+
+def test_an_answer_loads_neither_pandas_nor_scikit_learn(here):
+    code = (
+        "import sys; sys.argv = ['bayes', 'ask', 'birds.csv', 'P(sex = male | body_mass_g > 4000)']\n"
+        "from bayeskit.cli import main; main()\n"
+        "assert not {'pandas', 'sklearn', 'scipy.stats'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
 def test_a_slip_in_the_question_is_pointed_at(bayes):

@@ -244,7 +244,7 @@ MISTAKES = [
     (["fit", "birds.csv", "-t", "species", "--role", "year=odd"], 1, "the roles are categorical, numeric, ignore"),
     (["fit", "birds.csv", "-t", "species", "--type", "yaer=string"], 1, "--type names 'yaer'"),
     (["fit", "birds.csv", "-t", "sex"], 1, "birds.csv: row 3 has no label"),
-    (["fit", "birds.csv", "-t", "species", "-o", "no/such/place.bayes"], 1, "there is no such folder"),
+    (["fit", "birds.csv", "-t", "species", "-o", "no/such/place.bayes"], 1, "written: there is no such folder"),
     (["fit", "birds.csv", "-t", "species", "--prior", "odd"], 1, "prior='odd'"),
     (["predict", "birds.csv", "birds.csv"], 1, "this is no bayeskit data"),
     (["predict", "no.bayes", "birds.csv"], 1, "there is no file 'no.bayes'"),
@@ -399,6 +399,9 @@ def test_a_pipe_that_closes_early_ends_the_program_quietly(here, model):
     told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
     assert told.stdout == "species,probability\n"
     assert "Traceback" not in told.stderr
+    command = f"{sys.executable} -m bayeskit.cli fit birds.csv -t species -o again.bayes | head -1"
+    told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert bk.load("again.bayes").tally_.n_rows == 344
 
 
 def test_labels_that_are_numbers_stay_numbers(bayes, here):

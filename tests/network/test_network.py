@@ -190,6 +190,16 @@ def test_a_query_uses_only_the_ancestors_of_what_it_names():
         n.query('P("13.13" = 0)')
 
 
+def test_states_of_several_types_are_drawn_and_shown():
+    n = bk.BayesianNetwork(
+        [("a", "b")], {"a": {1: 0.5, "x": 0.5}, "b": {1: {True: 0.1, 2: 0.9}, "x": {True: 0.2, 2: 0.8}}}
+    )
+    assert set(n.sample(50, random_state=0)["a"]) == {"1", "x"}
+    assert n.table("b")["a"] == ["1", "x"]
+    assert n.posterior({"a": "x"})["b"] == pytest.approx({True: 0.2, 2: 0.8})
+    assert bk.JointDistribution.from_network(n).sample(3, random_state=0)["a"]
+
+
 def test_the_same_network_is_equal_and_another_is_not():
     assert random_network(5, 4) == random_network(5, 4)
     assert random_network(5, 4) != random_network(6, 4)

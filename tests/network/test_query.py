@@ -193,6 +193,14 @@ def test_a_disjunction_over_forty_nodes_is_answered_by_its_opposite():
         n.query(f"P({tied})")
 
 
+def test_an_impossible_condition_is_quoted_as_it_was_written():
+    with pytest.raises(QueryError, match="the condition B = 1 and not B has probability 0"):
+        JOINT.probability("P(A = 1 | B = 1 and not B )")
+    joint = bk.JointDistribution.from_table({"a": ["x|y", "z"], "probability": [1.0, 0.0]})
+    with pytest.raises(QueryError, match="the condition a = z has"):
+        joint.probability('P(a = "x|y" | a = z)')
+
+
 def test_no_text_is_a_query():
     for nothing in (None, 3, b"P(A)"):
         with pytest.raises(BayesError):

@@ -58,30 +58,41 @@ def command(
     model = _model(smoothing, prior, numeric, unseen, pairs("--role", role))
     with watched(source, "counting") as reading:
         advice = _fit(model, reading)
-    tally = model.tally_
-    record: dict[str, Any] = {"data": source.name, "rows": tally.n_rows, "target": target}
-    page.line(f"{source.name}: {plural(tally.n_rows, 'row')}, {plural(len(tally.classes), 'class')} of {target}")
-    page.line()
-    record["columns"] = summary.column_records(tally)
-    summary.show_columns(page, record["columns"])
-    page.line()
-    record["classes"] = dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True))
-    summary.show_classes(page, tally)
-    if scores and tally.n_rows > 1 and hasattr(model, "leave_one_out"):
+    found = None
+    if scores and model.tally_.n_rows > 1 and hasattr(model, "leave_one_out"):
         with watched(source, "leaving each row out") as reading:
             found = model.leave_one_out(reading, target)
-        record["leave_one_out"] = summary.evaluation_record(found)
+    written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
+    tally = model.tally_
+    columns = summary.column_records(tally)
+    page.line(f"{source.name}: {plural(tally.n_rows, 'row')}, {plural(len(tally.classes), 'class')} of {target}")
+    page.line()
+    summary.show_columns(page, columns)
+    page.line()
+    summary.show_classes(page, tally)
+    if found is not None:
         page.line()
         summary.show_measures(page, found)
     page.line()
-    record["telling"] = summary.telling_records(model)
     summary.show_telling(page, model)
     page.line()
     for sentence in advice:
         page.line(f"advice: {sentence}")
-    written = save_model(model, output)
     page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
-    page.json({**record, "advice": advice, "model": output, "bytes": written})
+    page.json(
+        {
+            "data": source.name,
+            "rows": tally.n_rows,
+            "target": target,
+            "columns": columns,
+            "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
+            "leave_one_out": None if found is None else summary.evaluation_record(found),
+            "telling": summary.telling_records(model),
+            "advice": advice,
+            "model": output,
+            "bytes": written,
+        }
+    )
 
 
 def _model(smoothing: str, prior: str, numeric: str, unseen: str, roles: dict[str, str]) -> Any:

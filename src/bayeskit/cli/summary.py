@@ -32,6 +32,9 @@ def column_records(tally: Tally) -> list[dict[str, Any]]:
             n = pooled.n[0, i].item()
             spread = math.sqrt(max(pooled.squared_deviations()[0, i].item(), 0.0) / max(n - 1, 1))
             record |= {"mean": pooled.mean()[0, i].item(), "sd": spread, "missing": rows - n}
+        elif name in tally.values:
+            counts = tally.values[name].counts
+            record |= {"values": counts.shape[1], "missing": rows - counts.sum().item()}
         records.append(record)
     return records
 
@@ -55,7 +58,9 @@ def _holds(record: dict[str, Any]) -> str:
         return f"{record['mean']:.4g} ± {record['sd']:.3g}" if not math.isnan(record["mean"]) else "nothing"
     if "values" not in record:
         return "" if record["role"] == "ignore" else "–"
-    count, first = record["values"], record["most_frequent"]
+    count, first = record["values"], record.get("most_frequent")
+    if first is None:
+        return f"{count:,} numbers"
     return f"{count:,}: " + ", ".join(map(str, first)) + (", …" if count > len(first) else "")
 
 

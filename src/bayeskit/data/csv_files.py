@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.data.streams import PEEK, Place, peek, unpacked
+from bayeskit.data.streams import PEEK, Place, compression_of, peek, unpacked
 from bayeskit.errors import BadFile, SchemaMismatch
 
 if TYPE_CHECKING:
@@ -45,14 +45,16 @@ class CsvFile:
 
     def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, int]]:
         """These columns in these types, with the bytes read so far."""
-        line = 1
+        line, parsed, problems = 1, 0, _problems()
+        packed = compression_of(self.place) is not None
         with unpacked(self.place) as (raw, stream):
             try:
                 reader = self._open(stream, types, BLOCK, list(types))
                 for batch in reader:
                     line += batch.num_rows
-                    yield batch, raw.tell()
-            except _problems() as problem:
+                    parsed += self._block(BLOCK)
+                    yield batch, raw.tell() if packed else min(raw.tell(), parsed)  # Arrow reads many blocks ahead
+            except problems as problem:
                 raise self._told(problem, line) from None
 
     def _open(self, stream: Any, types: Mapping[str, pa.DataType], block: int, columns: list[str] | None) -> Any:

@@ -260,7 +260,12 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
     indices = array.indices
     if indices.null_count:
         indices = pc.fill_null(indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices, -1)
-    return Factor(indices.to_numpy(), -1, [None, *_canonical_all(array.dictionary, name)])
+    return Factor(_view(indices), -1, [None, *_canonical_all(array.dictionary, name)])
+
+
+def _view(array: pa.Array) -> npt.NDArray[Any]:
+    """Numbers of Arrow, none null, where they lie. (Arrow's own ``to_numpy`` loads pandas where that is installed.)"""
+    return np.from_dlpack(array)
 
 
 def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
@@ -325,6 +330,7 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
             numbers[np.isnat(column)] = np.nan
             return numbers
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.types as types
 
     try:
@@ -338,7 +344,8 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
             return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64) / 1e6
         if types.is_boolean(array.type):
             array = array.cast(pa.uint8())
-        return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+        numbers = array.cast(pa.float64(), safe=False)
+        return _view(pc.fill_null(numbers, float("nan")) if numbers.null_count else numbers)
     except OverflowError:  # integers beyond 64 bits, as objects
         return _checked_numbers(column, name, start)
     except (pa.ArrowException, UnicodeError):

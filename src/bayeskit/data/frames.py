@@ -14,7 +14,7 @@ from bayeskit.data.schema import NO_COLUMNS, Kind
 from bayeskit.data.source import Batch, Column, Responsibilities, cut, is_arrow
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch
 
-BLOCK = 1 << 16  # rows: the codes of twenty columns stay in the second-level cache
+BLOCK = 1 << 18  # rows: enough for two threads to share, few enough for the codes to stay in the cache
 
 
 @dataclass

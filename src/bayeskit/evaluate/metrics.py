@@ -79,8 +79,9 @@ class Scoreboard:
     >>> board = Scoreboard(2)
     >>> true, p = np.array([0, 1]), np.array([[0.75, 0.25], [0.5, 0.5]])
     >>> board.add(true, np.array([0, 0]), np.log([0.75, 0.5]), brier(p, true))
-    >>> board.measures()
-    Measures(accuracy=0.5, log_loss=0.49041462650586315, brier=0.3125)
+    >>> found = board.measures()
+    >>> found.accuracy, round(found.log_loss, 6), found.brier
+    (0.5, 0.490415, 0.3125)
     """
 
     def __init__(self, n_classes: int) -> None:

@@ -23,7 +23,7 @@ from bayeskit.data.source import Batch, Source, for_schema, is_arrow
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
-from bayeskit.explain.words import cell, times
+from bayeskit.explain.words import cell, chance, times
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -102,7 +102,7 @@ class Explanation:
     @property
     def sentences(self) -> list[str]:
         """All of it in words, the strongest evidence first."""
-        head = f"{self.predicted} with probability {self.probability:.4g}"
+        head = f"{self.predicted} with probability {chance(self.probability)}"
         if self.undecidable:
             head = f"undecidable: impossible under every class; by the priors alone, {head}"
         more, less = (self.predicted, self.against) if self.prior_log_odds >= 0 else (self.against, self.predicted)

@@ -23,6 +23,15 @@ def times(log_factor: float) -> str:
     return f"{factor / 1e6:,.0f} million" if factor < 1e9 else f"10^{math.log10(factor):.0f}"
 
 
+def chance(p: float) -> str:
+    """A probability as a person reads it: 1 only where it is.
+
+    >>> chance(0.96412), chance(0.9999999), chance(1.0), chance(1e-9)
+    ('0.9641', 'above 0.9999', '1', '1e-09')
+    """
+    return "above 0.9999" if 0.9999 < p < 1 else f"{p:.4g}"
+
+
 def cell(value: object) -> str:
     """A value of a cell as text: numbers short, others as they are.
 

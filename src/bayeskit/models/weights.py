@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 
 from bayeskit.data.encode import Block
-from bayeskit.data.source import Responsibilities, open_source
+from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.logspace import log_sum_exp
@@ -104,8 +104,6 @@ class DiscriminativeWeights(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """Learn tables and exponents from rows ``X`` with classes ``y``."""
         self._check_settings()
         nb = NaiveBayes() if self.nb is None else clone(self.nb)
-        if y is not None and isinstance(open_source(X, y).__dict__.get("labels"), Responsibilities):
-            raise BayesError("one label a row is needed here, not responsibilities")
         nb.fit(X, y, sample_weight)
         powers = dict.fromkeys(nb.left_out().term_names, 1.0)
         if len(nb.classes_) > 1:
@@ -138,7 +136,9 @@ class DiscriminativeWeights(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             if block.weights is not None:
                 keep = keep & (block.weights > 0)
             part = block.take(np.flatnonzero(keep))
-            if part.n_rows and part.labels is not None:
+            if part.labels is None:
+                raise BayesError("exponents are learnt from one label a row, not from responsibilities")
+            if part.n_rows:
                 terms.append(left_out.terms(part))
                 labels.append(part.labels.astype(np.int64))
                 weights.append(np.ones(part.n_rows) if part.weights is None else part.weights)

@@ -98,6 +98,7 @@ class Query:
     text: str
     event: Statement
     condition: Statement | None
+    said: str = ""  # the condition as it was written
 
     @property
     def columns(self) -> list[str]:
@@ -171,14 +172,15 @@ class _Parser:
         self.expect_p()
         self.expect("(", "'(' is expected here: a query is P(event) or P(event | condition)")
         event = self.statement("the event")
-        condition = None
+        condition, begin = None, self.now.at + 1
         if self.now.is_("|"):
             self.i += 1
             condition = self.statement("the condition after '|'")
+        said = self.text[begin : self.now.at].strip()
         self.expect(")", "')' is expected here, or 'and', 'or'")
         if self.now.kind != "end":
             raise error(self.text, self.now.at, "nothing can follow the closing parenthesis")
-        return Query(self.text, event, condition)
+        return Query(self.text, event, condition, said)
 
     def expect_p(self) -> None:
         if not self.now.is_("p"):

@@ -169,6 +169,5 @@ def unknown_column(query: Query, column: str, known: Sequence[str]) -> QueryErro
 
 def impossible(query: Query) -> QueryError:
     """The error for a condition of probability zero."""
-    said = query.text.split("|", 1)[-1].rstrip().removesuffix(")").strip()
-    shown = said if len(said) < 80 else said[:77] + "…"
+    shown = query.said if len(query.said) < 80 else query.said[:77] + "…"
     return QueryError(f"the condition {shown} has probability 0, so nothing can be said given it")
