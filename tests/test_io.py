@@ -237,7 +237,7 @@ def refused(data):
     return False
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.data())
 def test_truncated_prolonged_and_flipped_files_are_refused(data):
     cut = data.draw(st.integers(0, len(PACKED) - 1))
@@ -252,7 +252,7 @@ def test_truncated_prolonged_and_flipped_files_are_refused(data):
     assert refused(sealed(body + data.draw(st.binary(min_size=1, max_size=40))))
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(PACKED) - 33), st.integers(0, 255)), min_size=1, max_size=5))
 def test_bytes_altered_and_sealed_again_give_a_sound_model_or_a_refusal(changes):
     body = bytearray(PACKED[:-32])
@@ -264,7 +264,7 @@ def test_bytes_altered_and_sealed_again_give_a_sound_model_or_a_refusal(changes)
 HEADER_END = 16 + struct.unpack_from("<Q", PACKED, 8)[0]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.integers(16, HEADER_END - 1), st.sampled_from([*b'0123456789"[]{},:nuletrfasi@-.']))
 def test_headers_altered_by_a_letter_and_sealed_again_are_never_another_error(place, letter):
     body = bytearray(PACKED[:-32])

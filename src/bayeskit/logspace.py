@@ -64,6 +64,15 @@ def log_sum_exp(a: ArrayLike, axis: int = -1) -> Any:
     return log(total) + np.squeeze(shift, axis=axis)
 
 
+def log_add_exp(a: ArrayLike, b: ArrayLike) -> Any:
+    """log(exp(a) + exp(b)), cell by cell.
+
+    >>> float(exp(log_add_exp(log(0.25), log(0.5))))
+    0.75
+    """
+    return np.logaddexp(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
+
+
 def log_mean_exp(a: ArrayLike, axis: int = -1) -> Any:
     """The logarithm of the mean probability, log (1/n) Σ exp(a), along an axis.
 

@@ -1,5 +1,6 @@
 """``bayes`` inside the tests' own process, in a folder with data."""
 
+import io
 import json
 import sys
 from dataclasses import dataclass
@@ -41,9 +42,10 @@ def here(tmp_path, monkeypatch):
 def bayes(here, monkeypatch, capfd):
     """``bayes("fit", "birds.csv", …)``: runs the command and fails the test where it does not end as it should."""
 
-    def run(*words, code=0):
+    def run(*words, code=0, stdin=b""):
         monkeypatch.setattr(sys, "argv", ["bayes", *map(str, words)])
-        monkeypatch.setattr("os.environ", {**__import__("os").environ, "COLUMNS": "80"})
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         capfd.readouterr()
         try:
             main()

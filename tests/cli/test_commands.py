@@ -8,7 +8,6 @@ import pty
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -211,21 +210,29 @@ def test_the_same_categorical_rows_in_any_order_give_the_same_file_byte_by_byte(
     assert len(files) == 1
 
 
-def test_data_and_models_come_from_standard_input_and_go_to_standard_output(here):
-    def run(*words, given):
-        return subprocess.run(
-            [sys.executable, "-m", "bayeskit.cli", *words], input=given, capture_output=True, check=True
-        )
-
+def test_data_and_models_come_from_standard_input_and_go_to_standard_output(bayes):
     data = path("penguins").read_bytes()
-    made = run("fit", "-", "-t", "species", "-o", "-", "--role", "year=categorical", given=data)
+    command = [
+        sys.executable,
+        "-m",
+        "bayeskit.cli",
+        "fit",
+        "-",
+        "-t",
+        "species",
+        "-o",
+        "-",
+        "--role",
+        "year=categorical",
+    ]
+    made = subprocess.run(command, input=data, capture_output=True, check=True)
     assert made.stdout[:5] == b"BAYES"
     assert b"standard input: 344 rows" in made.stderr
     Path("piped.bayes").write_bytes(made.stdout)
     assert bk.load("piped.bayes").tally_ == fitted().tally_
-    said = run("predict", "piped.bayes", "-", "--json", given=data).stdout.splitlines()
+    said = bayes("predict", "piped.bayes", "-", "--json", stdin=data).out.splitlines()
     assert [json.loads(line)["species"] for line in said] == fitted().predict(BIRDS).tolist()
-    assert run("inspect", "-", "--json", given=made.stdout).stdout.startswith(b"{")
+    assert bayes("inspect", "-", "--json", stdin=made.stdout).json["rows"] == 344
 
 
 # -- mistakes --------------------------------------------------------------------------------------------
@@ -237,7 +244,7 @@ MISTAKES = [
     (["fit", "birds.csv", "-t", "species", "--role", "year=odd"], 1, "the roles are categorical, numeric, ignore"),
     (["fit", "birds.csv", "-t", "species", "--type", "yaer=string"], 1, "--type names 'yaer'"),
     (["fit", "birds.csv", "-t", "sex"], 1, "birds.csv: row 3 has no label"),
-    (["fit", "birds.csv", "-t", "species", "-o", "no/such/place.bayes"], 1, "written: there is no such folder"),
+    (["fit", "birds.csv", "-t", "species", "-o", "no/such/place.bayes"], 1, "there is no such folder"),
     (["fit", "birds.csv", "-t", "species", "--prior", "odd"], 1, "prior='odd'"),
     (["predict", "birds.csv", "birds.csv"], 1, "this is no bayeskit data"),
     (["predict", "no.bayes", "birds.csv"], 1, "there is no file 'no.bayes'"),
@@ -410,4 +417,3 @@ def test_wide_tables_are_cut_short_and_told(bayes, here):
     assert "… and 28 more columns" in told.out
     assert "… and 8 more classes" in told.out
     assert len(bayes("fit", "wide.parquet", "-t", "y", "--json").json["columns"]) == 40
-    assert "--json has it all" in bayes("evaluate", "model.bayes", "wide.parquet").out or time.process_time()

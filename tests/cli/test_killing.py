@@ -73,7 +73,7 @@ def test_learn_killed_at_random_leaves_the_old_or_the_new_model(files):
     assert before != after
     assert bk.load(target).tally_.n_rows == 43_000
     draw = random.Random(2)
-    for i in range(8):
+    for i in range(5):
         target.write_bytes(before)
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(took * (0.6 + 0.4 * draw.random() if i % 2 else draw.random()))

@@ -306,15 +306,12 @@ def test_a_pipe_is_kept_as_it_is_read_and_read_again():
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
-def test_standard_input_is_a_source_in_any_format(tmp_path, ending):
+def test_standard_input_is_a_source_in_any_format(tmp_path, ending, monkeypatch):
     file = tmp_path / f"birds.{ending}"
     WRITERS[ending](BIRDS, file)
-    code = (
-        "import bayeskit as b; print(b.NaiveBayes(roles={'year': 'ignore'}).fit_source('-', 'species').tally_.n_rows)"
-    )
     with file.open("rb") as pipe:
-        told = subprocess.run([sys.executable, "-c", code], stdin=pipe, capture_output=True, check=True)
-    assert told.stdout.split() == [b"344"]
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(pipe))
+        assert model().fit_source("-", "species").tally_.families == model().fit(BIRDS, "species").tally_.families
 
 
 def test_memory_is_bounded_by_the_batch_and_not_by_the_file(tmp_path):
@@ -322,7 +319,7 @@ def test_memory_is_bounded_by_the_batch_and_not_by_the_file(tmp_path):
     rows = "".join(f"v{i % 7},w{i % 11},{'xyz'[i % 3]}\n" for i in range(100_000))
     with file.open("w") as out:
         out.write("a,b,y\n")
-        for _ in range(100):
+        for _ in range(70):
             out.write(rows)
     code = (
         "import resource, sys, bayeskit as b\n"
@@ -332,10 +329,10 @@ def test_memory_is_bounded_by_the_batch_and_not_by_the_file(tmp_path):
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )
     short = tmp_path / "short.csv"
-    short.write_text("a,b,y\n" + rows * 20)
+    short.write_text("a,b,y\n" + rows * 15)
     command = [sys.executable, "-c", code, str(short), str(file)]
     grown = int(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
-    assert file.stat().st_size > 75e6
+    assert file.stat().st_size > 50e6
     assert grown * 1024 < 32e6  # what Arrow reads ahead
 
 

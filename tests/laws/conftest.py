@@ -91,6 +91,8 @@ LAWS = [
     Law("gaussian, maximum likelihood, one variance a feature", NUMERIC | {"variance": "feature", "ddof": 0}),
     Law("gaussian without gaps, one variance a class", NUMERIC | {"variance": "class"}, missing=False),
     Law("histogram", NUMERIC | {"numeric": "histogram", "cuts": {"size": [-50, 0, 12.5], "year": [2001]}}),
+    Law("kernel density", NUMERIC | {"numeric": "kernel"}),
+    Law("kernel density of few values, weighted", {"numeric": {"size": "kernel"}, "max_values": 16}, weighted=True),
     Law("mixed, columns of their own", {"prior": bk.Laplace(), "smoothing": {"sky": "auto", "flag": bk.MEstimate(2)}}),
     Law("mixed, weighted", {}, weighted=True),
 ]
@@ -110,6 +112,10 @@ def _same_counts(a, b):
         assert family.values == b.families[name].values, name
         assert np.array_equal(family.counts, b.families[name].counts), name
     assert set(a.moment_columns) == set(b.moment_columns)
+    assert a.values == b.values or a.class_counts.dtype != b.class_counts.dtype
+    for name, found in a.values.items():
+        assert np.array_equal(found.values, b.values[name].values), name
+        assert np.array_equal(found.counts, b.values[name].counts), name
     order = [b.moment_columns.index(name) for name in a.moment_columns]
     assert np.array_equal(a.moments.n, b.moments.n[:, order])
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bayeskit import kernels
-from bayeskit.data.encode import Block, Encoder, raise_unusable
+from bayeskit.data.encode import Block, Codes, Encoder, raise_unusable
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value, Vocabulary
@@ -16,6 +16,7 @@ from bayeskit.tally.families import Counts, Family
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.tally.values import Values
 
 
 def collect(source: Source, schema: Schema, plan: Plan, n_threads: int = 1) -> Tally:
@@ -36,6 +37,7 @@ class _Running:
     class_counts: Counts | None = None
     counts: list[Counts] | None = None
     moments: Moments | None = None
+    values: dict[str, Values] = field(default_factory=dict)
 
     def add(self, block: Block, encoder: Encoder) -> None:
         n_classes, threads = len(encoder.classes.values), encoder.n_threads
@@ -52,7 +54,7 @@ class _Running:
                 raise BayesError("rows without labels cannot be counted by class")
             counted = kernels.count_codes([ones, *columns], [1, *sizes], labels, n_classes, weights, threads)
             sums = kernels.moments(floats, labels, n_classes, weights, threads)
-        if not sums[-1]:
+        if not sums[-1] or self.plan.values:
             raise_unusable(block.floats, block.start)
         rows, counted = counted[0][:, 0], counted[1:]
         moments = Moments(*sums[:-1])
@@ -63,6 +65,13 @@ class _Running:
             self.counts = [_grown(a, b) for a, b in zip(self.counts, counted, strict=True)]
             old = np.array([*range(len(self.moments.n)), *[-1] * (n_classes - len(self.moments.n))], dtype=np.int64)
             self.moments = self.moments.take(old) + moments
+        for name in self.plan.values:
+            found = _distinct(block, name, n_classes, self.plan.max_values)
+            if name in self.values:
+                old = np.arange(n_classes)
+                old[len(self.values[name].counts) :] = -1
+                found = self.values[name].take(old) + found
+            self.values[name] = found
         self.n_rows += block.n_rows
 
     def tally(self, schema: Schema, encoder: Encoder) -> Tally:
@@ -82,7 +91,15 @@ class _Running:
             raise BayesError("the weights sum to infinity: scale them down")
         if not all(np.isfinite(part).all() for part in (moments.sum_hi, moments.square_hi)):
             raise BayesError("the sums of squares of a column overflow: scale its numbers down")
-        return Tally(schema, classes, self.class_counts, families, self.plan.moments, moments).tidy()
+        return Tally(schema, classes, self.class_counts, families, self.plan.moments, moments, self.values).tidy()
+
+
+def _distinct(block: Block, name: str, n_classes: int, max_values: int) -> Values:
+    """The distinct numbers of a column of a block."""
+    if block.responsibilities is not None:
+        return Values.of_responsibilities(block.floats[name], block.responsibilities, max_values)
+    labels: Codes = block.labels  # type: ignore[assignment]  # counted already
+    return Values.of(block.floats[name], labels, n_classes, block.weights, max_values)
 
 
 def _slots(encoder: Encoder, name: str) -> int:

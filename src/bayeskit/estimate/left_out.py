@@ -13,12 +13,14 @@ one. Smoothing chosen from the counts ("auto") is held.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.estimate.kernel_density import Bells, KernelDensity
 from bayeskit.estimate.smoothing import UNSEEN, Automatic, Lidstone, MEstimate, Smoothing
 from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import FLOOR, VarianceRule, shared_variance
@@ -180,6 +182,10 @@ class LeftOutGaussians:
 
     def scores(self, x: Floats, labels: Index, unit: Floats) -> Floats:
         """ln p'(x | class) summed over the columns (rows, classes), the row itself taken from its class."""
+        return np.asarray(self.terms(x, labels, unit).sum(axis=-1))
+
+    def terms(self, x: Floats, labels: Index, unit: Floats) -> Floats:
+        """ln p'(x | class) of each column (rows, classes, columns); 0 where the cell is missing."""
         cells = _cells(x, unit)
         left = self.moments.take(labels) - cells
         together = self.moments.pooled().take(np.zeros(len(x), dtype=np.int64))
@@ -194,7 +200,47 @@ class LeftOutGaussians:
         variance, _ = shared_variance(n, squares, total, occurs, self.rule, self.ddof)
         with np.errstate(invalid="ignore"):
             terms = -0.5 * ((x[:, None, :] - mean) ** 2 / variance + np.log(2 * np.pi * variance))
-        return np.asarray(np.nansum(terms, axis=-1))
+        return np.nan_to_num(terms, nan=0.0, neginf=-np.inf)
+
+
+@dataclass(frozen=True)
+class LeftOutKernel:
+    """A kernel density without one of its values, the bandwidths held."""
+
+    density: KernelDensity
+
+    @cached_property
+    def _tables(self) -> dict[int, Floats]:
+        return {}
+
+    def lacks(self, x: Floats, labels: Index, unit: Floats) -> npt.NDArray[np.bool_]:
+        """Which numbers (rows,) were not counted in their class, or not so often."""
+        values = self.density.values
+        at = values.read(x)
+        slot = np.minimum(np.searchsorted(values.points, at), max(len(values.points) - 1, 0))
+        if not len(values.points):
+            return ~np.isnan(x)
+        counted = values.counts[labels, slot] * (values.points[slot] == at)
+        return np.asarray(~np.isnan(x) & (counted < unit * (1 - GONE)))
+
+    def scores(self, x: Floats, labels: Index, unit: Floats) -> Floats:
+        """ln p'(x | class) (rows, classes); zero for all classes where the own one has no other value."""
+        scores = self.density.scores(x)
+        at, n = self.density.values.read(x), self.density.values.counts.sum(axis=1)
+        present = ~np.isnan(x)
+        for c, bells in enumerate(self.density.classes):
+            rows = np.flatnonzero(present & (labels == c) if n[c] > 0 else present)  # without rows: all together
+            if bells is not None and len(rows):
+                scores[rows, c] = self._without(c, bells, at[rows], unit[rows])
+        scores[present & (n[labels] - unit <= GONE * n[labels])] = 0.0
+        return scores
+
+    def _without(self, c: int, bells: Bells, x: Floats, unit: Floats) -> Floats:
+        if not (unit == 1).all() or len(x) < len(bells.points):
+            return bells.left_out(x, unit)
+        if c not in self._tables:
+            self._tables[c] = bells.left_out(bells.points, np.ones(len(bells.points)))
+        return self._tables[c][np.searchsorted(bells.points, x)]
 
 
 def _cells(x: Floats, unit: Floats) -> Moments:

@@ -9,7 +9,7 @@ drop out of the counts and of the product.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -26,17 +26,20 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
+from bayeskit.estimate.kernel_density import KernelDensity, kernel_density
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
 from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_left_out import NaiveLeftOut
 from bayeskit.models.one_row import BinnedCell, CodedCell, GaussianCell, OneRow
 from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.tuning import best_smoothing
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.tally.values import LEAST, MOST
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,6 +52,7 @@ class NaiveParameters:
     tables: dict[str, ValueTable]
     columns: tuple[str, ...]  # the measured ones
     gaussian: Gaussian
+    kernels: dict[str, KernelDensity] = field(default_factory=dict)
 
     @cached_property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
@@ -64,6 +68,7 @@ class NaiveParameters:
     def silent(self) -> frozenset[str]:
         """Columns that tell nothing of any class, and are left out."""
         unused = [name for name, table in self.tables.items() if not table.used]
+        unused += [name for name, density in self.kernels.items() if not density.used]
         return frozenset([*unused, *(name for name in self.columns if name not in self.speaking)])
 
     @cached_property
@@ -84,7 +89,7 @@ class NaiveBayes(TallyClassifier):
         by leave-one-out likelihood), or ``MLE()``, ``Laplace()``, ``Lidstone(a)``, ``MEstimate(m, prior)``,
         ``Dirichlet(beta)``; a mapping gives some columns their own.
     prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
-    numeric: "gaussian" or "histogram"; a mapping gives some columns their own.
+    numeric: "gaussian", "histogram" or "kernel"; a mapping gives some columns their own.
     variance: what Gaussians share: "class_feature" (nothing), "feature" (one for all classes), "class", "all".
     ddof: 1 for unbiased variances, 0 for maximum likelihood.
     cuts: for histograms, a number of intervals of equal width, or the cut points; also by column.
@@ -96,6 +101,8 @@ class NaiveBayes(TallyClassifier):
     undecidable: rows impossible under every class get the class priors ("prior"), "nan", or an "error".
     ties: the "first" class in sorted order, or one drawn at "random" by ``random_state`` and the row's content.
     n_threads: None for all cores; the result is the same for any number.
+    max_values: for kernel densities, how many different numbers of a column are kept; past it, all are read with
+        fewer digits.
 
     Examples
     --------
@@ -128,6 +135,7 @@ class NaiveBayes(TallyClassifier):
         ties: str = "first",
         random_state: Any = None,
         n_threads: int | None = None,
+        max_values: int = 4096,
     ) -> None:
         self.smoothing = smoothing
         self.prior = prior
@@ -144,12 +152,15 @@ class NaiveBayes(TallyClassifier):
         self.ties = ties
         self.random_state = random_state
         self.n_threads = n_threads
+        self.max_values = max_values
 
     def check_settings(self) -> None:
         super().check_settings()
         one_of("missing", self.missing, ("ignore", "value"))
+        if not isinstance(self.max_values, (int, np.integer)) or not LEAST <= self.max_values <= MOST:
+            raise BayesError(f"max_values={self.max_values!r}: give a whole number from {LEAST} to {MOST:,}")
         for value in _all_settings(self.numeric):
-            one_of("numeric", value, ("gaussian", "histogram"))
+            one_of("numeric", value, ("gaussian", "histogram", "kernel"))
         for value in _all_settings(self.variance):
             one_of("variance", value, ("class_feature", "feature", "class", "all"))
         for value in _all_settings(self.smoothing):
@@ -175,7 +186,9 @@ class NaiveBayes(TallyClassifier):
         return schema.replace(roles)
 
     def plan(self, schema: Schema) -> Plan:
-        return Plan(tuple(schema.coded()), tuple(schema.measured()))
+        kernel = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "kernel"]
+        moments = tuple(name for name in schema.measured() if name not in kernel)
+        return Plan(tuple(schema.coded()), moments, tuple(kernel), int(self.max_values))
 
     def estimate(self, tally: Tally) -> NaiveParameters:
         rows = tally.class_counts
@@ -187,7 +200,8 @@ class NaiveBayes(TallyClassifier):
             )  # no interval is unseen
             tables[name] = value_table(family, smoothing, rows, self.missing, unseen)
         prior = class_prior(self.prior, tally.classes, rows)
-        return NaiveParameters(logspace.log(prior), tables, tally.moment_columns, self._gaussian(tally))
+        kernels = {name: kernel_density(values, rows) for name, values in tally.values.items()}
+        return NaiveParameters(logspace.log(prior), tables, tally.moment_columns, self._gaussian(tally), kernels)
 
     def _gaussian(self, tally: Tally) -> Gaussian:
         """Means and variances, each variance rule over the columns that follow it."""
@@ -215,11 +229,16 @@ class NaiveBayes(TallyClassifier):
         if params.speaking:
             floats = [block.floats[name] for name in params.speaking]
             kernels.score_gaussian(floats, *params.normal_form, scores, threads)
+        for name, density in params.kernels.items():
+            if density.used:
+                scores += density.scores(block.floats[name])
         return scores
 
     def one_row(self) -> OneRow | None:
         """Scores records one at a time, to the same bits as :meth:`log_joint`."""
         params, schema = self.params_, self.schema_
+        if params.kernels:
+            return None
         cells: dict[str, Any] = {}
         for name, table in params.tables.items():
             role = schema.columns[name]
@@ -240,6 +259,8 @@ class NaiveBayes(TallyClassifier):
         if name in params.tables:
             table = params.tables[name]
             return np.asarray(table.log_table[cells]) if table.used else scores
+        if name in params.kernels:
+            return params.kernels[name].scores(np.asarray(cells, dtype=np.float64))
         if name in params.speaking:
             own = [params.speaking.index(name)]
             mean, precision, constant = (np.ascontiguousarray(part[:, own]) for part in params.normal_form)
@@ -248,6 +269,8 @@ class NaiveBayes(TallyClassifier):
 
     def column_points(self, params: NaiveParameters, name: str, n: int) -> Floats:
         """Numbers of a measured column that are equally probable in each class (classes, n)."""
+        if name in params.kernels:
+            return params.kernels[name].equally_probable(n)
         i = params.columns.index(name)
         mean, spread = params.gaussian.mean[:, [i]], np.sqrt(params.gaussian.variance[:, [i]])
         return np.asarray(mean + spread * ndtri((np.arange(n) + 0.5) / n))
@@ -272,12 +295,25 @@ class NaiveBayes(TallyClassifier):
         self._check_is_fitted()
         return NaiveLeftOut(self)
 
+    def to_logistic(self) -> LogisticForm:
+        """The same model as weights and intercept of a logistic function: exact, for tables and shared variances.
+
+        >>> x = {"x": [0.0, 2.0, 1.0, 3.0]}                     # means 1 and 2, variance 2
+        >>> form = NaiveBayes(variance="feature").fit(x, ["a", "a", "b", "b"]).to_logistic()
+        >>> form.weights.tolist(), form.intercept.round(12).tolist()      # (2 − 1)/2 and (1² − 2²)/(2 · 2)
+        ([[0.5]], [-0.75])
+        """
+        self._check_is_fitted()
+        return naive_form(self)
+
     @property
     def n_parameters_(self) -> int:
         """Free parameters: class prior, tables, means and variances."""
         self._check_is_fitted()
         n_classes = len(self.tally_.classes)
         total: int = n_classes - 1 + sum(n_classes * table.n_free for table in self.params_.tables.values())
+        for density in self.params_.kernels.values():  # a density is its values, each with a count
+            total += sum(0 if bells is None else len(bells.points) for bells in density.classes)
         rules = [self.setting_for("variance", name, self.schema_) for name in self.params_.speaking]
         return total + sum(n_parameters(rule, n_classes, rules.count(rule)) for rule in dict.fromkeys(rules))
 
@@ -299,6 +335,11 @@ class NaiveBayes(TallyClassifier):
             columns |= {f"count | {c}": family.counts[i, slots].tolist() for i, c in enumerate(classes)}
             columns |= {f"P({column} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(classes)}
             return Table(columns)
+        if column in self.params_.kernels:
+            density = self.params_.kernels[column]
+            counts = density.values.counts
+            shown = {"count": counts.sum(axis=1).tolist(), "distinct": (counts > 0).sum(axis=1).tolist()}
+            return Table({self._class_header(): list(classes), **shown, "bandwidth": density.bandwidths.tolist()})
         if column not in self.params_.columns:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
         i, normal = self.params_.columns.index(column), self.params_.gaussian
@@ -321,6 +362,8 @@ class NaiveBayes(TallyClassifier):
         for name in self.schema_.used:
             if name in params.tables:
                 columns[name] = _draw_values(params.tables[name], self.schema_.columns[name], labels, rng)
+            elif name in params.kernels:
+                columns[name] = _nulls_for_nan(params.kernels[name].draw(labels, rng))
             else:
                 i = params.columns.index(name)
                 spread = np.sqrt(params.gaussian.variance[labels, i])

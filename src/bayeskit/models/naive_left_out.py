@@ -17,8 +17,15 @@ from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block, raise_unusable
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import positions
-from bayeskit.errors import NotLearnt
-from bayeskit.estimate.left_out import GONE, LEAST, ClosedGaussian, LeftOutGaussians, LeftOutValues
+from bayeskit.errors import BayesError, NotLearnt
+from bayeskit.estimate.left_out import (
+    GONE,
+    LEAST,
+    ClosedGaussian,
+    LeftOutGaussians,
+    LeftOutKernel,
+    LeftOutValues,
+)
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.tally.families import Family
@@ -46,7 +53,7 @@ class NaiveLeftOut:
     def scores(self, block: Block) -> Floats:
         """ln P(x, class) of each row under the estimates made without it."""
         scores = self.values(block)
-        self._add_gaussians(block, scores)
+        self._add_numbers(block, scores)
         return scores
 
     def values(self, block: Block) -> Floats:
@@ -71,10 +78,10 @@ class NaiveLeftOut:
         self._refuse_unlearnt(block, labels, scores)
         return scores
 
-    def gaussians(self, block: Block) -> Floats:
+    def numbers(self, block: Block) -> Floats:
         """Measured columns."""
         scores = np.zeros((block.n_rows, len(self.tally.classes)))
-        self._add_gaussians(block, scores)
+        self._add_numbers(block, scores)
         return scores
 
     def log_prior(self, label: int, unit: float) -> Floats:
@@ -187,10 +194,31 @@ class NaiveLeftOut:
                     found.append(([names[i] for i in index], part, form))
         return found
 
-    def _add_gaussians(self, block: Block, scores: Floats) -> None:
+    def _add_numbers(self, block: Block, scores: Floats) -> None:
         """Rows that take their class along have their measured columns scored with the rest, in `values`."""
-        if not self._gaussians:
-            return
+        if self._gaussians:
+            self._add_gaussians(block, scores)
+        if self._kernels:
+            self._add_kernels(block, scores)
+
+    @cached_property
+    def _kernels(self) -> dict[str, LeftOutKernel]:
+        return {name: LeftOutKernel(density) for name, density in self.params.kernels.items() if density.used}
+
+    def _add_kernels(self, block: Block, scores: Floats) -> None:
+        raise_unusable({name: block.floats[name] for name in self._kernels}, block.start)
+        labels, unit = self._labels(block), _unit(block)
+        rows = np.flatnonzero(~self._last(labels, unit))
+        labels, unit = labels[rows], unit[rows]
+        for name, kernel in self._kernels.items():
+            x = block.floats[name][rows]
+            lacks = kernel.lacks(x, labels, unit)
+            if lacks.any():
+                i = int(np.argmax(lacks))
+                raise NotLearnt(_never(block.start + int(rows[i]), name, self.tally.classes[labels[i]]))
+            scores[rows] += kernel.scores(x, labels, unit)
+
+    def _add_gaussians(self, block: Block, scores: Floats) -> None:
         labels, plain = self._labels(block), self._all_plain(block)
         stays = np.ones(len(labels), dtype=bool) if plain else ~self._last(labels, _unit(block))
         for names, gaussians, form in self._gaussians:
@@ -208,14 +236,59 @@ class NaiveLeftOut:
         """Rows in double-double, some at a time."""
         raise_unusable({name: block.floats[name] for name in names}, block.start)
         labels, unit = self._labels(block), _unit(block)
-        step = max(1, CELLS // (len(self.tally.classes) * len(names)))
-        for some in np.split(rows, range(step, len(rows), step)):
+        for some in self._in_steps(rows, names):
             x = np.column_stack([block.floats[name][some] for name in names])
             lacks = gaussians.lacks(x, labels[some], unit[some])
             if lacks.any():
                 i, j = np.argwhere(lacks)[0]
                 raise NotLearnt(_never(block.start + int(some[i]), names[j], self.tally.classes[labels[some[i]]]))
             scores[some] += gaussians.scores(x, labels[some], unit[some])
+
+    # -- term by term ----------------------------------------------------------------------------------
+
+    @cached_property
+    def term_names(self) -> list[str]:
+        """What the terms stand for: the class prior by the target's name, then the columns that speak."""
+        if self.params.kernels:
+            names = ", ".join(self.params.kernels)
+            raise BayesError(
+                f'kernel densities have no terms of their own yet ({names}): use "gaussian" or "histogram"'
+            )
+        return [self.tally.schema.target.name, *self._columns, *self.params.speaking]
+
+    def terms(self, block: Block) -> Floats:
+        """The scores term by term (rows, classes, terms): they sum to :meth:`scores`.
+
+        A row that is the last of its class has −∞ for it in the term of the prior, and 0 in the others.
+        """
+        labels, unit = self._labels(block), _unit(block)
+        terms = np.zeros((block.n_rows, len(self.tally.classes), len(self.term_names)))
+        stays = ~self._last(labels, unit)
+        for label in np.unique(labels):
+            of_class = labels == label
+            for u in np.unique(unit[of_class]):
+                terms[of_class & (unit == u), :, 0] = self.log_prior(int(label), float(u))
+            rows = np.flatnonzero(of_class & stays)
+            for j, (name, column) in enumerate(self._columns.items()):
+                codes = block.codes[name][rows]
+                if (unit[rows] == 1).all():
+                    terms[rows, :, j + 1] = self._tables[j][label][codes]
+                else:
+                    terms[rows, :, j + 1], terms[rows, label, j + 1] = column.scores(codes, labels[rows], unit[rows])
+        for names, gaussians, _ in self._gaussians:
+            index = [self.term_names.index(name) for name in names if name in self.params.speaking]
+            keep = [name in self.params.speaking for name in names]
+            for some in self._in_steps(np.flatnonzero(stays), names):
+                x = np.column_stack([block.floats[name][some] for name in names])
+                found = gaussians.terms(x, labels[some], unit[some])[:, :, keep]
+                for j, term in enumerate(index):
+                    terms[some, :, term] = found[:, :, j]
+        return terms
+
+    def _in_steps(self, rows: Labels, names: list[str]) -> list[Labels]:
+        """Rows of the exact Gaussian path, some at a time."""
+        step = max(1, CELLS // (len(self.tally.classes) * len(names)))
+        return np.split(rows, range(step, len(rows), step))
 
     def _without_class(self, block: Block, label: int) -> Floats:
         """Rows that take their class along: a model of the other classes alone scores them."""
@@ -227,15 +300,18 @@ class NaiveLeftOut:
         classes = tuple(c for c, kept in zip(tally.classes, keep, strict=True) if kept)
         schema = replace(tally.schema, target=replace(tally.schema.target, domain=None))
         moments = tally.moments.take(np.flatnonzero(keep))
-        rest = Tally(schema, classes, tally.class_counts[keep], families, tally.moment_columns, moments).tidy()
+        values = {name: found.take(np.flatnonzero(keep)) for name, found in tally.values.items()}
+        rest = Tally(schema, classes, tally.class_counts[keep], families, tally.moment_columns, moments, values).tidy()
         params = self.model.estimate(rest)
+        held = np.flatnonzero(keep)[positions(rest.classes, classes)]
+        kernels_held = {name: density.restrict(held) for name, density in self.params.kernels.items()}
+        params = replace(params, kernels=kernels_held)
         codes = {}
         for name, table in params.tables.items():
             new = positions(self.params.tables[name].values, table.values)
             slots = np.concatenate([[0], np.where(new < 0, len(table.values) + 1, new + 1), [len(table.values) + 1]])
             codes[name] = slots.astype(np.uint32)[block.codes[name]]
-        shown = np.flatnonzero(keep)[positions(rest.classes, classes)]
-        scores[:, shown] = self.model.log_joint(params, replace(block, codes=codes))
+        scores[:, held] = self.model.log_joint(params, replace(block, codes=codes))
         return scores
 
 

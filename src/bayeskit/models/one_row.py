@@ -131,7 +131,7 @@ class _Ready:
         self.names = list(model.get_params(deep=False))
         self.settings = self._settings(model)
         self.may_change = any(isinstance(setting, (Mapping, list)) for setting in self.settings)
-        self.row: OneRow = model.one_row()
+        self.row: OneRow | None = model.one_row()
 
     def _settings(self, model: Any) -> list[Any]:
         return list(map(vars(model).get, self.names))
@@ -151,5 +151,5 @@ def record_scores(model: Any, record: dict[Any, Any]) -> Floats | None:
     ready = vars(params).get("_ready")
     if ready is None or not ready.holds(model):
         ready = vars(params)["_ready"] = _Ready(model)
-    scores = ready.row.scores(record)
+    scores = None if ready.row is None else ready.row.scores(record)
     return None if scores is None else np.array([scores])

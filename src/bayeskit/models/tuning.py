@@ -23,7 +23,7 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
     from sklearn.base import clone
 
     start = model.left_out()
-    blocks = [(block, start.gaussians(block)) for block in model.encoder().blocks(source)]
+    blocks = [(block, start.numbers(block)) for block in model.encoder().blocks(source)]
 
     def loss(log_alpha: float) -> float:
         other = clone(model).set_params(smoothing=float(logspace.exp(log_alpha))).fit_tally(model.tally_)

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Plan:
-    """``families``: columns counted with the class; ``moments``: columns whose n, Σx and Σx² are kept."""
+    """``families``: columns counted with the class; ``moments``: columns whose n, Σx and Σx² are kept; ``values``:
+    columns whose distinct numbers are counted, ``max_values`` of them at most."""
 
     families: tuple[str, ...] = ()
     moments: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    max_values: int = 4096

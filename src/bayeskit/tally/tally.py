@@ -18,6 +18,7 @@ from bayeskit.tally.families import Counts, Family, aligned
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plausible import check_sizes, uncounted
 from bayeskit.tally.value_lists import ValueList
+from bayeskit.tally.values import Values
 
 CANCELLED = 1e-9  # of the total weight: what a subtraction of float weights may leave behind
 UNNAMED = Target().name
@@ -42,6 +43,7 @@ class Tally:
     families: dict[str, Family] = field(default_factory=dict)
     moment_columns: tuple[str, ...] = ()
     moments: Moments = field(default_factory=lambda: Moments.zeros(0, 0))
+    values: dict[str, Values] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int | float:
@@ -98,7 +100,7 @@ class Tally:
         return cls(schema, classes, rows, families, (), Moments.zeros(len(classes), 0)).tidy()
 
     def __repr__(self) -> str:
-        columns = len(self.families) + len(self.moment_columns)
+        columns = len(self.families) + len(self.moment_columns) + len(self.values)
         return f"<Tally of {self.n_rows:,} rows, {len(self.classes)} classes, {columns} columns>"
 
     def __eq__(self, other: object) -> bool:
@@ -111,6 +113,7 @@ class Tally:
             and self.families == other.families
             and self.moment_columns == other.moment_columns
             and self.moments == other.moments
+            and self.values == other.values
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -126,6 +129,7 @@ class Tally:
             families,
             a.moment_columns,
             a.moments + b.moments,
+            {name: values + b.values[name] for name, values in a.values.items()},
         ).tidy()
 
     def __sub__(self, other: Tally) -> Tally:
@@ -155,12 +159,14 @@ class Tally:
                 f"column {a.moment_columns[column]!r} had {a.moments.n[c, column]} numbers in class {a.classes[c]!r}, "
                 f"and the {b.moments.n[c, column]} to forget cannot have been among them; nothing was changed"
             )
-        return Tally(a.schema, a.classes, counts, families, a.moment_columns, a.moments - b.moments).tidy()
+        values = {name: _without(name, a, b.values[name], tolerance) for name in a.values}
+        return Tally(a.schema, a.classes, counts, families, a.moment_columns, a.moments - b.moments, values).tidy()
 
     def _align(self, other: Tally) -> tuple[Tally, Tally]:
         """Both sides over the same classes and values."""
         check_same(self.schema, other.schema)
-        if self.families.keys() != other.families.keys() or {*self.moment_columns} != {*other.moment_columns}:
+        counted = [({*t.families}, {*t.moment_columns}, {*t.values}) for t in (self, other)]
+        if counted[0] != counted[1]:
             raise SchemaMismatch("the two sides counted different things: learn both with the same model and settings")
         classes = union(self.classes, other.classes)
         _check_one_kind(classes)
@@ -178,7 +184,8 @@ class Tally:
                 np.where(index < 0, 0, tally.class_counts[np.maximum(index, 0)]) if len(tally.classes) else 0 * index
             )
             counts = counts.astype(tally.class_counts.dtype)
-            sides.append(Tally(schema, classes, counts, families, self.moment_columns, moments[i].take(index)))
+            values = {name: tally.values[name].take(index) for name in self.values}
+            sides.append(Tally(schema, classes, counts, families, self.moment_columns, moments[i].take(index), values))
         return sides[0], sides[1]
 
     def tidy(self) -> Tally:
@@ -192,7 +199,8 @@ class Tally:
             shown = [v for v, n in zip(family.values, family.present.sum(axis=0), strict=True) if n > 0]
             families[name] = family.align(index, union(tuple(wanted), shown))
         counts = np.array([self.class_counts[i] if i >= 0 else 0 for i in index], dtype=self.class_counts.dtype)
-        return Tally(self.schema, classes, counts, families, self.moment_columns, self.moments.take(index))
+        distinct = {name: found.take(index).tidy() for name, found in self.values.items()}
+        return Tally(self.schema, classes, counts, families, self.moment_columns, self.moments.take(index), distinct)
 
     def _shown_classes(self) -> list[Value]:
         return [label for label, n in zip(self.classes, self.class_counts, strict=True) if n > 0]
@@ -203,7 +211,8 @@ class Tally:
         columns = tuple(name for name in self.moment_columns if name in schema.columns)
         index = [self.moment_columns.index(name) for name in columns]
         families = {name: family for name, family in self.families.items() if name in schema.columns}
-        return Tally(schema, self.classes, self.class_counts, families, columns, self.moments.columns(index))
+        values = {name: found for name, found in self.values.items() if name in schema.columns}
+        return Tally(schema, self.classes, self.class_counts, families, columns, self.moments.columns(index), values)
 
     def to_bytes(self) -> bytes:
         """Header and arrays, for :meth:`from_bytes`: the same tally gives the same bytes."""
@@ -211,14 +220,17 @@ class Tally:
 
     def to_parts(self) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
         """(plain header, arrays): what a file holds of a tally."""
-        header = {
+        header: dict[str, Any] = {
             "schema": self.schema.to_json(),
             "classes": list(self.classes),
             "families": [[name, list(family.values)] for name, family in self.families.items()],
             "moments": list(self.moment_columns),
         }
+        if self.values:
+            header["values"] = [[name, found.level, found.max_values] for name, found in self.values.items()]
         moments = [getattr(self.moments, part) for part in PARTS]
-        return header, [self.class_counts, *(family.counts for family in self.families.values()), *moments]
+        values = [part for found in self.values.values() for part in (found.values, found.counts)]
+        return header, [self.class_counts, *(family.counts for family in self.families.values()), *moments, *values]
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tally:
@@ -236,13 +248,19 @@ class Tally:
             names = [str(name) for name, _ in header["families"]]
             values = [_rising(v) for _, v in header["families"]]
             columns = tuple(str(name) for name in header["moments"])
+            distinct = [(str(name), level, most) for name, level, most in header.get("values", ())]
         except (KeyError, TypeError, ValueError) as problem:
             raise BadFile(f"this is no tally: {problem}") from None
-        if len(arrays) != 1 + len(names) + len(PARTS) or not (
-            {*names} <= set(schema.coded()) and {*columns} <= set(schema.measured())
+        fixed = 1 + len(names) + len(PARTS)
+        known = [*names, *columns, *(name for name, _, _ in distinct)]
+        if (
+            len(arrays) != fixed + 2 * len(distinct)
+            or not {*names} <= set(schema.coded())
+            or not set(known) <= set(schema.used)
+            or len(set(known)) < len(known)
         ):
             raise BadFile("the tally's arrays do not fit its schema")
-        counts, *rest = arrays
+        counts, *rest = arrays[:fixed]
         families = {n: Family(v, a) for n, v, a in zip(names, values, rest, strict=False)}
         moments = Moments(*rest[len(names) :])
         shape = (len(classes), len(columns))
@@ -258,10 +276,13 @@ class Tally:
         if not shapes_fit or len(kinds) != 1 or kinds - {"i", "f"}:
             raise BadFile("the tally's arrays do not fit its header")
         numbers = [counts, *(f.counts for f in families.values()), moments.n]
-        sums = [getattr(moments, part) for part in PARTS[1:]]
-        if any((a < 0).any() for a in numbers) or not all(np.isfinite(a).all() for a in (*numbers, *sums)):
+        if any(a.min(initial=0) < 0 for a in numbers):  # that all are finite was checked
             raise BadFile("the tally holds counts that are negative or no numbers")
-        tally = cls(schema, classes, counts, families, columns, moments)
+        found = {
+            name: Values.checked(level, most, arrays[fixed + 2 * i], arrays[fixed + 2 * i + 1], counts)
+            for i, (name, level, most) in enumerate(distinct)
+        }
+        tally = cls(schema, classes, counts, families, columns, moments, found)
         if not tally._is_tidy():
             raise BadFile("the tally has values that were never counted, or lacks some that are declared")
         return tally
@@ -341,6 +362,20 @@ def _declared_values(schema: Schema, name: str) -> Iterable[Value]:
     if isinstance(role, Numeric) and role.cuts is not None:
         return range(len(role.cuts) + 1)
     return (role.domain or ()) if isinstance(role, Categorical) else ()
+
+
+def _without(name: str, a: Tally, less: Values, tolerance: float) -> Values:
+    """The numbers of a column without some; more of one than there are is refused."""
+    left = a.values[name] - less
+    if tolerance:
+        left.counts[np.abs(left.counts) <= tolerance] = 0
+    if (left.counts < 0).any():
+        c, i = np.argwhere(left.counts < 0)[0]
+        raise NotLearnt(
+            f"column {name!r} had {left.values[i]:g} not as often in class {a.classes[c]!r} as it is to be forgotten; "
+            "nothing was changed"
+        )
+    return left
 
 
 def _subtract(a: Counts, b: Counts, tolerance: float) -> Counts:
