@@ -17,10 +17,11 @@ from bayeskit.data.source import Source
 from bayeskit.data.table import Table
 from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.data.tokens import count_documents
-from bayeskit.errors import BayesError
+from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.text_weights import pseudo_counts
+from bayeskit.io import State
 from bayeskit.models import text_fitting as fitting
 from bayeskit.models.available import available_where
 from bayeskit.models.base import Scores, TallyClassifier
@@ -41,9 +42,12 @@ from bayeskit.models.text_recipes import (
     stored_values,
     values_of,
 )
+from bayeskit.models.text_state import state_of, take_state
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts, selected
+
+LARGEST_TABLE = 1 << 29  # words times classes
 
 
 def _is_tallied(model: TextClassifier) -> bool:
@@ -256,6 +260,17 @@ class TextClassifier(TallyClassifier):
         kept = counted.keep(keep)
         return tally if kept is counted else replace(tally, words={COLUMN: kept})
 
+    def held_state(self) -> State | None:
+        return state_of(self)
+
+    def restore(self, tally: Tally, state: State | None) -> Self:
+        self.check_settings()
+        take_state(self, tally, state)
+        self._fit_tally(tally)
+        if np.isnan(self.params_.table).any() or np.isnan(self.params_.constant).any():
+            raise BadFile("what was counted gives scores that are no numbers")
+        return self
+
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
         other: Self = clone(self).set_params(**settings)
         for name in ("weights_", "held_", "candidates_", "linear_"):
@@ -267,6 +282,11 @@ class TextClassifier(TallyClassifier):
 
     def estimate(self, tally: Tally) -> PlainParameters | EvidenceParameters:
         counted = tally.words[COLUMN]
+        if len(counted.words) * len(tally.classes) > LARGEST_TABLE:
+            raise TooLarge(
+                f"{len(counted.words):,} words of {len(tally.classes):,} classes make a table of over 4 GB: "
+                "give hash_bits=, min_df= or max_features="
+            )
         setting = self._recipe.prior if self.prior is None else self.prior
         log_prior = logspace.log(class_prior(setting, tally.classes, tally.class_counts))
         if self._is_weighted:
