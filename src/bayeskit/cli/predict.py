@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Model, Types
+from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Model, Text, Types
 
 
 def command(
@@ -21,6 +21,7 @@ def command(
     keep: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Copy a column of the data. May be repeated.")
     ] = None,
+    text: Text = None,
     column_type: Types = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -31,24 +32,54 @@ def command(
 
     Prints CSV with a header: the class and its probability. The rows are read
     and written in batches, so a file may be larger than memory.
+    A model of documents takes a column of a table, the files of a folder, or
+    lines: each line of standard input is answered as it comes.
 
     \b
     Examples:
       bayes predict birds.bayes new.csv --keep id > classes.csv
       zcat big.csv.gz | bayes predict birds.bayes - --json
+      tail -f messages.log | bayes predict spam.bayes -
     """
+    from bayeskit.cli import texts
     from bayeskit.cli.sources import check_writable, load_model, open_data, watched
     from bayeskit.cli.writing import writer
     from bayeskit.data.source import OneBatch
 
     check_writable(output)
     fitted = load_model(model)
-    source = open_data(data, None, column_type, delimiter, encoding, empty)
-    source = _narrowed(source, fitted, keep or [])
     kind = "jsonl" if json else None
-    with watched(source, "predicting") as reading, writer(output, kind) as write:
-        for batch in reading.batches():
+    reading = (column_type, delimiter, encoding, empty)
+    if texts.is_text(fitted):
+        _predict_texts(fitted, data, text, output, kind, keep or [], proba, reading)
+        return
+    texts.refuse_text(fitted, text)
+    source = _narrowed(open_data(data, None, *reading), fitted, keep or [])
+    with watched(source, "predicting") as rows, writer(output, kind) as write:
+        for batch in rows.batches():
             write(_said(fitted, OneBatch(source.kinds, batch, source.here), keep or [], proba))
+
+
+def _predict_texts(
+    model: Any, data: str, text: str | None, output: str, kind: str | None, keep: list[str], proba: bool, reading: Any
+) -> None:
+    """The class of each document; what a pipe brings is answered at once."""
+    from bayeskit.cli import texts
+    from bayeskit.cli.sources import watched
+    from bayeskit.cli.writing import writer
+    from bayeskit.data.text_files import TextColumn
+    from bayeskit.errors import SchemaMismatch
+
+    source = texts.open_unlabelled(data, text or model.column, text is not None, reading)
+    if keep:
+        columns = source.source.head if isinstance(source, TextColumn) else {}
+        for name in keep:
+            if name not in columns:
+                raise SchemaMismatch(f"{source.name} has no column {name!r} to keep (it has: {', '.join(columns)})")
+        source = source.keeping(keep)
+    with watched(source, "predicting") as documents, writer(output, kind) as write:
+        for batch in documents.batches():
+            write(texts.said(model, batch, keep, proba))
 
 
 def _narrowed(source: Any, model: Any, keep: list[str]) -> Any:
