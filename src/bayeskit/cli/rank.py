@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Model, Types
+from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Model, Text, Types
 
 
 def command(
@@ -22,6 +22,7 @@ def command(
     keep: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Copy a column of the data. May be repeated.")
     ] = None,
+    text: Text = None,
     column_type: Types = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -39,26 +40,27 @@ def command(
       bayes rank mail.bayes new.csv --class spam -n 100 --keep id
       bayes rank birds.bayes new.csv --class Gentoo --json
     """
-    from bayeskit.cli.predict import narrowed
-    from bayeskit.cli.sources import check_writable, load_model, open_data, watched
+    from bayeskit.cli.predict import open_for
+    from bayeskit.cli.sources import check_writable, load_model, watched
     from bayeskit.cli.writing import writer
-    from bayeskit.data.source import OneBatch
+    from bayeskit.errors import BayesError
 
     check_writable(output)
     fitted = load_model(model)
-    source = narrowed(open_data(data, None, column_type, delimiter, encoding, empty), fitted, keep or [])
+    if not hasattr(fitted, "predict_proba"):
+        raise BayesError(f"recipe {fitted.recipe} gives no probabilities to rank by")
+    source, of_batch = open_for(fitted, data, text, keep or [], (column_type, delimiter, encoding, empty))
     best: Any = None
     start = 0
     with watched(source, "ranking") as reading:
         for batch in reading.batches():
-            rows = _ranked(fitted, OneBatch(source.kinds, batch, source.here), label, start, keep or [])
-            best = _first(best, rows, limit)
+            best = _first(best, _ranked(fitted, of_batch(batch), label, start), limit)
             start += batch.n_rows
     with writer(output, "jsonl" if json else None) as write:
         write(best)
 
 
-def _ranked(model: Any, batch: Any, label: str, start: int, keep: list[str]) -> Any:
+def _ranked(model: Any, batch: tuple[Any, dict[str, Any]], label: str, start: int) -> Any:
     """The rows of one batch, best first."""
     import numpy as np
     import pyarrow as pa
@@ -66,12 +68,13 @@ def _ranked(model: Any, batch: Any, label: str, start: int, keep: list[str]) -> 
     from bayeskit.cli.writing import plain
     from bayeskit.decide import rank
 
-    ranked = rank(model.predict_proba(batch), label, classes=model.classes_.tolist())
+    rows, kept = batch
+    ranked = rank(model.predict_proba(rows), label, classes=model.classes_.tolist())
     order = np.asarray(ranked["row"], dtype=np.int64)
     columns: dict[str, Any] = {"row": order + start}
-    if keep:
-        kept = plain(pa.table({name: batch.batch.columns[name] for name in keep})).take(order)
-        columns |= {name: kept.column(name) for name in keep}
+    if kept:
+        copied = plain(pa.table(kept)).take(order)
+        columns |= {name: copied.column(name) for name in kept}
     return pa.table(columns | {f"P({label})": ranked[f"P({label})"]})
 
 

@@ -61,6 +61,8 @@ class _Writer:
                 self.open = parquet.ParquetWriter(pa.PythonFile(self.file, mode="w"), table.schema)
             self.open.write_table(table.cast(self.open.schema))
         self.first = False
+        if self.kind != "parquet":
+            self.file.flush()  # whoever reads a pipe gets each batch at once
 
     def _write_csv(self, table: Any) -> None:
         """Quotes only where a text needs them, which Arrow knows for a whole batch alone."""

@@ -29,8 +29,7 @@ from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.evidence import Explanations, explain_rows
 from bayeskit.explain.nomogram import Nomogram, nomogram
 from bayeskit.explain.telling import Telling, telling
-from bayeskit.io import write_whole
-from bayeskit.models import to_bytes
+from bayeskit.models.kept import Kept
 from bayeskit.models.one_row import record_scores
 from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.shown import model_html
@@ -66,7 +65,7 @@ class LogLikelihood(NamedTuple):
     conditional: float
 
 
-class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that is its tally: learns, forgets and merges exactly.
 
     A model gives :meth:`plan` (what to count), :meth:`estimate` (what to believe, a pure function of the
@@ -218,11 +217,6 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """A new model with another class prior, from the same tally."""
         self._check_is_fitted()
         return self._with_tally(self.tally_, prior=prior)
-
-    def save(self, path: str | Path) -> None:
-        """Write the model to a ``.bayes`` file for :func:`bayeskit.load`: as a whole, or not at all."""
-        self._check_is_fitted()
-        write_whole(path, to_bytes(self))
 
     # -- saying --------------------------------------------------------------------------------------
 

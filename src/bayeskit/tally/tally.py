@@ -16,7 +16,7 @@ from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally.container import pack, unpack
 from bayeskit.tally.families import Counts, Family, aligned
 from bayeskit.tally.moments import Moments
-from bayeskit.tally.plausible import check_sizes, uncounted
+from bayeskit.tally.plausible import ROUNDING, check_sizes, uncounted
 from bayeskit.tally.value_lists import ValueList
 from bayeskit.tally.values import Values
 from bayeskit.tally.words import WordCounts
@@ -314,6 +314,8 @@ class Tally:
         kinds |= {counted.counts.dtype.kind for counted in words.values()}
         if not shapes_fit or len(kinds) != 1 or kinds - {"i", "f"}:
             raise BadFile("the tally's arrays do not fit its header")
+        if any((counted.n_documents > counts * (1 + ROUNDING)).any() for counted in words.values()):
+            raise BadFile("the tally has more documents than rows")
         numbers = [counts, *(f.counts for f in families.values()), moments.n]
         if any(a.min(initial=0) < 0 for a in numbers):  # that all are finite was checked
             raise BadFile("the tally holds counts that are negative or no numbers")
