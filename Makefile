@@ -4,11 +4,15 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 NATIVE := CMakeLists.txt $(wildcard native/*)
 
+# What stands on the kernels; the rest (files, command line, pages) does not see which of them serve.
+ON_TWINS := tests/test_kernels.py tests/laws tests/worked_examples tests/tally tests/engines tests/estimate tests/network \
+  tests/models/test_naive_bayes.py tests/models/test_drop_in.py
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench dist clean
+.PHONY: help demo test check format bench quality quality-text dist clean
 
 help: ## what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
 # The project is installed as it stands in src, so that only a change in native or pyproject.toml installs anew.
 $(STAMP): pyproject.toml $(NATIVE)
@@ -23,7 +27,7 @@ demo: $(STAMP) ## the tour
 
 test: $(STAMP) ## all tests and docstring examples, on the compiled kernels and on their NumPy twins
 	$(BIN)/python -m pytest -q -n 2
-	BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2
+	BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2 $(ON_TWINS)
 
 check: $(STAMP) ## format, lint, types, direction of imports
 	$(BIN)/ruff format --check .
@@ -38,13 +42,19 @@ format: $(STAMP) ## put the sources in form
 bench: $(STAMP) ## side by side with peers
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
 
+quality: $(STAMP) ## accuracy and log loss beside peers, on the sets of BAYESKIT_DATA/tabular
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/quality.py
+
+quality-text: $(STAMP) ## accuracy and log loss of the text recipes on the corpora of BAYESKIT_DATA
+	$(BIN)/python benchmarks/text_quality.py
+
 dist: $(STAMP) ## sdist and wheel, each installed in a fresh environment and tried
 	rm -rf dist build/try
 	$(BIN)/python -m build --outdir dist
 	for made in dist/*.tar.gz dist/*.whl; do \
 	  rm -rf build/try && $(PYTHON) -m venv build/try && build/try/bin/python -m pip install --quiet $$made && \
 	  (cd build && try/bin/python -W error -c 'import bayeskit.kernels as k; assert k.NATIVE' && \
-	   try/bin/python -m bayeskit.demo >/dev/null) || exit 1; \
+	   try/bin/bayes demo >/dev/null) || exit 1; \
 	done
 
 clean: ## away with everything that was made, the environment too

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-PARTS = ["tables"]
+PARTS = ["tables", "text", "text_models", "files", "everyday", "networks", "decide"]
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Row:
 
     def __str__(self) -> str:
         verdict = "" if self.ratio >= self.bar else " (missed)"
-        cells = [self.work, self.peer, f"{self.ours * 1e3:.0f} ms", f"{self.theirs * 1e3:.0f} ms"]
+        cells = [self.work, self.peer, *(f"{s * 1e3:.{0 if s >= 0.01 else 1}f} ms" for s in (self.ours, self.theirs))]
         return "| " + " | ".join([*cells, f"{self.bar:g}×", f"{self.ratio:.1f}×{verdict}"]) + " |"
 
 
@@ -81,24 +81,32 @@ def machine() -> str:
 
 
 def main(parts: list[str]) -> int:
-    """Run the parts, write the page, and return how many bars were missed."""
+    """Run the parts, write their sections of the page, and say how many bars were missed."""
     warnings.simplefilter("ignore")
-    sections, missed = [], 0
+    sections, missed = _sections(), 0
     for part in parts:
         module = import_module(part)
         rows = module.run()
         missed += sum(row.ratio < row.bar for row in rows)
         head = "| work | against | ours | theirs | bar | ratio |\n|---|---|---|---|---|---|"
-        sections.append(f"## {module.TITLE}\n\n{module.NOTE}\n\n{head}\n" + "\n".join(map(str, rows)))
-    if parts == PARTS:
-        intro = (
-            "# Benchmarks\n\nMade by `make bench`: CPU time, minimum of several rounds in which both sides take "
-            f"turns, one thread unless said otherwise.\nMachine: {machine()}. Date: {date.today()}.\n"
-        )
-        PAGE.write_text("\n\n".join([intro, *sections]) + "\n", encoding="utf-8")
-        print(f"written: {PAGE}")
-    print(f"{missed} bars missed")
+        made = f"Made by `python benchmarks/bench.py {part}` on {date.today()}. {module.NOTE}"
+        sections[module.TITLE] = f"{made}\n\n{head}\n" + "\n".join(map(str, rows))
+    intro = (
+        "# Benchmarks\n\nMade by `make bench`: CPU time, minimum of several rounds in which both sides take turns, one "
+        f"thread unless said otherwise.\nMachine: {machine()}."
+    )
+    text = "\n\n".join([intro, *(f"## {title}\n\n{section}" for title, section in sections.items())])
+    PAGE.write_text(text + "\n", encoding="utf-8")
+    print(f"{missed} bars missed; written: {PAGE}")
     return 0
+
+
+def _sections() -> dict[str, str]:
+    """What the page holds already, by title: a part that is run alone leaves the others as they are."""
+    if not PAGE.exists():
+        return {}
+    _, *found = PAGE.read_text(encoding="utf-8").split("\n## ")
+    return {title: section.strip() for title, _, section in (part.partition("\n") for part in found)}
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
-// The kernels as Python sees them: they run without the lock of the interpreter.
+// The door: arrays from Python are checked here once (arrays.hpp), results are made here, and the kernels run without
+// the lock of the interpreter.
 #include <deque>
 
-#include "door.hpp"
+#include "arrays.hpp"
 #include "strings.hpp"
 
-void bind_joints(nanobind::module_& m);
+void bind_ensemble(nb::module_& m);  // bind_ensemble.cpp
+void bind_joints(nb::module_& m);    // bindings_joints.cpp
+void bind_tokens(nb::module_& m);    // token_bindings.cpp
 
 namespace {
 
@@ -174,22 +177,96 @@ void py_score_codes(const Arrays& columns, const Arrays& tables, const Writable&
     score_codes(in, n, known, c, static_cast<double*>(scores.data()), t);
 }
 
+// Parameters of Gaussians (classes, columns).
+const double* parameter(const Array& array, const char* name, size_t n_classes, size_t n_columns) {
+    if (!is(array, Code::Float, 64)) refuse_type(std::string(name) + " is not float64");
+    if (array.ndim() != 2 || array.shape(0) != n_classes || array.shape(1) != n_columns || !is_contiguous(array))
+        refuse(std::string(name) + " has shape " + shape_of(array) + ", not (" + std::to_string(n_classes) + ", " +
+               std::to_string(n_columns) + ") without gaps");
+    return static_cast<const double*>(array.data());
+}
+
 void py_score_gaussian(const Arrays& columns, const Array& mean, const Array& precision, const Array& constant,
                        const Writable& scores, int64_t n_threads) {
     check_matrix(scores, "scores", std::nullopt, 0);
     const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
     const auto in = all<Floats>(columns, n, floats);
-    const std::pair<const char*, const Array*> parameters[] = {
-        {"mean", &mean}, {"precision", &precision}, {"constant", &constant}};
-    for (const auto& [name, array] : parameters) {
-        if (!is(*array, Code::Float, 64)) refuse_type(std::string(name) + " is not float64");
-        if (array->ndim() != 2 || array->shape(0) != c || array->shape(1) != in.size() || !is_contiguous(*array))
-            refuse(std::string(name) + " has shape " + shape_of(*array) + ", not (" + std::to_string(c) + ", " +
-                   std::to_string(in.size()) + ") without gaps");
+    const auto* means = parameter(mean, "mean", c, in.size());
+    const auto* precisions = parameter(precision, "precision", c, in.size());
+    const auto* constants = parameter(constant, "constant", c, in.size());
+    nb::gil_scoped_release release;
+    score_gaussian(in, n, means, precisions, constants, c, static_cast<double*>(scores.data()), t);
+}
+
+void py_score_codes_left_out(const Arrays& columns, const Arrays& tables, const Array& labels, const Writable& scores,
+                             int64_t n_threads) {
+    check_matrix(scores, "scores", std::nullopt, 0);
+    const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
+    const auto in = all<Codes>(columns, n, codes);
+    const auto own = codes(labels, "labels", n);
+    check_number("tables", tables.size(), columns.size());
+    std::vector<ScoreTable> known;
+    for (size_t j = 0; j < tables.size(); ++j) {
+        const Array& table = tables[j];
+        if (!is(table, Code::Float, 64)) refuse_type("table " + std::to_string(j) + " is not float64");
+        if (table.ndim() != 3 || table.shape(0) != c || table.shape(2) != c || !is_contiguous(table))
+            refuse("table " + std::to_string(j) + " has shape " + shape_of(table) + ", not (" + std::to_string(c) +
+                   ", size, " + std::to_string(c) + ") without gaps");
+        known.push_back({static_cast<const double*>(table.data()), table.shape(1)});
     }
     nb::gil_scoped_release release;
-    score_gaussian(in, n, static_cast<const double*>(mean.data()), static_cast<const double*>(precision.data()),
-                   static_cast<const double*>(constant.data()), c, static_cast<double*>(scores.data()), t);
+    score_codes_left_out(in, n, known, own, c, static_cast<double*>(scores.data()), t);
+}
+
+nb::object py_score_gaussian_left_out(const Arrays& columns, const Array& labels, const Array& mean,
+                                      const Array& precision, const Array& constant, const Array& rate,
+                                      const Array& own_precision, const Array& own_constant, double least,
+                                      const Writable& scores, int64_t n_threads) {
+    check_matrix(scores, "scores", std::nullopt, 0);
+    const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
+    const auto in = all<Floats>(columns, n, floats);
+    const auto own = codes(labels, "labels", n);
+    const auto cells = [&](const Array& array, const char* name) {
+        return parameter(array, name, c, in.size());
+    };
+    const LeftOutGaussian parameters = {cells(mean, "mean"),
+                                        cells(precision, "precision"),
+                                        cells(constant, "constant"),
+                                        cells(rate, "rate"),
+                                        cells(own_precision, "own_precision"),
+                                        cells(own_constant, "own_constant")};
+    const auto left = make<bool>("zeros", "bool", n);
+    {
+        nb::gil_scoped_release release;
+        score_gaussian_left_out(in, n, own, parameters, c, least, static_cast<double*>(scores.data()), left.data, t);
+    }
+    return left.array;
+}
+
+nb::object py_best_classes(const Array& scores, double tolerance, int64_t n_threads) {
+    check_matrix(scores, "scores", std::nullopt, 0);
+    const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
+    const auto best = make<int64_t>("empty", "int64", n);
+    {
+        nb::gil_scoped_release release;
+        best_classes(static_cast<const double*>(scores.data()), n, c, tolerance, best.data, t);
+    }
+    return best.array;
+}
+
+nb::tuple py_judge(const Array& scores, const Array& labels, double tolerance, int64_t n_threads) {
+    check_matrix(scores, "scores", std::nullopt, 0);
+    const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
+    const auto own = codes(labels, "labels", n);
+    const auto probabilities = make<double>("empty", "float64", n, c), evidence = make<double>("empty", "float64", n),
+               log_true = make<double>("empty", "float64", n), brier = make<double>("empty", "float64", n);
+    const auto best = make<int64_t>("empty", "int64", n);
+    {
+        nb::gil_scoped_release release;
+        judge(static_cast<const double*>(scores.data()), n, c, own, tolerance,
+              {probabilities.data, evidence.data, log_true.data, brier.data, best.data}, t);
+    }
+    return nb::make_tuple(probabilities.array, evidence.array, best.array, log_true.array, brier.array);
 }
 
 nb::tuple py_normalise(const Array& scores, int64_t n_threads) {
@@ -201,6 +278,146 @@ nb::tuple py_normalise(const Array& scores, int64_t n_threads) {
         normalise(static_cast<const double*>(scores.data()), n, c, probabilities.data, evidence.data, t);
     }
     return nb::make_tuple(probabilities.array, evidence.array);
+}
+
+nb::object py_left_out_evidence(const Array& start, const Array& words, const Array& counts, const Array& mass,
+                                const Array& labels, const Array& class_mass, const Array& bands, double a, bool both,
+                                int64_t n_threads) {
+    const size_t cells = words.ndim() == 1 ? words.shape(0) : 0, n = labels.ndim() == 1 ? labels.shape(0) : 0;
+    check_matrix(class_mass, "class_mass", std::nullopt, 0);
+    const size_t n_words = class_mass.shape(0), k = class_mass.shape(1), t = threads(n_threads);
+    const Documents d{n, cells, flat<int64_t>(start, "start", n + 1, Code::Int),
+                      flat<uint32_t>(words, "words", cells, Code::UInt), flat<uint32_t>(counts, "counts", cells, Code::UInt)};
+    const auto* by = flat<double>(mass, "mass", cells, Code::Float);
+    const auto* own = flat<uint32_t>(labels, "labels", n, Code::UInt);
+    const auto* band = flat<uint8_t>(bands, "bands", n_words, Code::UInt);
+    const auto* rows = static_cast<const double*>(class_mass.data());
+    const auto out = make<double>("empty", "float64", n, both ? size_t{18} : size_t{9}, k);
+    {
+        nb::gil_scoped_release release;
+        check_documents(d, n_words);
+        check_labels({own, 4}, n, k);
+        for (size_t w = 0; w < n_words; ++w)
+            if (band[w] > 7) throw std::invalid_argument("a band is beyond 7");
+        std::vector<double> of_word(n_words), totals(k);
+        for (size_t w = 0; w < n_words; ++w)
+            for (size_t c = 0; c < k; ++c) {
+                of_word[w] += rows[w * k + c];
+                totals[c] += rows[w * k + c];
+            }
+        left_out_evidence(d, by, own, rows, of_word.data(), totals.data(), band, k, a, both, out.data, t);
+    }
+    return out.array;
+}
+
+nb::tuple py_softmax_loss(const Array& features, const Array& scale, const Array& importance, const Array& weights,
+                          const Array& bias, const Array& labels, int64_t n_threads) {
+    if (!is(features, Code::Float, 64)) refuse_type("features are not float64");
+    if (features.ndim() != 3 || !is_contiguous(features) || features.shape(2) == 0)
+        refuse("features have shape " + shape_of(features) + ", not (documents, features, classes) without gaps");
+    const size_t n = features.shape(0), f = features.shape(1), k = features.shape(2), t = threads(n_threads);
+    const auto* by = flat<double>(scale, "scale", n, Code::Float);
+    const auto* times = flat<double>(importance, "importance", n, Code::Float);
+    const auto* w = flat<double>(weights, "weights", f, Code::Float);
+    const auto* b = flat<double>(bias, "bias", k, Code::Float);
+    const auto* own = flat<uint32_t>(labels, "labels", n, Code::UInt);
+    const auto slopes = make<double>("zeros", "float64", f), bias_slopes = make<double>("zeros", "float64", k);
+    double loss;
+    {
+        nb::gil_scoped_release release;
+        check_labels({own, 4}, n, k);
+        loss = softmax_loss(static_cast<const double*>(features.data()), n, f, k, by, times, w, b, own,
+                            slopes.data, bias_slopes.data, t);
+    }
+    return nb::make_tuple(loss, slopes.array, bias_slopes.array);
+}
+
+size_t rows_of(const Array& array, const std::string& name, size_t columns) {
+    if (array.ndim() != 2 || array.shape(1) != columns)
+        refuse(name + " has shape " + shape_of(array) + ", not (number, " + std::to_string(columns) + ")");
+    if (!is(array, Code::Int, 64)) refuse_type(name + " is not int64");
+    if (!is_contiguous(array)) refuse(name + " is not contiguous");
+    return array.shape(0);
+}
+
+void check_cells(const int32_t* cells, size_t n, int64_t bound, const char* name) {
+    uint32_t top = 0;  // a negative cell is a large one
+    for (size_t c = 0; c < n; ++c) top = std::max(top, static_cast<uint32_t>(cells[c]));
+    if (n && top >= bound) refuse(std::string(name) + " holds a cell that is not there");
+}
+
+JunctionTree junction_tree(const Array& cliques, const Array& potentials, const Array& floors,
+                           const Array& to_separator, const Array& variables, const Array& states) {
+    JunctionTree tree;
+    const size_t k = rows_of(cliques, "cliques", 3), n_variables = rows_of(variables, "variables", 2);
+    const auto* row = static_cast<const int64_t*>(cliques.data());
+    size_t n_cells = 0, n_down = 0, n_states = 0;
+    if (k == 0) refuse("there are no tables");
+    for (size_t i = 0; i < k; ++i, row += 3) {
+        const bool linked = i == 0 ? row[1] == -1 : row[1] >= 0 && row[1] < static_cast<int64_t>(i);
+        if (!linked || row[0] < 1 || row[2] < 1 || row[0] % row[2] || row[0] > INT32_MAX)
+            refuse("the tables form no tree: each needs its parent before it and a separator that divides it");
+        tree.cliques.push_back({static_cast<size_t>(row[0]), row[1], static_cast<size_t>(row[2])});
+        n_cells += tree.cliques[i].size;
+        if (i) n_down += tree.cliques[row[1]].size;
+    }
+    row = static_cast<const int64_t*>(variables.data());
+    for (size_t v = 0; v < n_variables; ++v, row += 2) {
+        if (row[0] < 0 || row[0] >= static_cast<int64_t>(k) || row[1] < 1 || tree.cliques[row[0]].size % row[1])
+            refuse("a variable has no home among the tables, or no states there");
+        tree.variables.push_back({static_cast<size_t>(row[0]), static_cast<size_t>(row[1])});
+        n_states += tree.cliques[row[0]].size;
+    }
+    tree.potentials = flat<double>(potentials, "potentials", n_cells, Code::Float);
+    tree.floors = flat<double>(floors, "floors", k, Code::Float);
+    tree.to_separator = flat<int32_t>(to_separator, "to_separator", n_down, Code::Int);
+    tree.states = flat<int32_t>(states, "states", n_states, Code::Int);
+    const int32_t *down = tree.to_separator, *state = tree.states;
+    for (size_t i = 1; i < k; ++i) {
+        const size_t n = tree.cliques[tree.cliques[i].parent].size;
+        check_cells(down, n, static_cast<int64_t>(tree.cliques[i].separator), "to_separator");
+        down += n;
+    }
+    for (const auto& variable : tree.variables) {
+        const size_t n = tree.cliques[variable.home].size;
+        check_cells(state, n, static_cast<int64_t>(variable.n_states), "states");
+        state += n;
+    }
+    return tree;
+}
+
+std::vector<int64_t> members(const Array& array, const char* name, size_t n_variables) {
+    const size_t n = array.ndim() == 1 ? array.shape(0) : 0;
+    const auto* v = flat<int64_t>(array, name, n, Code::Int);
+    for (size_t i = 0; i < n; ++i)
+        if (v[i] < 0 || v[i] >= static_cast<int64_t>(n_variables))
+            refuse(std::string(name) + " names variable " + std::to_string(v[i]) + ", which is not there");
+    return {v, v + n};
+}
+
+nb::tuple py_propagate(const Array& cliques, const Array& potentials, const Array& floors, const Array& to_separator,
+                       const Array& variables, const Array& states, const Array& observed, const Array& likelihoods,
+                       const Array& queried, int64_t n_threads) {
+    const size_t t = threads(n_threads);
+    const auto tree = junction_tree(cliques, potentials, floors, to_separator, variables, states);
+    const auto found = members(observed, "observed", tree.variables.size());
+    const auto wanted = members(queried, "queried", tree.variables.size());
+    size_t n_found = 0, n_out = 0;
+    for (const int64_t v : found) n_found += tree.variables[v].n_states;
+    for (const int64_t v : wanted) n_out += tree.variables[v].n_states;
+    if (!is(likelihoods, Code::Float, 64)) refuse_type("likelihoods are not float64");
+    if (likelihoods.ndim() != 2 || likelihoods.shape(1) != n_found || !is_contiguous(likelihoods))
+        refuse("likelihoods have shape " + shape_of(likelihoods) + ", not (rows, " + std::to_string(n_found) +
+               ") without gaps");
+    const size_t n = likelihoods.shape(0);
+    const auto posteriors = make<double>("empty", "float64", n, n_out), evidence = make<double>("empty", "float64", n);
+    const auto safe = make<bool>("empty", "bool", n);
+    {
+        nb::gil_scoped_release release;
+        propagate(tree, found, static_cast<const double*>(likelihoods.data()), n, wanted, posteriors.data,
+                  evidence.data, safe.data, t);
+    }
+    return nb::make_tuple(posteriors.array, evidence.array, safe.array);
 }
 
 // A view of the cells of an array of Python objects, for as long as it lives.
@@ -265,6 +482,7 @@ nb::object py_factor_strings(const nb::object& cells, size_t most_others) {
 }  // namespace
 
 NB_MODULE(_core, m) {
+    bind_tokens(m);
     m.doc() = "The compiled kernels; each is described, with an example, at its twin in bayeskit._twins.";
     m.def("int_ranges", &py_int_ranges, "columns"_a, "n_threads"_a);
     m.def("lookup_codes", &py_lookup_codes, "columns"_a, "lo"_a, "tables"_a, "unseen"_a, "n_threads"_a);
@@ -280,5 +498,19 @@ NB_MODULE(_core, m) {
     m.def("score_codes", &py_score_codes, "columns"_a, "tables"_a, "scores"_a.noconvert(), "n_threads"_a);
     m.def("score_gaussian", &py_score_gaussian, "columns"_a, "mean"_a, "precision"_a, "constant"_a,
           "scores"_a.noconvert(), "n_threads"_a);
+    m.def("score_codes_left_out", &py_score_codes_left_out, "columns"_a, "tables"_a, "labels"_a,
+          "scores"_a.noconvert(), "n_threads"_a);
+    m.def("score_gaussian_left_out", &py_score_gaussian_left_out, "columns"_a, "labels"_a, "mean"_a, "precision"_a,
+          "constant"_a, "rate"_a, "own_precision"_a, "own_constant"_a, "least"_a, "scores"_a.noconvert(),
+          "n_threads"_a);
+    m.def("best_classes", &py_best_classes, "scores"_a, "tolerance"_a, "n_threads"_a);
+    m.def("judge", &py_judge, "scores"_a, "labels"_a, "tolerance"_a, "n_threads"_a);
     m.def("normalise", &py_normalise, "scores"_a, "n_threads"_a);
+    m.def("left_out_evidence", &py_left_out_evidence, "start"_a, "words"_a, "counts"_a, "mass"_a, "labels"_a,
+          "class_mass"_a, "bands"_a, "a"_a, "both"_a, "n_threads"_a);
+    m.def("softmax_loss", &py_softmax_loss, "features"_a, "scale"_a, "importance"_a, "weights"_a, "bias"_a,
+          "labels"_a, "n_threads"_a);
+    m.def("propagate", &py_propagate, "cliques"_a, "potentials"_a, "floors"_a, "to_separator"_a, "variables"_a, "states"_a,
+          "observed"_a, "likelihoods"_a, "queried"_a, "n_threads"_a);
+    bind_ensemble(m);
 }

@@ -1,5 +1,5 @@
 // Kernels of columns together and of cut points, as Python sees them.
-#include "door.hpp"
+#include "arrays.hpp"
 
 namespace {
 

@@ -26,6 +26,28 @@ struct ParentTables {  // of each column as the parent (own size * all sizes, cl
     const double* base;
     std::vector<size_t> sizes;
 };
+struct Documents {  // word counts: document i has the cells start[i] to start[i + 1]
+    size_t n, n_cells;
+    const int64_t* start;
+    const uint32_t *words, *counts;
+};
+struct Clique {
+    size_t size;
+    int64_t parent;  // -1 for the root, which comes first
+    size_t separator;
+};
+struct Variable {
+    size_t home, n_states;
+};
+struct JunctionTree {
+    std::vector<Clique> cliques;
+    std::vector<Variable> variables;
+    const double *potentials, *floors;
+    const int32_t *to_separator, *states;
+};
+struct LeftOutGaussian {  // each (classes, columns)
+    const double *mean, *precision, *constant, *rate, *own_precision, *own_constant;
+};
 struct MomentSums {  // each (classes, columns)
     double *sum_hi, *sum_lo, *square_hi, *square_lo, *weight, *weight_lo;
 };
@@ -78,7 +100,32 @@ void score_parents(const std::vector<Codes>& columns, size_t n, const ParentTabl
                    size_t n_threads);
 void score_aode(const std::vector<Codes>& columns, size_t n, const ParentTables& in, const double* log_weights,
                 size_t n_classes, double* out, size_t n_threads);
+// As score_codes and score_gaussian, each row without itself in the estimates of its own class. The second marks
+// rows that it leaves as they were: too little of their class's spread is without them.
+void score_codes_left_out(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables,
+                          const Codes& labels, size_t n_classes, double* scores, size_t n_threads);
+void score_gaussian_left_out(const std::vector<Floats>& columns, size_t n, const Codes& labels,
+                             const LeftOutGaussian& parameters, size_t n_classes, double least, double* scores,
+                             bool* left, size_t n_threads);
+struct Judged {  // (rows, classes), (rows,), (rows,), (rows,), (rows,)
+    double *probabilities, *evidence, *log_true, *brier;
+    int64_t* best;
+};
+void judge(const double* scores, size_t n, size_t n_classes, const Codes& labels, double tolerance, const Judged& out,
+           size_t n_threads);
+void best_classes(const double* scores, size_t n, size_t n_classes, double tolerance, int64_t* best, size_t n_threads);
 void normalise(const double* scores, size_t n, size_t n_classes, double* probabilities, double* evidence,
+               size_t n_threads);
+
+void check_documents(const Documents& documents, size_t n_words);
+void left_out_evidence(const Documents& documents, const double* mass, const uint32_t* labels, const double* class_mass,
+                       const double* word_mass, const double* totals, const uint8_t* bands, size_t n_classes, double a,
+                       bool both, double* out, size_t n_threads);
+double softmax_loss(const double* features, size_t n, size_t n_features, size_t n_classes, const double* scale,
+                    const double* importance, const double* weights, const double* bias, const uint32_t* labels,
+                    double* weight_slopes, double* bias_slopes, size_t n_threads);
+void propagate(const JunctionTree& tree, const std::vector<int64_t>& observed, const double* likelihoods, size_t n,
+               const std::vector<int64_t>& queried, double* posteriors, double* log_evidence, bool* safe,
                size_t n_threads);
 
 }  // namespace bayeskit

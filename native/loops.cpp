@@ -191,6 +191,35 @@ void add_gaussian(double* scores, const double* x, size_t n_classes, const doubl
     }
 }
 
+void add_gaussian_of_others(double* scores, const double* x, const double* labels, size_t n_classes,
+                            const double* mean, const double* half, const double* constant) {
+    for (size_t c = 0; c < n_classes; ++c, scores += kTile) {
+        const Lanes m = each(mean[c]), h = each(half[c]), k = each(constant[c]), own = each(static_cast<double>(c));
+        for (size_t r = 0; r < kTile; r += kLanes) {
+            const Lanes value = load(x + r);
+            const Lanes away = value - m;
+            const Lanes term = k - h * (away * away);
+            const Mask counts = equal(value, value) & ~equal(load(labels + r), own);
+            store(scores + r, load(scores + r) + only(counts, term));
+        }
+    }
+}
+
+void add_gaussian_of_own(double* own, double* product, double* least, const double* x, const OwnGaussian& of) {
+    for (size_t r = 0; r < kTile; r += kLanes) {
+        const Lanes value = load(x + r);
+        const Mask present = equal(value, value);
+        const Lanes away = value - load(of.mean + r);
+        const Lanes square = only(present, away * away);
+        const Lanes rest = each(1.0) - load(of.rate + r) * square;
+        const Lanes term = load(of.constant + r) - load(of.half + r) * square / rest;
+        store(own + r, load(own + r) + only(present, term));
+        store(product + r, load(product + r) * rest);
+        const Lanes before = load(least + r);
+        store(least + r, where(less(rest, before) | ~equal(rest, rest), rest, before));  // NaN stays
+    }
+}
+
 // --- softmax -------------------------------------------------------------------------------------------------
 
 // 2^k for whole k in [-538, 538], given as k + 1.5 * 2^52: the low bits of that sum are k.
@@ -325,6 +354,7 @@ void normalise(const double* scores, size_t rows, size_t n_classes, double* prob
 
 extern const Loops BAYESKIT_LOOPS;
 const Loops BAYESKIT_LOOPS = {inspect, add_moments, add_weighted, widen, pair_offsets, bin,
-                              add_tables, add_gaussian, sum_exponentials, normalise};
+                              add_tables, add_gaussian, add_gaussian_of_others, add_gaussian_of_own,
+                              sum_exponentials, normalise};
 
 }  // namespace bayeskit

@@ -21,6 +21,10 @@ struct Tile {  // (rows, width) doubles, rows `stride` apart; width is a multipl
     ptrdiff_t stride;
 };
 
+struct OwnGaussian {  // of the class of each row of a tile
+    double mean[kTile], rate[kTile], half[kTile], constant[kTile];
+};
+
 struct Loops {
     // What a tile holds: NaN (kMissing), magnitudes over the limit (kHuge).
     int (*inspect)(const Tile& tile);
@@ -48,6 +52,14 @@ struct Loops {
     // Add constant - half (x - mean)² to scores (classes, kTile) for a tile of one column.
     void (*add_gaussian)(double* scores, const double* x, size_t n_classes, const double* mean, const double* half,
                          const double* constant);
+
+    // The same for all classes but the own one of each row, given as a number.
+    void (*add_gaussian_of_others)(double* scores, const double* x, const double* labels, size_t n_classes,
+                                   const double* mean, const double* half, const double* constant);
+
+    // The own class: with d = x - mean and rest = 1 - rate d², what is left of the spread without x, add
+    // constant - half d² / rest to own, multiply product by rest, and keep the least rest.
+    void (*add_gaussian_of_own)(double* own, double* product, double* least, const double* x, const OwnGaussian& of);
 
     // Σ e^(term - top) over the terms rows[i][c] + shifts[i], and their largest, top; width is 2 or a multiple of 4.
     void (*sum_exponentials)(const double* const* rows, const double* shifts, size_t n, size_t width, double* top,

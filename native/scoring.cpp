@@ -13,9 +13,13 @@ void copy_rows(const double* from, size_t from_width, double* to, size_t to_widt
 
 }  // namespace
 
-void score_codes(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables, size_t n_classes,
-                 double* scores, size_t n_threads) {
+namespace {
+
+// With labels, every table is one for each label: (labels, size, classes).
+void add_codes(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables, const Codes* labels,
+               size_t n_classes, double* scores, size_t n_threads) {
     const size_t k = columns.size(), width = n_classes <= 2 ? 2 : (n_classes + 3) / 4 * 4;
+    const size_t n_tables = labels ? n_classes : 1;
     std::vector<size_t> sizes(k);
     for (size_t j = 0; j < k; ++j) sizes[j] = tables[j].size;
     check_codes(columns, n, sizes, n_threads);
@@ -23,24 +27,30 @@ void score_codes(const std::vector<Codes>& columns, size_t n, const std::vector<
     // Tables padded to whole registers. One longer than the batch is not copied: each tile takes the entries it needs.
     std::vector<std::vector<double>> padded(k);
     for (size_t j = 0; j < k; ++j) {
-        if (sizes[j] > n || sizes[j] * width > UINT32_MAX) continue;
-        padded[j].resize(sizes[j] * width);
-        copy_rows(tables[j].data, n_classes, padded[j].data(), width, n_classes, sizes[j]);
+        const size_t entries = sizes[j] * n_tables;
+        if (entries > n || entries * width > UINT32_MAX) continue;
+        padded[j].resize(entries * width);
+        copy_rows(tables[j].data, n_classes, padded[j].data(), width, n_classes, entries);
     }
     const Loops& loop = loops();
     parallel_rows(n, kTile, n_threads, [&](size_t first, size_t last) {
         std::vector<double> tile(kTile * width), entries(kTogether * kTile * width);
         uint32_t offsets[kTogether][kTile];
+        uint32_t label[kTile] = {};
         const double* from[kTogether];
         for (size_t at = first; at < last; at += kTile) {
             const size_t rows = std::min(kTile, last - at);
             copy_rows(scores + at * n_classes, n_classes, tile.data(), width, n_classes, rows);
+            if (labels) widen(*labels, at, rows, 1, label);
             for (size_t j = 0; j < k; j += kTogether) {
                 const size_t together = std::min(kTogether, k - j);
                 for (size_t i = 0; i < together; ++i) {
                     if (!padded[j + i].empty()) {
                         widen(columns[j + i], at, rows, static_cast<uint32_t>(width), offsets[i]);
                         from[i] = padded[j + i].data();
+                        const auto apart = static_cast<uint32_t>(sizes[j + i] * width);
+                        if (labels)
+                            for (size_t r = 0; r < rows; ++r) offsets[i][r] += label[r] * apart;
                         continue;
                     }
                     uint32_t codes[kTile];
@@ -48,7 +58,8 @@ void score_codes(const std::vector<Codes>& columns, size_t n, const std::vector<
                     widen(columns[j + i], at, rows, 1, codes);
                     for (size_t r = 0; r < rows; ++r) {
                         offsets[i][r] = static_cast<uint32_t>(r * width);
-                        copy_rows(tables[j + i].data + codes[r] * n_classes, 0, entry + r * width, 0, n_classes, 1);
+                        const size_t slot = label[r] * sizes[j + i] + codes[r];
+                        copy_rows(tables[j + i].data + slot * n_classes, 0, entry + r * width, 0, n_classes, 1);
                     }
                     from[i] = entry;
                 }
@@ -57,6 +68,19 @@ void score_codes(const std::vector<Codes>& columns, size_t n, const std::vector<
             copy_rows(tile.data(), width, scores + at * n_classes, n_classes, n_classes, rows);
         }
     });
+}
+
+}  // namespace
+
+void score_codes(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables, size_t n_classes,
+                 double* scores, size_t n_threads) {
+    add_codes(columns, n, tables, nullptr, n_classes, scores, n_threads);
+}
+
+void score_codes_left_out(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables,
+                          const Codes& labels, size_t n_classes, double* scores, size_t n_threads) {
+    check_labels(labels, n, n_classes);
+    add_codes(columns, n, tables, &labels, n_classes, scores, n_threads);
 }
 
 void score_gaussian(const std::vector<Floats>& columns, size_t n, const double* mean, const double* precision,
@@ -86,6 +110,51 @@ void score_gaussian(const std::vector<Floats>& columns, size_t n, const double* 
             }
             for (size_t r = 0; r < rows; ++r)
                 for (size_t c = 0; c < n_classes; ++c) scores[(at + r) * n_classes + c] = tile[c * kTile + r];
+        }
+    });
+}
+
+namespace {
+
+// The first class within the tolerance of the best score.
+inline int64_t best_class(const double* score, size_t n_classes, double tolerance) {
+    double top = score[0];
+    for (size_t c = 1; c < n_classes; ++c) top = score[c] > top ? score[c] : top;
+    const double size = top < 0 ? -top : top;
+    const double within = top - tolerance * (size > 1.0 ? size : 1.0);
+    size_t c = 0;
+    while (c + 1 < n_classes && score[c] < within) ++c;
+    return static_cast<int64_t>(c);
+}
+
+}  // namespace
+
+void best_classes(const double* scores, size_t n, size_t n_classes, double tolerance, int64_t* best, size_t n_threads) {
+    parallel_rows(n, kTile, n_threads, [=](size_t first, size_t last) {
+        for (size_t r = first; r < last; ++r) best[r] = best_class(scores + r * n_classes, n_classes, tolerance);
+    });
+}
+
+void judge(const double* scores, size_t n, size_t n_classes, const Codes& labels, double tolerance, const Judged& out,
+           size_t n_threads) {
+    check_labels(labels, n, n_classes);
+    const Loops& loop = loops();
+    parallel_rows(n, kTile, n_threads, [&](size_t first, size_t last) {
+        uint32_t label[kTile];
+        for (size_t at = first; at < last; at += kTile) {
+            const size_t rows = std::min(kTile, last - at);
+            widen(labels, at, rows, 1, label);
+            loop.normalise(scores + at * n_classes, rows, n_classes, out.probabilities + at * n_classes,
+                           out.evidence + at);
+            for (size_t i = 0; i < rows; ++i) {
+                const size_t r = at + i;
+                const double *score = scores + r * n_classes, *p = out.probabilities + r * n_classes;
+                double squares = 0.0;
+                for (size_t c = 0; c < n_classes; ++c) squares += p[c] * p[c];
+                out.brier[r] = (squares - 2.0 * p[label[i]]) + 1.0;
+                out.log_true[r] = score[label[i]] - out.evidence[r];
+                out.best[r] = best_class(score, n_classes, tolerance);
+            }
         }
     });
 }

@@ -34,7 +34,7 @@ LEARNING = {
     "no rows": (X[:0], [], r"no rows"),
     "no columns": (X[[]], Y, r"column"),
     "no data": (None, Y, r"X is None"),
-    "text for a table": ("sky", Y, r"'sky' is text, not a table"),
+    "text for a table": ("sky", Y, r"no file or folder 'sky'"),
     "a single column": (X["size"], Y, r"Expected 2D array.*[Rr]eshape"),
     "a polars series": (pl.Series([1, 2]), [0, 1], r"Expected 2D array"),
     "an Arrow array": (pa.array([1, 2]), [0, 1], r"Expected 2D array"),

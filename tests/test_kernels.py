@@ -15,9 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit import _twins, kernels
+from bayeskit import _token_twins, _twins, kernels
+from bayeskit.network.graph import Graph
+from bayeskit.network.junction_tree import JunctionTree
 
-NAMES = [name for name in kernels.__all__ if name != "NATIVE"]
+NAMES = [name for name in kernels.__all__ if name not in ("NATIVE", "WordIndex")]
 INTEGERS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 CODES = ["uint8", "uint16", "uint32"]
 
@@ -260,6 +262,44 @@ def test_moments_hold_the_exact_sums(values: list[float], weight: int) -> None:
                 assert abs(found - exact) <= whole * Fraction(1, 10**30) + Fraction(1, 10**300)
 
 
+def random_tree(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
+    """The arrays of the junction tree of a random network of n variables."""
+    graph = Graph([rng.choice(i, min(i, int(rng.integers(0, 3))), replace=False).tolist() for i in range(n)])
+    cards = rng.integers(1, 5, n).tolist()
+    tables = []
+    for v in range(n):
+        p = rng.random((int(np.prod([cards[u] for u in graph.parents[v]])), cards[v])) + 1e-3
+        p[rng.random(p.shape) < 0.2] = 0
+        p[p.sum(axis=1) == 0, 0] = 1
+        tables.append(p / p.sum(axis=1, keepdims=True))
+    t = JunctionTree(graph, cards, tables)
+    return t._cliques, t._potentials, t._floors, t._down, t._variables, t._states
+
+
+@given(seeds, st.sampled_from([0, 1, 3, 4, 8, 9, 30]), st.integers(1, 9), thread_counts)
+def test_propagated_posteriors_equal_their_twin(seed: int, rows: int, n: int, n_threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, n)
+    cards = tree[4][:, 1]
+    observed, queried = rng.integers(0, n, rng.integers(0, 4)), rng.permutation(n)[: rng.integers(0, n + 1)]
+    found = rng.random((rows, int(cards[observed].sum())))
+    found[rng.random(found.shape) < 0.3] = 0
+    found *= 10.0 ** rng.choice([0, -150, 100], size=(rows, 1))
+    ours = kernels.propagate(*tree, observed, found, queried, n_threads)
+    theirs = _twins.propagate(*tree, observed, found, queried, 1)
+    possible = np.isfinite(theirs[1])
+    np.testing.assert_array_equal(np.isfinite(ours[1]), possible)
+    np.testing.assert_allclose(ours[1][possible], theirs[1][possible], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ours[0][possible], theirs[0][possible], rtol=1e-12, atol=1e-14)
+    assert np.isnan(ours[0][~possible]).all()
+    np.testing.assert_array_equal(ours[2], theirs[2])
+    same(ours, kernels.propagate(*tree, observed, found, queried, 1))
+    for i in range(min(rows, 2)):  # the same bits for a row alone
+        alone = kernels.propagate(*tree, observed, found[i : i + 1], queried, 1)
+        if kernels.NATIVE:
+            same(alone, [part[i : i + 1] for part in ours])
+
+
 @pytest.mark.parametrize("value", [1e151, -1e151, np.inf, -np.inf])
 def test_a_huge_value_makes_the_moments_unusable(value: float) -> None:
     x, labels = np.arange(100.0), np.zeros(100, dtype=np.uint8)
@@ -334,6 +374,55 @@ def test_probabilities_equal_their_twin(seed: int, n: int, n_classes: int, n_thr
     assert np.isneginf(ours[1][impossible]).all()
 
 
+@given(seeds, sizes, few, class_counts, thread_counts)
+def test_left_out_scores_of_codes_equal_their_twin(seed: int, n: int, k: int, n_classes: int, n_threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    spans = [int(rng.choice([1, 3, 40, 3000])) for _ in range(k)]
+    columns = [codes(rng, n, min(span, 250)) for span in spans]
+    tables = [rng.normal(size=(n_classes, span, n_classes)) for span in spans]
+    labels = codes(rng, n, n_classes)
+    ours = rng.normal(size=(n, n_classes))
+    theirs = ours.copy()
+    kernels.score_codes_left_out(columns, tables, labels, ours, n_threads)
+    _twins.score_codes_left_out(columns, tables, labels, theirs, 1)
+    np.testing.assert_array_equal(ours, theirs)
+
+
+@given(seeds, sizes, st.sampled_from([0, 1, 5, 70, 130]), class_counts, st.integers(0, 3), thread_counts)
+def test_left_out_scores_of_gaussians_equal_their_twin(
+    seed: int, n: int, k: int, n_classes: int, how: int, n_threads: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, k))
+    x[rng.random(x.shape) < 0.1] = np.nan
+    x[rng.random(x.shape) < 0.01] = 1e9
+    mean, constant, own_constant = rng.normal(size=(3, n_classes, k))
+    precision, own_precision = rng.random((2, n_classes, k))
+    rate = rng.random((n_classes, k)) * 0.02
+    rate[rng.random(rate.shape) < 0.05 / max(k, 1)] = np.nan
+    labels = codes(rng, n, n_classes)
+    parts = labels, mean, precision, constant, rate, own_precision, own_constant, 1e-3
+    ours = rng.normal(size=(n, n_classes))
+    theirs = ours.copy()
+    left = kernels.score_gaussian_left_out(strided(x, how), *parts, ours, n_threads)
+    np.testing.assert_array_equal(left, _twins.score_gaussian_left_out(strided(x, how), *parts, theirs, 1))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
+
+
+@given(seeds, sizes, class_counts, thread_counts)
+def test_judged_scores_equal_their_twin(seed: int, n: int, n_classes: int, n_threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(-3, 3, (n, n_classes)) + rng.choice([0, 1e-14, 1e-3], (n, n_classes))
+    scores[rng.random(scores.shape) < 0.2] = -np.inf
+    labels = codes(rng, n, n_classes)
+    ours, theirs = kernels.judge(scores, labels, 1e-12, n_threads), _twins.judge(scores, labels, 1e-12, 1)
+    np.testing.assert_array_equal(ours[2], theirs[2])
+    np.testing.assert_array_equal(ours[2], kernels.best_classes(scores, 1e-12, n_threads))
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
+        assert a.dtype == b.dtype
+
+
 def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
     """Results of all kernels on one table, big enough for several parts."""
     rng = np.random.default_rng(7)
@@ -356,6 +445,11 @@ def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
     kernels.score_codes(coded, [rng.normal(size=(66, 3)) for _ in range(9)], scores, n_threads)
     out += [scores.copy()]
     kernels.score_gaussian(numbers, *rng.random((3, 3, 9)), scores, n_threads)
+    left = np.zeros((n, 3))
+    kernels.score_codes_left_out(coded, list(rng.normal(size=(9, 3, 66, 3))), labels, left, n_threads)
+    flags = kernels.score_gaussian_left_out(numbers, labels, *rng.random((6, 3, 9)), 1e-3, left, n_threads)
+    out += [left, flags, *kernels.judge(left, labels, 1e-12, n_threads)]
+    out += [kernels.best_classes(left, 1e-12, n_threads)]
     return [*out, scores, *kernels.normalise(scores, n_threads)]
 
 
@@ -407,6 +501,19 @@ def test_a_row_scores_the_same_alone_and_in_any_place() -> None:
 
 ONE = np.array([1], dtype=np.uint8)
 X = np.array([1.0])
+
+
+def grown(k: Any, **changes: Any) -> Any:
+    """P(a) and below it P(b | a), with something changed."""
+    arguments = {
+        "cliques": np.array([[2, -1, 1], [4, 0, 2]]), "potentials": np.full(6, 0.5), "floors": np.full(2, 0.5),
+        "to_separator": np.array([0, 1], np.int32), "variables": np.array([[0, 2], [1, 2]]),
+        "states": np.array([0, 1, 0, 1, 0, 1], np.int32), "observed": np.array([1]), "likelihoods": np.ones((1, 2)),
+        "queried": np.array([0]), "n_threads": 1,
+    }  # fmt: skip
+    return k.propagate(**(arguments | changes))
+
+
 BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
     "a code beyond its table": ("code 1", lambda k: k.count_codes([ONE], [1], ONE, 2, None, 1)),
     "a label beyond the classes": ("labels hold 1", lambda k: k.count_codes([ONE], [2], ONE, 1, None, 1)),
@@ -434,11 +541,40 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
         "mean",
         lambda k: k.score_gaussian([X], np.zeros((1, 2)), *np.zeros((2, 1, 1)), np.zeros((1, 1)), 1),
     ),
+    "a table for too few labels": (
+        "table 0",
+        lambda k: k.score_codes_left_out([ONE], [np.zeros((1, 2, 2))], ONE, np.zeros((1, 2)), 1),
+    ),
+    "a label beyond, left out": (
+        "labels hold 1",
+        lambda k: k.score_codes_left_out([ONE], [np.zeros((1, 2, 1))], ONE, np.zeros((1, 1)), 1),
+    ),
+    "rates of another shape": (
+        "rate",
+        lambda k: k.score_gaussian_left_out(
+            [X], 0 * ONE, *np.zeros((3, 1, 1)), np.zeros((2, 1)), *np.zeros((2, 1, 1)), 0.1, np.zeros((1, 1)), 1
+        ),
+    ),
+    "a label beyond, judged": ("labels hold 1", lambda k: k.judge(np.zeros((1, 1)), ONE, 1e-12, 1)),
     "cuts out of order": ("not sorted", lambda k: k.bin_codes([X], [np.array([2.0, 1.0])], 1)),
     "too few tables": (
         "tables",
         lambda k: k.lookup_codes([ONE], np.zeros(1, dtype=np.int64), [], np.zeros(1, dtype=np.uint32), 1),
     ),
+    "a tree without tables": ("table", lambda k: grown(k, cliques=np.zeros((0, 3), dtype=np.int64))),
+    "a table before its parent": ("tree", lambda k: grown(k, cliques=np.array([[2, -1, 1], [4, 1, 2]]))),
+    "a separator that does not divide": ("tree", lambda k: grown(k, cliques=np.array([[2, -1, 1], [4, 0, 3]]))),
+    "too few potentials": ("potentials", lambda k: grown(k, potentials=np.zeros(5))),
+    "a separator's cell that is not there": (
+        "to_separator",
+        lambda k: grown(k, to_separator=np.array([0, 2], np.int32)),
+    ),
+    "a negative cell": ("to_separator", lambda k: grown(k, to_separator=np.array([0, -1], np.int32))),
+    "a state that is not there": ("states", lambda k: grown(k, states=np.array([0, 1, 0, 1, 0, 2], np.int32))),
+    "a home that is not there": ("home", lambda k: grown(k, variables=np.array([[0, 2], [2, 2]]))),
+    "an observed variable that is not there": ("observed", lambda k: grown(k, observed=np.array([2]))),
+    "a queried variable that is not there": ("queried", lambda k: grown(k, queried=np.array([-1]))),
+    "likelihoods of another width": ("likelihoods", lambda k: grown(k, likelihoods=np.zeros((1, 3)))),
     "an integer beyond 63 bits": (
         "beyond",
         lambda k: k.int_ranges([np.array([2**63], dtype=np.uint64)], 1),
@@ -479,7 +615,8 @@ def test_core_twins_and_stubs_have_the_same_functions() -> None:
     named = dict(re.findall(r"^def (\w+)\((.*?)\)\s*->", stubs, flags=re.MULTILINE | re.DOTALL))
     assert sorted(named) == NAMES
     for name in NAMES:
-        twin = list(inspect.signature(getattr(_twins, name)).parameters)
+        home = _twins if hasattr(_twins, name) else _token_twins
+        twin = list(inspect.signature(getattr(home, name)).parameters)
         assert re.findall(r"(\w+):", named[name]) == twin
         signature = getattr(_core, name).__nb_signature__[0][0]
         compiled = re.findall(r"(?:\(|, )(\w+):", signature)
@@ -494,6 +631,68 @@ def test_one_module_imports_the_core() -> None:
         if re.search(r"^\s*(from|import) .*\b_core\b", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     ]
     assert importing == ["kernels.py"]
+
+
+def documents_by_words(seed: int, n: int, n_words: int, n_classes: int) -> tuple[Any, ...]:
+    """start, words, counts, mass, labels and class masses of random documents."""
+    rng = np.random.default_rng(seed)
+    parts = [rng.permutation(n_words)[: rng.integers(0, min(n_words, 40) + 1)] for _ in range(n)]
+    start = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    words = np.concatenate([*parts, np.zeros(0)]).astype(np.uint32)
+    counts, mass = rng.integers(1, 6, len(words)).astype(np.uint32), rng.random(len(words))
+    labels = rng.integers(0, n_classes, n).astype(np.uint32)
+    class_mass = np.zeros((n_words, n_classes))
+    np.add.at(class_mass, (words, np.repeat(labels, np.diff(start))), mass)
+    return start, words, counts, mass, labels, class_mass
+
+
+@settings(deadline=None)
+@given(seeds, st.sampled_from([0, 1, 31, 33, 100]), st.sampled_from([1, 5, 200]), st.sampled_from([2, 3, 5, 20]))
+def test_left_out_evidence_and_its_loss_equal_their_twins(seed: int, n: int, n_words: int, n_classes: int) -> None:
+    start, words, counts, mass, labels, class_mass = documents_by_words(seed, n, n_words, n_classes)
+    rng = np.random.default_rng(seed)
+    bands = rng.integers(0, 8, n_words).astype(np.uint8)
+    for both in (False, True):
+        given_ = (start, words, counts, mass, labels, class_mass, bands, 10.0 ** rng.uniform(-3, 1), both)
+        ours = kernels.left_out_evidence(*given_, 1)
+        np.testing.assert_allclose(ours, _twins.left_out_evidence(*given_, 1), rtol=1e-9, atol=1e-9)
+        assert np.array_equal(ours, kernels.left_out_evidence(*given_, 3))
+        weights, bias = rng.normal(size=ours.shape[1]), rng.normal(size=n_classes)
+        asked = (np.ascontiguousarray(ours), rng.random(n), rng.random(n), weights, bias, labels)
+        for a, b in zip(kernels.softmax_loss(*asked, 1), _twins.softmax_loss(*asked, 1), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+        for a, b in zip(kernels.softmax_loss(*asked, 1), kernels.softmax_loss(*asked, 3), strict=True):
+            assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("module", [kernels, _twins])
+def test_documents_that_do_not_fit_are_refused(module: Any) -> None:
+    start, words, counts, mass, labels, class_mass = documents_by_words(1, 9, 12, 3)
+    bands, three = np.zeros(12, np.uint8), np.uint32(3)
+    whole = [start, words, counts, mass, labels, class_mass, bands, 1.0, True, 1]
+    wrong = [
+        (0, start[:-1]),
+        (0, start[::-1].copy()),
+        (1, words + np.uint32(12)),
+        (2, counts * np.uint32(0)),
+        (3, mass[:-1]),
+        (4, labels + three),
+        (6, bands + np.uint8(8)),
+        (6, bands[:-1]),
+        (9, 0),
+    ]
+    for at, bad in wrong:
+        with pytest.raises(ValueError):
+            module.left_out_evidence(*[bad if i == at else part for i, part in enumerate(whole)])
+    features, ones = np.zeros((9, 2, 3)), np.ones(9)
+    for scale, weights, bias, own in [
+        (8, 2, 3, labels),
+        (9, 1, 3, labels),
+        (9, 2, 2, labels),
+        (9, 2, 3, labels + three),
+    ]:
+        with pytest.raises(ValueError):
+            module.softmax_loss(features, np.ones(scale), ones, np.ones(weights), np.ones(bias), own, 1)
 
 
 MIXED = ["sun", "rain", None, "sun", "ré", "日本", "re", 1, 1.5, float("nan"), "", "\udc80", "x" * 100, "sun "]

@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._twins import Codes, Floats, Integers, Moments
+from bayeskit._ensemble_twins import Learnt
+from bayeskit._token_twins import ByClass, Bytes, Cut, Ids, Offsets, Rows
+from bayeskit._twins import Moments
+from bayeskit._twins_checks import Codes, Floats, Integers
 
 def int_ranges(columns: Sequence[Integers], n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def lookup_codes(
@@ -76,4 +79,122 @@ def score_gaussian(
     scores: Floats,
     n_threads: int,
 ) -> None: ...
+def score_codes_left_out(
+    columns: Sequence[Codes], tables: Sequence[Floats], labels: Codes, scores: Floats, n_threads: int
+) -> None: ...
+def score_gaussian_left_out(
+    columns: Sequence[Floats],
+    labels: Codes,
+    mean: Floats,
+    precision: Floats,
+    constant: Floats,
+    rate: Floats,
+    own_precision: Floats,
+    own_constant: Floats,
+    least: float,
+    scores: Floats,
+    n_threads: int,
+) -> NDArray[np.bool_]: ...
+def best_classes(scores: Floats, tolerance: float, n_threads: int) -> NDArray[np.int64]: ...
+def judge(
+    scores: Floats, labels: Codes, tolerance: float, n_threads: int
+) -> tuple[Floats, Floats, NDArray[np.int64], Floats, Floats]: ...
 def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]: ...
+def left_out_evidence(
+    start: NDArray[np.int64],
+    words: NDArray[np.uint32],
+    counts: NDArray[np.uint32],
+    mass: Floats,
+    labels: NDArray[np.uint32],
+    class_mass: Floats,
+    bands: NDArray[np.uint8],
+    a: float,
+    both: bool,
+    n_threads: int,
+) -> Floats: ...
+def softmax_loss(
+    features: Floats,
+    scale: Floats,
+    importance: Floats,
+    weights: Floats,
+    bias: Floats,
+    labels: NDArray[np.uint32],
+    n_threads: int,
+) -> tuple[float, Floats, Floats]: ...
+
+class WordIndex:
+    def __init__(self, data: Bytes, offsets: Offsets) -> None: ...
+    def find(self, data: Bytes, offsets: Offsets) -> NDArray[np.int64]: ...
+    def __len__(self) -> int: ...
+
+def text_alphabet(data: Bytes) -> int: ...
+def token_rows(
+    data: Bytes, offsets: Offsets, cut: Cut, known: WordIndex | None, in_order: bool, n_threads: int
+) -> Rows: ...
+def token_classes(
+    data: Bytes, offsets: Offsets, labels: Codes, n_classes: int, cut: Cut, n_threads: int
+) -> ByClass: ...
+def union_words(
+    a_data: Bytes, a_offsets: Offsets, b_data: Bytes, b_offsets: Offsets
+) -> tuple[Bytes, Offsets, NDArray[np.int64], NDArray[np.int64]]: ...
+def score_rows(indptr: Offsets, ids: Ids, values: Floats, table: Floats, scores: Floats, n_threads: int) -> None: ...
+def propagate(
+    cliques: NDArray[np.int64],
+    potentials: Floats,
+    floors: Floats,
+    to_separator: NDArray[np.int32],
+    variables: NDArray[np.int64],
+    states: NDArray[np.int32],
+    observed: NDArray[np.int64],
+    likelihoods: Floats,
+    queried: NDArray[np.int64],
+    n_threads: int,
+) -> tuple[Floats, Floats, NDArray[np.bool_]]: ...
+def learn_backoff(
+    codes: Codes,
+    sizes: NDArray[np.int64],
+    parents: NDArray[np.int32],
+    columns: NDArray[np.int64],
+    labels: NDArray[np.uint32],
+    n_classes: int,
+    weights: Floats | None,
+    asked: NDArray[np.int64],
+    n_threads: int,
+) -> tuple[Floats, Learnt]: ...
+def score_backoff(
+    codes: Codes,
+    sizes: NDArray[np.int64],
+    parents: NDArray[np.int32],
+    columns: NDArray[np.int64],
+    n_classes: int,
+    learnt: Learnt,
+    n_threads: int,
+) -> Floats: ...
+def learn_chains(
+    columns: Sequence[Codes | Floats],
+    sizes: NDArray[np.int64],
+    labels: NDArray[np.uint32],
+    n_classes: int,
+    weights: Floats | None,
+    asked: NDArray[np.int64],
+    parts: NDArray[np.uint8],
+    candidates: NDArray[np.int32],
+    cuts: Floats,
+    prior: Floats,
+    n_threads: int,
+) -> tuple[Floats, Floats, Learnt]: ...
+def score_chains(
+    columns: Sequence[Codes | Floats],
+    sizes: NDArray[np.int64],
+    n_learnt: float,
+    prior: Floats,
+    learnt: Learnt,
+    n_threads: int,
+) -> tuple[Floats, Floats]: ...
+def exponent_loss(
+    factors: NDArray[np.float32],
+    labels: NDArray[np.uint32],
+    weights: Floats | None,
+    exponents: Floats,
+    n_threads: int,
+) -> tuple[float, Floats]: ...

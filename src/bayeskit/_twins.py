@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._twins_checks import Codes as Codes
-from bayeskit._twins_checks import Floats as Floats
-from bayeskit._twins_checks import Integers as Integers
+from bayeskit._ensemble_twins import exponent_loss, learn_backoff, learn_chains, score_backoff, score_chains
+from bayeskit._junction_twin import propagate
 from bayeskit._twins_checks import (
+    Codes,
+    Floats,
+    Integers,
     check_codes,
+    check_kind,
     check_labels,
     check_matrix,
     check_threads,
@@ -23,12 +26,23 @@ from bayeskit._twins_checks import (
     length,
     same_number,
 )
-from bayeskit._twins_joints import context_codes as context_codes
-from bayeskit._twins_joints import count_pairs as count_pairs
-from bayeskit._twins_joints import factor_codes as factor_codes
-from bayeskit._twins_joints import mdl_cuts as mdl_cuts
-from bayeskit._twins_joints import score_aode as score_aode
-from bayeskit._twins_joints import score_parents as score_parents
+from bayeskit._twins_joints import context_codes, count_pairs, factor_codes, mdl_cuts, score_aode, score_parents
+from bayeskit._twins_sums import weighted_sums
+
+__all__ = [  # the others stand here
+    "context_codes",
+    "count_pairs",
+    "exponent_loss",
+    "factor_codes",
+    "learn_backoff",
+    "learn_chains",
+    "mdl_cuts",
+    "propagate",
+    "score_aode",
+    "score_backoff",
+    "score_chains",
+    "score_parents",
+]
 
 Moments = tuple[NDArray[np.int64] | Floats, Floats, Floats, Floats, Floats, Floats, bool]
 
@@ -163,7 +177,7 @@ def moments(
     by_class = np.argsort(labels, kind="stable")
     groups = np.split(by_class, np.cumsum(np.bincount(labels, minlength=n_classes))[:-1])
     x = _matrix(columns, len(labels))
-    parts = [_weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
+    parts = [weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
     n, *sums = (np.array(part).reshape(n_classes, len(columns)) for part in zip(*parts, strict=True))
     count = n.astype(np.int64) if weights is None else n
     return count, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
@@ -178,7 +192,7 @@ def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats
     """
     check_matrix("responsibilities", responsibilities, length(columns, n_threads, "floats", len(responsibilities)))
     x = _matrix(columns, len(responsibilities))
-    parts = [_weighted_sums(x, share) for share in responsibilities.T]
+    parts = [weighted_sums(x, share) for share in responsibilities.T]
     n, *sums = (np.array(part).reshape(len(parts), len(columns)) for part in zip(*parts, strict=True))
     return n, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
 
@@ -249,6 +263,116 @@ def score_gaussian(
             scores += np.where(np.isnan(x), 0.0, term)
 
 
+def score_codes_left_out(
+    columns: Sequence[Codes], tables: Sequence[Floats], labels: Codes, scores: Floats, n_threads: int
+) -> None:
+    """As `score_codes`, with a table for each label: ``table[label, code]`` of (labels, size, classes).
+
+    >>> scores = np.zeros((1, 2))
+    >>> table = np.array([[[0.0, 0.0], [-1.0, -2.0]], [[0.0, 0.0], [-3.0, -4.0]]])
+    >>> score_codes_left_out([np.array([1], dtype=np.uint8)], [table], np.array([1], dtype=np.uint8), scores, 1)
+    >>> scores.tolist()
+    [[-3.0, -4.0]]
+    """
+    check_matrix("scores", scores, length(columns, n_threads, "codes", len(scores)))
+    n = scores.shape[1]
+    check_labels(labels, n, len(scores))
+    same_number(columns, tables=tables)
+    for j, table in enumerate(tables):
+        if table.ndim != 3 or table.shape[0] != n or table.shape[2] != n:
+            raise ValueError(f"table {j} has shape {table.shape}, not ({n}, size, {n}) without gaps")
+    check_codes(columns, [table.shape[1] for table in tables])
+    for column, table in zip(columns, tables, strict=True):
+        scores += table[labels, column]
+
+
+def score_gaussian_left_out(
+    columns: Sequence[Floats],
+    labels: Codes,
+    mean: Floats,
+    precision: Floats,
+    constant: Floats,
+    rate: Floats,
+    own_precision: Floats,
+    own_constant: Floats,
+    least: float,
+    scores: Floats,
+    n_threads: int,
+) -> NDArray[np.bool_]:
+    """As `score_gaussian`, but in the class of its label a row is scored without itself, in place.
+
+    Without x there is ``rest = 1 - rate (x - mean)²`` left of the spread of its class; the class then adds
+    ``own_constant - own_precision (x - mean)² / (2 rest) - log(rest) / 2``. Rows where some ``rest`` is under
+    ``least``, or no number, are left as they were: the result marks them (rows,).
+
+    >>> scores, one = np.zeros((2, 1)), np.array([[1.0]])
+    >>> x, label = np.array([3.0, 1.0]), np.zeros(2, dtype=np.uint8)
+    >>> score_gaussian_left_out([x], label, one, one, one, one / 16, one, one, 0.8, scores, 1)
+    array([ True, False])
+    >>> scores.tolist()  # the second lies at the mean: 1 - 0 / 2 - log(1) / 2
+    [[0.0], [1.0]]
+    """
+    check_matrix("scores", scores, length(columns, n_threads, "floats", len(scores)))
+    check_labels(labels, scores.shape[1], len(scores))
+    wanted = (scores.shape[1], len(columns))
+    parts = {"mean": mean, "precision": precision, "constant": constant}
+    parts |= {"rate": rate, "own_precision": own_precision, "own_constant": own_constant}
+    for name, array in parts.items():
+        if array.shape != wanted:
+            raise ValueError(f"{name} has shape {array.shape}, not {wanted} without gaps")
+    added = np.zeros_like(scores)
+    smallest = np.ones(len(scores))
+    rows = np.arange(len(scores))
+    with np.errstate(all="ignore"):
+        for j, x in enumerate(columns):
+            present = ~np.isnan(x)
+            square = np.where(present, (x - mean[labels, j]) ** 2, 0.0)
+            rest = 1.0 - rate[labels, j] * square
+            term = constant[:, j] - 0.5 * precision[:, j] * (x[:, None] - mean[:, j]) ** 2
+            term[rows, labels] = own_constant[labels, j] - 0.5 * own_precision[labels, j] * square / rest
+            term[rows, labels] -= 0.5 * np.log(rest)
+            added += np.where(present[:, None], term, 0.0)
+            smallest = np.minimum(smallest, rest)
+    left: NDArray[np.bool_] = ~(smallest >= least)
+    scores[~left] += added[~left]
+    return left
+
+
+def best_classes(scores: Floats, tolerance: float, n_threads: int) -> NDArray[np.int64]:
+    """The first class of each row (rows, classes) within ``tolerance · max(1, |best|)`` of the best score.
+
+    >>> best_classes(np.array([[1.0, 3.0, 3.0], [2.0, 2.0 + 1e-15, 0.0]]), 1e-12, 1)
+    array([1, 0])
+    """
+    check_threads(n_threads)
+    check_matrix("scores", scores, len(scores))
+    best = scores.max(axis=1)
+    with np.errstate(invalid="ignore"):
+        within = scores >= (best - tolerance * np.maximum(1.0, np.abs(best)))[:, None]
+    within[np.isneginf(best)] = True
+    chosen: NDArray[np.int64] = within.argmax(axis=1)
+    return chosen
+
+
+def judge(
+    scores: Floats, labels: Codes, tolerance: float, n_threads: int
+) -> tuple[Floats, Floats, NDArray[np.int64], Floats, Floats]:
+    """`normalise` and `best_classes` of scores (rows, classes), and how good they are for rows of these labels:
+    the log probability of the label and the Brier score Σ (p - [own])² of each row.
+
+    >>> _, _, best, log_true, brier = judge(np.log([[0.1, 0.3]]), np.array([0], dtype=np.uint8), 1e-12, 1)
+    >>> best.tolist(), np.exp(log_true).round(6).tolist(), brier.round(6).tolist()
+    ([1], [0.25], [1.125])
+    """
+    probabilities, evidence = normalise(scores, n_threads)
+    check_labels(labels, scores.shape[1], len(scores))
+    own = np.arange(len(scores)), labels
+    with np.errstate(invalid="ignore"):
+        log_true = scores[own] - evidence
+    brier = (probabilities**2).sum(axis=1) - 2 * probabilities[own] + 1
+    return probabilities, evidence, best_classes(scores, tolerance, n_threads), log_true, brier
+
+
 def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
     """Probabilities (rows, classes) of log scores, and the log of each row's sum (rows,).
 
@@ -267,59 +391,93 @@ def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
         return shifted / total[:, None], top + np.log(np.where(np.isneginf(top), 1.0, total))
 
 
-# --- double-double sums ------------------------------------------------------------------------------------
+def left_out_evidence(
+    start: NDArray[np.int64],
+    words: NDArray[np.uint32],
+    counts: NDArray[np.uint32],
+    mass: Floats,
+    labels: NDArray[np.uint32],
+    class_mass: Floats,
+    bands: NDArray[np.uint8],
+    a: float,
+    both: bool,
+    n_threads: int,
+) -> Floats:
+    """What the words of each document say of each class, without the document: (documents, features, classes).
+
+    Words of document i stand from ``start[i]`` to ``start[i + 1]``: which word, how often, and its mass t.
+    ``class_mass`` n_cw (words, classes) is Σ t over the documents of a class; here the document is taken out of it.
+    Features 0–7 are Σ (1 + ln count) λ over the words of each band, 8 is Σ ln(count) λ, with
+    λ = ln(n_cw/s_c + a) and s_c the class's share of all mass; where ``both``, 9–17 are the same with
+    λ = −ln((n_w − n_cw)/(1 − s_c) + a). Each is centred over the classes of a document.
+
+    >>> one = np.ones(2, np.uint32)
+    >>> left_out_evidence(np.array([0, 1, 2]), 0 * one, one, np.ones(2), np.array([0, 1], np.uint32),
+    ...                   np.array([[1.0, 1.0]]), np.zeros(1, np.uint8), 1.0, False, 1)[:, 0].round(6).tolist()
+    [[-0.346574, 0.346574], [0.346574, -0.346574]]
+    """
+    check_threads(n_threads)
+    check_matrix("class_mass", class_mass, len(class_mass))
+    n, (n_words, k) = len(labels), class_mass.shape
+    check_labels(labels, k, n)
+    if start.shape != (n + 1,) or (np.diff(start) < 0).any() or (n and (start[0] < 0 or start[-1] > len(words))):
+        raise ValueError("the words of a document start behind their end")
+    if len(words) and (int(words.max()) >= n_words or not counts.all()):
+        raise ValueError(f"word {words.max()} is none of {n_words}, or counted 0 times")
+    if counts.shape != words.shape or mass.shape != words.shape or bands.shape != (n_words,):
+        raise ValueError("words, counts and mass go together, and bands with the words of class_mass")
+    if n_words and bands.max() > 7:
+        raise ValueError("a band is beyond 7")
+    features = np.zeros((n, 18 if both else 9, k))
+    word_mass, totals = class_mass.sum(axis=1), class_mass.sum(axis=0)
+    for i, own in enumerate(labels):
+        at = slice(start[i], start[i + 1])
+        taken = np.zeros((len(words[at]), k))
+        taken[:, own] = mass[at]
+        left = totals.sum() - mass[at].sum()
+        share = (totals - taken.sum(axis=0)) / left if left > 0 else np.zeros(k)
+        of_class = np.maximum(class_mass[words[at]] - taken, 0)
+        others = np.maximum((word_mass[words[at]] - mass[at])[:, None] - of_class, 0)
+        odds = [np.log(of_class / np.maximum(share, 1e-9) + a), -np.log(others / np.maximum(1 - share, 1e-9) + a)]
+        log_count = np.log(np.minimum(counts[at], 0xFFFFFF).astype(np.float64))[:, None]
+        for kind, logs in enumerate(odds[: 2 if both else 1]):
+            np.add.at(features[i, 9 * kind :], bands[words[at]], (1 + log_count) * logs)
+            features[i, 9 * kind + 8] = (log_count * logs).sum(axis=0)
+    return np.asarray(features - features.mean(axis=2, keepdims=True))
 
 
-def _weighted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-    """Σw, Σwx (high, low), Σwx² (high, low), the low part of Σw over rows (rows, columns), NaN left out."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        weight = np.where(np.isnan(x), 0.0, w[:, None])
-        x = np.where(np.isnan(x), 0.0, x)
-        n, n_low = _tree_sum(weight, np.zeros_like(weight))
-        sum_high, sum_low = _tree_sum(*_two_product(weight, x))
-        square, error = _two_product(x, x)
-        high, low = _two_product(weight, square)
-        square_high, square_low = _tree_sum(*_quick_two_sum(high, low + weight * error))
-    return n, sum_high, sum_low, square_high, square_low, n_low
+def softmax_loss(
+    features: Floats,
+    scale: Floats,
+    importance: Floats,
+    weights: Floats,
+    bias: Floats,
+    labels: NDArray[np.uint32],
+    n_threads: int,
+) -> tuple[float, Floats, Floats]:
+    """−Σ importance · ln softmax(scale · Σ_k weight_k feature_k + bias)[label], and its slopes by weight and bias.
 
+    Features are (documents, features, classes); scale and importance have one number a document.
 
-def _tree_sum(high: Floats, low: Floats) -> tuple[Floats, Floats]:
-    """Sum over the first axis of double-doubles, pairs first, so that errors grow as log n."""
-    if len(high) == 0:
-        return np.zeros(high.shape[1:]), np.zeros(high.shape[1:])
-    while len(high) > 1:
-        if len(high) % 2:
-            high = np.concatenate([high, np.zeros_like(high[:1])])
-            low = np.concatenate([low, np.zeros_like(low[:1])])
-        total, error = _two_sum(high[::2], high[1::2])
-        high, low = _quick_two_sum(total, error + (low[::2] + low[1::2]))
-    return high[0], low[0]
-
-
-def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """a + b as the rounded sum and its exact error (Knuth)."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
-def _quick_two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """As `_two_sum`, where |a| >= |b| (Dekker)."""
-    total = a + b
-    return total, b - (total - a)
-
-
-def _two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """a · b as the rounded product and its exact error, by splitting both sides in halves (Dekker)."""
-    product = a * b
-    (a_high, a_low), (b_high, b_low) = _split(a), _split(b)
-    return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
-
-
-def _split(a: Floats) -> tuple[Floats, Floats]:
-    scaled = a * 134217729.0  # 2**27 + 1
-    high = scaled - (scaled - a)
-    return high, a - high
+    >>> loss, by_weight, by_bias = softmax_loss(np.array([[[1.0, -1.0]]]), np.ones(1), np.ones(1), np.zeros(1),
+    ...                                         np.zeros(2), np.zeros(1, np.uint32), 1)
+    >>> round(loss, 6), by_weight.tolist(), by_bias.tolist()
+    (0.693147, [-1.0], [-0.5, 0.5])
+    """
+    check_threads(n_threads)
+    check_kind("features", features, "floats")
+    if features.ndim != 3 or features.shape[2] == 0:
+        raise ValueError(f"features have shape {features.shape}, not (documents, features, classes)")
+    n, f, k = features.shape
+    check_labels(labels, k, n)
+    if scale.shape != (n,) or importance.shape != (n,) or weights.shape != (f,) or bias.shape != (k,):
+        raise ValueError("scale, weights and bias do not fit the shape of the features")
+    p, evidence = normalise(scores := np.einsum("f,nfk->nk", weights, features) * scale[:, None] + bias, 1)
+    rows = np.arange(n)
+    loss = float(((evidence - scores[rows, labels]) * importance).sum())
+    p[rows, labels] -= 1
+    p *= importance[:, None]
+    return loss, np.einsum("nk,nfk->f", p * scale[:, None], features), p.sum(axis=0)
 
 
 def _usable(x: Floats) -> bool:

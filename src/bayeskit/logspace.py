@@ -20,6 +20,9 @@ from bayeskit import kernels
 
 Floats = NDArray[np.float64]
 
+TIE = 1e-12
+"""Scores within this of the best, or of its size where that is more than one, are a tie."""
+
 
 def log(p: ArrayLike) -> Any:
     """Natural logarithm of probabilities of any shape; log 0 is −inf and no cause for a warning.
@@ -59,6 +62,15 @@ def log_sum_exp(a: ArrayLike, axis: int = -1) -> Any:
     with np.errstate(over="ignore"):
         total = np.exp(terms - shift).sum(axis=axis)
     return log(total) + np.squeeze(shift, axis=axis)
+
+
+def log_add_exp(a: ArrayLike, b: ArrayLike) -> Any:
+    """log(exp(a) + exp(b)), cell by cell.
+
+    >>> float(exp(log_add_exp(log(0.25), log(0.5))))
+    0.75
+    """
+    return np.logaddexp(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
 
 
 def log_mean_exp(a: ArrayLike, axis: int = -1) -> Any:

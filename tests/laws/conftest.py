@@ -93,8 +93,12 @@ LAWS = [
     Law("gaussian, maximum likelihood, one variance a feature", NUMERIC | {"variance": "feature", "ddof": 0}),
     Law("gaussian without gaps, one variance a class", NUMERIC | {"variance": "class"}, missing=False),
     Law("histogram", NUMERIC | {"numeric": "histogram", "cuts": {"size": [-50, 0, 12.5], "year": [2001]}}),
+    Law("kernel density", NUMERIC | {"numeric": "kernel"}),
+    Law("kernel density of few values, weighted", {"numeric": {"size": "kernel"}, "max_values": 16}, weighted=True),
     Law("mixed, columns of their own", {"prior": bk.Laplace(), "smoothing": {"sky": "auto", "flag": bk.MEstimate(2)}}),
     Law("mixed, weighted", {}, weighted=True),
+    Law("mixed with a text", {"roles": {"sky": bk.Text(bk.Tokenizer("char_wb", (1, 2)))}}),
+    Law("mixed with a text, weighted", {"roles": {"sky": "text"}}, weighted=True),
     Law("tan", CUT, bk.TAN),
     Law("tan, Laplace, weighted", CUT | {"smoothing": 1.0}, bk.TAN, weighted=True),
     Law("tan without smoothing", CATEGORICAL | {"smoothing": 0}, bk.TAN),
@@ -116,10 +120,20 @@ def _same_counts(a, b):
     for name, family in a.families.items():
         assert family.values == b.families[name].values, name
         assert np.array_equal(family.counts, b.families[name].counts), name
+    assert a.words.keys() == b.words.keys()
+    for name, counted in a.words.items():
+        other = b.words[name]
+        assert counted.words == other.words, name
+        for part in ("indptr", "classes", "counts", "documents", "n_documents", "n_tokens"):
+            assert np.array_equal(getattr(counted, part), getattr(other, part)), (name, part)
     for one, other in itertools.permutations(a.together.pairs.columns, 2):
         assert np.array_equal(a.together.pairs.table(one, other), b.together.pairs.table(one, other)), (one, other)
     assert a.together.joints == b.together.joints
     assert set(a.moment_columns) == set(b.moment_columns)
+    assert a.values == b.values or a.class_counts.dtype != b.class_counts.dtype
+    for name, found in a.values.items():
+        assert np.array_equal(found.values, b.values[name].values), name
+        assert np.array_equal(found.counts, b.values[name].counts), name
     order = [b.moment_columns.index(name) for name in a.moment_columns]
     assert np.array_equal(a.moments.n, b.moments.n[:, order])
 

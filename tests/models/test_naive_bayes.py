@@ -304,7 +304,7 @@ def test_advice_is_printed_with_the_role_that_would_follow_it():
         bk.NaiveBayes().fit(X, [0, 1] * 20)
     messages = [str(warning.message) for warning in said]
     assert len(messages) == 3
-    for message, name, role in zip(messages, X.columns, ["categorical", "ignore", "ignore"], strict=True):
+    for message, name, role in zip(messages, X.columns, ["categorical", "ignore", "text"], strict=True):
         assert f"column {name!r}" in message
         assert f'roles={{{name!r}: "{role}"}}' in message
     with warnings.catch_warnings():
@@ -382,3 +382,13 @@ def test_counting_by_hand_gives_the_same_posterior(rows):
                 m = len({row[i] for row in rows})
                 joint[label] *= (sum(r[i] == value and r[2] == label for r in rows) + 1) / (n + m)
         assert proba(model, p=p, q=q) == pytest.approx({c: v / sum(joint.values()) for c, v in joint.items()})
+
+
+@pytest.mark.parametrize("value", [2.05e6 / 3, 0.17e6 / 3, 1e6 / 7])
+def test_a_class_without_spread_is_one_also_after_an_outlier_was_forgotten(value):
+    """What rounding leaves of a variance that was zero must not be taken for a variance."""
+    X, y = [[value], [value], [0.0]], ["a", "a", "b"]
+    model = bk.NaiveBayes().fit([*X, [1e12]], [*y, "a"]).forget([[1e12]], ["a"])
+    np.testing.assert_allclose(
+        model.predict_joint_log_proba(X), bk.NaiveBayes().fit(X, y).predict_joint_log_proba(X), rtol=1e-9
+    )

@@ -194,3 +194,12 @@ def test_a_tally_pickles():
 def test_a_plan_says_what_is_counted():
     model = bk.NaiveBayes(numeric={"q": "histogram"}, cuts=[1.5]).fit({"p": [1.0, 2.0], "q": [1, 2]}, [0, 1])
     assert model.plan(model.schema_) == Plan(families=("q",), moments=("p",))
+
+
+def test_strings_and_numbers_are_not_merged_as_values_of_one_column():
+    numbers = Tally.from_counts({"zip": {"a": {1: 2, 2: 1}}})
+    strings = Tally.from_counts({"zip": {"a": {"1": 2, "2": 1}}})
+    with pytest.raises(SchemaMismatch, match=r"'zip' holds the int 1 .* the str '1'"):
+        numbers + strings
+    both = Tally.from_counts({"zip": {"a": {"1": 2, 2: 1}}})
+    assert (numbers + both).families["zip"].values == (1, 2, "1")

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+from sklearn.naive_bayes import GaussianNB
 
 import bayeskit as bk
 from bayeskit.datasets import load_worked_example
@@ -266,3 +268,23 @@ def test_32_a_posterior_rises_with_its_likelihood_and_falls_with_the_evidence(a,
 
     assert posterior(a, c) < posterior(a + more, c)  # P(v | y) larger
     assert posterior(a, c) > posterior(a, c + more)  # P(v) larger, P(v | y) and P(y) as they were
+
+
+def test_28_the_f_measure_of_precision_and_recall():
+    assert bk.f_measure(Fraction(1, 2), Fraction(1, 4)) == pytest.approx(1 / 3)
+    assert bk.f_measure(0.5, 0.25, alpha=4) == pytest.approx(0.277778, abs=5e-7)
+    with pytest.raises(bk.BayesError, match="alpha"):
+        bk.f_measure(0.5, 0.25, alpha=-1)
+
+
+def test_31_digits_by_their_pixels_under_four_rules_of_variance():
+    X, y = load_digits(return_X_y=True)
+    tally = bk.NaiveBayes().fit(X, y).tally_
+    found = {}
+    for rule in ("class_feature", "feature", "class", "all"):
+        model = bk.NaiveBayes(variance=rule).fit_tally(tally)
+        found[rule] = model.leave_one_out(X[:600], y[:600]).accuracy
+    means = np.array([model.table(f"x{j}")["mean"] for j in range(64)]).T
+    np.testing.assert_allclose(means, GaussianNB().fit(X, y).theta_, rtol=1e-12)
+    assert found["class_feature"] < min(found["feature"], found["class"], found["all"])
+    assert min(found["feature"], found["class"], found["all"]) > 0.87

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.schema import Categorical, Numeric, Schema
-from bayeskit.data.source import Batch, Column, Responsibilities, Source, as_one_array, is_arrow
+from bayeskit.data.documents import Documents
+from bayeskit.data.schema import Categorical, Numeric, Schema, Text
+from bayeskit.data.source import (
+    Batch,
+    Column,
+    Responsibilities,
+    Source,
+    as_one_array,
+    for_schema,
+    is_arrow,
+    naming_the_file,
+)
+from bayeskit.data.tokens import Tokenizer, TokenRows, Words, count_documents
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, UnknownValue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Codes = npt.NDArray[Any]  # uint8, uint16 or uint32
 LARGEST = 1e150  # a square must not overflow
@@ -23,7 +37,7 @@ NARROW = 1_024  # integers within this span are coded without looking for the va
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows as the kernels read them: codes and floats by column, labels and weights."""
+    """Some rows as the kernels read them: codes, floats and texts by column, labels and weights."""
 
     n_rows: int
     start: int
@@ -32,14 +46,20 @@ class Block:
     labels: Codes | None = None
     responsibilities: npt.NDArray[np.float64] | None = None
     weights: npt.NDArray[np.float64] | None = None
+    texts: Mapping[str, Documents] = field(default_factory=dict)
+    tokens: Mapping[str, TokenRows] = field(default_factory=dict)  # in the encoder's words, where it has some
 
     def take(self, rows: npt.NDArray[Any]) -> Block:
         """These rows alone."""
         count = len(rows) if rows.dtype != bool else int(rows.sum())
         codes = {name: column[rows] for name, column in self.codes.items()}
         floats = {name: column[rows] for name, column in self.floats.items()}
-        rest = (None if part is None else part[rows] for part in (self.labels, self.responsibilities, self.weights))
-        return Block(count, self.start, codes, floats, *rest)
+        labels, soft, weights = (
+            None if part is None else part[rows] for part in (self.labels, self.responsibilities, self.weights)
+        )
+        texts = {name: column.take(rows) for name, column in self.texts.items()}
+        tokens = {name: column.take(rows) for name, column in self.tokens.items()}
+        return Block(count, self.start, codes, floats, labels, soft, weights, texts, tokens)
 
 
 @dataclass
@@ -56,12 +76,17 @@ class Encoder:
     grow: bool = False
     refuse_unseen: bool = False
     n_threads: int = 1
+    words: Mapping[str, Words] = field(default_factory=dict)
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """All rows of the source, block by block."""
-        where = self.schema.locate(list(source.kinds), source.named)
-        for batch in source.batches():
-            yield self._encode(batch, where)
+        with naming_the_file(source):
+            where = self.schema.locate(list(source.kinds), source.named)
+        values = {name: vocabulary.values for name, vocabulary in self.vocabularies.items()}
+        for batch in for_schema(source, self.schema, values, self.classes.values).batches():
+            with naming_the_file(source):
+                block = self._encode(batch, where)
+            yield block
 
     def _encode(self, batch: Batch, where: Mapping[str, str]) -> Block:
         columns = {name: batch.columns[theirs] for name, theirs in where.items()}
@@ -76,11 +101,19 @@ class Encoder:
                 else:
                     codes[name] = self._binned(numbers, role.cuts, name, batch.start)
         labels, responsibilities = self._labels(batch)
-        return Block(batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights)
+        texts = {n: Documents.of(columns[n], n, batch.start) for n in self.schema.texts()}
+        tokens = {n: self._tokens(n, texts[n]) for n in texts if n in self.words}
+        return Block(
+            batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights, texts, tokens
+        )  # fmt: skip
+
+    def _tokens(self, name: str, documents: Documents) -> TokenRows:
+        role = self.schema.columns[name]
+        tokenizer = role.tokenizer if isinstance(role, Text) else Tokenizer()
+        return count_documents(documents, tokenizer, self.words[name], self.n_threads, in_order=False)
 
     def _binned(self, numbers: npt.NDArray[np.float64], cuts: tuple[float, ...], name: str, start: int) -> Codes:
-        if np.isinf(numbers).any():
-            raise_unusable({name: numbers}, start)
+        raise_unusable({name: numbers}, start)
         return kernels.bin_codes([numbers], [np.array(cuts, dtype=np.float64)], self.n_threads)[0]
 
     def _labels(self, batch: Batch) -> tuple[Codes | None, npt.NDArray[np.float64] | None]:
@@ -227,13 +260,25 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
     indices = array.indices
     if indices.null_count:
         indices = pc.fill_null(indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices, -1)
-    values = [None, *_canonical_all(array.dictionary.to_pylist(), name)]
-    return Factor(indices.to_numpy(), -1, values)
+    return Factor(_view(indices), -1, [None, *_canonical_all(array.dictionary, name)])
 
 
-def _canonical_all(values: Sequence[Any], name: str) -> list[Value | None]:
+def _view(array: pa.Array) -> npt.NDArray[Any]:
+    """Numbers of Arrow, none null, where they lie. (Arrow's own ``to_numpy`` loads pandas where that is installed.)"""
+    return np.from_dlpack(array)
+
+
+def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
+    import pyarrow.types as types
+
     try:
-        return [canonical(value) for value in values]
+        listed: list[Any] = values.to_pylist()
+        is_text = types.is_string(values.type) or types.is_large_string(values.type)
+        return listed if is_text else [canonical(value) for value in listed]
+    except UnicodeDecodeError as problem:
+        raise BayesError(
+            f"column {name!r} holds bytes that are no text ({problem.object[:20]!r}): write it again as UTF-8"
+        ) from None
     except BayesError as problem:
         raise type(problem)(f"column {name!r}: {problem}") from None
 
@@ -285,6 +330,7 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
             numbers[np.isnat(column)] = np.nan
             return numbers
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.types as types
 
     try:
@@ -298,7 +344,8 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
             return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64) / 1e6
         if types.is_boolean(array.type):
             array = array.cast(pa.uint8())
-        return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+        numbers = array.cast(pa.float64(), safe=False)
+        return _view(pc.fill_null(numbers, float("nan")) if numbers.null_count else numbers)
     except OverflowError:  # integers beyond 64 bits, as objects
         return _checked_numbers(column, name, start)
     except (pa.ArrowException, UnicodeError):

@@ -14,7 +14,7 @@ from bayeskit.data.schema import NO_COLUMNS, Kind
 from bayeskit.data.source import Batch, Column, Responsibilities, cut, is_arrow
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch
 
-BLOCK = 1 << 16  # rows: the codes of twenty columns stay in the second-level cache
+BLOCK = 1 << 18  # rows: enough for two threads to share, few enough for the codes to stay in the cache
 
 
 @dataclass
@@ -299,7 +299,7 @@ def label_column(labels: Any) -> tuple[Column, str | None]:
 def kind_of(column: Column) -> Kind:
     """The kind of a column, from its dtype alone."""
     if is_arrow(column):
-        return _arrow_kind(column.type)
+        return arrow_kind(column.type)
     return _numpy_kind(column.dtype)
 
 
@@ -315,7 +315,8 @@ def _numpy_kind(dtype: np.dtype[Any]) -> Kind:
     return kinds.get(dtype.kind, "object")
 
 
-def _arrow_kind(type_: Any) -> Kind:
+def arrow_kind(type_: Any) -> Kind:
+    """The kind of a column of this Arrow type."""
     import pyarrow.types as types
 
     if types.is_dictionary(type_):

@@ -6,14 +6,16 @@ copy into Arrow would cost more than the counting). A source never holds more th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.schema import Kind
+from bayeskit.data.schema import Kind, Numeric, Schema, Text
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, SchemaMismatch
 
@@ -67,10 +69,45 @@ class Source(Protocol):
     def batches(self) -> Iterator[Batch]: ...
 
 
-def open_source(data: Any, labels: Any = None, weights: Any = None) -> Source:
-    """Rows from anything in memory; ``labels`` are values, or the name of a column of ``data``."""
-    if isinstance(data, (str, bytes)):
-        raise BayesError(f"{data!r} is text, not a table: pass a frame, an array or records")
+@dataclass(frozen=True)
+class OneBatch:
+    """One batch of a source as a source of its own, its labels left behind."""
+
+    kinds: Mapping[str, Kind]
+    batch: Batch
+    here: str | None = None
+    named: bool = True
+    target: str | None = None
+
+    def batches(self) -> Iterator[Batch]:
+        yield replace(self.batch, labels=None)
+
+
+@runtime_checkable
+class Narrowing(Source, Protocol):
+    """A source that can be told which columns are in use, and what they must hold."""
+
+    @property
+    def asked(self) -> Mapping[str, Kind | None] | None: ...
+    def reading(self, asked: Mapping[str, Kind | None]) -> Source: ...
+
+
+def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: Any) -> Source:
+    """Rows from anything: a table in memory, or the path of files (:class:`bayeskit.data.files.FileSource`).
+
+    ``labels`` are values, or the name of a column of ``data``. ``reading`` are settings for files:
+    ``types``, ``watch``, ``delimiter``, ``encoding``, ``missing``.
+    """
+    if isinstance(data, (str, Path)):
+        from bayeskit.data.files import FileSource
+
+        data = FileSource.of(data, **reading)
+    elif reading:
+        raise BayesError(f"{', '.join(reading)}: settings for files, and the data is none")
+    if hasattr(data, "batches") and hasattr(data, "kinds"):
+        return _labelled(data, labels, weights)
+    if isinstance(data, bytes):
+        raise BayesError(f"{data[:40]!r} is bytes, not a table: pass a frame, an array, records or the path of a file")
     from bayeskit.data.frames import MemorySource, SparseSource, columns_of, is_sparse
 
     if is_sparse(data):
@@ -83,6 +120,56 @@ def open_source(data: Any, labels: Any = None, weights: Any = None) -> Source:
             raise SchemaMismatch(f"there is no target column {labels!r} (columns: {', '.join(names)}).{hint}")
         target, labels = labels, columns.pop(labels)
     return MemorySource(columns, n_rows, named, target, labels, _as_weights(weights, n_rows))
+
+
+def by_name(source: Source) -> Source:
+    """The same rows with columns found by name, also where the names were made up (x0, x1, …)."""
+    return source if source.named else replace(cast(Any, source), named=True)
+
+
+def _labelled(source: Any, labels: Any, weights: Any) -> Source:
+    """A source with the labels it has, or those of one of its columns."""
+    if weights is not None:
+        raise BayesError("weights go with data in memory; rows that are read from files count one each")
+    if labels is None or labels == source.target:
+        return cast(Source, source)
+    if not isinstance(labels, str) or not hasattr(source, "with_target"):
+        raise BayesError(f"the labels of {getattr(source, 'name', 'a source')} are the name of one of its columns")
+    return cast(Source, source.with_target(labels))
+
+
+def for_schema(
+    source: Source, schema: Schema, values: Mapping[str, Iterable[Value]], classes: Iterable[Value]
+) -> Source:
+    """The source reading only what the schema uses, as what it is known to hold: text stays text in every file."""
+    if not isinstance(source, Narrowing) or source.asked is not None:
+        return source
+    asked: dict[str, Kind | None] = {}
+    for name, theirs in schema.locate(list(source.kinds), source.named).items():
+        role = schema.columns[name]
+        if isinstance(role, Text):
+            asked[theirs] = "string"
+        else:
+            asked[theirs] = "float" if isinstance(role, Numeric) else _text(values.get(name, ()))
+    if source.target is not None:
+        asked[source.target] = _text(classes)
+    return source.reading(asked)
+
+
+def _text(values: Iterable[Value]) -> Kind | None:
+    return "string" if {type(value) for value in values} == {str} else None
+
+
+@contextmanager
+def naming_the_file(source: Source) -> Iterator[None]:
+    """Errors about rows say which file they stand in."""
+    try:
+        yield
+    except BayesError as problem:
+        here = getattr(source, "here", None)
+        if here is None or here in str(problem):
+            raise
+        raise type(problem)(f"{here}: {problem}") from None
 
 
 def _as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:

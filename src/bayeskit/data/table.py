@@ -24,7 +24,7 @@ class Table:
     def __init__(self, columns: Mapping[str, Any]) -> None:
         import pyarrow as pa
 
-        self.arrow: pa.Table = pa.table(dict(columns))
+        self.arrow: pa.Table = pa.table({name: _column(values) for name, values in columns.items()})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.arrow.__arrow_c_stream__(requested_schema)
@@ -68,6 +68,18 @@ class Table:
         for row in rows:
             parts += ["<tr>", *(f"<td>{html.escape(cell)}</td>" for cell in row), "</tr>"]
         return "".join([*parts, "</tbody></table>"])
+
+
+def _column(values: Any) -> Any:
+    """A list whose values have no type in common, as texts; anything else as it is."""
+    import pyarrow as pa
+
+    if not isinstance(values, list):
+        return values
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if value is None else str(value) for value in values])
 
 
 def _cell(value: object) -> str:

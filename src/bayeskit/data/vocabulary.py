@@ -123,7 +123,7 @@ class Vocabulary:
             code = index.setdefault(value, len(self.values) + 1)
             if code > len(self.values):
                 self.values.append(value)
-            else:
+            elif type(value) is not str:  # True, 1 and 1.0 are equal, and one name
                 self.values[code - 1] = plainest(self.values[code - 1], value)
             found.append(code)
         return found

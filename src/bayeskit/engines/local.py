@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.encode import Block, Encoder, raise_unusable
-from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.encode import Block, Codes, Encoder, raise_unusable
+from bayeskit.data.schema import Numeric, Schema, Text
 from bayeskit.data.source import Source
+from bayeskit.data.tokens import Tokenizer, count_classes, count_documents
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines.together import RunningTogether
 from bayeskit.errors import BayesError
@@ -18,6 +20,8 @@ from bayeskit.tally.joints import Together
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.tally.values import Values
+from bayeskit.tally.words import WordCounts, length_moments
 
 
 def collect(source: Source, schema: Schema, plan: Plan, n_threads: int = 1, memory_limit: int | None = None) -> Tally:
@@ -42,6 +46,8 @@ class _Running:
     class_counts: Counts | None = None
     counts: list[Counts] | None = None
     moments: Moments | None = None
+    words: dict[str, WordCounts] = field(default_factory=dict)
+    values: dict[str, Values] = field(default_factory=dict)
 
     def add(self, block: Block, encoder: Encoder) -> None:
         n_classes, threads = len(encoder.classes.values), encoder.n_threads
@@ -58,7 +64,7 @@ class _Running:
                 raise BayesError("rows without labels cannot be counted by class")
             counted = kernels.count_codes([ones, *columns], [1, *sizes], labels, n_classes, weights, threads)
             sums = kernels.moments(floats, labels, n_classes, weights, threads)
-        if not sums[-1]:
+        if not sums[-1] or self.plan.values:
             raise_unusable(block.floats, block.start)
         rows, counted = counted[0][:, 0], counted[1:]
         moments = Moments(*sums[:-1])
@@ -69,6 +75,19 @@ class _Running:
             self.counts = [_grown(a, b) for a, b in zip(self.counts, counted, strict=True)]
             old = np.array([*range(len(self.moments.n)), *[-1] * (n_classes - len(self.moments.n))], dtype=np.int64)
             self.moments = self.moments.take(old) + moments
+        for name in self.plan.words:
+            found = _words(block, encoder, name)
+            if name in self.words:
+                before = self.words[name]
+                found = before.with_classes(_first(found.n_classes, before)).plus(found)
+            self.words[name] = found
+        for name in self.plan.values:
+            distinct = _distinct(block, name, n_classes, self.plan.max_values)
+            if name in self.values:
+                old = np.arange(n_classes)
+                old[len(self.values[name].counts) :] = -1
+                distinct = self.values[name].take(old) + distinct
+            self.values[name] = distinct
         self.n_rows += block.n_rows
         slots = {name: _slots(encoder, name) for name in self.plan.families}
         self.together.add(block, slots, n_classes, threads)
@@ -90,8 +109,49 @@ class _Running:
             raise BayesError("the weights sum to infinity: scale them down")
         if not all(np.isfinite(part).all() for part in (moments.sum_hi, moments.square_hi)):
             raise BayesError("the sums of squares of a column overflow: scale its numbers down")
-        counted = self.together.counted or Together.empty()
-        return Tally(schema, classes, self.class_counts, families, self.plan.moments, moments, counted).tidy()
+        return Tally(
+            schema,
+            classes,
+            self.class_counts,
+            families,
+            self.plan.moments,
+            moments,
+            self.together.counted or Together.empty(),
+            words=self.words,
+            values=self.values,
+        ).tidy()
+
+
+def _words(block: Block, encoder: Encoder, name: str) -> WordCounts:
+    """The words of one column, counted by class in one pass; weights and soft labels go by documents."""
+    texts, n_classes, threads = block.texts[name], len(encoder.classes.values), encoder.n_threads
+    role = encoder.schema.columns[name]
+    tokenizer = role.tokenizer if isinstance(role, Text) else Tokenizer()
+    if block.labels is not None and block.weights is None:
+        found = count_classes(texts, block.labels, n_classes, tokenizer, threads)
+        lengths = np.where(texts.missing, np.nan, found.lengths)
+        return WordCounts.of_classes(found, length_moments(lengths, block.labels, n_classes, None, threads))
+    rows = count_documents(texts, tokenizer, None, threads)
+    lengths = np.where(texts.missing, np.nan, rows.lengths)
+    if block.responsibilities is not None:
+        sums = kernels.moments_responsibilities([lengths], block.responsibilities, threads)
+        return WordCounts.of_responsibilities(rows, block.responsibilities, Moments(*sums[:-1]))
+    labels = np.zeros(0, np.uint8) if block.labels is None else block.labels
+    moments = length_moments(lengths, labels, n_classes, block.weights, threads)
+    return replace(WordCounts.of_rows(rows, labels, n_classes, block.weights), lengths=moments)
+
+
+def _first(n_classes: int, old: WordCounts) -> npt.NDArray[np.int64]:
+    """Classes keep their codes; new ones come after."""
+    return np.array([*range(old.n_classes), *[-1] * (n_classes - old.n_classes)], dtype=np.int64)
+
+
+def _distinct(block: Block, name: str, n_classes: int, max_values: int) -> Values:
+    """The distinct numbers of a column of a block."""
+    if block.responsibilities is not None:
+        return Values.of_responsibilities(block.floats[name], block.responsibilities, max_values)
+    labels: Codes = block.labels  # type: ignore[assignment]  # counted already
+    return Values.of(block.floats[name], labels, n_classes, block.weights, max_values)
 
 
 def _slots(encoder: Encoder, name: str) -> int:

@@ -12,16 +12,18 @@ one. Smoothing chosen from the counts ("auto") is held.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.estimate.kernel_density import Bells, KernelDensity
 from bayeskit.estimate.smoothing import UNSEEN, Automatic, Lidstone, MEstimate, Smoothing
 from bayeskit.estimate.value_table import ValueTable
-from bayeskit.estimate.variance import VarianceRule, shared_variance
+from bayeskit.estimate.variance import FLOOR, VarianceRule, shared_variance
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.families import Family
 from bayeskit.tally.moments import Moments
@@ -83,7 +85,7 @@ class LeftOutValues:
         if isinstance(self.smoothing, MEstimate) and self.smoothing.prior == "marginal":
             left = self.counts.sum() - unit
             with np.errstate(invalid="ignore", divide="ignore"):
-                pseudo = np.where(left > 0, self.smoothing.m * (of_value - unit) / left, 0.0)
+                pseudo = np.where(left > 0, self.smoothing.m * np.maximum(of_value - unit, 0.0) / left, 0.0)
         if takes_part[-1] and gone.any():  # unseen="smooth": the others, and the one that stands for all unseen
             for slot in np.unique(slots[gone]):
                 keep = takes_part.copy()
@@ -95,6 +97,38 @@ class LeftOutValues:
         return pseudo, total, gone
 
 
+LEAST = 1e-3  # of a class's spread must be left without a row, for the closed form to keep its digits
+FAR = 1e5  # standard deviations from zero: beyond, only double-double knows the mean without a row
+
+
+@dataclass(frozen=True)
+class ClosedGaussian:
+    """Gaussians with a variance of their own, and what the own class of a row is without it (classes, columns).
+
+    With d = x − mean, n and M = Σ(x − mean)² of the own class, and ddof δ, without x
+
+        mean' = mean − d / (n − 1)        x − mean' = d n / (n − 1)
+        M'    = M − d² n / (n − 1)        = M (1 − rate · d²) = M · rest
+        σ²'   = M' / (n − 1 − δ)          = σ² · growth · rest,   growth = (n − δ) / (n − 1 − δ)
+
+        ln p'(x) = own_constant − own_precision d² / (2 rest) − ln(rest) / 2
+
+    as `kernels.score_gaussian_left_out` computes it.
+    """
+
+    mean: Floats
+    precision: Floats
+    constant: Floats
+    rate: Floats
+    own_precision: Floats
+    own_constant: Floats
+
+    @property
+    def parts(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+        """All six, in the order of the kernel."""
+        return self.mean, self.precision, self.constant, self.rate, self.own_precision, self.own_constant
+
+
 @dataclass(frozen=True)
 class LeftOutGaussians:
     """Measured columns of one variance rule without one of their rows."""
@@ -104,14 +138,58 @@ class LeftOutGaussians:
     rule: VarianceRule
     ddof: int
 
+    def columns(self, index: Any) -> LeftOutGaussians:
+        """The same for some of the columns."""
+        return replace(self, moments=self.moments.columns(index))
+
+    def closed(self) -> npt.NDArray[np.bool_]:
+        """Columns of which the closed form is exact for all rows but those with too little rest (columns,).
+
+        Every class has a variance of its own, far above the floor; a class that would not have one without one
+        of its values (fewer than four of them) has no rate.
+        """
+        n, mean, squares = self.moments.n, self.moments.mean(), self.moments.squared_deviations()
+        if self.rule != "class_feature" or n.dtype.kind == "f":
+            return np.zeros(n.shape[1], dtype=bool)
+        total = self.moments.pooled().squared_deviations()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            above = squares / n > 10 / LEAST * FLOOR * total / n.sum(axis=0)
+            near = np.abs(mean) < FAR * np.sqrt(squares / n)
+        fit: npt.NDArray[np.bool_] = ((n >= 2) & above & near).all(axis=0)
+        return fit
+
+    def closed_form(self) -> ClosedGaussian:
+        """The parameters of columns that are :meth:`closed`."""
+        n, mean, squares = (
+            np.ascontiguousarray(a, dtype=np.float64)
+            for a in (self.moments.n, self.moments.mean(), self.moments.squared_deviations())
+        )
+        variance = squares / (n - self.ddof)
+        n = np.where(n < 4, np.nan, n)
+        own = variance * (n - self.ddof) / (n - 1 - self.ddof)
+        return ClosedGaussian(
+            mean,
+            1 / variance,
+            -0.5 * logspace.log(2 * np.pi * variance),
+            n / ((n - 1) * squares),
+            (n / (n - 1)) ** 2 / own,
+            -0.5 * logspace.log(2 * np.pi * own),
+        )
+
+    def lacks(self, x: Floats, labels: Index, unit: Floats) -> npt.NDArray[np.bool_]:
+        """Which cells of rows (rows, columns) cannot have been among the values of their class."""
+        return self.moments.take(labels).lacks(_cells(x, unit))
+
     def scores(self, x: Floats, labels: Index, unit: Floats) -> Floats:
         """ln p'(x | class) summed over the columns (rows, classes), the row itself taken from its class."""
-        present = ~np.isnan(x)
-        left = self.moments.take(labels) - _one_value(np.where(present, x, 0.0), np.where(present, unit[:, None], 0.0))
+        return np.asarray(self.terms(x, labels, unit).sum(axis=-1))
+
+    def terms(self, x: Floats, labels: Index, unit: Floats) -> Floats:
+        """ln p'(x | class) of each column (rows, classes, columns); 0 where the cell is missing."""
+        cells = _cells(x, unit)
+        left = self.moments.take(labels) - cells
         together = self.moments.pooled().take(np.zeros(len(x), dtype=np.int64))
-        total = (
-            together - _one_value(np.where(present, x, 0.0), np.where(present, unit[:, None], 0.0))
-        ).squared_deviations()
+        total = (together - cells).squared_deviations()
         own = (np.arange(len(x)), labels)
         n, squares, mean = (
             np.repeat(part[None], len(x), axis=0)
@@ -122,11 +200,55 @@ class LeftOutGaussians:
         variance, _ = shared_variance(n, squares, total, occurs, self.rule, self.ddof)
         with np.errstate(invalid="ignore"):
             terms = -0.5 * ((x[:, None, :] - mean) ** 2 / variance + np.log(2 * np.pi * variance))
-        return np.asarray(np.nansum(terms, axis=-1))
+        return np.nan_to_num(terms, nan=0.0, neginf=-np.inf)
 
 
-def _one_value(x: Floats, unit: Floats) -> Moments:
-    """The moments of one value each, with its weight: (rows, columns)."""
+@dataclass(frozen=True)
+class LeftOutKernel:
+    """A kernel density without one of its values, the bandwidths held."""
+
+    density: KernelDensity
+
+    @cached_property
+    def _tables(self) -> dict[int, Floats]:
+        return {}
+
+    def lacks(self, x: Floats, labels: Index, unit: Floats) -> npt.NDArray[np.bool_]:
+        """Which numbers (rows,) were not counted in their class, or not so often."""
+        values = self.density.values
+        at = values.read(x)
+        slot = np.minimum(np.searchsorted(values.points, at), max(len(values.points) - 1, 0))
+        if not len(values.points):
+            return ~np.isnan(x)
+        counted = values.counts[labels, slot] * (values.points[slot] == at)
+        return np.asarray(~np.isnan(x) & (counted < unit * (1 - GONE)))
+
+    def scores(self, x: Floats, labels: Index, unit: Floats) -> Floats:
+        """ln p'(x | class) (rows, classes); zero for all classes where the own one has no other value."""
+        scores = self.density.scores(x)
+        at, n = self.density.values.read(x), self.density.values.counts.sum(axis=1)
+        present = ~np.isnan(x)
+        for c, bells in enumerate(self.density.classes):
+            rows = np.flatnonzero(present & (labels == c) if n[c] > 0 else present)  # without rows: all together
+            if bells is not None and len(rows):
+                scores[rows, c] = self._without(c, bells, at[rows], unit[rows])
+        scores[present & (n[labels] - unit <= GONE * n[labels])] = 0.0
+        return scores
+
+    def _without(self, c: int, bells: Bells, x: Floats, unit: Floats) -> Floats:
+        if not (unit == 1).all() or len(x) < len(bells.points):
+            return bells.left_out(x, unit)
+        if c not in self._tables:
+            self._tables[c] = bells.left_out(bells.points, np.ones(len(bells.points)))
+        return self._tables[c][np.searchsorted(bells.points, x)]
+
+
+def _cells(x: Floats, unit: Floats) -> Moments:
+    """The moments of one value each, with the weight of its row: (rows, columns); nothing where it is missing."""
+    whole = bool((unit == 1).all())
+    present = ~np.isnan(x)
+    x, unit = np.where(present, x, 0.0), np.where(present, unit[:, None], 0.0)
     zero = np.zeros_like(x)
     weighted = dd.multiply((unit, zero), (x, zero))
-    return Moments(unit, *weighted, *dd.multiply(weighted, (x, zero)), zero)
+    n = unit.astype(np.int64) if whole else unit  # whole counts keep all digits of a difference
+    return Moments(n, *weighted, *dd.multiply(weighted, (x, zero)), zero)

@@ -37,18 +37,19 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[
         if lacking or unknown:
             problem = f"does not name {lacking}" if lacking else f"names {unknown}, which are no classes"
             raise BayesError(f"the prior {problem} (classes: {list(classes)}); name every class once")
-        return _normalised([given[label] for label in classes])
+        return normalised([given[label] for label in classes])
     if np.ndim(prior) == 1:
         if len(prior) != len(classes):
             raise BayesError(f"the prior has {len(prior)} numbers for {len(classes)} classes: {list(classes)}")
-        return _normalised(prior)
+        return normalised(prior)
     raise BayesError(
         f'prior={prior!r}: it is "empirical", "uniform", a mapping from class to probability, '
         "probabilities in the order of the sorted classes, or a smoothing such as Laplace()"
     )
 
 
-def _normalised(shares: Sequence[Any]) -> npt.NDArray[np.float64]:
+def normalised(shares: Any) -> npt.NDArray[np.float64]:
+    """Probabilities that sum to one; within 1e-3 of it they are divided by their sum, and that is said."""
     try:
         p = np.asarray(shares, dtype=np.float64)
     except (TypeError, ValueError):

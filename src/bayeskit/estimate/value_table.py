@@ -50,23 +50,23 @@ def value_table(
     array([[0.75, 0.25],
            [0.5 , 0.5 ]])
     """
-    n_slots = len(family.values) + 2
-    counts = np.concatenate([family.counts, np.zeros((len(family.counts), 1), dtype=family.counts.dtype)], axis=1)
-    takes_part = np.ones(n_slots, dtype=bool)
-    takes_part[0] = missing == "value" and bool(family.missing.any())
-    takes_part[-1] = unseen == "smooth"
-    names = [name for name, takes in zip((None, *family.values, UNSEEN), takes_part, strict=True) if takes]
-    pseudo, p = np.full(n_slots, np.nan), np.full(counts.shape, np.nan)
-    used = bool(takes_part.any())
+    n_slots, counts = len(family.values) + 2, family.counts
+    first = 0 if missing == "value" and bool(family.missing.any()) else 1
+    last = n_slots if unseen == "smooth" else n_slots - 1
+    if last == n_slots:
+        counts = np.concatenate([counts, np.zeros((len(counts), 1), dtype=counts.dtype)], axis=1)
+    counts, takes_part = counts[:, first:], slice(first, last)  # the slots that take part stand in a row
+    pseudo, p = np.full(n_slots, np.nan), np.full((len(counts), n_slots), np.nan)
+    log_table = np.zeros((n_slots, len(counts)))
+    used = last > first
     if used:
-        pseudo[takes_part] = smoothing.pseudo_counts(names, counts[:, takes_part])
-        p[:, takes_part] = probabilities(counts[:, takes_part], pseudo[takes_part])
-        nowhere = np.isnan(p[:, takes_part]).any(axis=1)
+        pseudo[takes_part] = smoothing.pseudo_counts((None, *family.values, UNSEEN)[takes_part], counts)
+        part = probabilities(counts, pseudo[takes_part])
+        nowhere = np.asarray(np.isnan(part).any(axis=1))
         used = not nowhere[class_counts > 0].any()
-        p[np.ix_(nowhere, takes_part)] = 1 / takes_part.sum()  # a declared class that no row shows
-    if not used:
-        p[:] = np.nan
-    elif missing == "value" and not takes_part[0]:
-        p[:, 0] = p[:, -1]
-    log_table = np.where(np.isnan(p), 0.0, logspace.log(np.nan_to_num(p, nan=1.0))).T
-    return ValueTable(family.values, p, np.ascontiguousarray(log_table), pseudo, used)
+        part[nowhere] = 1 / (last - first)  # a declared class that no row shows
+    if used:
+        p[:, takes_part], log_table[takes_part] = part, logspace.log(part).T
+        if missing == "value" and first == 1 and last == n_slots:
+            p[:, 0], log_table[0] = p[:, -1], log_table[-1]
+    return ValueTable(family.values, p, log_table, pseudo, used)

@@ -88,7 +88,7 @@ def shared_variance(
     several = n >= 2
     pooled = _known(_variance(squares.sum(axis=-2), freedom.sum(axis=-2)), several.any(axis=-2))[..., None, :]
     total = total[..., None, :]
-    fallback = np.where(pooled > 0, pooled, total)  # NaN > 0 is False
+    fallback = np.where(pooled > FLOOR * total, pooled, total)  # below the floor it is no spread; NaN > 0 is False
 
     among = used[..., None, :]
     match rule:

@@ -1,0 +1,83 @@
+"""The models, one file each; and which of them a file may name."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayeskit.models.base import TallyClassifier
+
+SAVED = {
+    "NaiveBayes": "naive_bayes",
+}
+"""Names that a .bayes file may hold, and the module of each class: the one way from a file to code."""
+
+
+def load(path: str | Path) -> Any:
+    """The model of a .bayes file, which goes on learning and forgetting.
+
+    A damaged or foreign file is refused with a :class:`BayesError` that says why; nothing in it is run.
+
+    >>> import tempfile
+    >>> from bayeskit import NaiveBayes, datasets
+    >>> model = NaiveBayes().fit(datasets.load_worked_example("tennis"), "play")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/tennis.bayes")
+    ...     again = load(f"{folder}/tennis.bayes")
+    >>> again.tally_ == model.tally_, again.predict({"outlook": "rain", "temperature": "mild", "humidity": "high",
+    ...                                              "wind": "weak"}).tolist()
+    (True, ['yes'])
+    """
+    from bayeskit.errors import BayesError
+    from bayeskit.io import read_whole
+
+    data = read_whole(path)
+    try:
+        return from_bytes(data)
+    except BayesError as problem:
+        raise type(problem)(f"{path}: {problem}") from None
+
+
+def from_bytes(data: bytes) -> TallyClassifier:
+    """The model of the bytes of a file."""
+    import numpy as np
+
+    from bayeskit import io
+    from bayeskit.errors import BadFile, BayesError
+
+    saved = io.from_bytes(data)
+    kind = saved_class(saved.model)
+    if kind is None:
+        raise BadFile(
+            f"it holds a {saved.model!r}, which this bayeskit does not know (known: {', '.join(SAVED)}): upgrade"
+        )
+    try:
+        model = kind()
+        if unknown := saved.settings.keys() - model.get_params(deep=False).keys():
+            raise BadFile(f"{saved.model} has no setting {sorted(unknown)[0]!r} in this bayeskit: upgrade")
+        with np.errstate(all="ignore"):
+            model.set_params(**saved.settings).fit_tally(saved.tally)
+        made: TallyClassifier = model
+        return made
+    except BayesError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        raise BadFile(f"no {saved.model} can be made of what it holds: {problem!r}") from None
+
+
+def to_bytes(model: TallyClassifier) -> bytes:
+    """The bytes of the file of a fitted model."""
+    from bayeskit import io
+    from bayeskit.errors import BayesError
+
+    name = type(model).__name__
+    if saved_class(name) is not type(model):
+        raise BayesError(f"a {name} cannot be saved; those that can are {', '.join(SAVED)}")
+    return io.to_bytes(io.Saved(name, model.get_params(deep=False), model.tally_))
+
+
+def saved_class(name: str) -> Any:
+    """The class of a saved name, or None."""
+    return getattr(import_module(f"bayeskit.models.{SAVED[name]}"), name) if name in SAVED else None

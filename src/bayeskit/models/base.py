@@ -5,26 +5,38 @@ from __future__ import annotations
 import html
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
 
-from bayeskit import logspace
-from bayeskit.data.advice import advice
+from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block, Encoder, encode_labels, raise_unusable
 from bayeskit.data.schema import Schema, Target, as_domain, infer
-from bayeskit.data.source import Responsibilities, Source, open_source
+from bayeskit.data.source import Responsibilities, Source, for_schema, naming_the_file, open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
-from bayeskit.errors import AdviceWarning, BayesError, BayesWarning
+from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.smoothing import is_number
+from bayeskit.evaluate.evaluation import Evaluation
+from bayeskit.evaluate.leave_one_out import leave_one_out
+from bayeskit.explain.evidence import Explanations, explain_rows
+from bayeskit.explain.nomogram import Nomogram, nomogram
+from bayeskit.explain.telling import Telling, telling
+from bayeskit.io import write_whole
+from bayeskit.models import to_bytes
+from bayeskit.models.advising import advise
+from bayeskit.models.one_row import record_scores
+from bayeskit.models.settings import one_of, seed_of
+from bayeskit.models.shown import model_html
 from bayeskit.models.ties import best_class
-from bayeskit.models.undecidable import Undecidable
+from bayeskit.models.undecidable import Impossible
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -32,6 +44,11 @@ Scores = npt.NDArray[np.float64]
 
 
 BY_COLUMN = ("roles", "domains", "smoothing", "numeric", "variance", "cuts")  # settings that may be mappings
+
+
+def _having(method: str) -> Callable[[Any], bool]:
+    """What a model can do only where it has this method."""
+    return lambda model: hasattr(model, method)
 
 
 class Parameters(Protocol):
@@ -66,7 +83,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     random_state: Any = None
     n_threads: int | None = None
     temperature: float = 1.0  # log scores are divided by it before they become probabilities
-    memory_limit: int | None = None
+    memory_limit: Any = None
 
     # -- what a model adds ---------------------------------------------------------------------------
 
@@ -74,7 +91,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """What to count for this schema."""
         raise TypeError(f"{type(self).__name__} has no plan")
 
-    def learn_plan(self, schema: Schema, source: Source) -> Plan:
+    def learn_plan(self, schema: Schema, source: Source, engine: Any = None) -> Plan:
         """What to count where that must be learnt from the rows first, such as which columns go together."""
         return self.plan(schema)
 
@@ -110,9 +127,26 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
         self.check_settings()
-        source = self._labelled(X, y, sample_weight)
-        schema = self._schema_for(source)
-        return self.fit_tally(self._collect(source, schema, self.learn_plan(schema, source)))
+        return self.fit_source(self._labelled(X, y, sample_weight))
+
+    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn from files or any other source; ``engine.collect(source, schema, plan)`` counts, else this machine."""
+        self.check_settings()
+        source = self._labelled_source(source, target)
+        with naming_the_file(source):
+            schema = self._schema_for(source)
+        return self.fit_tally(self._count_new(source, schema, engine))
+
+    def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn more rows from files or any other source: ``partial_fit`` for what does not fit in memory."""
+        if not self._is_fitted():
+            return self.fit_source(source, target, engine)
+        return self.fit_tally(self.tally_ + self._count_more(self._labelled_source(source, target), engine))
+
+    def forget_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Unlearn rows of files or any other source: ``forget`` for what does not fit in memory."""
+        self._check_is_fitted()
+        return self._without(self._count_more(self._labelled_source(source, target), engine))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; new values and classes may appear at any time.
@@ -122,11 +156,11 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.check_settings()
         source = self._labelled(X, y, sample_weight)
         if self._is_fitted():
-            return self.fit_tally(self.tally_ + self._collect(source, self.schema_, self.tally_.plan))
+            return self.fit_tally(self.tally_ + self._count_more(source))
         schema = self._schema_for(source)
         if classes is not None:
             schema = Schema(schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named)
-        return self.fit_tally(self._collect(source, schema, self.learn_plan(schema, source)))
+        return self.fit_tally(self._count_new(source, schema))
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learnt: the counts are then those of a fit without them.
@@ -135,8 +169,10 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         test is necessary, not sufficient.)
         """
         self._check_is_fitted()
-        source = self._labelled(X, y, sample_weight)
-        left = self.tally_ - self._collect(source, self.schema_, self.tally_.plan)
+        return self._without(self._count_more(self._labelled(X, y, sample_weight)))
+
+    def _without(self, gone: Tally) -> Self:
+        left = self.tally_ - gone
         if not left.n_rows:
             raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
         return self.fit_tally(left)
@@ -198,6 +234,11 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_is_fitted()
         return self._with_tally(self.tally_, prior=prior)
 
+    def save(self, path: str | Path) -> None:
+        """Write the model to a ``.bayes`` file for :func:`bayeskit.load`: as a whole, or not at all."""
+        self._check_is_fitted()
+        write_whole(path, to_bytes(self))
+
     # -- saying --------------------------------------------------------------------------------------
 
     def predict_joint_log_proba(self, X: Any) -> Scores:
@@ -206,13 +247,17 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Scores:
         """P(class | x) of each row (rows, classes)."""
+        if type(X) is dict and (scores := record_scores(self, X)) is not None:
+            proba, evidence = logspace.normalise(self.tempered(scores))
+            if evidence[0] > -np.inf:
+                return proba
         return _stack(self._posteriors(X), len(self.classes_))
 
     def predict_log_proba(self, X: Any) -> Scores:
         """ln P(class | x) of each row (rows, classes)."""
-        parts, impossible = [], Undecidable(self.undecidable)
+        parts, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
-            log_proba, evidence = logspace.log_normalise(self._tempered(scores))
+            log_proba, evidence = logspace.log_normalise(self.tempered(scores))
             impossible.settle(
                 log_proba, evidence, block.start, logspace.log_normalise(self.params_.log_prior[None])[0][0]
             )
@@ -222,8 +267,11 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row; ties as the setting ``ties`` says."""
+        one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
+        if one is not None and one.max() > -np.inf:
+            return np.asarray(self.classes_[kernels.best_classes(one, logspace.TIE, 1)])
         seed = (seed_of(self.random_state) or 0) if self.ties == "random" else 0
-        chosen, impossible = [], Undecidable(self.undecidable)
+        chosen, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
             impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)
             chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", seed))
@@ -248,13 +296,58 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Σ ln P(x, y) and Σ ln P(y | x) over the rows; −∞ where a row has a class that is not known."""
         labels, weights = self._label_codes(X, y, sample_weight)
         scores = np.column_stack([self.predict_joint_log_proba(X), np.full(len(labels), -np.inf)])
-        joint, tempered = scores[np.arange(len(labels)), labels], self._tempered(scores)
+        joint, tempered = scores[np.arange(len(labels)), labels], self.tempered(scores)
         with np.errstate(invalid="ignore"):
             conditional = tempered[np.arange(len(labels)), labels] - logspace.log_sum_exp(tempered)
         conditional[np.isneginf(joint)] = -np.inf
         keep = slice(None) if weights is None else weights > 0
         w = np.ones(len(labels)) if weights is None else weights
         return LogLikelihood(float(joint[keep] @ w[keep]), float(conditional[keep] @ w[keep]))
+
+    @available_if(_having("left_out"))  # type: ignore[untyped-decorator]
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Evaluation:
+        """Scores of the rows that were learnt, each predicted by the model made without it, in closed form.
+
+        ``X``, ``y`` and ``sample_weight`` are those of the fit. Costs about one ``predict_proba``.
+        """
+        self._check_is_fitted()
+        self.check_settings()
+        blocks = self.encoder().blocks(self._labelled(X, y, sample_weight))
+        choose = self.choose if self.ties == "random" else None
+        return leave_one_out(
+            self.left_out(), blocks, self.tally_, choose, self.undecidable, self.temperature, self._threads()
+        )
+
+    def choose(self, scores: Scores, block: Block) -> npt.NDArray[np.int64]:
+        """The class of each row by its scores; ties as the setting ``ties`` says."""
+        random = self.ties == "random"
+        seed = (seed_of(self.random_state) or 0) if random else 0
+        return best_class(scores, block, random, seed, self._threads())
+
+    @available_if(_having("log_terms"))  # type: ignore[untyped-decorator]
+    def explain(self, X: Any, against: Any = None) -> Explanations:
+        """Why each row is put in its class: evidence column by column that sums to the log posterior odds.
+
+        The predicted class is compared with the runner-up, or with the class ``against``.
+        """
+        self._check_is_fitted()
+        self.check_settings()
+        return explain_rows(self, open_source(X), against)
+
+    @available_if(_having("column_scores"))  # type: ignore[untyped-decorator]
+    def telling(self) -> Telling:
+        """The columns and values that tell most of the class, in bits."""
+        self._check_is_fitted()
+        return telling(self)
+
+    @available_if(_having("column_scores"))  # type: ignore[untyped-decorator]
+    def nomogram(self, predicted: Any = None, against: Any = None) -> Nomogram:
+        """The model on paper: points for each value, and what their total says of one class against another.
+
+        By default the second of two classes against the first, or the most frequent against the next.
+        """
+        self._check_is_fitted()
+        return nomogram(self, predicted, against)
 
     def table(self, column: str | int | None = None) -> Table:
         """The class prior, or what was learnt of one column."""
@@ -278,13 +371,34 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- inside --------------------------------------------------------------------------------------
 
-    def _collect(self, source: Source, schema: Schema, plan: Plan) -> Tally:
-        return local.collect(source, schema, plan, self._threads(), self.memory_limit)
-
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Source:
         if y is None:
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         return open_source(X, y, sample_weight)
+
+    def _labelled_source(self, source: Any, target: str | None) -> Source:
+        """The source with labels: those of the named column, those it has, or those of the learnt target."""
+        if target is None and isinstance(source, (str, Path)):
+            if not self._is_fitted():
+                raise BayesError(f"which column of {source} holds the class? Name it: target=")
+            target = self.schema_.target.name
+        return open_source(source, target)
+
+    def _count_new(self, source: Source, schema: Schema, engine: Any = None) -> Tally:
+        """The tally of the first labelled rows."""
+        return self._collect(source, schema, self.learn_plan(schema, source, engine), engine)
+
+    def _count_more(self, source: Source, engine: Any = None) -> Tally:
+        """The tally of more labelled rows. What is learnt already says what the columns of a file hold."""
+        values = {name: family.values for name, family in self.tally_.families.items()}
+        known = for_schema(source, self.schema_, values, self.tally_.classes)
+        return self._collect(known, self.schema_, self.tally_.plan, engine)
+
+    def _collect(self, source: Source, schema: Schema, plan: Plan, engine: Any = None) -> Tally:
+        with naming_the_file(source):
+            if engine is None:
+                return local.collect(source, schema, plan, self._threads(), self.memory_limit)
+            return cast(Tally, engine.collect(source, schema, plan))
 
     def _schema_for(self, source: Source) -> Schema:
         if self.schema is not None:
@@ -295,31 +409,17 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             target = Target(source.target or "class")
             schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
             if source.named:
-                self._advise(source, schema)
-        return self.complete_schema(schema, source)
-
-    def _advise(self, source: Source, schema: Schema) -> None:
-        if self.roles is not None and not isinstance(self.roles, Mapping):
-            return
-        declared = {schema.find(key) for key in self.roles or ()}
-        undeclared = [name for name in schema.used if name not in declared]
-        if source.target in schema.used:
-            warnings.warn(
-                f"column {source.target!r} has the name of the target and is learnt from; if it is the target, "
-                f'pass its name as y, or roles={{{source.target!r}: "ignore"}}',
-                AdviceWarning,
-                stacklevel=4,
-            )
-        batch = next(iter(source.batches()), None)
-        if batch is not None and undeclared:
-            for sentence in advice(batch, schema.restrict(undeclared)):
-                warnings.warn(sentence, AdviceWarning, stacklevel=4)
+                advise(source, schema, self.roles)
+        return self.complete_schema(schema, for_schema(source, schema, {}, ()))
 
     def encoder(self) -> Encoder:
         """Reads rows in the codes of this model's tables and classes."""
         vocabularies, classes = dict(self.params_.vocabularies), Vocabulary(self.tally_.classes)
         refuse = self.unseen == "error"
-        return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=self._threads())
+        words = getattr(self.params_, "words", {})
+        return Encoder(
+            self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=self._threads(), words=words
+        )  # fmt: skip
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()
@@ -330,19 +430,20 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             empty = False
             scores = self.log_joint(self.params_, block)
             if not np.isfinite(scores).all():
-                raise_unusable(block.floats, block.start)
+                with naming_the_file(source):
+                    raise_unusable(block.floats, block.start)
             yield block, scores
         if empty:
             raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
 
-    def _tempered(self, scores: Scores) -> Scores:
+    def tempered(self, scores: Scores) -> Scores:
         """Log scores as they become probabilities."""
         return scores if self.temperature == 1 else scores / self.temperature
 
     def _posteriors(self, X: Any) -> list[Scores]:
-        parts, impossible = [], Undecidable(self.undecidable)
+        parts, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
-            proba, evidence = logspace.normalise(self._tempered(scores), self._threads())
+            proba, evidence = logspace.normalise(self.tempered(scores), self._threads())
             impossible.settle(proba, evidence, block.start, logspace.exp(self.params_.log_prior))
             parts.append(proba)
         impossible.tell()
@@ -356,7 +457,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         source = self._labelled(X, y, sample_weight)
         classes = Vocabulary(self.tally_.classes)
         codes, weights = [], []
-        for batch in source.batches():
+        for batch in for_schema(source, self.schema_, {}, self.tally_.classes).batches():
             if isinstance(batch.labels, Responsibilities):
                 raise BayesError("one label a row is needed here")
             codes.append(encode_labels(batch.labels, classes, batch.start, grow=False).astype(np.int64))
@@ -391,16 +492,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _repr_html_(self) -> str:
-        if not self._is_fitted():
-            return f"<pre>{self!r}</pre>"
-        shown = self.schema_.used[:20]
-        more = len(self.schema_.used) - len(shown)
-        parts = [f"<b>{type(self).__name__}</b>: {self.tally_.n_rows:,} rows, {len(self.classes_)} classes"]
-        parts.append(self.table()._repr_html_())
-        parts += [
-            f"<details open><summary>{html.escape(n)}</summary>{self.table(n)._repr_html_()}</details>" for n in shown
-        ]
-        return "".join([*parts, f"<p>… and {more} more columns</p>" if more > 0 else ""])
+        return model_html(self) if self._is_fitted() else f"<pre>{html.escape(repr(self))}</pre>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
@@ -416,21 +508,3 @@ def _stack(parts: list[Scores], n_classes: int) -> Scores:
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.zeros((0, n_classes))
-
-
-def seed_of(random_state: Any) -> int | None:
-    """A whole number from what scikit-learn calls a random state; None for a fresh draw."""
-    if random_state is None:
-        return None
-    if isinstance(random_state, (int, np.integer)):
-        return int(random_state) & (2**64 - 1)
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    raise BayesError(f"random_state={random_state!r}: give a whole number, a NumPy generator, or None")
-
-
-def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in allowed:
-        raise BayesError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")

@@ -20,8 +20,9 @@ from bayeskit.estimate.cuts import labels as interval_labels
 from bayeskit.estimate.learn_cuts import check_cuts, learn_cuts
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.models.base import Scores, TallyClassifier, one_of, seed_of
+from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.drawing import cells_of, mixed
+from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.tuning import best_temperature
 from bayeskit.tally.tally import Tally
 
@@ -113,7 +114,7 @@ class CodedLeftOut:
         scores, own = self.likelihoods(known, unit)
         scores[rows, labels] = own[rows, labels]
         for label in np.unique(labels):
-            scores[labels == label] += self.prior(int(label), unit)
+            scores[labels == label] += self.log_prior(int(label), unit)
         return scores
 
     def without_gone(self, block: Block, unit: float) -> Block:
@@ -129,7 +130,7 @@ class CodedLeftOut:
             codes[name] = unseen.astype(np.uint32)[column]
         return Block(block.n_rows, block.start, codes, block.floats, block.labels, None, block.weights)
 
-    def prior(self, label: int, unit: float) -> Floats:
+    def log_prior(self, label: int, unit: float) -> Floats:
         """ln P(class) without a row of this class; a class that only the row shows is impossible without it."""
         counts, classes = self.tally.class_counts.astype(np.float64), self.tally.classes
         counts[label] -= unit

@@ -19,7 +19,7 @@ from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.learn_cuts import check_cuts, learn_cuts
-from bayeskit.models.base import one_of, seed_of
+from bayeskit.models.settings import one_of, seed_of
 
 
 class Discretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]

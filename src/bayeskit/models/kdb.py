@@ -22,7 +22,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import Contexts, conditional_table
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.structure import conditional_information, information_about_class
-from bayeskit.models.base import one_of
+from bayeskit.models.settings import one_of
 from bayeskit.models.structured import StructuredClassifier, StructuredLeftOut, StructuredParameters, given_parents
 from bayeskit.models.tuning import weighty_blocks
 from bayeskit.tally.plan import Plan
@@ -102,15 +102,15 @@ class KDB(StructuredClassifier):
         given = given_parents(self.parents, schema, list(columns))
         return Plan(columns, (), (), tuple((*given.get(name, ()), name) for name in columns))
 
-    def learn_plan(self, schema: Schema, source: Source) -> Plan:
+    def learn_plan(self, schema: Schema, source: Source, engine: Any = None) -> Plan:
         """Order and parents from the counts of all pairs; the selective form reads the rows once more."""
         if self.parents is not None:
             return self.plan(schema)
         columns = tuple(schema.coded())
-        pairs = self._collect(source, schema, Plan(columns, (), columns))
+        pairs = self._collect(source, schema, Plan(columns, (), columns), engine)
         plan = Plan(columns, (), (), _structure(pairs, int(self.k)))
         if self.selective:
-            tally = self._collect(source, schema, plan)
+            tally = self._collect(source, schema, plan, engine)
             plan = Plan(columns, (), (), self._selected(tally, source))
         return plan
 
@@ -165,7 +165,7 @@ def _losses(model: KDB, left_out: StructuredLeftOut, block: Any) -> Floats:
     known, tables = left_out.without_gone(block, 1.0), model.params_.tables
     scores = np.empty((block.n_rows, len(model.classes_)))
     for label in np.unique(labels):
-        scores[labels == label] = left_out.prior(int(label), 1.0)
+        scores[labels == label] = left_out.log_prior(int(label), 1.0)
     losses = []
     for name in [None, *tables]:
         if name is not None and tables[name].used:

@@ -10,26 +10,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block
 
-TOLERANCE = 1e-12
+TOLERANCE = logspace.TIE
 
 
-def best_class(scores: npt.NDArray[np.float64], block: Block, random: bool, seed: int) -> npt.NDArray[np.int64]:
+def best_class(
+    scores: npt.NDArray[np.float64], block: Block, random: bool, seed: int, n_threads: int = 1
+) -> npt.NDArray[np.int64]:
     """The position of the best class in each row (rows, classes): the first of a tie, or one drawn.
 
     A draw depends on the seed and the row's content alone, so neither order nor batches matter.
     """
+    if not random:
+        return kernels.best_classes(np.ascontiguousarray(scores), TOLERANCE, n_threads)
     best = scores.max(axis=1)
     within = scores >= (best - TOLERANCE * np.maximum(1.0, np.abs(best)))[:, None]
     within[np.isneginf(best)] = True
     chosen: npt.NDArray[np.int64] = within.argmax(axis=1)
-    if random:
-        rows = np.flatnonzero(within.sum(axis=1) > 1)
-        if len(rows):
-            order = within[rows].cumsum(axis=1)
-            pick = (_row_hash(block, rows, seed) % order[:, -1].astype(np.uint64)).astype(np.int64) + 1
-            chosen[rows] = (order == pick[:, None]).argmax(axis=1)
+    rows = np.flatnonzero(within.sum(axis=1) > 1)
+    if len(rows):
+        order = within[rows].cumsum(axis=1)
+        pick = (_row_hash(block, rows, seed) % order[:, -1].astype(np.uint64)).astype(np.int64) + 1
+        chosen[rows] = (order == pick[:, None]).argmax(axis=1)
     return chosen
 
 
@@ -39,6 +43,10 @@ def _row_hash(block: Block, rows: npt.NDArray[Any], seed: int) -> npt.NDArray[np
     for column in block.floats.values():  # one zero, and one NaN
         numbers = column[rows] + 0.0
         contents.append(np.where(np.isnan(numbers), np.uint64(1), numbers.view(np.uint64)))
+    for tokens in block.tokens.values():
+        cells = _mixed(tokens.ids.astype(np.uint64) << np.uint64(32) | tokens.counts.astype(np.uint64))
+        sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(cells)])  # modulo 2**64; any order of the words
+        contents.append((sums[tokens.indptr[1:]] - sums[tokens.indptr[:-1]])[rows])
     for content in contents:
         state = _mixed(state ^ content)
     return _mixed(state)

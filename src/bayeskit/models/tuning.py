@@ -28,14 +28,16 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
     from sklearn.base import clone
 
     start = model.left_out()
-    blocks = [(block, start.by_class(block, start.gaussians_of_class)) for block in weighty_blocks(model, source)]
+    blocks = [(block, start.numbers(block)) for block in weighty_blocks(model, source)]
 
     def loss(log_alpha: float) -> float:
         other = clone(model).set_params(smoothing=float(logspace.exp(log_alpha))).fit_tally(model.tally_)
         left_out = NaiveLeftOut(other)
         total = 0.0
         for block, gaussians in blocks:
-            scores = (left_out.by_class(block, left_out.values_of_class) + gaussians) / model.temperature
+            scores = left_out.values(block) + gaussians
+            left_out.add_texts(block, scores)
+            scores /= model.temperature
             labels: npt.NDArray[np.int64] = np.asarray(block.labels, dtype=np.int64)
             log_p = scores[np.arange(block.n_rows), labels] - logspace.log_sum_exp(scores)
             known = np.isfinite(log_p)  # a class that only one row shows is lost for every α

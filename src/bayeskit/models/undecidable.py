@@ -1,4 +1,6 @@
-"""Rows that no class explains."""
+"""Rows that are impossible under every class, and what is said of them."""
+
+from __future__ import annotations
 
 import warnings
 
@@ -10,7 +12,7 @@ from bayeskit.errors import BayesError, UndecidableWarning
 Floats = npt.NDArray[np.float64]
 
 
-class Undecidable:
+class Impossible:
     """Rows that are impossible under every class: filled as the setting says, and told once."""
 
     def __init__(self, how: str) -> None:

@@ -3,7 +3,8 @@
 Layout: 8 bytes of magic with the format's version, header length (u64), header (JSON, UTF-8), the arrays one
 after another, each padded to 8 bytes, and a SHA-256 of all that stands before it. The header lists each
 array's dtype (one of a fixed few) and shape; every length is checked against what is there before any
-memory is taken.
+memory is taken. Long lists of values in the header stand as arrays, too (:mod:`bayeskit.tally.value_lists`).
+Arrays are views of the bytes: reading takes little more memory than they do.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.errors import BadFile
+from bayeskit.errors import BadFile, TooLarge
+from bayeskit.tally.value_lists import DTYPES as LIST_DTYPES
+from bayeskit.tally.value_lists import LONG, ValueList, ValueLists, is_packable
 
 MAGIC = b"BAYES\x00"
 VERSION = 1
 DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype("<" + name) for name in ("i8", "f8", "u1", "u4")}
-HEADER_LIMIT = 1 << 28
+HEADER_LIMIT = 3 << 19  # bytes; as Python's objects they take up to thirty times as much
 DEPTH_LIMIT = 64
+REFERENCE = "@list"
 _CHECKSUM = 32
 _PREFIX = len(MAGIC) + 2 + 8
 
@@ -38,9 +42,22 @@ def pack(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:
     >>> header["what"], arrays[0].tolist()
     ('counts', [0, 1, 2])
     """
-    listed = [{"dtype": _name(array), "shape": list(array.shape)} for array in arrays]
-    text = json.dumps({"content": header, "arrays": listed}, ensure_ascii=False, allow_nan=False, sort_keys=True)
+    found: list[Sequence[Any]] = []
+    header = _without_long_lists(header, found)
+    lists = ValueLists.of(found)
+    arrays = [*arrays, *(lists.arrays if found else ())]
+    whole = {
+        "content": header,
+        "arrays": [{"dtype": _name(array), "shape": list(array.shape)} for array in arrays],
+        "lists": lists.sizes,
+    }
+    text = json.dumps(whole, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
     encoded = text.encode("utf-8", "surrogatepass")
+    if len(encoded) > HEADER_LIMIT:
+        raise TooLarge(
+            f"names and settings take {len(encoded):,} bytes, and a file has room for {HEADER_LIMIT:,} "
+            "(about 10,000 columns). Keep fewer columns: restrict(…)."
+        )
     parts = [MAGIC, struct.pack("<HQ", VERSION, len(encoded)), encoded, _padding(_PREFIX + len(encoded))]
     for array in arrays:
         raw = np.ascontiguousarray(array, dtype=DTYPES[_name(array)]).tobytes()
@@ -65,7 +82,42 @@ def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], list[Array]]:
     if length > min(HEADER_LIMIT, len(body) - _PREFIX):
         raise BadFile(f"the header claims {length} bytes, more than there are")
     header = _header(bytes(body[_PREFIX : _PREFIX + length]))
-    return header["content"], _arrays(header["arrays"], body[_PREFIX + length + len(_padding(_PREFIX + length)) :])
+    arrays = _arrays(header["arrays"], body[_PREFIX + length + len(_padding(_PREFIX + length)) :])
+    lists = _lists(header["lists"], arrays)
+    content: dict[str, Any] = _with_lists(header["content"], lists) if len(lists) else header["content"]
+    return content, arrays
+
+
+def _without_long_lists(part: Any, lists: list[Sequence[Any]]) -> Any:
+    """The same header with a reference in place of each long list of values."""
+    if isinstance(part, dict):
+        return {key: _without_long_lists(value, lists) for key, value in part.items()}
+    if not isinstance(part, (list, tuple, ValueList)):
+        return part
+    if len(part) >= LONG and is_packable(part):
+        lists.append(part)
+        return {REFERENCE: len(lists) - 1}
+    return [_without_long_lists(value, lists) for value in part]
+
+
+def _with_lists(part: Any, lists: ValueLists) -> Any:
+    if isinstance(part, dict):
+        if REFERENCE in part:
+            return lists[part[REFERENCE]]
+        return {key: _with_lists(value, lists) for key, value in part.items()}
+    return [_with_lists(value, lists) for value in part] if isinstance(part, list) else part
+
+
+def _lists(sizes: list[list[int]], arrays: list[Array]) -> ValueLists:
+    """The lists of values, which take the last of the arrays."""
+    if not sizes:
+        return ValueLists.of([])
+    if len(arrays) < len(LIST_DTYPES):
+        raise BadFile("the header names lists of values, and there are no arrays for them")
+    lists = ValueLists(sizes, arrays[-len(LIST_DTYPES) :])
+    lists.check()
+    del arrays[-len(LIST_DTYPES) :]
+    return lists
 
 
 def _arrays(listed: list[Any], body: memoryview) -> list[Array]:
@@ -75,12 +127,12 @@ def _arrays(listed: list[Any], body: memoryview) -> list[Array]:
         if not isinstance(entry, dict) or entry.get("dtype") not in DTYPES or not isinstance(entry.get("shape"), list):
             raise BadFile("an array in the header has no known dtype and shape")
         dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
-        if len(shape) > 32 or not all(type(n) is int and 0 <= n < 1 << 48 for n in shape):
+        if len(shape) > 32 or not _are_lengths(shape) or math.prod(max(n, 1) for n in shape) >= 1 << 48:
             raise BadFile("an array in the header has an impossible shape")
         size = math.prod(shape) * dtype.itemsize
         if size > len(body) - at:
             raise BadFile(f"an array claims {size} bytes where {len(body) - at} are left")
-        arrays.append(np.frombuffer(body[at : at + size], dtype=dtype).reshape(shape).copy())
+        arrays.append(np.frombuffer(body[at : at + size], dtype=dtype).reshape(shape))
         at += size + len(_padding(size))
     if at != len(body):
         raise BadFile(f"{len(body) - at} bytes stand after the last array")
@@ -91,12 +143,39 @@ def _header(encoded: bytes) -> dict[str, Any]:
     try:
         if _depth(encoded) > DEPTH_LIMIT:
             raise BadFile("the header is nested too deeply")
-        header = json.loads(encoded.decode("utf-8", "surrogatepass"), parse_constant=_refuse_constant)
-        if isinstance(header["content"], dict) and isinstance(header["arrays"], list):
-            return dict(header)
-    except (ValueError, KeyError, TypeError, RecursionError) as problem:
+        header = json.loads(
+            encoded.decode("utf-8", "surrogatepass"), parse_constant=_refuse_constant, object_pairs_hook=_unique
+        )
+        lists = header.get("lists", [])
+        listed = isinstance(lists, list) and all(_are_lengths(sizes, 2) for sizes in lists)
+        if isinstance(header["content"], dict) and isinstance(header["arrays"], list) and listed:
+            if lists or b"@" in encoded:
+                _check_references(header["content"], len(lists))
+            return {**header, "lists": lists}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         raise (problem if isinstance(problem, BadFile) else BadFile(f"the header cannot be read: {problem}")) from None
     raise BadFile("the header has no content and arrays")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise BadFile("the header names something twice")
+    return made
+
+
+def _check_references(part: Any, n_lists: int) -> None:
+    for value in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        _check_references(value, n_lists)
+    if isinstance(part, dict) and REFERENCE in part:
+        index = part[REFERENCE]
+        if len(part) > 1 or type(index) is not int or not 0 <= index < n_lists:
+            raise BadFile("the header refers to a list of values that is not there")
+
+
+def _are_lengths(numbers: Any, count: int | None = None) -> bool:
+    is_list = isinstance(numbers, list) and (count is None or len(numbers) == count)
+    return is_list and all(type(n) is int and 0 <= n < 1 << 48 for n in numbers)
 
 
 def _refuse_constant(name: str) -> float:

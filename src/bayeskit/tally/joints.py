@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.errors import BadFile, TooLarge
+from bayeskit.errors import TooLarge
 from bayeskit.tally.families import Counts
 
 Index = npt.NDArray[np.int64]
@@ -229,10 +229,6 @@ class Together:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def counts_the_same(self, other: Together) -> bool:
-        """Whether both sides counted the same sets of columns."""
-        return {*self.pairs.columns} == {*other.pairs.columns} and self.joints.keys() == other.joints.keys()
-
     def align(self, class_index: Index, slots: Slots, columns: Sequence[str] | None = None) -> Together:
         """The same counts under other classes and values."""
         joints = {names: joint.align(class_index, slots) for names, joint in self.joints.items()}
@@ -279,27 +275,3 @@ class Together:
         header = {"pairs": list(self.pairs.columns), "joints": [list(names) for names in self.joints]}
         parts = [part for joint in self.joints.values() for part in (joint.cells, joint.counts)]
         return header, [self.pairs.counts, *parts]
-
-    @classmethod
-    def from_parts(
-        cls, header: Mapping[str, Any], arrays: list[npt.NDArray[Any]], sizes: Mapping[str, int], n_classes: int
-    ) -> Together:
-        """What :meth:`to_parts` wrote; :class:`BadFile` where arrays do not fit the families' slots."""
-        if "pairs" not in header and "joints" not in header:
-            return cls.empty()
-        pairs = tuple(str(name) for name in header["pairs"])
-        names = [tuple(str(name) for name in joint) for joint in header["joints"]]
-        if not {*pairs, *(name for joint in names for name in joint)} <= sizes.keys() or not all(names):
-            raise BadFile("columns are counted together that are not counted alone")
-        own = tuple(sizes[name] for name in pairs)
-        if len(arrays) != 1 + 2 * len(names) or arrays[0].shape != (n_classes, pair_cells(own)):
-            raise BadFile("the arrays of columns counted together do not fit the header")
-        joints = {}
-        for i, columns in enumerate(names):
-            cells, counts = arrays[1 + 2 * i : 3 + 2 * i]
-            fits = cells.dtype == np.uint32 and cells.ndim == 2 and cells.shape[1] == len(columns)
-            fits = fits and counts.shape == (len(cells), n_classes)
-            if not fits or (cells >= [sizes[name] for name in columns]).any():
-                raise BadFile("the cells of columns counted together do not fit their values")
-            joints[columns] = Joint(columns, cells, counts)
-        return cls(Pairs(pairs, own, arrays[0]), joints)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import lt
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,14 @@ from bayeskit.data.vocabulary import Value, canonical, positions, sort_values, u
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally.container import pack, unpack
 from bayeskit.tally.families import Counts, Family, aligned
+from bayeskit.tally.joint_parts import together_from_parts
 from bayeskit.tally.joints import Joint, Together
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Plan
+from bayeskit.tally.plausible import check_sizes, uncounted
+from bayeskit.tally.value_lists import ValueList
+from bayeskit.tally.values import Values
+from bayeskit.tally.words import WordCounts
 
 CANCELLED = 1e-9  # of the total weight: what a subtraction of float weights may leave behind
 UNNAMED = Target().name
@@ -25,7 +31,7 @@ PARTS = ("n", "sum_hi", "sum_lo", "square_hi", "square_lo", "n_lo")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tally:
-    """Counts by class: rows, values of the coded columns, moments of the measured ones.
+    """Counts by class: rows, values of the coded columns, moments of the measured ones, words of text.
 
     >>> a = Tally.from_counts({"sky": {"yes": {"sun": 3}, "no": {"sun": 1, "rain": 2}}})
     >>> b = Tally.from_counts({"sky": {"maybe": {"hail": 1}}})
@@ -42,6 +48,8 @@ class Tally:
     moment_columns: tuple[str, ...] = ()
     moments: Moments = field(default_factory=lambda: Moments.zeros(0, 0))
     together: Together = field(default_factory=Together.empty)  # pairs and other sets of columns
+    words: dict[str, WordCounts] = field(default_factory=dict)
+    values: dict[str, Values] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int | float:
@@ -57,14 +65,21 @@ class Tally:
     @property
     def plan(self) -> Plan:
         """What was counted, for counting more of it."""
-        return Plan(tuple(self.families), self.moment_columns, self.together.pairs.columns, tuple(self.together.joints))
+        pairs, joints = self.together.pairs.columns, tuple(self.together.joints)
+        most = min((found.max_values for found in self.values.values()), default=Plan.max_values)
+        families, words, values = tuple(self.families), tuple(self.words), tuple(self.values)
+        return Plan(families, self.moment_columns, pairs, joints, words, values, most)
 
     @classmethod
-    def empty(cls, schema: Schema, plan_families: Iterable[str], plan_moments: Iterable[str]) -> Tally:
+    def empty(
+        cls, schema: Schema, plan_families: Iterable[str], plan_moments: Iterable[str], plan_words: Iterable[str] = ()
+    ) -> Tally:
         """Nothing counted: neutral under +."""
         columns = tuple(plan_moments)
         families = {name: Family((), np.zeros((0, 1), dtype=np.int64)) for name in plan_families}
-        return cls(schema, (), np.zeros(0, dtype=np.int64), families, columns, Moments.zeros(0, len(columns))).tidy()
+        words = {name: WordCounts.zeros(0) for name in plan_words}
+        moments = Moments.zeros(0, len(columns))
+        return cls(schema, (), np.zeros(0, dtype=np.int64), families, columns, moments, words=words).tidy()
 
     @classmethod
     def from_counts(
@@ -103,7 +118,7 @@ class Tally:
         return cls(schema, classes, rows, families, (), Moments.zeros(len(classes), 0)).tidy()
 
     def __repr__(self) -> str:
-        columns = len(self.families) + len(self.moment_columns)
+        columns = len(self.families) + len(self.moment_columns) + len(self.words) + len(self.values)
         return f"<Tally of {self.n_rows:,} rows, {len(self.classes)} classes, {columns} columns>"
 
     def __eq__(self, other: object) -> bool:
@@ -117,6 +132,8 @@ class Tally:
             and self.moment_columns == other.moment_columns
             and self.moments == other.moments
             and self.together == other.together
+            and self.words == other.words
+            and self.values == other.values
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -133,6 +150,8 @@ class Tally:
             a.moment_columns,
             a.moments + b.moments,
             a.together + b.together,
+            words={name: counts.plus(b.words[name]) for name, counts in a.words.items()},
+            values={name: values + b.values[name] for name, values in a.values.items()},
         ).tidy()
 
     def __sub__(self, other: Tally) -> Tally:
@@ -168,13 +187,15 @@ class Tally:
                 f"columns {lacking} were not learnt with these values together and cannot forget them; "
                 "nothing was changed"
             )
-        return Tally(a.schema, a.classes, counts, families, a.moment_columns, a.moments - b.moments, together).tidy()
+        words = {n: w.minus(b.words[n], n, a.classes, tolerance) for n, w in a.words.items()}
+        values = {name: _without(name, a, b.values[name], tolerance) for name in a.values}
+        moments = a.moments - b.moments
+        return Tally(a.schema, a.classes, counts, families, a.moment_columns, moments, together, words, values).tidy()
 
     def _align(self, other: Tally) -> tuple[Tally, Tally]:
         """Both sides over the same classes and values."""
         check_same(self.schema, other.schema)
-        same = self.families.keys() == other.families.keys() and {*self.moment_columns} == {*other.moment_columns}
-        if not same or not self.together.counts_the_same(other.together):
+        if self.counted() != other.counted():
             raise SchemaMismatch(
                 "the two sides counted different things: learn both with the same model and settings "
                 "(a structure that was learnt must be given to the other side too)"
@@ -185,6 +206,8 @@ class Tally:
         order = [other.moment_columns.index(name) for name in self.moment_columns]
         moments = (self.moments, other.moments.columns(order))
         ours, theirs = positions(classes, self.classes), positions(classes, other.classes)
+        for name, family in self.families.items():
+            _check_same_kind(name, family, other.families[name])
         pairs = {n: aligned(f, other.families[n], ours, theirs) for n, f in self.families.items()}
         sides = []
         for i, (tally, index) in enumerate(((self, ours), (other, theirs))):
@@ -195,26 +218,38 @@ class Tally:
             counts = counts.astype(tally.class_counts.dtype)
             slots = {name: _slots(family.values, families[name].values) for name, family in tally.families.items()}
             together = tally.together.align(index, slots, self.together.pairs.columns)
-            sides.append(
-                Tally(schema, classes, counts, families, self.moment_columns, moments[i].take(index), together)
-            )
+            words = {name: tally.words[name].with_classes(index) for name in self.words}
+            values = {name: tally.values[name].take(index) for name in self.values}
+            taken = moments[i].take(index)
+            sides.append(Tally(schema, classes, counts, families, self.moment_columns, taken, together, words, values))
         return sides[0], sides[1]
 
     def tidy(self) -> Tally:
         """Classes and values sorted; those that no row shows and no schema declares are gone."""
         declared = self.schema.target.domain or ()
-        classes = tuple(sort_values({**dict.fromkeys(declared), **dict.fromkeys(self._shown_classes())}))
+        classes = union(declared, self._shown_classes())
         index = positions(classes, self.classes)
         families = {}
         for name, family in self.families.items():
             wanted = _declared_values(self.schema, name)
             shown = [v for v, n in zip(family.values, family.present.sum(axis=0), strict=True) if n > 0]
-            values = sort_values({**dict.fromkeys(wanted), **dict.fromkeys(shown)})
-            families[name] = family.align(index, values)
+            families[name] = family.align(index, union(tuple(wanted), shown))
         counts = np.array([self.class_counts[i] if i >= 0 else 0 for i in index], dtype=self.class_counts.dtype)
         slots = {name: _slots(family.values, families[name].values) for name, family in self.families.items()}
         together = self.together.align(index, slots)
-        return Tally(self.schema, classes, counts, families, self.moment_columns, self.moments.take(index), together)
+        words = {name: counted.with_classes(index) for name, counted in self.words.items()}
+        distinct = {name: found.take(index).tidy() for name, found in self.values.items()}
+        moments = self.moments.take(index)
+        return Tally(self.schema, classes, counts, families, self.moment_columns, moments, together, words, distinct)
+
+    def counted(self) -> tuple[set[Any], ...]:
+        """The columns whose values, moments, pairs, joints, words and distinct numbers were counted."""
+        alone = set(self.families), set(self.moment_columns), set(self.words), set(self.values)
+        return *alone, set(self.together.pairs.columns), set(self.together.joints)
+
+    def prune(self, min_count: float = 1, min_documents: float = 1) -> Tally:
+        """Without the words seen less often: nothing is read again. Forgetting then does not look for them."""
+        return replace(self, words={name: w.prune(min_count, min_documents) for name, w in self.words.items()})
 
     def _shown_classes(self) -> list[Value]:
         return [label for label, n in zip(self.classes, self.class_counts, strict=True) if n > 0]
@@ -226,7 +261,10 @@ class Tally:
         index = [self.moment_columns.index(name) for name in columns]
         families = {name: family for name, family in self.families.items() if name in schema.columns}
         together = self.together.restrict(list(families))
-        return Tally(schema, self.classes, self.class_counts, families, columns, self.moments.columns(index), together)
+        words = {name: counted for name, counted in self.words.items() if name in schema.columns}
+        values = {name: found for name, found in self.values.items() if name in schema.columns}
+        moments = self.moments.columns(index)
+        return Tally(schema, self.classes, self.class_counts, families, columns, moments, together, words, values)
 
     def with_joints(self, joints: Mapping[tuple[str, ...], Joint]) -> Tally:
         """The same with other sets of columns counted together, in the slots of these families."""
@@ -238,16 +276,22 @@ class Tally:
 
     def to_parts(self) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
         """(plain header, arrays): what a file holds of a tally."""
-        header = {
+        header: dict[str, Any] = {
             "schema": self.schema.to_json(),
             "classes": list(self.classes),
             "families": [[name, list(family.values)] for name, family in self.families.items()],
             "moments": list(self.moment_columns),
         }
+        if self.words:
+            header["words"] = [[name, counted.pruned] for name, counted in self.words.items()]
+        if self.values:
+            header["values"] = [[name, found.level, found.max_values] for name, found in self.values.items()]
         moments = [getattr(self.moments, part) for part in PARTS]
-        counts = [self.class_counts, *(family.counts for family in self.families.values())]
+        values = [part for found in self.values.values() for part in (found.values, found.counts)]
+        words = [array for counted in self.words.values() for array in counted.to_arrays()]
+        families = [family.counts for family in self.families.values()]
         more, together = self.together.to_parts()
-        return header | more, [*counts, *moments, *together]
+        return header | more, [self.class_counts, *families, *moments, *values, *words, *together]
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tally:
@@ -257,23 +301,37 @@ class Tally:
     @classmethod
     def from_parts(cls, header: Any, arrays: list[npt.NDArray[Any]]) -> Tally:
         """The tally of :meth:`to_parts`, every shape and count checked."""
+        check_sizes(header, arrays)
         try:
             schema = Schema.from_json(header["schema"])
-            classes = tuple(header["classes"])
+            classes = _rising(header["classes"])
             _check_one_kind(classes)
             names = [str(name) for name, _ in header["families"]]
-            values = [tuple(v) for _, v in header["families"]]
+            values = [_rising(v) for _, v in header["families"]]
             columns = tuple(str(name) for name in header["moments"])
-            if None in [canonical(value) for row in (classes, *values) for value in row]:
-                raise BadFile("a class or value is missing")
+            distinct = [(str(name), level, most) for name, level, most in header.get("values", ())]
+            texts = [(str(name), bool(pruned)) for name, pruned in header.get("words", ())]
         except (KeyError, TypeError, ValueError) as problem:
             raise BadFile(f"this is no tally: {problem}") from None
-        n_own = 1 + len(names) + len(PARTS)
-        if len(arrays) < n_own or not {*names, *columns} <= set(schema.used):
+        fixed, size = 1 + len(names) + len(PARTS), WordCounts.N_ARRAYS
+        end = fixed + 2 * len(distinct)
+        last = end + size * len(texts)
+        known = [*names, *columns, *(name for name, _, _ in distinct), *(name for name, _ in texts)]
+        if (
+            len(arrays) < last
+            or not {*names} <= set(schema.coded())
+            or not {name for name, _ in texts} <= set(schema.texts())
+            or not set(known) <= set(schema.used)
+            or len(set(known)) < len(known)
+        ):
             raise BadFile("the tally's arrays do not fit its schema")
-        (counts, *rest), others = arrays[:n_own], arrays[n_own:]
+        (counts, *rest), others = arrays[:fixed], arrays[end:last]
         families = {n: Family(v, a) for n, v, a in zip(names, values, rest, strict=False)}
         moments = Moments(*rest[len(names) :])
+        words = {
+            name: WordCounts.from_arrays(others[i * size : (i + 1) * size], len(classes), pruned)
+            for i, (name, pruned) in enumerate(texts)
+        }
         shape = (len(classes), len(columns))
         shapes_fit = (
             counts.shape == (len(classes),)
@@ -281,28 +339,63 @@ class Tally:
             and all(getattr(moments, part).shape == shape for part in PARTS)
             and all(getattr(moments, part).dtype.kind == "f" for part in PARTS[1:])
         )
-        slots = {name: len(family.values) + 1 for name, family in families.items()}
-        try:
-            together = Together.from_parts(header, others, slots, len(classes))
-        except (KeyError, TypeError) as problem:
-            raise BadFile(f"this is no tally: {problem}") from None
-        if not shapes_fit or (others and not together.to_parts()[1]):
+        together = together_from_parts(header, arrays[last:], families)
+        kinds = {counts.dtype.kind, *(f.counts.dtype.kind for f in families.values())} | (
+            {moments.n.dtype.kind} if columns else set()
+        )
+        kinds |= {counted.counts.dtype.kind for counted in words.values()}
+        if not shapes_fit or len(kinds) != 1 or kinds - {"i", "f"}:
             raise BadFile("the tally's arrays do not fit its header")
-        joint_counts = [joint.counts for joint in together.joints.values()]
-        if together.pairs.columns:
-            joint_counts.append(together.pairs.counts)
-        numbers = [counts, *(f.counts for f in families.values()), *joint_counts]
-        kinds = {array.dtype.kind for array in numbers} | ({moments.n.dtype.kind} if columns else set())
-        if len(kinds) != 1 or kinds - {"i", "f"}:
-            raise BadFile("the tally's arrays do not fit its header")
-        numbers.append(moments.n)
-        sums = [getattr(moments, part) for part in PARTS[1:]]
-        if any((a < 0).any() for a in numbers) or not all(np.isfinite(a).all() for a in (*numbers, *sums)):
+        numbers = [counts, *(f.counts for f in families.values()), moments.n]
+        if any(a.min(initial=0) < 0 for a in numbers):  # that all are finite was checked
             raise BadFile("the tally holds counts that are negative or no numbers")
-        tally = cls(schema, classes, counts, families, columns, moments, together)
-        if tally.tidy() != tally:
-            raise BadFile("the tally's values are not sorted, or some were never counted")
+        found = {
+            name: Values.checked(level, most, arrays[fixed + 2 * i], arrays[fixed + 2 * i + 1], counts)
+            for i, (name, level, most) in enumerate(distinct)
+        }
+        tally = cls(schema, classes, counts, families, columns, moments, together, words, found)
+        if not tally._is_tidy():
+            raise BadFile("the tally has values that were never counted, or lacks some that are declared")
         return tally
+
+    def _is_tidy(self) -> bool:
+        """Whether :meth:`tidy` would change nothing but the order."""
+        for name, family in self.families.items():
+            declared = tuple(_declared_values(self.schema, name))
+            if (declared and family.values != declared) or (not declared and len(uncounted(family.counts))):
+                return False
+        domain = self.schema.target.domain or ()
+        return {*domain, *self._shown_classes()} == {*self.classes}
+
+
+def _rising(listed: Any) -> tuple[Value, ...]:
+    """Values from a file, each once and sorted; long lists were looked through already, as bytes."""
+    values = tuple(listed)
+    if isinstance(listed, ValueList):
+        return values
+    if {*map(type, values)} == {str}:
+        canonical("".join(values))  # refuses what is no text
+        rise = all(map(lt, values, values[1:]))
+    else:
+        if None in [canonical(value) for value in values]:
+            raise BadFile("a class or value is missing")
+        rise = sort_values(dict.fromkeys(values)) == list(values)
+    if not rise:
+        raise BadFile("classes or values are not sorted, or stand there twice")
+    return values
+
+
+def _check_same_kind(name: str, a: Family, b: Family) -> None:
+    """Refuse strings on one side against numbers on the other: '1' and 1 would be two values."""
+    if (
+        a.values
+        and b.values
+        and {isinstance(v, str) for v in a.values}.isdisjoint(isinstance(v, str) for v in b.values)
+    ):
+        raise SchemaMismatch(
+            f"column {name!r} holds the {type(a.values[0]).__name__} {a.values[0]!r} on one side and the "
+            f"{type(b.values[0]).__name__} {b.values[0]!r} on the other: give it the same type"
+        )
 
 
 def check_same(a: Schema, b: Schema) -> None:
@@ -346,6 +439,20 @@ def _slots(old: tuple[Value, ...], new: tuple[Value, ...]) -> npt.NDArray[np.int
     """The old slot of each new one, −1 for a value that is new; slot 0 stays the missing cells."""
     found = positions(new, old)
     return np.concatenate([[0], np.where(found < 0, -1, found + 1)])
+
+
+def _without(name: str, a: Tally, less: Values, tolerance: float) -> Values:
+    """The numbers of a column without some; more of one than there are is refused."""
+    left = a.values[name] - less
+    if tolerance:
+        left.counts[np.abs(left.counts) <= tolerance] = 0
+    if (left.counts < 0).any():
+        c, i = np.argwhere(left.counts < 0)[0]
+        raise NotLearnt(
+            f"column {name!r} had {left.values[i]:g} not as often in class {a.classes[c]!r} as it is to be forgotten; "
+            "nothing was changed"
+        )
+    return left
 
 
 def _subtract(a: Counts, b: Counts, tolerance: float) -> Counts:

@@ -103,9 +103,9 @@ class BetaBernoulli:
 
     def credible_interval(self, level: float = 0.95) -> Interval:
         """The middle interval that holds θ with this probability: equal tails on both sides."""
-        from scipy import stats
+        from scipy import special  # loads in a tenth of the time of scipy.stats
 
-        low, high = (stats.beta.ppf(tail, *self.posterior) for tail in tails(level))
+        low, high = (special.betaincinv(*self.posterior, tail) for tail in tails(level))
         return float(low), float(high)
 
     @property

@@ -1,4 +1,4 @@
-// The door: arrays from Python are checked here once, and results are made here.
+// Arrays from Python, checked, and arrays made for it.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,0 +1,341 @@
+// Class chains: P(class | context) refined one column at a time, chosen on a part of the rows, counted on all.
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "ensemble.hpp"
+#include "parallel.hpp"
+
+namespace bayeskit {
+namespace {
+
+constexpr double kChoices[] = {1, 4, 16};
+constexpr size_t kM = std::size(kChoices);
+constexpr double kTiny = 1e-200;
+constexpr double kGain = 1e-9;
+
+// The value a number has between some cuts: 0 .. kMostCuts, a missing one the next.
+uint32_t interval(double x, const double* cuts) {
+    if (x != x) return kMostCuts + 1;
+    uint32_t v = 0;
+    for (size_t i = 0; i < kMostCuts; ++i) v += x > cuts[i];  // no number is greater than NaN
+    return v;
+}
+
+uint32_t value_of(const Column& column, size_t r, const double* cuts) {
+    if (!column.coded) return interval(column.numbers.data[static_cast<ptrdiff_t>(r) * column.numbers.stride], cuts);
+    return with_type(column.codes, [r](auto codes) { return static_cast<uint32_t>(codes[r]); });
+}
+
+size_t n_values(const Column& column) { return column.coded ? column.size : kMostCuts + 2; }
+
+// Rows in groups of one context each, side by side; a context of one row is not split further.
+struct Groups {
+    std::vector<uint32_t> rows;
+    std::vector<size_t> start;  // and the end
+    std::vector<int32_t> node;
+
+    explicit Groups(std::vector<uint32_t> all) : rows(std::move(all)), start{0, rows.size()}, node{0} {}
+    size_t size() const { return node.size(); }
+};
+
+// The part that chooses: its rows side by side, so that a candidate reads memory in order.
+class Chooser {
+public:
+    Chooser(const Rows& rows, const std::vector<Column>& columns, const uint8_t* part, const double* own_prior)
+        : rows_(rows), columns_(columns), C_(rows.n_classes), groups_(chosen(rows, part)), p_(rows.n) {
+        for (const uint32_t r : groups_.rows) p_[r] = own_prior[r];
+        size_t most = 0;
+        for (const Column& column : columns) most = std::max(most, n_values(column));
+        count_.assign(most * C_, 0.0);
+        total_.assign(most, 0.0);
+        value_.resize(groups_.rows.size());
+    }
+
+    // The best candidate of one step, taken; false where none gains.
+    bool step(const Candidates& candidates, size_t d, Step& taken) {
+        double best = kGain;
+        size_t best_candidate = SIZE_MAX, best_m = 0;
+        for (size_t j = 0; j < candidates.together; ++j) {
+            double gains[kM] = {};
+            if (!gain(candidates, d * candidates.together + j, gains)) continue;
+            for (size_t i = 0; i < kM; ++i)
+                if (gains[i] > best) {
+                    best = gains[i];
+                    best_candidate = d * candidates.together + j;
+                    best_m = i;
+                }
+        }
+        if (best_candidate == SIZE_MAX) return false;
+        taken.column = candidates.column[best_candidate];
+        taken.m = kChoices[best_m];
+        std::copy_n(candidates.cuts + best_candidate * kMostCuts, kMostCuts, taken.cuts);
+        take(taken);
+        return true;
+    }
+
+private:
+    static std::vector<uint32_t> chosen(const Rows& rows, const uint8_t* part) {
+        std::vector<uint32_t> found;
+        for (size_t r = 0; r < rows.n; ++r)
+            if (part[r]) found.push_back(static_cast<uint32_t>(r));
+        return found;
+    }
+
+    void read(const Column& column, const double* cuts) {
+        const auto& rows = groups_.rows;
+        if (column.coded)
+            with_type(column.codes, [&](auto codes) {
+                for (size_t i = 0; i < rows.size(); ++i) value_[i] = codes[rows[i]];
+            });
+        else
+            for (size_t i = 0; i < rows.size(); ++i)
+                value_[i] = interval(column.numbers.data[static_cast<ptrdiff_t>(rows[i]) * column.numbers.stride], cuts);
+    }
+
+    void count_group(size_t first, size_t last) {
+        for (size_t i = first; i < last; ++i) {
+            const double w = rows_.weight(groups_.rows[i]);
+            count_[value_[i] * C_ + rows_.labels[groups_.rows[i]]] += w;
+            total_[value_[i]] += w;
+        }
+    }
+
+    void clear_group(size_t first, size_t last) {
+        for (size_t i = first; i < last; ++i) {
+            count_[value_[i] * C_ + rows_.labels[groups_.rows[i]]] = 0;
+            total_[value_[i]] = 0;
+        }
+    }
+
+    // Σ ln p' − ln p over the part for each m, each row left out; false where the candidate splits nothing.
+    bool gain(const Candidates& candidates, size_t candidate, double* gains) {
+        read(columns_[candidates.column[candidate]], candidates.cuts + candidate * kMostCuts);
+        bool splits = false;
+        double product[kM];
+        std::fill(product, product + kM, 1.0);
+        for (size_t g = 0; g < groups_.size(); ++g) {
+            const size_t first = groups_.start[g], last = groups_.start[g + 1];
+            bool split = false;
+            for (size_t i = first + 1; i < last && !split; ++i) split = value_[i] != value_[first];
+            splits |= split;
+            count_group(first, last);
+            for (size_t i = first; i < last; ++i) {
+                const uint32_t r = groups_.rows[i];
+                const double taken = rows_.taken(r), p = p_[r], w = rows_.weight(r);
+                const double a = count_[value_[i] * C_ + rows_.labels[r]] - taken, b = total_[value_[i]] - taken;
+                if (w != 1.0) {
+                    for (size_t c = 0; c < kM; ++c)
+                        gains[c] += w * std::log((a + kChoices[c] * p) / ((b + kChoices[c]) * p));
+                    continue;
+                }
+                double least = 1, most = 1;
+                for (size_t c = 0; c < kM; ++c) {
+                    product[c] *= (a + kChoices[c] * p) / ((b + kChoices[c]) * p);
+                    least = std::min(least, product[c]);
+                    most = std::max(most, product[c]);
+                }
+                if (least < kTiny || most > 1 / kTiny)
+                    for (size_t c = 0; c < kM; ++c) {
+                        gains[c] += std::log(product[c]);
+                        product[c] = 1;
+                    }
+            }
+            clear_group(first, last);
+        }
+        for (size_t c = 0; c < kM; ++c) gains[c] += std::log(product[c]);
+        return splits;
+    }
+
+    void take(const Step& step) {
+        read(columns_[step.column], step.cuts);
+        Groups next{{}};
+        next.start.assign(1, 0);
+        next.node.clear();
+        std::vector<std::pair<uint32_t, uint32_t>> order;
+        for (size_t g = 0; g < groups_.size(); ++g) {
+            const size_t first = groups_.start[g], last = groups_.start[g + 1];
+            count_group(first, last);
+            order.clear();
+            for (size_t i = first; i < last; ++i) {
+                const uint32_t r = groups_.rows[i];
+                const double taken = rows_.taken(r);
+                p_[r] = (count_[value_[i] * C_ + rows_.labels[r]] - taken + step.m * p_[r]) /
+                        (total_[value_[i]] - taken + step.m);
+                order.emplace_back(value_[i], r);
+            }
+            clear_group(first, last);
+            std::sort(order.begin(), order.end());
+            for (size_t i = 0, j; i < order.size(); i = j) {
+                for (j = i; j < order.size() && order[j].first == order[i].first; ++j) {}
+                if (j - i < 2) continue;  // alone: nothing will change for it
+                for (size_t at = i; at < j; ++at) next.rows.push_back(order[at].second);
+                next.start.push_back(next.rows.size());
+                next.node.push_back(0);
+            }
+        }
+        groups_ = std::move(next);
+    }
+
+    const Rows& rows_;
+    const std::vector<Column>& columns_;
+    const size_t C_;
+    Groups groups_;
+    std::vector<double> p_, count_, total_;
+    std::vector<uint32_t> value_;
+};
+
+// Every chosen context counted on all rows; g of the asked rows outside the part, each left out.
+class Counter {
+public:
+    Counter(const Rows& rows, const std::vector<Column>& columns, const std::vector<int32_t>& place, double* g, Trie& out)
+        : rows_(rows), columns_(columns), place_(place), g_(g), C_(rows.n_classes), groups_(all(rows.n)), out_(out),
+          count_(C_, 0.0) {
+        out_.add_node(0);
+        for (size_t r = 0; r < rows.n; ++r) count_[rows.labels[r]] += rows.weight(r);
+        close_node();
+    }
+
+    void step(const Step& step) {
+        Groups next{{}};
+        next.start.assign(1, 0);
+        next.node.clear();
+        std::vector<std::pair<uint32_t, uint32_t>> order;
+        for (size_t g = 0; g < groups_.size(); ++g) {
+            order.clear();
+            for (size_t i = groups_.start[g]; i < groups_.start[g + 1]; ++i)
+                order.emplace_back(value_of(columns_[step.column], groups_.rows[i], step.cuts), groups_.rows[i]);
+            std::sort(order.begin(), order.end());
+            const int32_t node = groups_.node[g];
+            out_.first_child[node] = static_cast<int32_t>(out_.size());
+            for (size_t i = 0, j; i < order.size(); i = j) {
+                for (j = i; j < order.size() && order[j].first == order[i].first; ++j)
+                    count_[rows_.labels[order[j].second]] += rows_.weight(order[j].second);
+                ++out_.n_children[node];
+                out_.add_node(order[i].first);
+                if (j - i > 1) {
+                    refine(order, i, j, step.m);
+                    for (size_t at = i; at < j; ++at) next.rows.push_back(order[at].second);
+                    next.start.push_back(next.rows.size());
+                    next.node.push_back(static_cast<int32_t>(out_.size()) - 1);
+                }
+                close_node();
+            }
+        }
+        groups_ = std::move(next);
+    }
+
+private:
+    static std::vector<uint32_t> all(size_t n) {
+        std::vector<uint32_t> rows(n);
+        std::iota(rows.begin(), rows.end(), 0u);
+        return rows;
+    }
+
+    void refine(const std::vector<std::pair<uint32_t, uint32_t>>& order, size_t first, size_t last, double m) {
+        double total = 0;
+        for (const double c : count_) total += c;
+        for (size_t i = first; i < last; ++i) {
+            const uint32_t r = order[i].second;
+            if (place_[r] < 0) continue;
+            double* g = g_ + static_cast<size_t>(place_[r]) * C_;
+            const double taken = rows_.taken(r), scale = 1 / (total - taken + m);
+            g[rows_.labels[r]] -= taken / m;
+            for (size_t k = 0; k < C_; ++k) g[k] = (count_[k] + m * g[k]) * scale;
+        }
+    }
+
+    void close_node() {
+        for (size_t k = 0; k < C_; ++k)
+            if (count_[k] > 0) out_.counts.add(static_cast<uint16_t>(k), count_[k]);
+        out_.counts.close();
+        std::fill(count_.begin(), count_.end(), 0.0);
+    }
+
+    const Rows& rows_;
+    const std::vector<Column>& columns_;
+    const std::vector<int32_t>& place_;
+    double* g_;
+    const size_t C_;
+    Groups groups_;
+    Trie& out_;
+    std::vector<double> count_;
+};
+
+}  // namespace
+
+Chain learn_chain(const Rows& rows, const std::vector<Column>& columns, const uint8_t* part,
+                  const Candidates& candidates, const double* prior, double* h) {
+    const size_t C = rows.n_classes;
+    double total = 0;
+    std::vector<double> by_class(C, 0.0), own_prior(rows.n);
+    for (size_t r = 0; r < rows.n; ++r) total += rows.weight(r);
+    for (size_t k = 0; k < C; ++k) by_class[k] = prior[k] * (total + static_cast<double>(C));  // n_y + 1
+    const auto left_out = [&](size_t r, size_t k) {
+        const double taken = rows.taken(r);
+        return (by_class[k] - (rows.labels[r] == k ? taken : 0)) / (total - taken + static_cast<double>(C));
+    };
+    for (size_t r = 0; r < rows.n; ++r) own_prior[r] = left_out(r, rows.labels[r]);
+
+    Chain chain;
+    Chooser chooser(rows, columns, part, own_prior.data());
+    Step step;
+    for (size_t d = 0; d < candidates.n_steps; ++d)
+        if (chooser.step(candidates, d, step)) chain.steps.push_back(step);
+
+    std::vector<int32_t> place(rows.n, -1);
+    for (size_t i = 0; i < rows.n_asked; ++i) {
+        const size_t r = static_cast<size_t>(rows.asked[i]);
+        for (size_t k = 0; k < C; ++k) h[i * C + k] = left_out(r, k);
+        if (!part[r]) place[r] = static_cast<int32_t>(i);
+    }
+    Counter counter(rows, columns, place, h, chain.contexts);
+    for (const Step& taken : chain.steps) counter.step(taken);
+    for (size_t i = 0; i < rows.n_asked; ++i) {
+        const size_t r = static_cast<size_t>(rows.asked[i]);
+        for (size_t k = 0; k < C; ++k)
+            h[i * C + k] = part[r] ? 0.0 : (total * h[i * C + k] + 1) / (total + static_cast<double>(C));
+    }
+    return chain;
+}
+
+void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns, size_t n, double n_learnt,
+                  size_t C, const double* prior, double* log_sum, double* sum, size_t n_threads) {
+    parallel_rows(n, 64, n_threads, [&](size_t first, size_t last) {
+        std::vector<double> g(C), product(C);
+        for (size_t r = first; r < last; ++r) {
+            std::fill(log_sum + r * C, log_sum + (r + 1) * C, 0.0);
+            std::fill(sum + r * C, sum + (r + 1) * C, 0.0);
+            std::fill(product.begin(), product.end(), 1.0);
+            for (size_t t = 0; t < chains.size(); ++t) {
+                const ChainView& chain = chains[t];
+                std::copy(prior, prior + C, g.begin());
+                int32_t node = 0;
+                for (const Step& step : chain.steps) {
+                    if (chain.contexts.n_children[node] == 0) break;
+                    node = chain.contexts.child(node, value_of(columns[step.column], r, step.cuts));
+                    if (node < 0) break;
+                    const CountsView& counts = chain.contexts.counts;
+                    double total = 0;
+                    for (int32_t i = counts.start[node]; i < counts.start[node + 1]; ++i) total += counts.count[i];
+                    const double scale = 1 / (total + step.m), keep = step.m * scale;
+                    for (size_t k = 0; k < C; ++k) g[k] *= keep;
+                    for (int32_t i = counts.start[node]; i < counts.start[node + 1]; ++i)
+                        g[counts.label[i]] += counts.count[i] * scale;
+                }
+                for (size_t k = 0; k < C; ++k) {
+                    const double h = (n_learnt * g[k] + 1) / (n_learnt + static_cast<double>(C));
+                    sum[r * C + k] += h;
+                    product[k] *= h;
+                }
+                if (t % 8 == 7 || t + 1 == chains.size())
+                    for (size_t k = 0; k < C; ++k) {
+                        log_sum[r * C + k] += std::log(product[k]);
+                        product[k] = 1;
+                    }
+            }
+        }
+    });
+}
+
+}  // namespace bayeskit

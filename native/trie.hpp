@@ -1,0 +1,60 @@
+// Contexts as a tree: a node is the rows that agree on the first values, its children are sorted by the next value.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+namespace bayeskit {
+
+// Weights of the classes that occur, for a row of places (nodes, or values within nodes): place i has pairs
+// start[i] .. start[i + 1].
+struct SparseCounts {
+    std::vector<int32_t> start{0};
+    std::vector<uint16_t> label;
+    std::vector<float> count;
+
+    void add(uint16_t k, double weight) {
+        label.push_back(k);
+        count.push_back(static_cast<float>(weight));
+    }
+    void close() { start.push_back(static_cast<int32_t>(label.size())); }
+};
+
+struct Trie {
+    std::vector<int32_t> first_child, n_children;
+    std::vector<uint32_t> value;  // by which a node is reached from its parent
+    SparseCounts counts;
+
+    size_t size() const { return value.size(); }
+    void add_node(uint32_t by) {
+        if (value.size() >= INT32_MAX) throw std::length_error("more than 2^31 contexts");
+        value.push_back(by);
+        first_child.push_back(0);
+        n_children.push_back(0);
+    }
+};
+
+// Counts and trees as flat arrays, for reading.
+struct CountsView {
+    const int32_t* start;
+    const uint16_t* label;
+    const float* count;
+};
+
+struct TrieView {
+    const int32_t *first_child, *n_children;
+    const uint32_t* value;
+    CountsView counts;
+
+    // The child of a node by this value, or -1.
+    int32_t child(int32_t node, uint32_t by) const {
+        const uint32_t *first = value + first_child[node], *last = first + n_children[node];
+        const uint32_t* at = std::lower_bound(first, last, by);
+        return at != last && *at == by ? static_cast<int32_t>(at - value) : -1;
+    }
+};
+
+}  // namespace bayeskit

@@ -1,0 +1,5 @@
+"""``python -m bayeskit.cli`` is ``bayes``."""
+
+from bayeskit.cli import main
+
+main()

@@ -1,0 +1,94 @@
+"""All commands, and what happens when one fails: one line for a person's mistake, no traceback."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated
+
+import typer
+
+from bayeskit import __version__
+from bayeskit.cli import ask, demo, evaluate, explain, fit, forget, inspect, learn, merge, predict
+from bayeskit.cli.wording import in_options
+from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
+
+COMMANDS = [fit, predict, evaluate, explain, inspect, ask, learn, forget, merge, demo]
+"""A module a command, each with a function ``command``; the order is that of the help. A new command is added here."""
+
+app = typer.Typer(
+    name="bayes",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+)
+for module in COMMANDS:
+    app.command(name=module.__name__.rpartition(".")[2])(module.command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"bayes {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def bayes(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Classifiers from counted data: fit one on a file, see how good it is and why, and keep it up to date.
+
+    \b
+    Start with
+      bayes fit birds.csv --target species -o birds.bayes
+      bayes predict birds.bayes new.csv
+    or with the tour
+      bayes demo
+    """
+
+
+def run() -> None:
+    """Run the command line; exit 0 when done, 1 for data or a model that will not do, 2 for a wrong command."""
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _Notes()
+            warnings.simplefilter("always", BayesWarning)
+            app(prog_name="bayes")
+    except QueryError as problem:
+        print(f"bayes: {problem}", file=sys.stderr)  # with the line that points at the slip
+        sys.exit(1)
+    except BayesError as problem:
+        _say(f"bayes: {in_options(str(problem))}")
+        sys.exit(1)
+    except OSError as problem:
+        where = f"{problem.filename}: " if problem.filename else ""
+        _say(f"bayes: {where}{problem.strerror or problem}")
+        sys.exit(1)
+    except MemoryError:
+        _say("bayes: there is not enough memory for this")
+        sys.exit(1)
+
+
+class _Notes:
+    """Warnings of bayeskit as one line each on stderr; batches that say the same again are told once."""
+
+    def __init__(self) -> None:
+        self.undecidable = 0
+
+    def __call__(self, message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+        if issubclass(category, UndecidableWarning):
+            self.undecidable += 1
+            if self.undecidable == 2:
+                _say("bayes: note: there are more such rows further on")
+            if self.undecidable > 1:
+                return
+        if issubclass(category, BayesWarning) or "compiled core" in str(message):
+            _say(f"bayes: note: {in_options(str(message))}")
+
+
+def _say(line: str) -> None:
+    print(" ".join(line.split("\n")), file=sys.stderr)

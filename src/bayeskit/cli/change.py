@@ -1,0 +1,39 @@
+"""What ``learn`` and ``forget`` share: read, change, write back as a whole."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+DOING = {"learn": ("learning", "+"), "forget": ("forgetting", "−")}
+
+
+def change(
+    how: str,
+    path: str,
+    data: str,
+    output: str | None,
+    as_json: bool,
+    types: Sequence[str] | None,
+    delimiter: str | None,
+    encoding: str | None,
+    empty: Sequence[str] | None,
+) -> None:
+    """Learn or forget the rows of a file."""
+    from bayeskit.cli.console import Page
+    from bayeskit.cli.sources import check_writable, open_data, rewriting, watched
+    from bayeskit.cli.wording import plural
+
+    where = output or path
+    check_writable(where)
+    page = Page(as_json, sys.stderr if where == "-" else None)
+    doing, sign = DOING[how]
+    with rewriting(path, output) as model:
+        before = model.tally_.n_rows
+        source = open_data(data, model.schema_.target.name, types, delimiter, encoding, empty)
+        with watched(source, doing) as reading:
+            getattr(model, f"{how}_source")(reading)
+        after = model.tally_.n_rows
+    moved = abs(after - before)
+    page.line(f"{where}: {before:,} {sign} {moved:,} = {plural(after, 'row')}")
+    page.json({"model": where, "before": before, how: moved, "rows": after})

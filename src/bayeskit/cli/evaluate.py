@@ -1,0 +1,104 @@
+"""``bayes evaluate``: how good a model is, on the rows it was made of or on others."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Types
+
+
+def command(
+    model: Model,
+    data: Data,
+    folds: Annotated[
+        int | None, typer.Option(metavar="N", min=2, help="Cross-validation in N parts as well (rows in memory).")
+    ] = None,
+    held_out: Annotated[
+        bool, typer.Option("--held-out", help="The rows are new to the model: score it as it is.")
+    ] = False,
+    column_type: Types = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    empty: Empty = None,
+    json: Json = False,
+) -> None:
+    """Score a model on the rows it learnt, or on new ones.
+
+    Rows that it learnt are scored by leave-one-out: each is predicted by the
+    model without it, exactly. Beside it stands what always saying the commonest
+    class would reach.
+
+    \b
+    Examples:
+      bayes evaluate birds.bayes birds.csv --folds 10
+      bayes evaluate birds.bayes tomorrow.csv --held-out
+    """
+    from bayeskit.cli import summary
+    from bayeskit.cli.console import Page
+    from bayeskit.cli.sources import load_model, open_data, watched
+
+    page = Page(json)
+    fitted = load_model(model)
+    target = fitted.schema_.target.name
+    source = open_data(data, target, column_type, delimiter, encoding, empty)
+    with watched(source, "scoring") as reading:
+        found = [_held_out(fitted, reading) if held_out else _left_out(fitted, reading, target)]
+        if folds is not None:
+            found.append(_folded(fitted, reading, target, folds))
+    for i, evaluation in enumerate(found):
+        if i:
+            page.line()
+        page.line(f"{evaluation.n_rows:,} rows of {source.name}", style="bold")
+        page.line()
+        summary.show_measures(page, evaluation)
+        page.line()
+        by_class = evaluation.by_class
+        page.table({name: by_class[name] for name in by_class.column_names})
+        page.line()
+        _show_confusion(page, evaluation)
+    records = [summary.evaluation_record(evaluation) for evaluation in found]
+    page.json({"model": model, "data": source.name, "target": target, "evaluations": records})
+
+
+def _left_out(model: Any, source: Any, target: str) -> Any:
+    from bayeskit.errors import BayesError, NotLearnt
+
+    if not hasattr(model, "leave_one_out"):
+        raise BayesError(f"a {type(model).__name__} has no leave-one-out in closed form: use --folds 10 or --held-out")
+    try:
+        return model.leave_one_out(source, target)
+    except NotLearnt as problem:
+        raise NotLearnt(f"{problem}. If the rows are new to the model, use --held-out.") from None
+
+
+def _held_out(model: Any, source: Any) -> Any:
+    from bayeskit.evaluate.held_out import held_out
+
+    return held_out(model, source)
+
+
+def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
+    import pyarrow as pa
+
+    from bayeskit.data.source import for_schema
+    from bayeskit.evaluate.cross_validation import cross_validate
+
+    values = {name: vocabulary.values for name, vocabulary in model.encoder().vocabularies.items()}
+    reading = for_schema(source, model.schema_, values, model.tally_.classes)
+    parts = [pa.table({**batch.columns, target: batch.labels}) for batch in reading.batches()]
+    return cross_validate(model, pa.concat_tables(parts).unify_dictionaries(), target, folds)
+
+
+def _show_confusion(page: Any, evaluation: Any) -> None:
+    counts, names = evaluation.counts, [str(label) for label in evaluation.classes]
+    if len(names) > 20:
+        page.line(f"confusion of {len(names)} classes: --json has it all", style="dim")
+        return
+    page.table(
+        {
+            f"{evaluation.target}, taken for": names,
+            **{f"→ {name}": counts[:, i].tolist() for i, name in enumerate(names)},
+        }
+    )

@@ -1,0 +1,140 @@
+"""``bayes explain``: why a row is put in its class, and what tells most in the model as a whole."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from bayeskit.cli.options import Delimiter, Empty, Encoding, Json, Model, Types
+
+
+def command(
+    model: Model,
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="The rows to explain; without them, the model as a whole.")
+    ] = None,
+    row: Annotated[list[int] | None, typer.Option(metavar="N", min=0, help="Which rows, the first being 0.")] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="Compare with this class instead of the runner-up.")
+    ] = None,
+    column_type: Types = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    empty: Empty = None,
+    json: Json = False,
+) -> None:
+    """Say why a row is put in its class, column by column.
+
+    The evidence of the columns sums to the log odds of the class.
+
+    \b
+    Examples:
+      bayes explain birds.bayes birds.csv --row 3
+      bayes explain birds.bayes              (what tells most in the model)
+    """
+    from bayeskit.cli.console import Page
+    from bayeskit.cli.sources import load_model, open_data
+    from bayeskit.errors import BayesError
+
+    page = Page(json)
+    fitted = load_model(model)
+    if not hasattr(fitted, "explain" if data else "telling"):
+        raise BayesError(f"a {type(fitted).__name__} has no explanation that is the model itself")
+    if data is None:
+        _show_model(page, fitted)
+        return
+    source = open_data(data, None, column_type, delimiter, encoding, empty)
+    rival = _label(against, fitted)
+    records = []
+    for i, (number, part) in enumerate(_rows(source, sorted(set(row or [0])))):
+        found = fitted.explain(part, against=rival)[0]
+        page.line() if i else None
+        _show_row(page, found, number)
+        records.append(_record(found, number))
+    page.json({"model": model, "data": source.name, "rows": records})
+
+
+def _label(text: str | None, model: Any) -> Any:
+    """The class that a person wrote, in its own type."""
+    return next((label for label in model.tally_.classes if str(label) == text), text)
+
+
+def _rows(source: Any, wanted: list[int]) -> Any:
+    """(number, source of that row alone), read from the files once."""
+    from bayeskit.data.source import Batch, OneBatch, cut
+    from bayeskit.errors import BayesError
+
+    start, left = 0, list(wanted)
+    for batch in source.batches():
+        while left and left[0] < start + batch.n_rows:
+            at = left[0] - start
+            columns = {name: cut(column, at, at + 1) for name, column in batch.columns.items()}
+            yield left.pop(0), OneBatch(source.kinds, Batch(columns, 1, batch.start + at), source.here)
+        if not left:
+            return
+        start += batch.n_rows
+    raise BayesError(f"{source.name} has {start:,} rows, counted from 0: there is no row {left[0]}")
+
+
+def _show_row(page: Any, found: Any, number: int) -> None:
+    from bayeskit.cli.console import Figure
+
+    head, *_ = found.sentences
+    page.line(f"row {number}: {head}", style="bold")
+    page.line()
+    parts = [*found.ruled_out, *found.by_size]
+    page.table(
+        {
+            "column": ["(prior)", *(c.column for c in parts)],
+            "value": ["", *(_value(c) for c in parts)],
+            f"evidence for {found.predicted}": [
+                Figure(f"{x:+.3f}") for x in (found.prior_log_odds, *(c.log_odds for c in parts))
+            ],
+        }
+    )
+    page.line(f"sum: {found.log_odds:+.3f}, the natural logarithm of the odds {found.predicted} : {found.against}")
+    page.line()
+    for sentence in found.sentences[1:]:
+        page.line(sentence)
+
+
+def _value(contribution: Any) -> str:
+    from bayeskit.explain.words import cell
+
+    shown = cell(contribution.value)
+    return f"{shown} (never seen)" if contribution.state == "unseen" else shown
+
+
+def _record(found: Any, number: int) -> dict[str, Any]:
+    parts = [
+        {"column": c.column, "value": c.value, "state": c.state, "log_odds": c.log_odds, "sentence": c.sentence}
+        for c in found.contributions
+    ]
+    return {
+        "row": number,
+        "predicted": found.predicted,
+        "probability": found.probability,
+        "against": found.against,
+        "log_odds": found.log_odds,
+        "prior_log_odds": found.prior_log_odds,
+        "contributions": parts,
+        "undecidable": found.undecidable,
+    }
+
+
+def _show_model(page: Any, model: Any) -> None:
+    from bayeskit.cli import summary
+
+    found = model.telling()
+    summary.show_telling(page, model, limit=15)
+    if found.values:
+        page.line()
+        page.line("most telling values", style="dim")
+        for value in found.values[:10]:
+            page.line(value.sentence)
+    values = [
+        {"column": v.column, "value": v.value, "favours": v.favours, "log_odds": v.log_odds, "bits": v.bits}
+        for v in found.values
+    ]
+    page.json({"class_bits": found.class_bits, "columns": summary.telling_records(model), "values": values})

@@ -1,0 +1,37 @@
+"""``bayes forget``: rows out of a model."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Types
+
+
+def command(
+    model: Model,
+    data: Data,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of over MODEL.")
+    ] = None,
+    column_type: Types = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    empty: Empty = None,
+    json: Json = False,
+) -> None:
+    """Take the rows of a file out of a model.
+
+    It is then as if they had never been there. Rows that cannot have been learnt
+    are refused. (Counts do not know rows: a row that was never learnt, but whose
+    values all were, is taken out as well.)
+    The file of the model is replaced as a whole, or stays as it was.
+
+    \b
+    Example:
+      bayes forget birds.bayes customer_17.csv
+    """
+    from bayeskit.cli.change import change
+
+    change("forget", model, data, output, json, column_type, delimiter, encoding, empty)

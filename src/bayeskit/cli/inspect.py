@@ -1,0 +1,73 @@
+"""``bayes inspect``: what a model file holds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from bayeskit.cli.options import Json, Model
+
+
+def command(
+    model: Model,
+    column: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="What was learnt of one column, class by class.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show what a model has learnt, or one of its columns.
+
+    \b
+    Example:
+      bayes inspect birds.bayes --column bill_length_mm
+    """
+    from bayeskit.cli import summary
+    from bayeskit.cli.console import Page
+    from bayeskit.cli.sources import load_model
+    from bayeskit.cli.wording import plural
+
+    page = Page(json)
+    fitted = load_model(model)
+    tally, target = fitted.tally_, fitted.schema_.target.name
+    if column is not None:
+        table = fitted.table(column)
+        columns = {name: table[name] for name in table.column_names}
+        for i, part in enumerate(_parts(columns)):
+            page.line() if i else None
+            page.table(part)
+        page.json({"column": column, **columns})
+        return
+    settings = _settings(fitted)
+    page.line(f"{model}: {type(fitted).__name__} of {target}, {plural(tally.n_rows, 'row')}", style="bold")
+    if settings:
+        page.line("settings: " + ", ".join(f"{name}={value!r}" for name, value in settings.items()))
+    page.line()
+    records = summary.column_records(tally)
+    summary.show_columns(page, records)
+    page.line()
+    summary.show_classes(page, tally)
+    page.json(
+        {
+            "model": type(fitted).__name__,
+            "target": target,
+            "rows": tally.n_rows,
+            "settings": {name: repr(value) for name, value in settings.items()},
+            "columns": records,
+            "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
+        }
+    )
+
+
+def _parts(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """Counts and probabilities apart where a column has both."""
+    (first, names), *rest = columns.items()
+    counts = {name: cells for name, cells in rest if name.startswith("count | ")}
+    others = {name: cells for name, cells in rest if name not in counts}
+    return [{first: names, **part} for part in (counts, others) if part]
+
+
+def _settings(model: Any) -> dict[str, Any]:
+    """The settings that are not the default."""
+    usual = type(model)().get_params(deep=False)
+    return {name: value for name, value in model.get_params(deep=False).items() if repr(value) != repr(usual[name])}

@@ -1,0 +1,34 @@
+"""``bayes learn``: more rows into a model."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Types
+
+
+def command(
+    model: Model,
+    data: Data,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of over MODEL.")
+    ] = None,
+    column_type: Types = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    empty: Empty = None,
+    json: Json = False,
+) -> None:
+    """Add the rows of a file to a model.
+
+    The result is that of one fit on all of them. The file of the model is replaced as a whole, or stays as it was.
+
+    \b
+    Example:
+      bayes learn birds.bayes tuesday.csv
+    """
+    from bayeskit.cli.change import change
+
+    change("learn", model, data, output, json, column_type, delimiter, encoding, empty)

@@ -1,0 +1,142 @@
+"""Files for a command, with a progress bar on stderr where there is a terminal; models from and to files."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayeskit.cli.options import pairs
+from bayeskit.errors import BadFile, BayesError, BayesWarning
+
+if TYPE_CHECKING:
+    from bayeskit.data.files import FileSource, Progress
+
+PATIENCE = 0.5  # seconds before a bar appears
+
+
+def open_data(
+    path: str,
+    target: str | None = None,
+    types: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    empty: Sequence[str] | None = None,
+) -> FileSource:
+    """The data of a command."""
+    from bayeskit.data.files import FileSource
+
+    delimiter = "\t" if delimiter == "\\t" else delimiter
+    reading = {"delimiter": delimiter, "encoding": encoding, "missing": empty or None}
+    return FileSource.of(path, target, pairs("--type", types) or None, None, **reading)
+
+
+@contextmanager
+def watched(source: FileSource, doing: str) -> Iterator[FileSource]:
+    """The source with a bar that shows rows, bytes and the time left."""
+    if not sys.stderr.isatty():
+        yield source
+        return
+    bar = _Bar(doing)
+    try:
+        yield source.watched(bar)
+    finally:
+        bar.close()
+
+
+class _Bar:
+    def __init__(self, doing: str) -> None:
+        self.doing = doing
+        self.started = time.monotonic()
+        self.shown: Any = None
+        self.task: Any = None
+
+    def __call__(self, progress: Progress) -> None:
+        if self.shown is None:
+            if time.monotonic() - self.started < PATIENCE:
+                return
+            self._show(progress.bytes_total)
+        self.shown.update(self.task, completed=progress.bytes_read, rows=f"{progress.rows:,} rows")
+
+    def _show(self, total: int | None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.shown = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=16),
+            TextColumn("{task.fields[rows]}"),
+            DownloadColumn(),
+            TimeRemainingColumn(compact=True),
+            TextColumn("left"),
+            console=Console(file=sys.stderr),
+            transient=True,
+        )
+        self.task = self.shown.add_task(self.doing, total=total, rows="")
+        self.shown.start()
+
+    def close(self) -> None:
+        if self.shown is not None:
+            self.shown.stop()
+
+
+def load_model(path: str) -> Any:
+    """The model of a file, or of standard input."""
+    from bayeskit.models import from_bytes, load
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesWarning)  # what there was to say was said when it was fitted
+        try:
+            return from_bytes(sys.stdin.buffer.read()) if path == "-" else load(path)
+        except BadFile as problem:
+            hint = " The model stands before the data." if "does not start" in str(problem) else ""
+            raise BadFile(f"{problem}.{hint}" if hint else str(problem)) from None
+
+
+def check_writable(path: str) -> None:
+    """Refuse a file that cannot be written, before the work and not after it."""
+    folder = Path(path).expanduser().resolve().parent
+    if path != "-" and not os.access(folder, os.W_OK):
+        why = "there is no such folder" if not folder.is_dir() else "the folder is not yours to write in"
+        raise BayesError(f"{path} cannot be written: {why}")
+
+
+def save_model(model: Any, path: str) -> int:
+    """Write a model to a file, or to standard output; how many bytes."""
+    from bayeskit.io import write_whole
+    from bayeskit.models import to_bytes
+
+    data = to_bytes(model)
+    if path == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    else:
+        write_whole(path, data)
+    return len(data)
+
+
+@contextmanager
+def rewriting(path: str, output: str | None) -> Iterator[Any]:
+    """The model of a file, written back when the work is done; a failure leaves the file as it was.
+
+    Refuses to write over a file that someone else has changed meanwhile.
+    """
+    before = _stamp(path)
+    model = load_model(path)
+    yield model
+    where = output or path
+    if where == path and _stamp(path) != before:
+        raise BayesError(f"{path} was changed by someone else meanwhile: nothing was written. Run the command again.")
+    save_model(model, where)
+
+
+def _stamp(path: str) -> tuple[int, int, int] | None:
+    if path == "-" or not Path(path).exists():
+        return None
+    found = Path(path).stat()
+    return found.st_ino, found.st_mtime_ns, found.st_size

@@ -1,0 +1,144 @@
+"""What was learnt, as records and as tables: columns, classes, scores, what tells most."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from bayeskit.cli.console import Figure, Page, percent, short
+
+if TYPE_CHECKING:
+    from bayeskit.evaluate.evaluation import Evaluation
+    from bayeskit.tally.tally import Tally
+
+SHOWN = 12  # columns and classes in a table; --json has them all
+
+
+def column_records(tally: Tally) -> list[dict[str, Any]]:
+    """What each column was taken for, and what it holds."""
+    rows: float = tally.n_rows
+    records: list[dict[str, Any]] = []
+    for name, role in tally.schema.columns.items():
+        record: dict[str, Any] = {"column": name, "role": role.name}
+        if name in tally.families:
+            family = tally.families[name]
+            present = family.present.sum(axis=0)
+            top = sorted(range(len(present)), key=lambda i, n=present: (-n[i], i))[:3]  # type: ignore[misc]
+            record |= {"values": len(family.values), "most_frequent": [family.values[i] for i in top]}
+            record["missing"] = family.missing.sum().item()
+        elif name in tally.moment_columns:
+            pooled = tally.moments.pooled()
+            i = tally.moment_columns.index(name)
+            n = pooled.n[0, i].item()
+            spread = math.sqrt(max(pooled.squared_deviations()[0, i].item(), 0.0) / max(n - 1, 1))
+            record |= {"mean": pooled.mean()[0, i].item(), "sd": spread, "missing": rows - n}
+        elif name in tally.values:
+            counts = tally.values[name].counts
+            record |= {"values": counts.shape[1], "missing": rows - counts.sum().item()}
+        records.append(record)
+    return records
+
+
+def show_columns(page: Page, records: list[dict[str, Any]]) -> None:
+    """The columns as a table."""
+    shown = records[:SHOWN] if len(records) > SHOWN + 3 else records
+    page.table(
+        {
+            "column": [record["column"] for record in shown],
+            "taken as": [record["role"] for record in shown],
+            "holds": [_holds(record) for record in shown],
+            "missing": [record.get("missing") for record in shown],
+        }
+    )
+    _tell_more(page, len(records) - len(shown), "columns")
+
+
+def _holds(record: dict[str, Any]) -> str:
+    if "mean" in record:
+        return f"{record['mean']:.4g} ± {record['sd']:.3g}" if not math.isnan(record["mean"]) else "nothing"
+    if "values" not in record:
+        return "" if record["role"] == "ignore" else "–"
+    count, first = record["values"], record.get("most_frequent")
+    if first is None:
+        return f"{count:,} numbers"
+    return f"{count:,}: " + ", ".join(map(str, first)) + (", …" if count > len(first) else "")
+
+
+def show_classes(page: Page, tally: Tally) -> None:
+    """How many rows each class has."""
+    counts = tally.class_counts.tolist()
+    order = sorted(range(len(counts)), key=lambda i: -counts[i])
+    shown = order if len(order) <= SHOWN + 3 else order[:SHOWN]
+    if len(order) == len(shown):
+        shown = sorted(shown)
+    total = sum(counts)
+    page.table(
+        {
+            tally.schema.target.name: [str(tally.classes[i]) for i in shown],
+            "rows": [counts[i] for i in shown],
+            "share": [percent(counts[i] / total) for i in shown],
+        }
+    )
+    _tell_more(page, len(order) - len(shown), "classes")
+
+
+def _tell_more(page: Page, more: int, what: str) -> None:
+    if more > 0:
+        page.line(f"… and {more:,} more {what}", style="dim")
+
+
+def evaluation_record(found: Evaluation) -> dict[str, Any]:
+    """Scores as plain data."""
+    by_class, confusion = found.by_class, found.confusion
+    names = ("accuracy", "log_loss", "brier")
+    return {
+        "method": found.method,
+        "rows": found.n_rows,
+        **{name: getattr(found, name) for name in names},
+        "baseline": {name: getattr(found.baseline, name) for name in names},
+        "by_class": [dict(zip(by_class.column_names, row, strict=True)) for row in _rows(by_class)],
+        "classes": list(found.classes),
+        "confusion": [list(row[1:]) for row in _rows(confusion)],
+        "notes": found.notes,
+    }
+
+
+def _rows(table: Any) -> list[tuple[Any, ...]]:
+    return list(zip(*(table[name] for name in table.column_names), strict=True))
+
+
+def show_measures(page: Page, found: Evaluation) -> None:
+    """Scores beside those of always saying the commonest class."""
+    model = [percent(found.accuracy), short(found.log_loss), short(found.brier)]
+    base = found.baseline
+    majority = [percent(base.accuracy), short(base.log_loss), short(base.brier)]
+    page.table(
+        {
+            found.method: ["accuracy", "log loss (nats)", "Brier score"],
+            "model": model,
+            "majority class": majority,
+        }
+    )
+    for note in found.notes:
+        page.line(note)
+
+
+def show_telling(page: Page, model: Any, limit: int = 6) -> None:
+    """The columns that tell most of the class."""
+    if not hasattr(model, "telling"):
+        return
+    found = model.telling()
+    page.table(
+        {
+            "most telling columns": [column.column for column in found.columns[:limit]],
+            f"bits of {found.class_bits:.3g}": [Figure(f"{column.bits:.3f}") for column in found.columns[:limit]],
+            "share": [Figure(f"{column.share:.0%}") for column in found.columns[:limit]],
+        }
+    )
+
+
+def telling_records(model: Any) -> list[dict[str, Any]] | None:
+    """Mutual information of each column with the class, the most telling first."""
+    if not hasattr(model, "telling"):
+        return None
+    return [{"column": c.column, "bits": c.bits, "share": c.share} for c in model.telling().columns]

@@ -1,0 +1,53 @@
+"""Remedies as the command line has them: messages of the library name arguments, here they become options."""
+
+from __future__ import annotations
+
+import re
+
+OPTIONS = {"roles": "role", "types": "type"}
+ROLES = {"Categorical(domain=None)": "categorical", "Numeric(cuts=None)": "numeric", "Ignored()": "ignored"}
+PLAIN = "unseen|encoding|prior|numeric|undecidable|smoothing|target"
+
+
+def in_options(text: str) -> str:
+    """The message with options in the place of arguments.
+
+    >>> in_options('to take it so, pass roles={\\'year\\': "categorical"}')
+    'to take it so, pass --role year=categorical'
+    >>> in_options('Pass unseen="ignore" to leave the column out.')
+    'Pass --unseen ignore to leave the column out.'
+    """
+    pattern = rf"\b({'|'.join(OPTIONS)})=\{{'([^']*)': \"?(\w+)\"?\}}"
+    text = re.sub(pattern, lambda found: f"--{OPTIONS[found[1]]} {_quoted(f'{found[2]}={found[3]}')}", text)
+    text = re.sub(rf'\b({PLAIN})="([^"]*)"', r"--\1 \2", text)
+    text = re.sub(r"Categorical\(domain=None\)|Numeric\(cuts=None\)|Ignored\(\)", lambda m: ROLES[m[0]], text)
+    text = text.replace("Pass the schema_ of one as schema= to the fit of the other", "Fit both with the same --role")
+    return re.sub(r"\b(types|roles)= names", lambda found: f"--{OPTIONS[found[1]]} names", text)
+
+
+def _quoted(words: str) -> str:
+    import shlex
+
+    return shlex.quote(words)
+
+
+def plural(count: int | float, word: str) -> str:
+    """A number and its noun.
+
+    >>> plural(1, "row"), plural(1234, "row"), plural(2, "class")
+    ('1 row', '1,234 rows', '2 classes')
+    """
+    ending = "" if count == 1 else "es" if word.endswith("s") else "s"
+    return f"{count:,} {word}{ending}" if isinstance(count, int) else f"{count:,.6g} {word}{ending}"
+
+
+def size_of(n_bytes: int) -> str:
+    """Bytes as a person reads them.
+
+    >>> size_of(812), size_of(3_400), size_of(2_500_000_000)
+    ('812 bytes', '3.4 kB', '2.5 GB')
+    """
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:.1f} {name}"
+    return f"{n_bytes} bytes"

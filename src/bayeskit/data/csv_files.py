@@ -1,0 +1,176 @@
+"""CSV in batches: types are decided once, by the first megabytes; what does not fit is told with its line."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from bayeskit.data.streams import PEEK, Place, compression_of, peek, unpacked
+from bayeskit.errors import BadFile, SchemaMismatch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SAMPLE = 1 << 22  # bytes that decide the types
+BLOCK = 1 << 21  # bytes read at a time
+LONGEST = 1 << 24  # bytes read at a time where lines are very long
+DELIMITERS = ",\t;|"
+MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "n/a", "-NaN", "-nan", "#NA", "<NA>")
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """One file of comma-separated (or tab, semicolon, bar) values with a header."""
+
+    place: Place
+    delimiter: str | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = MISSING
+
+    def head(self) -> pa.Schema:
+        """Names and types, as the first megabytes show them."""
+        with unpacked(self.place) as (_, stream):
+            try:
+                schema = self._open(stream, {}, SAMPLE, None).schema
+                names = schema.names
+            except _problems() as problem:
+                raise self._told(problem, 1) from None
+        if any(str(type_) == "binary" for type_ in schema.types) or not names:  # Arrow's word for what is no UTF-8
+            raise self._badly_encoded()
+        return schema
+
+    def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """These columns in these types, with the bytes read so far."""
+        line, parsed, problems = 1, 0, _problems()
+        packed = compression_of(self.place) is not None
+        with unpacked(self.place) as (raw, stream):
+            try:
+                reader = self._open(stream, types, BLOCK, list(types))
+                for batch in reader:
+                    line += batch.num_rows
+                    parsed += self._block(BLOCK)
+                    yield batch, raw.tell() if packed else min(raw.tell(), parsed)  # Arrow reads many blocks ahead
+            except problems as problem:
+                raise self._told(problem, line) from None
+
+    def _open(self, stream: Any, types: Mapping[str, pa.DataType], block: int, columns: list[str] | None) -> Any:
+        from pyarrow import csv
+
+        return csv.open_csv(
+            stream,
+            read_options=csv.ReadOptions(block_size=self._block(block), use_threads=False, encoding=self._encoding),
+            parse_options=csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                column_types=dict(types),
+                include_columns=columns,
+                null_values=list(self.missing),
+                strings_can_be_null=True,
+            ),
+        )
+
+    def _block(self, size: int) -> int:
+        """Bytes read at a time: more where not even the header ends soon."""
+        return LONGEST if len(self._first) == PEEK and b"\n" not in self._first else size
+
+    @cached_property
+    def _first(self) -> bytes:
+        try:
+            return peek(self.place)
+        except OSError as problem:
+            raise self._told(problem, 1) from None
+
+    @cached_property
+    def _encoding(self) -> str:
+        if self.encoding is not None:
+            return self.encoding
+        return "utf-16" if self._first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
+
+    @cached_property
+    def _delimiter(self) -> str:
+        return self.delimiter or delimiter_of(self._first.decode(self._encoding, "replace"))
+
+    def _told(self, problem: Exception, line: int) -> BadFile | SchemaMismatch:
+        """What Arrow says, with the file, the line and what to do."""
+        text, name = str(problem), self.place.name
+        if found := re.search(r"Column '(.*)' in include_columns does not exist", text):
+            return SchemaMismatch(f"{name} has no column {found[1]!r} (it has: {', '.join(self.names)})")
+        if isinstance(problem, LookupError):
+            return BadFile(f"{name}: there is no encoding {self.encoding!r}; common ones are utf-8, latin-1, cp1252")
+        if isinstance(problem, UnicodeError) or "invalid UTF8" in text:
+            return self._badly_encoded()
+        if "Empty CSV" in text:
+            empty = not self._first.strip()
+            return BadFile(f"{name} is empty: a header line and rows are needed" if empty else _header_only(name))
+        if found := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", text):
+            at, wanted, got = found.groups()
+            cells = "1 cell" if got == "1" else f"{got} cells"
+            return BadFile(
+                f"{name}, line {at}: {cells} where the header has {wanted}. Mend the line: a cell with "
+                f"{self._delimiter!r} or a line break in it stands in double quotes (perhaps one was never closed)."
+            )
+        if found := re.search(
+            r"column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\S+): invalid value '(.*)'", text, re.S
+        ):
+            index, at, kind, value = found.groups()
+            column = self.names[int(index)]
+            where = f"line {at}" if at else f"after line {line}"
+            return SchemaMismatch(
+                f"{name}, {where}: column {column!r} holds {value!r}, but it was taken for {_WORDS.get(kind, kind)} by "
+                f'its first rows. Mend or empty the cell, or read the column as text: types={{{column!r}: "string"}}.'
+            )
+        if "straddling" in text:
+            return BadFile(
+                f"{name}: a row after line {line} has no end within {self._block(BLOCK) >> 20} MB. Most likely "
+                "a double quote is opened there and never closed: close or remove it."
+            )
+        return BadFile(f"{name}, after line {line}: {text}. The file may be cut off or damaged; copy it again.")
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The header."""
+        return list(self.head().names)
+
+    def _badly_encoded(self) -> BadFile:
+        decoder = codecs.getincrementaldecoder(self._encoding)()
+        byte, line = 0, 1
+        with unpacked(self.place) as (_, stream):
+            while chunk := stream.read(1 << 20):
+                held = len(decoder.getstate()[0])
+                try:
+                    decoder.decode(chunk)
+                except UnicodeDecodeError as problem:
+                    byte += problem.start - held
+                    line += chunk.count(b"\n", 0, max(problem.start - held, 0))
+                    break
+                byte, line = byte + len(chunk), line + chunk.count(b"\n")
+        return BadFile(
+            f"{self.place.name}, line {line} (byte {byte}): the text is not {self._encoding}. Say what it is, such as "
+            'encoding="latin-1" or "cp1252" (Western Windows), or save the file as UTF-8.'
+        )
+
+
+_WORDS = {"int64": "whole numbers", "double": "numbers", "bool": "true and false", "date32[day]": "dates"}
+
+
+def _header_only(name: str) -> str:
+    return f"{name} has a header and no rows: there is nothing to read"
+
+
+def _problems() -> tuple[type[Exception], ...]:
+    import pyarrow as pa
+
+    return (pa.ArrowException, OSError, UnicodeError, LookupError)
+
+
+def delimiter_of(text: str) -> str:
+    r"""What stands between the cells, by the header: a comma, else the commonest of tab, semicolon and bar.
+
+    >>> delimiter_of("sky;wind;play\nsun;weak;yes"), delimiter_of('"a;b",c')
+    (';', ',')
+    """
+    header = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
+    return max(DELIMITERS, key=lambda d: (header.count(d), d == ","))

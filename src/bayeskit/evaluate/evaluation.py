@@ -1,0 +1,166 @@
+"""The record of an evaluation: measures, the majority baseline beside them, confusion, probabilities."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value
+from bayeskit.evaluate.metrics import Floats, Measures, Scoreboard, f_measure, precision_recall
+
+WIDTH = 80
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How well rows were predicted by models that had not learnt them. Frozen, and plain data.
+
+    Attributes
+    ----------
+    method: "leave-one-out" or "10-fold cross-validation".
+    accuracy: the share of the rows put in their own class.
+    log_loss: mean of −ln P(own class); infinite where some row's own class was given probability zero. The rows
+        counted in ``n_lost``, for which it could not be otherwise, have no part in it.
+    brier: mean of Σ_c (P(c) − [c is true])², from 0 to 2.
+    baseline: the same three of a model that knows the class counts alone: always the majority class, its
+        probabilities the class frequencies; learnt from the same rows.
+    confusion: rows by true class (down) and chosen class (across).
+    by_class: rows, precision, recall and F of each class; None where there is nothing to divide by.
+    probabilities: P(class) of each row (rows, classes), in the order of ``classes``.
+    n_rows: how many rows were scored, or their total weight.
+    n_lost: rows of a class that only they show: they count as wrong, and apart.
+    n_undecidable: rows impossible under every class, scored by the class priors.
+    """
+
+    method: str
+    target: str
+    classes: tuple[Value, ...]
+    accuracy: float
+    log_loss: float
+    brier: float
+    baseline: Measures
+    n_rows: int | float
+    n_lost: int | float
+    n_undecidable: int
+    counts: npt.NDArray[Any] = field(repr=False, compare=False)
+    probabilities: Floats = field(repr=False, compare=False)
+
+    @property
+    def confusion(self) -> Table:
+        """Rows by true class (down) and chosen class (across)."""
+        columns = {f"as {label}": self.counts[:, i].tolist() for i, label in enumerate(self.classes)}
+        return Table({self.target: list(self.classes), **columns})
+
+    @property
+    def by_class(self) -> Table:
+        """Rows, precision, recall and F of each class."""
+        precision, recall = precision_recall(self.counts)
+        columns = {"precision": precision, "recall": recall, "F": f_measure(precision, recall)}
+        shown = {name: [None if np.isnan(v) else float(v) for v in values] for name, values in columns.items()}
+        return Table({self.target: list(self.classes), "rows": self.counts.sum(axis=1).tolist(), **shown})
+
+    @property
+    def measures(self) -> Table:
+        """Accuracy, log loss and Brier score, beside those of the majority baseline."""
+        names = ("accuracy", "log_loss", "brier")
+        shown = ["accuracy", "log loss (nats)", "Brier score"]
+        return Table(
+            {
+                "measure": shown,
+                "model": [getattr(self, name) for name in names],
+                "majority": [getattr(self.baseline, name) for name in names],
+            }
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What the figures do not say by themselves."""
+        notes = []
+        if self.n_lost:
+            lost = f"{_rows(self.n_lost)} of a class that the rest of the rows does not show"
+            notes.append(f"{lost}: counted as wrong, left out of the log loss.")
+        if self.n_undecidable:
+            notes.append(f"{_rows(self.n_undecidable)} impossible under every class: scored by the class priors.")
+        if np.isinf(self.log_loss):
+            notes.append("Log loss is infinite: probability zero for the own class of a row. Smoothing mends it.")
+        return notes
+
+    def __str__(self) -> str:
+        """Readable in 80 columns."""
+        head = f"{self.method} of {_rows(self.n_rows)}, {len(self.classes)} classes"
+        parts = [head[:1].upper() + head[1:], "", str(self.measures), "", _clipped(self.by_class)]
+        table = _clipped(self.confusion)
+        if max(map(len, table.splitlines())) <= WIDTH:
+            parts += ["", table]
+        else:
+            parts += ["", f"confusion: {len(self.classes)} × {len(self.classes)} classes, see .confusion"]
+        return "\n".join([*parts, *[""][: len(self.notes)], *(_wrapped(note) for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        head = f"<b>{html.escape(self.method)}</b>: {_rows(self.n_rows)}"
+        tables = [t._repr_html_() for t in (self.measures, self.by_class, self.confusion)]
+        return "".join([head, *tables, *(f"<p>{html.escape(note)}</p>" for note in self.notes)])
+
+
+def finished(
+    method: str,
+    target: str,
+    classes: Sequence[Value],
+    board: Scoreboard,
+    baseline: Scoreboard,
+    probabilities: Floats,
+    n_undecidable: int,
+) -> Evaluation:
+    """The record of two scoreboards."""
+    m = board.measures()
+    counts = board.confusion
+    whole = bool((counts == np.round(counts)).all())
+    return Evaluation(
+        method,
+        target,
+        tuple(classes),
+        m.accuracy,
+        m.log_loss,
+        m.brier,
+        baseline.measures(),
+        _plain(board.weight),
+        _plain(board.lost),
+        n_undecidable,
+        counts.astype(np.int64) if whole else counts,
+        probabilities,
+    )
+
+
+def _plain(weight: float) -> int | float:
+    return int(weight) if float(weight).is_integer() else weight
+
+
+def _rows(n: int | float) -> str:
+    return f"{n:,} row" + ("" if n == 1 else "s") if isinstance(n, int) else f"rows of weight {n:,.6g}"
+
+
+def _wrapped(text: str) -> str:
+    import textwrap
+
+    return textwrap.fill(text, WIDTH)
+
+
+def _clipped(table: Table) -> str:
+    """The table as text, names of classes cut to what fits beside the figures."""
+    first, *rest = table.column_names
+    names = [str(v) for v in table[first]]
+    short = [_short(name, 24) for name in names]
+    head = {name: _short(name, 15) for name in rest}
+    if len(set(head.values())) < len(head):
+        head = {name: name for name in rest}
+    return str(Table({_short(first, 24): short, **{head[name]: table[name] for name in rest}}))
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,0 +1,125 @@
+"""Measures of a classifier, from a confusion matrix and from the probabilities it gave.
+
+With P the precision (of the rows put in a class, the share that belongs there) and R the recall (of the rows
+that belong there, the share that was found):
+
+    F_α = (1 + α) P R / (α P + R),   α = β²;   α = 1 is the harmonic mean of both
+
+    log loss   −mean ln P(true class)                  natural logarithm; 0 at best
+    Brier      mean Σ_c (P(c) − [c is true])²          over all classes: 0 at best, 2 at worst
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.errors import BayesError
+
+Floats = npt.NDArray[np.float64]
+
+
+def f_measure(precision: Any, recall: Any, alpha: float = 1.0) -> Any:
+    """F_α = (1 + α) P R / (α P + R); 0 where both are 0, NaN where one is not known.
+
+    >>> f_measure(0.5, 0.25), round(f_measure(0.5, 0.25, alpha=4), 6)
+    (0.3333333333333333, 0.277778)
+    """
+    if not alpha >= 0:
+        raise BayesError(f"alpha={alpha!r}: it is the square of β and at least 0 (1 weighs precision and recall alike)")
+    p, r = np.asarray(precision, dtype=np.float64), np.asarray(recall, dtype=np.float64)
+    below = alpha * p + r
+    with np.errstate(invalid="ignore", divide="ignore"):
+        f = np.where(below == 0, 0.0, (1 + alpha) * p * r / below)
+    return f if f.ndim else float(f)
+
+
+def precision_recall(confusion: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    """Precision and recall of each class, from counts (true classes, predicted classes).
+
+    NaN where a class was never predicted, or has no rows.
+
+    >>> precision, recall = precision_recall(np.array([[3, 1], [0, 0]]))
+    >>> precision.tolist(), recall.tolist()
+    ([1.0, 0.0], [0.75, nan])
+    """
+    right = np.diagonal(confusion)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return right / confusion.sum(axis=0), right / confusion.sum(axis=1)
+
+
+def brier(probabilities: Floats, labels: npt.NDArray[Any]) -> Floats:
+    """Σ_c (P(c) − [c is true])² of each row, from probabilities (rows, classes) and true classes (rows,).
+
+    >>> brier(np.array([[0.75, 0.25], [0.0, 1.0]]), np.array([0, 0])).tolist()
+    [0.125, 2.0]
+    """
+    true = np.zeros_like(probabilities)
+    true[np.arange(len(labels)), labels] = 1.0
+    return np.asarray(((probabilities - true) ** 2).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Measures:
+    """How good probabilities were: ``accuracy``, ``log_loss`` (nats), ``brier`` (0 to 2)."""
+
+    accuracy: float
+    log_loss: float
+    brier: float
+
+
+class Scoreboard:
+    """Sums over rows as they come, and the measures at the end.
+
+    A row that is *lost* counts as wrong and has no log loss: its class was not there to be predicted.
+
+    >>> board = Scoreboard(2)
+    >>> true, p = np.array([0, 1]), np.array([[0.75, 0.25], [0.5, 0.5]])
+    >>> board.add(true, np.array([0, 0]), np.log([0.75, 0.5]), brier(p, true))
+    >>> found = board.measures()
+    >>> found.accuracy, round(found.log_loss, 6), found.brier
+    (0.5, 0.490415, 0.3125)
+    """
+
+    def __init__(self, n_classes: int) -> None:
+        self.confusion = np.zeros((n_classes, n_classes))
+        self.weight = 0.0
+        self.lost = 0.0
+        self._loss = 0.0
+        self._brier = 0.0
+
+    def add(
+        self,
+        labels: npt.NDArray[Any],
+        chosen: npt.NDArray[Any],
+        log_true: Floats,
+        brier: Floats,
+        weights: Floats | None = None,
+        lost: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Rows with their true and chosen classes, ln P(true class) and Brier scores."""
+        n = len(self.confusion)
+        self.confusion += np.bincount(labels.astype(np.intp) * n + chosen, weights, minlength=n * n).reshape(n, n)
+        if lost is not None and lost.any():
+            self.lost += float(lost.sum() if weights is None else weights[lost].sum())
+            log_true = np.where(lost, 0.0, log_true)
+        if weights is None:
+            self.weight += len(labels)
+            self._loss -= float(log_true.sum())
+            self._brier += float(brier.sum())
+        else:
+            self.weight += float(weights.sum())
+            self._loss -= float((weights * np.where(weights > 0, log_true, 0.0)).sum())  # 0 · −∞ is no loss
+            self._brier += float((weights * brier).sum())
+
+    def measures(self) -> Measures:
+        """The means over all rows; the log loss over those that are not lost, NaN where there are none."""
+        if not self.weight:
+            raise BayesError("there are no rows to score, or all have weight zero")
+        kept = self.weight - self.lost
+        loss = self._loss / kept if kept > 1e-9 * self.weight else float("nan")
+        accuracy = float(np.trace(self.confusion)) / self.weight
+        return Measures(accuracy, loss + 0.0, max(self._brier / self.weight, 0.0))

@@ -1,0 +1,262 @@
+"""Evidence: the log odds of the predicted class against one other, as a sum of one part for each column.
+
+    ln P(a | x) / P(b | x) = ln P(a) / P(b) + Σ_j ln P(x_j | a) / P(x_j | b)
+
+The parts are the model itself, so they sum to what it says. Where a model is no product, a column's part is the
+change of the odds when it joins the columns before it, in schema order.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.data.encode import Block, Encoder, raise_unusable
+from bayeskit.data.source import Batch, Source, for_schema, is_arrow
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value, canonical
+from bayeskit.errors import BayesError
+from bayeskit.explain.words import cell, chance, times
+from bayeskit.tally.tally import Tally
+
+Floats = npt.NDArray[np.float64]
+State = Literal["known", "missing", "unseen", "unused"]
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one cell says for the predicted class and against the other.
+
+    ``column``, ``value`` (None where missing); ``log_odds``: natural logarithm, above zero where it speaks for the
+    predicted class, infinite where one class gives the cell probability zero, NaN where both do; ``state``: "known",
+    "missing", "unseen" (a value that training did not show), "unused" (a column that tells nothing of any class).
+    """
+
+    column: str
+    value: Value | None
+    log_odds: float
+    state: State
+    predicted: Value
+    against: Value
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        what = f"{self.column} {cell(self.value)}"
+        if self.state == "missing" and self.log_odds == 0:
+            return f"{self.column} is missing and left out"
+        if self.state == "unseen" and self.log_odds == 0:
+            return f"{what} was never seen in training and is left out"
+        if self.state == "unused":
+            return f"{what} is left out: the column tells nothing of any class"
+        if math.isnan(self.log_odds):
+            return f"{what} never occurs in {self.predicted} nor in {self.against}"
+        if math.isinf(self.log_odds):
+            never = self.against if self.log_odds > 0 else self.predicted
+            return f"{what} never occurs in {never} and rules it out"
+        more, less = (self.predicted, self.against) if self.log_odds > 0 else (self.against, self.predicted)
+        if abs(self.log_odds) < 0.005:
+            return f"{what} does not tell {self.predicted} from {self.against}"
+        return f"{what} makes {more} {times(abs(self.log_odds))} times as likely as {less}"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why one row is put in its class.
+
+    ``row``: its number; ``predicted`` and ``against``: the classes compared; ``probability`` and
+    ``against_probability``: their posteriors; ``prior_log_odds`` and one of ``contributions`` for each column, in
+    schema order, which sum to ``log_odds``; ``undecidable``: the row is impossible under every class, and
+    predicted by the class priors alone.
+    """
+
+    row: int
+    predicted: Value
+    against: Value
+    probability: float
+    against_probability: float
+    prior_log_odds: float
+    contributions: tuple[Contribution, ...]
+    log_odds: float
+    undecidable: bool = False
+
+    @property
+    def ruled_out(self) -> tuple[Contribution, ...]:
+        """Contributions by probability zero: infinite, and listed apart from those that can be summed."""
+        return tuple(c for c in self.contributions if not math.isfinite(c.log_odds))
+
+    @property
+    def by_size(self) -> tuple[Contribution, ...]:
+        """The finite contributions, the strongest first; cells that say nothing at the end."""
+        return tuple(
+            sorted((c for c in self.contributions if math.isfinite(c.log_odds)), key=lambda c: -abs(c.log_odds))
+        )
+
+    @property
+    def sentences(self) -> list[str]:
+        """All of it in words, the strongest evidence first."""
+        head = f"{self.predicted} with probability {chance(self.probability)}"
+        if self.undecidable:
+            head = f"undecidable: impossible under every class; by the priors alone, {head}"
+        more, less = (self.predicted, self.against) if self.prior_log_odds >= 0 else (self.against, self.predicted)
+        if not math.isfinite(self.prior_log_odds):
+            prior = f"before any evidence: the prior rules out {less}"
+        elif abs(self.prior_log_odds) < 0.005:
+            prior = f"before any evidence: {more} as likely as {less}"
+        else:
+            prior = f"before any evidence: {more} {times(abs(self.prior_log_odds))} times as likely as {less}"
+        return [head, prior, *(c.sentence for c in (*self.ruled_out, *self.by_size))]
+
+    @property
+    def table(self) -> Table:
+        """Column, value, log odds and sum so far, the prior first."""
+        parts = [
+            ("prior", "", self.prior_log_odds),
+            *((c.column, cell(c.value), c.log_odds) for c in self.contributions),
+        ]
+        sums = np.cumsum([part[2] for part in parts])
+        return Table(
+            {
+                "column": [part[0] for part in parts],
+                "value": [part[1] for part in parts],
+                f"log odds {self.predicted} : {self.against}": [float(part[2]) for part in parts],
+                "sum": sums.tolist(),
+            }
+        )
+
+    def __str__(self) -> str:
+        head, *rest = self.sentences
+        return "\n".join([f"row {self.row}: {head}", *(f"  {sentence}" for sentence in rest)])
+
+    def _repr_html_(self) -> str:
+        head, *rest = (html.escape(sentence) for sentence in self.sentences)
+        return f"<p><b>row {self.row}: {head}</b></p><ul>" + "".join(f"<li>{s}</li>" for s in rest) + "</ul>"
+
+
+class Explanations(tuple[Explanation, ...]):
+    """Explanations of some rows, in order; prints them all."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    def _repr_html_(self) -> str:
+        return "".join(record._repr_html_() for record in self)
+
+
+class Explained(Protocol):
+    """What an explanation asks of a fitted model."""
+
+    @property
+    def tally_(self) -> Tally: ...
+    @property
+    def params_(self) -> Any: ...
+    def encoder(self) -> Encoder: ...
+    def log_joint(self, params: Any, block: Block) -> Floats: ...
+    def log_terms(self, params: Any, block: Block) -> Mapping[str, Floats]:
+        """What each column adds to ``log_joint`` after the prior, (rows, classes), in schema order."""
+        ...
+
+    def choose(self, scores: Floats, block: Block) -> npt.NDArray[np.int64]: ...
+    def tempered(self, scores: Floats) -> Floats:
+        """Log scores as they become probabilities."""
+        ...
+
+
+def explain_rows(model: Explained, source: Source, against: Any = None) -> Explanations:
+    """A record for each row of a source."""
+    encoder, classes = model.encoder(), model.tally_.classes
+    rival = None if against is None else class_position(against, classes)
+    values = {name: vocabulary.values for name, vocabulary in encoder.vocabularies.items()}
+    source = for_schema(source, encoder.schema, values, classes)
+    where = encoder.schema.locate(list(source.kinds), source.named)
+    records: list[Explanation] = []
+    for batch, block in zip(source.batches(), encoder.blocks(source), strict=True):
+        records += _explain(model, batch, block, where, rival)
+    if not records:
+        raise BayesError("there are no rows to explain")
+    return Explanations(records)
+
+
+def class_position(label: Any, classes: Sequence[Value]) -> int:
+    """Where a class stands; one that is not known is an error that names all."""
+    value = canonical(label)
+    if value not in classes:
+        raise BayesError(f"there is no class {value!r} (classes: {', '.join(map(repr, classes))})")
+    return classes.index(value)
+
+
+def _explain(
+    model: Explained, batch: Batch, block: Block, where: Mapping[str, str], against: int | None
+) -> Iterator[Explanation]:
+    params, classes = model.params_, model.tally_.classes
+    scores = model.tempered(model.log_joint(params, block))
+    if not np.isfinite(scores).all():
+        raise_unusable(block.floats, block.start)
+    undecidable = np.isneginf(scores.max(axis=1, keepdims=True))[:, 0]
+    told = np.where(undecidable[:, None], params.log_prior, scores)
+    posterior = logspace.log_normalise(told)[0]
+    chosen = model.choose(told, block)
+    rivals = _rivals(told, chosen, against)
+    terms = {name: model.tempered(term) for name, term in model.log_terms(params, block).items()}
+    prior = model.tempered(params.log_prior)
+    cells = {name: _cells(batch.columns[where[name]]) for name in terms}
+    states = {name: _states(block, name, params) for name in terms}
+    for i in range(block.n_rows):
+        a, b = int(chosen[i]), int(rivals[i])
+        parts = tuple(
+            Contribution(name, cells[name][i], _less(term[i, a], term[i, b]), states[name][i], classes[a], classes[b])
+            for name, term in terms.items()
+        )
+        yield Explanation(
+            block.start + i,
+            classes[a],
+            classes[b],
+            float(logspace.exp(posterior[i, a])),
+            float(logspace.exp(posterior[i, b])),
+            _less(prior[a], prior[b]),
+            parts,
+            _less(told[i, a], told[i, b]),
+            bool(undecidable[i]),
+        )
+
+
+def _rivals(scores: Floats, chosen: npt.NDArray[np.int64], against: int | None) -> npt.NDArray[np.int64]:
+    """The class to compare each row's own with: the named one, or the best of the others."""
+    if scores.shape[1] < 2:
+        raise BayesError("there is one class only: there are no odds to explain")
+    others = scores.copy()
+    others[np.arange(len(chosen)), chosen] = -np.inf
+    best = others.argmax(axis=1)
+    best = np.where(best == chosen, np.where(chosen == 0, 1, 0), best)  # all others impossible
+    return best if against is None else np.where(chosen == against, best, against)
+
+
+def _less(a: float, b: float) -> float:
+    """a − b; −∞ on both sides is NaN."""
+    return float("nan") if a == b == -np.inf else float(a - b)
+
+
+def _states(block: Block, name: str, params: Any) -> list[State]:
+    """What each cell of a column is to the model."""
+    if name in getattr(params, "silent", ()):
+        return ["unused"] * block.n_rows
+    if name in block.texts:
+        return ["missing" if gap else "known" for gap in block.texts[name].missing]
+    if name not in block.codes:
+        gaps: npt.NDArray[np.bool_] = np.isnan(block.floats[name])
+        return ["missing" if gap else "known" for gap in gaps]
+    unseen = params.vocabularies[name].unseen if name in params.vocabularies else -1
+    kinds: dict[int, State] = {0: "missing", unseen: "unseen"}
+    return [kinds.get(code, "known") for code in block.codes[name].tolist()]
+
+
+def _cells(column: Any) -> list[Value | None]:
+    """The cells as plain values."""
+    return [canonical(value) for value in (column.to_pylist() if is_arrow(column) else column.tolist())]

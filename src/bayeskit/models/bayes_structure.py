@@ -1,0 +1,132 @@
+"""What is drawn at random for the ensemble: cuts that have not seen the classes, parents, and candidates of chains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels
+from bayeskit.estimate.dependence import conditional_information
+from bayeskit.models.bayes_rows import ColumnCodes, LearntRows
+
+Floats = npt.NDArray[np.float64]
+PARENTS = 5
+COARSE = 5  # intervals in which dependence is measured
+STEPS, TOGETHER, MOST_CUTS = 24, 12, 3
+PART = 5_000  # rows that choose a chain, about
+
+
+@dataclass(frozen=True)
+class Members:
+    """Cuts of every number and the parents of every column, member by member."""
+
+    cuts: tuple[dict[str, Floats], ...]
+    sizes: npt.NDArray[np.int64]  # (members, columns)
+    parents: npt.NDArray[np.int32]  # (members, columns, parents), −1 where there is none
+
+    def codes(self, columns: list[npt.NDArray[Any]], how: dict[str, ColumnCodes], n_threads: int) -> npt.NDArray[Any]:
+        """(members, columns, rows): numbers by each member's own cuts."""
+        n_rows = len(columns[0])
+        out = np.empty((*self.sizes.shape, n_rows), dtype=np.min_scalar_type(int(self.sizes.max())))
+        for j, cuts in enumerate(self.cuts):
+            for i, (name, column) in enumerate(zip(how, columns, strict=True)):
+                out[j, i] = column if how[name].values is not None else binned(column, cuts[name], how[name], n_threads)
+        return out
+
+
+def binned(column: Floats, cuts: Floats, how: ColumnCodes, n_threads: int) -> npt.NDArray[Any]:
+    """Codes of numbers by cuts, a value on a cut to the left."""
+    codes = kernels.bin_codes([column], [cuts], n_threads)[0]
+    return ColumnCodes(tuple(range(len(cuts) + 1)), how.missing).shift(codes)
+
+
+def draw_members(rows: LearntRows, n_members: int, rng: np.random.Generator, n_threads: int) -> Members:
+    """Odd members choose parents by dependence times chance, even ones by chance alone; all draw their own cuts.
+
+    The cuts have not seen the classes: cuts that have make every leave-one-out figure far too good.
+    """
+    how = list(rows.codes.values())
+    sorted_numbers = [
+        np.sort(c[~np.isnan(c)]) if h.values is None else None for c, h in zip(rows.columns, how, strict=True)
+    ]
+    information = _information(rows, sorted_numbers, n_threads)
+    n_columns, all_cuts = len(how), []
+    sizes = np.empty((n_members, n_columns), dtype=np.int64)
+    parents = np.full((n_members, n_columns, min(PARENTS, n_columns - 1)), -1, dtype=np.int32)
+    for j in range(n_members):
+        cuts = {}
+        for i, (name, numbers) in enumerate(zip(rows.codes, sorted_numbers, strict=True)):
+            if numbers is None:
+                sizes[j, i] = how[i].size
+                continue
+            cuts[name] = random_cuts(numbers, max(2, round(len(numbers) ** (1 / 3))) - 1, rng)
+            sizes[j, i] = len(cuts[name]) + 1 + how[i].missing
+        all_cuts.append(cuts)
+        order = rng.permutation(n_columns)
+        for at, i in enumerate(order):
+            before = order[:at]
+            if j % 2 == 0:
+                chosen = before[np.argsort(-information[i, before] * rng.exponential(size=at), kind="stable")]
+            else:
+                chosen = rng.permutation(before)
+            parents[j, i, : min(at, PARENTS)] = chosen[:PARENTS]
+    return Members(tuple(all_cuts), sizes, parents)
+
+
+def random_cuts(numbers: Floats, how_many: int, rng: np.random.Generator) -> Floats:
+    """Midpoints of neighbours at random ranks of sorted numbers, each once; a cut beyond all numbers is none.
+
+    >>> random_cuts(np.array([1.0, 1.0, 2.0, 4.0]), 20, np.random.default_rng(0)).tolist()
+    [1.0, 1.5, 3.0]
+    """
+    if len(numbers) < 2:
+        return np.zeros(0)
+    ranks = rng.integers(1, len(numbers), size=how_many)
+    cuts: Floats = np.unique(numbers[ranks - 1] / 2 + numbers[ranks] / 2)
+    return np.asarray(cuts[cuts < numbers[-1]])
+
+
+def _information(rows: LearntRows, sorted_numbers: list[Floats | None], n_threads: int) -> Floats:
+    """I(x; u | class) of all pairs of columns, numbers in a few intervals of equally many rows."""
+    codes, sizes = [], []
+    for column, how, numbers in zip(rows.columns, rows.codes.values(), sorted_numbers, strict=True):
+        if numbers is None:
+            codes.append(column)
+            sizes.append(how.size)
+            continue
+        ranks = [len(numbers) * q // COARSE for q in range(1, COARSE)]
+        middles = [numbers[r - 1] / 2 + numbers[r] / 2 for r in ranks if r > 0]
+        cuts = np.unique(np.array(middles, dtype=np.float64))
+        codes.append(binned(column, cuts, how, n_threads))
+        sizes.append(len(cuts) + 1 + how.missing)
+    return conditional_information(codes, sizes, rows.labels, len(rows.classes), rows.weights, n_threads)
+
+
+def draw_chains(
+    rows: LearntRows, n_chains: int, rng: np.random.Generator
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32], Floats]:
+    """Parts (chains, rows), candidate columns (chains, steps, together) and their cuts (…, most cuts), NaN for none."""
+    n_rows, n_columns = len(rows.labels), len(rows.columns)
+    together = min(n_columns, TOGETHER)
+    parts = (rng.random((n_chains, n_rows)) < min(0.5, PART / n_rows)).astype(np.uint8)
+    drawn = rng.random((n_chains, STEPS, n_columns)).argsort(axis=2, kind="stable")[:, :, :together]
+    candidates = np.ascontiguousarray(drawn, dtype=np.int32)
+    how_many, where = rng.integers(1, MOST_CUTS + 1, candidates.shape), rng.random((*candidates.shape, MOST_CUTS))
+    cuts = np.full((*candidates.shape, MOST_CUTS), np.nan)
+    for i, (column, how) in enumerate(zip(rows.columns, rows.codes.values(), strict=True)):
+        if how.values is not None:
+            continue
+        numbers = np.sort(column[~np.isnan(column)])
+        if len(numbers) < 2:
+            continue
+        mine = candidates == i
+        ranks = 1 + np.floor(where[mine] * (len(numbers) - 1)).astype(np.int64)
+        at = numbers[ranks - 1] / 2 + numbers[ranks] / 2
+        at[(np.arange(MOST_CUTS) >= how_many[mine][:, None]) | (at >= numbers[-1])] = np.nan
+        at.sort(axis=1)
+        at[:, 1:][at[:, 1:] == at[:, :-1]] = np.nan
+        cuts[mine] = at
+    return parts, candidates, cuts

@@ -1,0 +1,91 @@
+"""A classifier that decides by cost instead of by probability alone."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.exceptions import NotFittedError
+
+from bayeskit.decide import Costs, Decisions, decide
+from bayeskit.errors import BayesError
+from bayeskit.models.naive_bayes import NaiveBayes
+
+
+class CostSensitive(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Any classifier with probabilities, asked for the decision of least expected cost.
+
+    Parameters
+    ----------
+    classifier: a classifier with ``predict_proba`` (cloned in fit), None for a ``NaiveBayes``.
+    costs: ``{true class: {decision: cost}}``, a matrix in the order of the sorted classes, a ``Costs``, or None.
+    reject_cost: what it costs to abstain; ``predict`` then says ``reject_label``.
+    reject_label: what stands for a rejected row.
+
+    >>> X, y = [["a"], ["a"], ["a"], ["b"]] * 5, ["ham", "ham", "spam", "spam"] * 5
+    >>> careful = CostSensitive(costs={"ham": {"spam": 10}, "spam": {"ham": 1}}).fit(X, y)
+    >>> careful.predict([["a"], ["b"]]).tolist()
+    ['ham', 'ham']
+    >>> careful.classifier_.predict([["a"], ["b"]]).tolist()
+    ['ham', 'spam']
+    """
+
+    def __init__(
+        self, classifier: Any = None, costs: Any = None, reject_cost: float | None = None, reject_label: Any = None
+    ) -> None:
+        self.classifier = classifier
+        self.costs = costs
+        self.reject_cost = reject_cost
+        self.reject_label = reject_label
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier; the costs are checked against its classes."""
+        if y is None:
+            raise BayesError("CostSensitive requires y to be passed, but the target y is None")
+        inner = NaiveBayes() if self.classifier is None else clone(self.classifier)
+        if not hasattr(inner, "predict_proba"):
+            raise BayesError(f"{type(inner).__name__} has no predict_proba: costs need probabilities")
+        inner.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        costs = Costs.of(self.costs, np.asarray(inner.classes_).tolist())
+        self.classifier_, self.costs_, self.classes_ = inner, costs, inner.classes_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(inner, name):
+                setattr(self, name, getattr(inner, name))
+            elif hasattr(self, name):
+                delattr(self, name)
+        return self
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """The classifier's P(class | x): costs change what is decided, not what is believed."""
+        self._check_is_fitted()
+        return np.asarray(self.classifier_.predict_proba(X))
+
+    def decide(self, X: Any, top_k: int | None = None, capacity: int | None = None, action: Any = None) -> Decisions:
+        """Decisions with their expected losses (see :func:`bayeskit.decide`)."""
+        p = self.predict_proba(X)
+        labels = np.asarray(self.classes_).tolist()
+        return decide(p, self.costs_, self.reject_cost, top_k, capacity, classes=labels, action=action)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The decision of least expected cost for each row."""
+        said = self.decide(X)
+        labels = said.labels
+        if said.rejected.any() and self.reject_label is not None:
+            labels = np.array([self.reject_label if r else v for v, r in zip(labels, said.rejected, strict=True)])
+        return labels if labels.dtype == object else labels.astype(np.asarray(labels).dtype)
+
+    def _check_is_fitted(self) -> None:
+        if not hasattr(self, "classifier_"):
+            raise NotFittedError("This CostSensitive instance is not fitted yet. Call 'fit' first.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classifier_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = NaiveBayes() if self.classifier is None else self.classifier
+        if hasattr(inner, "__sklearn_tags__"):
+            tags.input_tags = inner.__sklearn_tags__().input_tags
+        return tags

@@ -1,0 +1,290 @@
+"""Many hypotheses, one answer: the Bayes-optimal classifier, and Gibbs' cheap one.
+
+    optimal   argmax_c Σ_h P(c | h, x) · P(h | D)      every hypothesis votes with its posterior
+    Gibbs     the class that one hypothesis says, drawn anew for each row by P(h | D)
+
+When the truth is drawn from the stated posterior, no classifier errs less than the first, and the second errs at most
+twice as often (Haussler, Kearns and Schapire, 1994).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import _num_samples
+
+from bayeskit import logspace
+from bayeskit.data.source import open_source
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import sort_values
+from bayeskit.errors import BayesError
+from bayeskit.estimate.prior import normalised
+from bayeskit.models.naive_bayes import NaiveBayes
+
+Floats = npt.NDArray[np.float64]
+WEIGHTINGS = ("auto", "evidence", "leave-one-out", "cross-validation")
+
+
+class _Committee(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Members with posterior probabilities; what both classifiers share."""
+
+    members: Any
+    weights: Any
+    prior: Any
+    prefit: bool
+    cv: Any
+
+    def fit(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit clones of the members and weigh them; ``prefit`` members with given weights need no data."""
+        names, members = _named(self.members)
+        given = not isinstance(self.weights, str)
+        if not given and self.weights not in WEIGHTINGS:
+            raise BayesError(f"weights={self.weights!r}: give one number a member, or one of {', '.join(WEIGHTINGS)}")
+        if not (self.prefit and given) and y is None:
+            raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        if not self.prefit:
+            extra = {} if sample_weight is None else {"sample_weight": sample_weight}
+            members = [clone(member).fit(X, y, **extra) for member in members]
+        prior = normalised(_by_name(self.prior, names, "prior") if self.prior is not None else _even(len(names)))
+        if given:
+            posterior, scores, how = normalised(_by_name(self.weights, names, "weights")), None, "given"
+        else:
+            how, scores = _score(self.weights, members, X, y, sample_weight, self.cv)
+            posterior = logspace.normalise((logspace.log(prior) + scores)[None])[0][0]
+            if np.isnan(posterior).any():
+                raise BayesError("the labels are impossible under every member; smooth them, or give weights")
+        self.members_, self.names_, self.posterior_ = members, names, posterior
+        self.weighting_ = how
+        self.classes_ = np.array(sort_values({label for m in members for label in np.asarray(m.classes_).tolist()}))
+        columns = {"member": names, "prior": prior, "posterior": posterior}
+        self.report_ = Table(columns | ({} if scores is None else {f"log score ({how})": scores}))
+        first = members[0]
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(first, name):
+                setattr(self, name, getattr(first, name))
+        return self
+
+    @property
+    def map_(self) -> Any:
+        """The most probable member."""
+        self._check_is_fitted()
+        return self.members_[int(np.argmax(self.posterior_))]
+
+    def _votes(self, X: Any) -> Floats:
+        """P(c | h, x) (members, rows, classes); a member without probabilities votes with certainty."""
+        self._check_is_fitted()
+        votes = []
+        for member in self.members_:
+            own = [int(i) for i in np.searchsorted(self.classes_, np.asarray(member.classes_))]
+            if hasattr(member, "predict_proba"):
+                p = np.asarray(member.predict_proba(X))
+            else:
+                said = np.asarray(member.predict(X))
+                p = (said[:, None] == np.asarray(member.classes_)).astype(np.float64)
+            full = np.zeros((len(p), len(self.classes_)))
+            full[:, own] = p
+            votes.append(full)
+        return np.array(votes)
+
+    def _check_is_fitted(self) -> None:
+        if not hasattr(self, "members_"):
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "members_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        own = [member.__sklearn_tags__().input_tags for member in _named(self.members)[1] if _has_tags(member)]
+        for name in ("allow_nan", "sparse", "categorical"):
+            setattr(tags.input_tags, name, all(getattr(part, name) for part in own))
+        return tags
+
+
+class BayesOptimalClassifier(_Committee):
+    """The posterior-weighted vote of all hypotheses.
+
+    Parameters
+    ----------
+    members: scikit-learn classifiers, as a list or a mapping from name; None for a ``NaiveBayes`` alone.
+    weights: their posterior probabilities, a list or a mapping from name; or how to find them: "evidence" (each
+        member's own ``log_marginal_likelihood``), "leave-one-out" (log probability of each label by the member without
+        its row), "cross-validation", or "auto": the first of these that all members have.
+    prior: prior probabilities of the members; equal if None. Not used where ``weights`` are given.
+    prefit: True takes the members as they are.
+    cv: folds of the cross-validation.
+
+    Three hypotheses, of which the most probable says + and the others −:
+
+    >>> from sklearn.dummy import DummyClassifier
+    >>> says = lambda label: DummyClassifier(strategy="constant", constant=label).fit([[0], [0]], ["+", "-"])
+    >>> h = {"h1": says("+"), "h2": says("-"), "h3": says("-")}
+    >>> vote = BayesOptimalClassifier(h, weights=[0.4, 0.3, 0.3], prefit=True).fit()
+    >>> str(vote.predict([[1]])[0]), vote.predict_proba([[1]]).tolist(), str(vote.map_.predict([[1]])[0])
+    ('-', [[0.4, 0.6]], '+')
+    """
+
+    def __init__(
+        self, members: Any = None, weights: Any = "auto", prior: Any = None, prefit: bool = False, cv: Any = 5
+    ) -> None:
+        self.members = members
+        self.weights = weights
+        self.prior = prior
+        self.prefit = prefit
+        self.cv = cv
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Σ_h P(c | h, x) · P(h | D) of each row (rows, classes)."""
+        votes = self._votes(X)
+        return np.asarray(np.tensordot(self.posterior_, votes, axes=1))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The class with the largest share of the vote."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def expected_error(self, X: Any) -> float:
+        """The share of rows it will get wrong if the stated posterior is true: mean of 1 − max_c P(c | x)."""
+        return float(1 - self.predict_proba(X).max(axis=1).mean())
+
+
+class GibbsClassifier(_Committee):
+    """One hypothesis drawn for each row: as cheap as a single member, at most twice the optimal error.
+
+    Parameters as for :class:`BayesOptimalClassifier`; ``random_state`` is the seed of the draws.
+    """
+
+    def __init__(
+        self,
+        members: Any = None,
+        weights: Any = "auto",
+        prior: Any = None,
+        prefit: bool = False,
+        cv: Any = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.members = members
+        self.weights = weights
+        self.prior = prior
+        self.prefit = prefit
+        self.cv = cv
+        self.random_state = random_state
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(c | h, x) of the hypothesis drawn for each row (rows, classes)."""
+        votes = self._votes(X)
+        drawn = np.random.default_rng(_seed(self.random_state)).choice(
+            len(votes), size=votes.shape[1], p=self.posterior_
+        )
+        return np.asarray(votes[drawn, np.arange(votes.shape[1])])
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The class that the drawn hypothesis says."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def expected_error(self, X: Any) -> float:
+        """The share of rows it will get wrong if the stated posterior is true: mean of Σ_h P(h) (1 − P(c_h | x))."""
+        votes = self._votes(X)
+        together = np.tensordot(self.posterior_, votes, axes=1)
+        right = np.take_along_axis(together, votes.argmax(axis=2).T, axis=1)  # (rows, members)
+        return float(1 - (right @ self.posterior_).mean())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        return tags
+
+
+def _has_tags(member: Any) -> bool:
+    return hasattr(member, "__sklearn_tags__")
+
+
+def _named(members: Any) -> tuple[list[str], list[Any]]:
+    if members is None:
+        return ["NaiveBayes"], [NaiveBayes()]
+    if isinstance(members, Mapping):
+        named = [(str(name), member) for name, member in members.items()]
+    else:
+        named = [m if isinstance(m, tuple) and len(m) == 2 else (f"h{i + 1}", m) for i, m in enumerate(members)]
+    if not named or any(not hasattr(member, "predict") for _, member in named):
+        raise BayesError("members are classifiers: a list, (name, classifier) pairs, or a mapping from name")
+    if len({name for name, _ in named}) < len(named):
+        raise BayesError("two members have the same name; give each its own")
+    return [name for name, _ in named], [member for _, member in named]
+
+
+def _by_name(numbers: Any, names: list[str], what: str) -> list[float]:
+    if isinstance(numbers, Mapping):
+        if set(map(str, numbers)) != set(names):
+            raise BayesError(f"{what} name {sorted(map(str, numbers))}, but the members are {names}: one number each")
+        numbers = [{str(k): v for k, v in numbers.items()}[name] for name in names]
+    if np.ndim(numbers) != 1 or len(numbers) != len(names):
+        raise BayesError(f"{what} of {len(names)} members are {len(names)} numbers, not {numbers!r}")
+    return list(numbers)
+
+
+def _even(n: int) -> Floats:
+    return np.full(n, 1 / n)
+
+
+def _score(how: str, members: list[Any], X: Any, y: Any, weight: Any, cv: Any) -> tuple[str, Floats]:
+    """(which score, ln P(labels | member))."""
+    can = {
+        "evidence": all(hasattr(m, "log_marginal_likelihood") for m in members),
+        "leave-one-out": all(hasattr(m, "left_out") for m in members),
+        "cross-validation": True,
+    }
+    if how == "auto":
+        how = next(name for name, every in can.items() if every)
+    if not can[how]:
+        raise BayesError(f'weights="{how}": not every member can say that; use "cross-validation" or "auto"')
+    if how == "evidence":
+        own = (m.log_marginal_likelihood for m in members)
+        return how, np.array([float(e() if callable(e) else e) for e in own])
+    if how == "leave-one-out":
+        return how, np.array([_left_out(m, X, y, weight) for m in members])
+    return how, np.array([_cross_validated(m, X, y, weight, cv) for m in members])
+
+
+def _left_out(member: Any, X: Any, y: Any, weight: Any) -> float:
+    """Σ ln P(label | row) by the member without the row; the only row of a class is passed over."""
+    left_out, total = member.left_out(), 0.0
+    for block in member.encoder().blocks(open_source(X, y, weight)):
+        scores = left_out.scores(block)
+        labels = np.asarray(block.labels, dtype=np.int64)
+        with np.errstate(invalid="ignore"):
+            log_p = scores[np.arange(block.n_rows), labels] - logspace.log_sum_exp(scores)
+        known = member.tally_.class_counts[labels] > 1
+        total += float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
+    return total
+
+
+def _cross_validated(member: Any, X: Any, y: Any, weight: Any, cv: Any) -> float:
+    """Σ ln P(label | row) by a clone fitted on the other folds; a label it has not seen counts as 1e-15."""
+    from sklearn.model_selection import check_cv
+    from sklearn.utils import _safe_indexing
+
+    labels, n = np.asarray(y), _num_samples(X)
+    if not hasattr(member, "predict_proba"):
+        raise BayesError("cross-validated likelihood needs members with predict_proba; give weights instead")
+    least = int(np.unique(labels, return_counts=True)[1].min())
+    folds = check_cv(cv if not isinstance(cv, int) else min(cv, max(least, 2)), labels, classifier=least >= 2)
+    total = 0.0
+    for learn, test in folds.split(np.zeros(n), labels):
+        extra = {} if weight is None else {"sample_weight": np.asarray(weight)[learn]}
+        part = clone(member).fit(_safe_indexing(X, learn), labels[learn], **extra)
+        p = np.asarray(part.predict_proba(_safe_indexing(X, test)))
+        own = (p * (labels[test][:, None] == np.asarray(part.classes_))).sum(axis=1)
+        log_p = logspace.log(np.clip(own, 1e-15, 1.0))
+        total += float((log_p * (1.0 if weight is None else np.asarray(weight)[test])).sum())
+    return total
+
+
+def _seed(random_state: Any) -> Any:
+    return random_state.randint(2**31 - 1) if hasattr(random_state, "randint") else random_state

@@ -1,0 +1,1 @@
+"""Joint distributions, a query language, and Bayesian networks with exact inference."""

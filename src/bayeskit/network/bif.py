@@ -1,0 +1,325 @@
+"""The Bayesian Interchange Format: networks as text files, every slip placed, written so that they read back the same.
+
+    network name { }
+    variable rain { type discrete [ 2 ] { yes, no }; }
+    probability ( rain ) { table 0.2, 0.8; }
+    probability ( wet | rain ) { (yes) 0.9, 0.1; (no) 0.1, 0.9; }
+
+Where there are parents, ``table`` lists the numbers in the counting order of the variables declared, the child first
+and slowest; ``default`` gives the rows that have no entry of their own. Properties are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isfinite, prod
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.network.elimination import MEMORY_LIMIT, amount
+from bayeskit.network.nearest import nearest
+from bayeskit.network.tables import MOST_PARENTS, normalised, parents_of
+
+if TYPE_CHECKING:
+    from bayeskit.network.network import BayesianNetwork
+
+TOKEN = re.compile(
+    r"""(?P<skip> \s+ | //[^\n]* | /\*.*?\*/ )
+      | (?P<text> "[^"]*" ) | (?P<sign> [{}()\[\],;|] ) | (?P<word> [^\s{}()\[\],;|"]+ )""",
+    re.VERBOSE | re.DOTALL,
+)
+PLAIN = re.compile(r'[^\s{}()\[\],;|"]+')
+
+
+def read_bif(path: str | Path, *, memory_limit: int = MEMORY_LIMIT) -> BayesianNetwork:
+    """The network in a .bif file; a malformed one is refused with line and column.
+
+    >>> import tempfile
+    >>> text = "network n {} variable a { type discrete [ 2 ] { yes, no }; } probability ( a ) { table 0.2, 0.8; }"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.bif").write_text(text)
+    ...     print(read_bif(Path(folder, "a.bif")).posterior()["a"])
+    {'yes': 0.2, 'no': 0.8}
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise BadFile(f"there is no file {str(path)!r}") from None
+    except IsADirectoryError:
+        raise BadFile(f"{str(path)!r} is a folder, not a .bif file") from None
+    except UnicodeDecodeError:
+        raise BadFile(f"{str(path)!r} is no text in UTF-8, so it is no .bif file") from None
+    return parse_bif(text, str(path), memory_limit=memory_limit)
+
+
+def parse_bif(text: str, name: str = "the text", *, memory_limit: int = MEMORY_LIMIT) -> BayesianNetwork:
+    """The network that a text in the format describes."""
+    from bayeskit.network.network import BayesianNetwork
+
+    parser = _Parser(text, name)
+    parser.file()
+    missing = [node for node in parser.states if node not in parser.tables]
+    if missing:
+        raise BadFile(f"{name}: variable {missing[0]!r} has no probability block")
+    if not parser.states:
+        raise BadFile(f"{name}: there is no variable in it, so it is no network")
+    edges = [(parent, child) for child in parser.states for parent in parser.parents[child]]
+    try:
+        parents_of(edges, parser.states)
+        tables = normalised({node: parser.tables[node] for node in parser.states}, parser.parents, parser.states)
+    except BayesError as problem:
+        raise BadFile(f"{name}: {problem}") from None
+    return BayesianNetwork.of_arrays(parser.parents, parser.states, tables, memory_limit=memory_limit)
+
+
+def write_bif(network: BayesianNetwork, path: str | Path, name: str = "network") -> None:
+    """Write a network as a .bif file: `read_bif` gives the same tables, to the bit; states come back as text."""
+    Path(path).write_text(to_bif(network, name), encoding="utf-8")
+
+
+def to_bif(network: BayesianNetwork, name: str = "network") -> str:
+    """The text of a network in the format."""
+    lines = [f"network {_quoted(name)} {{", "}"]
+    for node in network.nodes:
+        states = ", ".join(_quoted(str(state)) for state in network.states[node])
+        lines += [
+            f"variable {_quoted(node)} {{",
+            f"  type discrete [ {len(network.states[node])} ] {{ {states} }};",
+            "}",
+        ]
+    for node in network.nodes:
+        parents = network.parents[node]
+        given = f" | {', '.join(map(_quoted, parents))}" if parents else ""
+        lines.append(f"probability ( {_quoted(node)}{given} ) {{")
+        table = network.array(node)
+        for context in np.ndindex(*table.shape[:-1]):
+            named = ", ".join(_quoted(str(network.states[p][i])) for p, i in zip(parents, context, strict=True))
+            row = ", ".join(repr(float(p)) for p in table[context])
+            lines.append(f"  ({named}) {row};" if parents else f"  table {row};")
+        lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(name: str) -> str:
+    if PLAIN.fullmatch(name) and not name.startswith(("//", "/*")):
+        return name
+    if '"' in name:
+        raise BayesError(f"the name {name!r} holds a double quote, which the format cannot hold; rename it")
+    return f'"{name}"'
+
+
+@dataclass(frozen=True)
+class _Token:
+    content: str
+    kind: str
+    at: int
+
+
+@dataclass
+class _Parser:
+    text: str
+    name: str
+    states: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    tables: dict[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.tokens = self._tokens()
+        self.now = next(self.tokens)
+
+    def _tokens(self) -> Iterator[_Token]:
+        at = 0
+        while at < len(self.text):
+            match = TOKEN.match(self.text, at)
+            if match is None or match.lastgroup is None:
+                raise self.error(at, "this quote or comment is never closed")
+            if match.lastgroup != "skip":
+                content = match[0][1:-1] if match.lastgroup == "text" else match[0]
+                yield _Token(content, match.lastgroup, at)
+            at = match.end()
+        while True:
+            yield _Token("the end of the file", "end", len(self.text.rstrip()))
+
+    def error(self, at: int, message: str) -> BadFile:
+        line = self.text.count("\n", 0, at) + 1
+        column = at - self.text.rfind("\n", 0, at)
+        return BadFile(f"{self.name}, line {line}, column {column}: {message}")
+
+    def take(self) -> _Token:
+        taken, self.now = self.now, next(self.tokens)
+        return taken
+
+    def sign(self, content: str) -> None:
+        if self.now.kind != "sign" or self.now.content != content:
+            raise self.error(self.now.at, f"{content!r} is expected here, not {self.now.content!r}")
+        self.take()
+
+    def is_sign(self, content: str) -> bool:
+        return self.now.kind == "sign" and self.now.content == content
+
+    def word(self, what: str) -> _Token:
+        if self.now.kind not in ("word", "text"):
+            raise self.error(self.now.at, f"{what} is expected here, not {self.now.content!r}")
+        return self.take()
+
+    def keyword(self, *known: str) -> str:
+        token = self.word(" or ".join(map(repr, known)))
+        if token.content not in known:
+            raise self.error(token.at, f"{token.content!r} is not known here ({', '.join(known)})")
+        return token.content
+
+    def number(self) -> float:
+        token = self.word("a number")
+        try:
+            found = float(token.content)
+        except ValueError:
+            found = float("nan")
+        if not isfinite(found):
+            raise self.error(token.at, f"{token.content!r} is no number")
+        return found
+
+    def listed(self, one: str) -> list[_Token]:
+        found = [self.word(one)]
+        while self.is_sign(","):
+            self.take()
+            found.append(self.word(one))
+        return found
+
+    def file(self) -> None:
+        """Every block of the file."""
+        while self.now.kind != "end":
+            block = self.keyword("network", "variable", "probability")
+            if block == "variable":
+                self.variable()
+            elif block == "probability":
+                self.probability()
+            else:
+                self.word("a name")
+                self.sign("{")
+                while not self.is_sign("}"):
+                    self.property_()
+                self.take()
+
+    def property_(self) -> None:
+        self.keyword("property")
+        while not self.is_sign(";"):
+            if self.now.kind == "end":
+                raise self.error(self.now.at, "';' is expected after a property")
+            self.take()
+        self.take()
+
+    def variable(self) -> None:
+        name = self.word("the name of a variable")
+        if name.content in self.states:
+            raise self.error(name.at, f"the variable {name.content!r} is there twice")
+        self.sign("{")
+        states: list[_Token] = []
+        while not self.is_sign("}"):
+            if self.now.content == "property":
+                self.property_()
+                continue
+            if states:
+                raise self.error(self.now.at, f"the type of {name.content!r} is there twice")
+            self.keyword("type")
+            self.keyword("discrete")
+            self.sign("[")
+            n = self.word("the number of states")
+            self.sign("]")
+            self.sign("{")
+            states = self.listed("a state")
+            self.sign("}")
+            if n.content != str(len(states)):
+                raise self.error(n.at, f"{name.content!r} should have {n.content} states, and {len(states)} follow")
+            self.sign(";")
+        found = [state.content for state in states]
+        if not found or len(set(found)) < len(found):
+            raise self.error(name.at, f"{name.content!r} needs states, each once; it has {found}")
+        self.take()
+        self.states[name.content] = tuple(found)
+
+    def probability(self) -> None:
+        self.sign("(")
+        node = self.known()
+        parents: list[str] = []
+        if self.is_sign("|"):
+            self.take()
+            parents.append(self.known().content)
+            while self.is_sign(","):
+                self.take()
+                parents.append(self.known().content)
+        self.sign(")")
+        if node.content in self.tables:
+            raise self.error(node.at, f"the probabilities of {node.content!r} are there twice")
+        if len(set(parents)) < len(parents) or len(parents) > MOST_PARENTS:
+            raise self.error(node.at, f"{node.content!r} has a parent twice, or more than {MOST_PARENTS}: {parents}")
+        shape = [len(self.states[p]) for p in parents]
+        n_states = len(self.states[node.content])
+        if prod(shape) * n_states * 8 > MEMORY_LIMIT:
+            size = amount(prod(shape) * n_states * 8)
+            raise self.error(node.at, f"the table of {node.content!r} would take {size}")
+        self.parents[node.content] = tuple(parents)
+        self.tables[node.content] = self.rows(node, parents, shape, n_states)
+
+    def known(self) -> _Token:
+        name = self.word("the name of a variable")
+        if name.content not in self.states:
+            raise self.error(name.at, f"there is no variable {name.content!r} ({nearest(name.content, self.states)})")
+        return name
+
+    def rows(self, node: _Token, parents: list[str], shape: list[int], n_states: int) -> npt.NDArray[np.float64]:
+        table = np.full((prod(shape), n_states), np.nan)
+        default = None
+        self.sign("{")
+        while not self.is_sign("}"):
+            at = self.now.at
+            if self.now.kind == "word" and self.now.content == "property":
+                self.property_()
+                continue
+            if self.is_sign("("):
+                row = self.context(parents, shape)
+                if not np.isnan(table[row]).any():
+                    raise self.error(at, "this row is there twice")
+                table[row] = self.numbers(n_states, at)
+            elif self.keyword("table", "default") == "table":
+                table[:] = np.reshape(self.numbers(table.size, at), table.shape[::-1]).T
+            else:
+                default = self.numbers(n_states, at)
+        end = self.take()
+        unsaid = np.flatnonzero(np.isnan(table).any(axis=1))
+        if len(unsaid) and default is None:
+            context = np.unravel_index(unsaid[0], shape) if shape else ()
+            said = ", ".join(self.states[p][i] for p, i in zip(parents, context, strict=True))
+            raise self.error(end.at, f"the probabilities of {node.content!r} lack the row ({said})")
+        if len(unsaid):
+            table[unsaid] = default
+        return table
+
+    def context(self, parents: list[str], shape: list[int]) -> int:
+        open_ = self.take()
+        states = self.listed("a state")
+        self.sign(")")
+        if len(states) != len(parents):
+            raise self.error(open_.at, f"{len(parents)} states belong here, of {', '.join(parents) or 'no parents'}")
+        at = 0
+        for parent, state, n in zip(parents, states, shape, strict=True):
+            if state.content not in self.states[parent]:
+                meant = nearest(state.content, self.states[parent])
+                raise self.error(state.at, f"{parent!r} has no state {state.content!r} ({meant})")
+            at = at * n + self.states[parent].index(state.content)
+        return at
+
+    def numbers(self, n: int, at: int) -> list[float]:
+        found = [self.number()]
+        while self.is_sign(","):
+            self.take()
+            found.append(self.number())
+        if len(found) != n:
+            raise self.error(at, f"{n} numbers belong here, and there are {len(found)}")
+        self.sign(";")
+        return found

@@ -1,0 +1,95 @@
+"""Rows as codes of their values, all at once; and all combinations of values there can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.encode import Encoder
+from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.source import Source
+from bayeskit.data.vocabulary import Value, sort_values
+from bayeskit.errors import BayesError
+from bayeskit.estimate.cuts import labels
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+
+class Combinations(Sequence[tuple[Value, ...]]):
+    """All combinations of values, without a list of them."""
+
+    def __init__(self, values: Mapping[str, Sequence[Value]]) -> None:
+        self.values = list(values.values())
+
+    def __len__(self) -> int:
+        return prod(len(own) for own in self.values)
+
+    def __getitem__(self, at: Any) -> Any:
+        if not 0 <= at < len(self):
+            raise IndexError(at)
+        found = []
+        for own in reversed(self.values):
+            at, i = divmod(at, len(own))
+            found.append(own[i])
+        return tuple(reversed(found))
+
+
+class Cells(NamedTuple):
+    """All rows of a source: codes (0 is missing) and floats by column, the values sorted."""
+
+    n_rows: int
+    values: dict[str, tuple[Value, ...]]
+    codes: dict[str, Codes]
+    floats: dict[str, Floats]
+    cuts: dict[str, tuple[float, ...]]
+
+
+def read_cells(source: Source, schema: Schema) -> Cells:
+    """All rows of a source, column by column."""
+    encoder = Encoder(schema, grow=True)
+    blocks = list(encoder.blocks(source))
+    n_rows = sum(block.n_rows for block in blocks)
+    if not n_rows:
+        raise BayesError("there are no rows")
+    roles = schema.columns
+    cuts = {n: r.cuts for n in schema.coded() if isinstance(r := roles[n], Numeric) and r.cuts is not None}
+    values: dict[str, tuple[Value, ...]] = {}
+    codes: dict[str, Codes] = {}
+    for name in schema.coded():
+        joined = np.concatenate([block.codes[name].astype(np.int64) for block in blocks])
+        if name in cuts:
+            values[name], codes[name] = tuple(labels(cuts[name])), joined
+            continue
+        met = encoder.vocabularies[name].values
+        order = sort_values(met)
+        place = {value: i + 1 for i, value in enumerate(order)}
+        values[name] = tuple(order)
+        codes[name] = np.array([0, *(place[value] for value in met)], dtype=np.int64)[joined]
+    floats = {name: np.concatenate([block.floats[name] for block in blocks]) for name in schema.measured()}
+    return Cells(n_rows, values, codes, floats, cuts)
+
+
+def by_value(roles: Any, kinds: Mapping[str, Any]) -> Any:
+    """Roles in which an undeclared column is read by its values."""
+    if roles is None:
+        return "categorical"
+    return dict.fromkeys(kinds, "categorical") | dict(roles) if isinstance(roles, Mapping) else roles
+
+
+def every_cell(values: Mapping[str, Sequence[Value]]) -> dict[str, Codes]:
+    """The code of each variable in every combination, the last variable fastest.
+
+    >>> {name: codes.tolist() for name, codes in every_cell({"a": "xy", "b": "uvw"}).items()}
+    {'a': [0, 0, 0, 1, 1, 1], 'b': [0, 1, 2, 0, 1, 2]}
+    """
+    left, right, found = 1, prod(len(own) for own in values.values()), {}
+    for name, own in values.items():
+        right //= len(own)
+        found[name] = np.tile(np.repeat(np.arange(len(own)), right), left)
+        left *= len(own)
+    return found

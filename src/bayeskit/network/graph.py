@@ -1,0 +1,121 @@
+"""Directed acyclic graphs over nodes 0..n-1: order, ancestors, separation, blankets.
+
+A set of nodes is an integer whose bit v says whether v is in it; unions and intersections are then single
+operations, which keeps everything below a millisecond for hundreds of nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+Nodes = int  # a set of nodes as bits
+
+
+def bits(nodes: Nodes) -> Iterator[int]:
+    """The members of a set, ascending.
+
+    >>> list(bits(0b10110))
+    [1, 2, 4]
+    """
+    while nodes:
+        low = nodes & -nodes
+        yield low.bit_length() - 1
+        nodes ^= low
+
+
+def as_set(nodes: Iterable[int]) -> Nodes:
+    """The set of these nodes."""
+    found = 0
+    for node in nodes:
+        found |= 1 << node
+    return found
+
+
+class Graph:
+    """A directed acyclic graph, given by the parents of each node.
+
+    >>> sprinkler = Graph([(), (0,), (0,), (1, 2)])        # 0 → 1, 0 → 2, 1 → 3, 2 → 3
+    >>> sprinkler.order, sprinkler.d_separated(1, 2, 0b0001), sprinkler.d_separated(1, 2, 0b1001)
+    ([0, 1, 2, 3], True, False)
+    >>> list(bits(sprinkler.markov_blanket(1)))
+    [0, 2, 3]
+    """
+
+    def __init__(self, parents: Sequence[Sequence[int]]) -> None:
+        self.parents = [tuple(p) for p in parents]
+        self.children: list[list[int]] = [[] for _ in parents]
+        for child, own in enumerate(self.parents):
+            for parent in own:
+                self.children[parent].append(child)
+        self.order = self._topological()
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    def _topological(self) -> list[int]:
+        """Parents before children; shorter than the graph where there is a cycle."""
+        waiting = [len(p) for p in self.parents]
+        order = [v for v, n in enumerate(waiting) if not n]
+        for v in order:
+            for child in self.children[v]:
+                waiting[child] -= 1
+                if not waiting[child]:
+                    order.append(child)
+        return order
+
+    def cycle(self) -> list[int]:
+        """The nodes of one cycle in the direction of its arrows; none where the graph has no cycle."""
+        left = set(range(len(self))) - set(self.order)
+        if not left:
+            return []
+        walk = [min(left)]
+        while walk[-1] not in walk[:-1]:
+            walk.append(next(p for p in self.parents[walk[-1]] if p in left))
+        return walk[walk.index(walk[-1]) + 1 :][::-1]
+
+    def ancestors(self, nodes: Nodes) -> Nodes:
+        """The nodes, their parents, the parents of those, and so on."""
+        waiting = list(bits(nodes))
+        for v in waiting:
+            for parent in self.parents[v]:
+                if not nodes >> parent & 1:
+                    nodes |= 1 << parent
+                    waiting.append(parent)
+        return nodes
+
+    def moral(self, nodes: Nodes) -> list[Nodes]:
+        """Neighbours of each node when parents of a common child are joined and arrows forgotten, within a set."""
+        near = [0] * len(self)
+        for v in bits(nodes):
+            join(near, as_set((v, *self.parents[v])) & nodes)
+        return near
+
+    def d_separated(self, a: int, b: int, given: Nodes) -> bool:
+        """Whether a says nothing of b once the given nodes are known, whatever the tables."""
+        if given >> a & 1 or given >> b & 1:
+            return True
+        near = self.moral(self.ancestors(1 << a | 1 << b | given))
+        return not reach(near, 1 << a, given) >> b & 1
+
+    def markov_blanket(self, v: int) -> Nodes:
+        """Parents, children and the children's other parents: given them, nothing else says anything of v."""
+        around = as_set((*self.parents[v], *self.children[v]))
+        for child in self.children[v]:
+            around |= as_set(self.parents[child])
+        return around & ~(1 << v)
+
+
+def join(near: list[Nodes], family: Nodes) -> None:
+    """Make all members of a family neighbours of each other."""
+    for v in bits(family):
+        near[v] |= family & ~(1 << v)
+
+
+def reach(near: Sequence[Nodes], start: Nodes, blocked: Nodes = 0) -> Nodes:
+    """All nodes connected with the start without passing through a blocked one."""
+    found, waiting = start, list(bits(start))
+    for v in waiting:
+        new = near[v] & ~found & ~blocked
+        found |= new
+        waiting.extend(bits(new))
+    return found

@@ -1,0 +1,398 @@
+"""BayesianNetwork: a distribution as a graph of small tables, and exact answers to any question of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from math import prod
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value
+from bayeskit.errors import BayesError, SchemaMismatch
+from bayeskit.network import asking, learning, views
+from bayeskit.network.elimination import MEMORY_LIMIT, amount
+from bayeskit.network.evidence import Pairs, Reader, contradiction, one_row
+from bayeskit.network.graph import Graph, as_set, bits
+from bayeskit.network.junction_tree import JunctionTree, cliques_of, draw
+from bayeskit.network.nearest import nearest
+from bayeskit.network.query import parse
+from bayeskit.network.tables import normalised, parents_of, states_of, table_of
+from bayeskit.network.truth import Domain
+from bayeskit.network.variable_elimination import eliminate
+
+Floats = npt.NDArray[np.float64]
+Distribution = dict[Value, float]
+
+
+class Explanation(NamedTuple):
+    """The most probable state of every node together, and ln P(all of them, evidence)."""
+
+    states: dict[str, Value]
+    log_probability: float
+
+
+class Cost(NamedTuple):
+    """What a junction tree takes, known before it is built."""
+
+    cliques: int
+    largest: int
+    cells: int
+    bytes: int
+
+    def __str__(self) -> str:
+        return f"{self.cliques} cliques, the largest of {self.largest:,} cells, {amount(self.bytes)} in all"
+
+
+class BayesianNetwork:
+    """P(x_1 … x_n) = Π P(x_i | parents of x_i), the graph given by its edges (parent, child).
+
+    ``tables`` has for each node {state: p}, and for a node with parents {context: {state: p}}, where the context is the
+    parent's state, or a tuple of states in the order of the edges; a number p is a boolean's {True: p, False: 1 − p}.
+    Arrays (parents…, states) are taken where ``states`` declares the states. Work that needs more than ``memory_limit``
+    bytes is refused before it starts.
+
+    >>> n = BayesianNetwork(
+    ...     [("cold", "sneezes"), ("hay_fever", "sneezes")],
+    ...     {"cold": 0.1, "hay_fever": 0.2,
+    ...      "sneezes": {(True, True): 0.95, (True, False): 0.9, (False, True): 0.8, (False, False): 0.05}})
+    >>> round(n.posterior({"sneezes": True})["cold"][True], 4)
+    0.3358
+    >>> round(n.query("P(cold | sneezes and hay_fever)"), 4)     # explained away
+    0.1166
+    """
+
+    def __init__(
+        self,
+        edges: Iterable[tuple[str, str]],
+        tables: Mapping[str, Any],
+        states: Mapping[str, Sequence[Any]] | None = None,
+        *,
+        memory_limit: int = MEMORY_LIMIT,
+    ) -> None:
+        parents = parents_of(edges, tables)
+        for node in states or {}:
+            if node not in parents:
+                raise SchemaMismatch(f"states= names {node!r}, which is no node: {nearest(node, parents)}")
+        known = {n: states_of(n, t, bool(parents[n]), (states or {}).get(n)) for n, t in tables.items()}
+        arrays = {node: table_of(node, table, parents[node], known) for node, table in tables.items()}
+        self._set(parents, known, normalised(arrays, parents, known), {}, None, memory_limit)
+
+    def _set(
+        self,
+        parents: Mapping[str, Sequence[str]],
+        states: Mapping[str, tuple[Value, ...]],
+        tables: Mapping[str, Floats],
+        cuts: Mapping[str, tuple[float, ...]],
+        counts: learning.NetworkTally | None,
+        memory_limit: int,
+    ) -> None:
+        self.nodes = tuple(tables)
+        self.parents = {node: tuple(parents[node]) for node in self.nodes}
+        self.states = {node: tuple(states[node]) for node in self.nodes}
+        self.cuts = dict(cuts)
+        self.tally_ = counts
+        self.memory_limit = memory_limit
+        index = {node: i for i, node in enumerate(self.nodes)}
+        self._graph = Graph([[index[p] for p in self.parents[node]] for node in self.nodes])
+        self._cards = [len(self.states[node]) for node in self.nodes]
+        self._tables = [tables[node] for node in self.nodes]
+        self._reader = Reader(self.nodes, self.states, self.cuts)
+
+    @classmethod
+    def of_arrays(
+        cls,
+        parents: Mapping[str, Sequence[str]],
+        states: Mapping[str, tuple[Value, ...]],
+        tables: Mapping[str, Floats],
+        cuts: Mapping[str, tuple[float, ...]] | None = None,
+        counts: learning.NetworkTally | None = None,
+        memory_limit: int = MEMORY_LIMIT,
+    ) -> Self:
+        """A network of arrays (contexts, states) that are already known to be right."""
+        self = cls.__new__(cls)
+        self._set(parents, states, tables, cuts or {}, counts, memory_limit)
+        return self
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_data(
+        cls,
+        edges: Iterable[tuple[str, str]],
+        data: Any,
+        *,
+        smoothing: Any = 1.0,
+        roles: Any = None,
+        domains: Mapping[str, Iterable[Any]] | None = None,
+        sample_weight: Any = None,
+        memory_limit: int = MEMORY_LIMIT,
+    ) -> Self:
+        """A network with these edges whose tables are counted: P(v | context) = (n + a) / (N + Σa).
+
+        Every column takes part unless ``roles`` says "ignore"; numbers need cut points, ``roles={"age":
+        Numeric(cuts=(25, 50))}``, or "categorical". A row with a missing cell is left out of the tables that need the
+        cell, and of no other.
+
+        >>> rows = {"rain": ["y", "y", "n", "n"], "wet": ["y", "y", "y", "n"]}
+        >>> n = BayesianNetwork.from_data([("rain", "wet")], rows, smoothing=0)
+        >>> n.query("P(rain = y | wet = y)")
+        0.6666666666666666
+        """
+        counts = learning.count(list(edges), data, roles, domains, sample_weight)
+        return cls._of_tally(counts, smoothing, memory_limit)
+
+    @classmethod
+    def _of_tally(cls, counts: learning.NetworkTally, smoothing: Any, memory_limit: int) -> Self:
+        tables = counts.estimate(smoothing)
+        n = cls.of_arrays(counts.parents, counts.shown_states, tables, counts.cuts, counts, memory_limit)
+        n.smoothing = smoothing
+        return n
+
+    smoothing: Any = None
+
+    def learn(self, data: Any, sample_weight: Any = None) -> Self:
+        """A new network of the rows counted so far and these; new values may appear. This one stays as it is."""
+        old = self._counted("learn")
+        return self._of_tally(old + old.count_more(data, sample_weight), self.smoothing, self.memory_limit)
+
+    def forget(self, data: Any, sample_weight: Any = None) -> Self:
+        """A new network without these rows, which must have been counted. This one stays as it is."""
+        old = self._counted("forget")
+        return self._of_tally(old - old.count_more(data, sample_weight), self.smoothing, self.memory_limit)
+
+    def merge(self, other: BayesianNetwork) -> Self:
+        """A new network of the rows of both, with this one's smoothing; the edges must be the same."""
+        return self._of_tally(self._counted("merge") + other._counted("merge"), self.smoothing, self.memory_limit)
+
+    def __add__(self, other: object) -> Self:
+        return self.merge(other) if isinstance(other, BayesianNetwork) else NotImplemented
+
+    def _counted(self, what: str) -> learning.NetworkTally:
+        if self.tally_ is None:
+            raise BayesError(f"{what}: this network was written, not counted; make one with from_data first")
+        return self.tally_
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    def posterior(
+        self, evidence: Any = None, nodes: Sequence[str] | None = None, *, n_threads: int | None = None
+    ) -> dict[str, Any]:
+        """P(node | evidence) for all nodes, or for some.
+
+        Of one row, {node: state} or {node: {state: likelihood}} (soft) or a list of such pairs, it is {node: {state:
+        p}}; of a frame with a column a node, {node: array (rows, states)}. A missing cell says nothing.
+        """
+        wanted = list(range(len(self.nodes))) if nodes is None else [self._reader.find(node) for node in _listed(nodes)]
+        findings = one_row(evidence)
+        if findings is None:
+            parts = [self._rows(*rows, wanted, n_threads) for rows in self._reader.rows(evidence)]
+            return {self.nodes[v]: np.concatenate([p[k] for p in parts]) for k, v in enumerate(wanted)}
+        found = self._reader.read(findings)
+        if nodes is not None and not self.is_compiled:
+            listed = np.concatenate([np.zeros(0), *(self._eliminated([v], found, findings) for v in wanted)]).tolist()
+        else:
+            likelihoods = np.concatenate([*found.values()] if found else [np.zeros(0)])[None]
+            posteriors, log_evidence = self.tree.propagate(list(found), likelihoods, wanted)
+            if log_evidence[0] == -np.inf:
+                raise self._contradiction(findings)
+            listed = posteriors[0].tolist()
+        p = iter(listed)
+        return {self.nodes[v]: {state: next(p) for state in self.states[self.nodes[v]]} for v in wanted}
+
+    def query(self, text: str) -> float:
+        """P(event | condition) in the query language: ``n.query("P(wet | rain = y and not cold)")``."""
+        return asking.of_network(self, parse(text))
+
+    def log_evidence(self, evidence: Any = None, *, n_threads: int | None = None) -> Any:
+        """ln P(evidence): a number for one row, an array for a frame; −∞ where it is impossible."""
+        findings = one_row(evidence)
+        if findings is None:
+            rows = self._reader.rows(evidence)
+            return np.concatenate([self.tree.propagate(v, found, [], _threads(n_threads))[1] for _, v, found in rows])
+        return self.joint_table([], self._reader.read(findings))[1]
+
+    def joint_table(self, nodes: Sequence[int], found: Mapping[int, Floats]) -> tuple[Floats, float]:
+        """P(nodes, findings) as a table, and the log of what to multiply it by; nodes by number."""
+        table, log_scale = eliminate(self._graph, self._cards, self._tables, nodes, found, self.memory_limit)
+        total = float(table.sum())
+        return table / (total or 1.0), log_scale + float(logspace.log(total))
+
+    def most_probable(self, evidence: Any = None) -> Explanation:
+        """The most probable explanation: one state for every node, those that go best with the evidence together."""
+        findings = self._one(evidence, "most_probable")
+        states, log_probability = self.tree.most_probable(self._reader.read(findings))
+        if log_probability == -np.inf:
+            raise self._contradiction(findings)
+        return Explanation(
+            {node: self.states[node][s] for node, s in zip(self.nodes, states, strict=True)}, log_probability
+        )
+
+    def predict_proba(self, data: Any, target: str, *, n_threads: int | None = None) -> Floats:
+        """P(target | the other cells of each row), (rows, states).
+
+        Any cell and any column may be missing; columns that are no nodes are passed over.
+        """
+        v = self._reader.find(target)
+        rows = list(self._reader.rows(data, ignore=[target]))
+        parts = [self._rows(start, observed, found, [v], n_threads)[0] for start, observed, found in rows]
+        return np.concatenate([np.zeros((0, self._cards[v])), *parts])
+
+    def predict(self, data: Any, target: str) -> npt.NDArray[Any]:
+        """The most probable state of the target in each row; of equals the first."""
+        best = self.predict_proba(data, target).argmax(axis=1)
+        return np.asarray(np.array(self.states[target])[best])
+
+    def sample(self, n: int, evidence: Any = None, random_state: Any = None) -> Table:
+        """n rows drawn from the network, or from P(everything | evidence): exactly, without rejecting any."""
+        rng = np.random.default_rng(random_state)
+        findings = self._one(evidence, "sample")
+        found = self._reader.read(findings)
+        if found:
+            if not self._is_possible(findings):
+                raise self._contradiction(findings)
+            drawn = self.tree.sample(found, n, rng)
+        else:
+            drawn = self._forward(n, rng)
+        return Table({node: [*map(self.states[node].__getitem__, drawn[:, v])] for v, node in enumerate(self.nodes)})
+
+    # -- the graph -----------------------------------------------------------------------------------
+
+    def d_separated(self, a: str, b: str, given: Iterable[str] = ()) -> bool:
+        """Whether a and b are independent given some nodes, whatever the tables: every path is blocked."""
+        find = self._reader.find
+        return self._graph.d_separated(find(a), find(b), as_set(find(g) for g in _listed(given)))
+
+    def markov_blanket(self, node: str) -> list[str]:
+        """Parents, children and the children's other parents: what makes everything else irrelevant to the node."""
+        return [self.nodes[v] for v in bits(self._graph.markov_blanket(self._reader.find(node)))]
+
+    @property
+    def edges(self) -> list[tuple[str, str]]:
+        """(parent, child) for every arrow."""
+        return [(parent, child) for child in self.nodes for parent in self.parents[child]]
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free numbers in all tables: Σ contexts · (states − 1)."""
+        return sum(prod(len(self.states[p]) for p in self.parents[n]) * (len(self.states[n]) - 1) for n in self.nodes)
+
+    def table(self, node: str) -> Table:
+        """P(node | parents), a row a context."""
+        return views.table(self, self.nodes[self._reader.find(node)])
+
+    def array(self, node: str) -> Floats:
+        """P(node | parents) as an array (parents…, states)."""
+        shape = [len(self.states[p]) for p in (*self.parents[node], node)]
+        return self._tables[self._reader.find(node)].reshape(shape).copy()
+
+    def to_dot(self) -> str:
+        """The graph as Graphviz text: paste it into any viewer, or ``dot -Tsvg``."""
+        return views.dot(self)
+
+    def __str__(self) -> str:
+        return views.text(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<BayesianNetwork of {len(self.nodes)} nodes, {len(self.edges)} edges, {self.n_parameters_:,} parameters>"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, BayesianNetwork)
+            and self.parents == other.parents
+            and self.states == other.states
+            and all(np.array_equal(self.array(node), other.array(node)) for node in self.nodes)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- the compiled tree ---------------------------------------------------------------------------
+
+    def cost(self) -> Cost:
+        """What the junction tree will take: nothing is built to find out."""
+        cliques = cliques_of(self._graph, self._cards, self.memory_limit)
+        sizes = [prod(self._cards[v] for v in bits(nodes)) for nodes in cliques.members]
+        return Cost(len(sizes), max(sizes), sum(sizes), cliques.bytes_needed(self._cards))
+
+    @cached_property
+    def tree(self) -> JunctionTree:
+        """The junction tree, compiled when it is first needed."""
+        return JunctionTree(self._graph, self._cards, self._tables, self.memory_limit)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the junction tree is there."""
+        return "tree" in self.__dict__
+
+    # -- inside --------------------------------------------------------------------------------------
+
+    @cached_property
+    def domains(self) -> dict[str, Domain]:
+        """What the query language knows of each node."""
+        return {node: Domain(node, self.states[node], self.cuts.get(node)) for node in self.nodes}
+
+    @property
+    def reader(self) -> Reader:
+        """Reads findings on this network's nodes."""
+        return self._reader
+
+    def _one(self, evidence: Any, what: str) -> Pairs:
+        findings = one_row(evidence)
+        if findings is None:
+            raise BayesError(f"{what} takes the evidence of one row: a mapping from node to state")
+        return findings
+
+    def _eliminated(self, nodes: list[int], found: Mapping[int, Floats], findings: Pairs) -> Floats:
+        table, _ = eliminate(
+            self._graph, self._cards, self._tables, nodes, found, self.memory_limit, with_evidence=False
+        )
+        if not table.any():
+            raise self._contradiction(findings)
+        return np.asarray(table / table.sum())
+
+    def _rows(
+        self, start: int, observed: list[int], likelihoods: Floats, wanted: list[int], n_threads: int | None
+    ) -> list[Floats]:
+        posteriors, log_evidence = self.tree.propagate(observed, likelihoods, wanted, _threads(n_threads))
+        if np.isneginf(log_evidence).any():
+            row = int(np.argmin(log_evidence))
+            parts = np.split(likelihoods[row], np.cumsum([self._cards[v] for v in observed])[:-1])
+            findings: Pairs = []
+            for v, p in zip(observed, parts, strict=True):
+                node, at = self.nodes[v], np.flatnonzero(p)
+                if len(at) == 1:
+                    findings.append((node, self.states[node][at[0]]))
+                elif not np.array_equal(p, np.ones(len(p))):
+                    findings.append((node, dict(zip(self.states[node], p.tolist(), strict=True))))
+            raise self._contradiction(findings, f"row {start + row}: ")
+        return self.tree.split(posteriors, wanted)
+
+    def _is_possible(self, findings: Pairs) -> bool:
+        return bool(self.joint_table([], self._reader.read(findings))[1] > -np.inf)
+
+    def _contradiction(self, findings: Pairs, place: str = "") -> Exception:
+        return contradiction(findings, self._is_possible, place)
+
+    def _forward(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        drawn = np.zeros((n, len(self.nodes)), dtype=np.int64)
+        for v in self._graph.order:
+            context = np.zeros(n, dtype=np.int64)
+            for parent in self._graph.parents[v]:
+                context = context * self._cards[parent] + drawn[:, parent]
+            drawn[:, v] = draw(self._tables[v], context, rng)
+        return drawn
+
+
+def _listed(names: Iterable[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _threads(n_threads: int | None) -> int:
+    return n_threads or os.cpu_count() or 1

@@ -1,0 +1,274 @@
+"""The query language: ``P(event | condition)`` over columns and their values.
+
+    query      = "P" "(" statement [ "|" statement ] ")"
+    statement  = term { ( "and" | "or" | "," ) term }      "not" binds closest, then "and", "or", and "," (an "and")
+    term       = "not" term | "(" statement ")" | comparison
+    comparison = name ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) value
+               | name [ "not" ] "in" "{" value { "," value } "}"
+               | name                                        a boolean column that is true
+
+Names and values are plain words or stand in quotes, double or single. Nothing is ever evaluated as Python; a statement
+is a tree of three kinds of nodes, and neither its length nor its depth is limited.
+
+>>> question = parse('P(wealth = rich | gender = female and hours_worked = ">40.5")')
+>>> question.event.column, question.condition.kind, question.columns
+('wealth', 'and', ['wealth', 'gender', 'hours_worked'])
+>>> parse("P(wealth = | gender = female)")
+Traceback (most recent call last):
+...
+bayeskit.errors.QueryError: a value is expected here, at character 12:
+    P(wealth = | gender = female)
+               ^
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from bayeskit.errors import QueryError
+
+COMPARISONS = {
+    "=": "=",
+    "==": "=",
+    "!=": "!=",
+    "≠": "!=",
+    "<": "<",
+    "<=": "<=",
+    "≤": "<=",
+    ">": ">",
+    ">=": ">=",
+    "≥": ">=",
+}
+BINDS = {",": 1, "or": 2, "and": 3, "not": 4}
+TOKEN = re.compile(
+    r"""\s*(?: (?P<text> "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' )
+          | (?P<sign> <= | >= | != | == | [≠≤≥=<>(){}|,] )
+          | (?P<word> [^\s"'(){}|,=<>!≠≤≥]+ ) )""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A piece of the text: its content, its kind and where it begins."""
+
+    content: str
+    kind: Literal["text", "sign", "word", "end"]
+    at: int
+
+    def is_(self, *words: str) -> bool:
+        return self.kind != "text" and (self.content.lower() if self.kind == "word" else self.content) in words
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """column op values; ``op`` is "in", "not in", "true" (the name alone) or a comparison with one value."""
+
+    column: str
+    op: str
+    values: tuple[Token, ...]
+    at: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Junction:
+    """Several statements joined by "and" or by "or"."""
+
+    kind: Literal["and", "or"]
+    parts: list[Statement]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Negation:
+    """What holds where a statement does not."""
+
+    part: Statement
+
+
+Statement = Comparison | Junction | Negation
+
+
+@dataclass(frozen=True)
+class Query:
+    """A parsed question; ``condition`` is None where there is none."""
+
+    text: str
+    event: Statement
+    condition: Statement | None
+    said: str = ""  # the condition as it was written
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns named, in order of appearance."""
+        sides = [self.event] if self.condition is None else [self.event, self.condition]
+        return list(dict.fromkeys(leaf.column for side in sides for leaf in leaves(side)))
+
+    def error(self, at: int, message: str) -> QueryError:
+        """An error that points at a character."""
+        return error(self.text, at, message)
+
+
+def error(text: str, at: int, message: str) -> QueryError:
+    """An error that shows the place; of a long text, the part around it."""
+    first, last = max(0, at - 50), at + 30
+    shown = ("…" if first else "") + re.sub(r"\s", " ", text[first:last]) + ("…" if last < len(text) else "")
+    pointer = " " * (at - first + bool(first)) + "^"
+    return QueryError(f"{message}, at character {at + 1}:\n    {shown}\n    {pointer}")
+
+
+def leaves(statement: Statement) -> Iterator[Comparison]:
+    """The comparisons of a statement, in order."""
+    waiting = [statement]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Comparison):
+            yield one
+        else:
+            waiting.extend([one.part] if isinstance(one, Negation) else reversed(one.parts))
+
+
+# -- text → tree --------------------------------------------------------------------------------------
+
+
+def parse(text: str) -> Query:
+    """The question a text asks."""
+    if not isinstance(text, str):
+        raise QueryError(f"a query is a text such as 'P(a = 1 | b = 2)', not {text!r}")
+    return _Parser(text).query()
+
+
+def parse_statement(text: str) -> Query:
+    """A statement alone, such as ``"gender = female and not smokes"``, as the event of a question."""
+    parser = _Parser(text)
+    event = parser.statement("the statement")
+    if parser.now.kind != "end":
+        raise error(text, parser.now.at, "'and' or 'or' is expected here, or the end")
+    return Query(text, event, None)
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = list(_tokens(text))
+        self.i = 0
+
+    @property
+    def now(self) -> Token:
+        return self.tokens[self.i]
+
+    def take(self) -> Token:
+        self.i += 1
+        return self.tokens[self.i - 1]
+
+    def expect(self, sign: str, what: str) -> None:
+        if not self.now.is_(sign):
+            raise error(self.text, self.now.at, what)
+        self.i += 1
+
+    def query(self) -> Query:
+        self.expect_p()
+        self.expect("(", "'(' is expected here: a query is P(event) or P(event | condition)")
+        event = self.statement("the event")
+        condition, begin = None, self.now.at + 1
+        if self.now.is_("|"):
+            self.i += 1
+            condition = self.statement("the condition after '|'")
+        said = self.text[begin : self.now.at].strip()
+        self.expect(")", "')' is expected here, or 'and', 'or'")
+        if self.now.kind != "end":
+            raise error(self.text, self.now.at, "nothing can follow the closing parenthesis")
+        return Query(self.text, event, condition, said)
+
+    def expect_p(self) -> None:
+        if not self.now.is_("p"):
+            raise error(self.text, self.now.at, "a query begins with P( …")
+        self.i += 1
+
+    def statement(self, what: str) -> Statement:
+        """One side, by operator precedence with stacks of its own: depth costs no calls."""
+        done: list[Statement] = []
+        waiting: list[Token] = []
+        if self.now.is_("|", ")") or self.now.kind == "end":
+            raise error(self.text, self.now.at, f"{what} is empty")
+        while True:
+            while self.now.is_("not", "("):
+                waiting.append(self.take())
+            done.append(self.comparison())
+            while self.now.is_(")") and any(token.content == "(" for token in reversed(waiting)):
+                while waiting[-1].content != "(":
+                    _reduce(done, waiting.pop())
+                waiting.pop()
+                self.i += 1
+            if not self.now.is_("and", "or", ","):
+                break
+            joint = self.take()
+            while waiting and BINDS.get(waiting[-1].content.lower(), 0) >= BINDS[joint.content.lower()]:
+                _reduce(done, waiting.pop())
+            waiting.append(joint)
+        while waiting:
+            if waiting[-1].content == "(":
+                raise error(self.text, waiting[-1].at, "this parenthesis is never closed")
+            _reduce(done, waiting.pop())
+        return done[0]
+
+    def comparison(self) -> Comparison:
+        name = self.take()
+        if name.kind in ("sign", "end") or name.is_("and", "or", "in"):
+            raise error(self.text, name.at, "the name of a column is expected here")
+        if self.now.kind == "sign" and self.now.content in COMPARISONS:
+            op = COMPARISONS[self.take().content]
+            return Comparison(name.content, op, (self.value(),), name.at)
+        negated = self.now.is_("not") and self.tokens[self.i + 1].is_("in")
+        if negated or self.now.is_("in"):
+            self.i += 1 + negated
+            return Comparison(name.content, "not in" if negated else "in", self.values(), name.at)
+        return Comparison(name.content, "true", (), name.at)
+
+    def values(self) -> tuple[Token, ...]:
+        self.expect("{", "'{' is expected here: in {a, b}")
+        found = [self.value()]
+        while self.now.is_(","):
+            self.i += 1
+            found.append(self.value())
+        self.expect("}", "',' or '}' is expected here")
+        return tuple(found)
+
+    def value(self) -> Token:
+        if self.now.kind in ("sign", "end"):
+            hint = "; a value that is no plain word stands in quotes" if self.now.content in COMPARISONS else ""
+            raise error(self.text, self.now.at, f"a value is expected here{hint}")
+        return self.take()
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        match = TOKEN.match(text, at)
+        if match is None or match.lastgroup is None:
+            at += len(text[at:]) - len(text[at:].lstrip())
+            quote = text[at] in "\"'"
+            raise error(text, at, "this quote is never closed" if quote else f"{text[at]!r} has no meaning here")
+        content, kind = match[match.lastgroup], match.lastgroup
+        begin, at = match.start(kind), match.end()
+        if kind == "text":
+            content = re.sub(r"\\(.)", r"\1", content[1:-1], flags=re.DOTALL)
+        yield Token(content, kind, begin)  # type: ignore[arg-type]
+    yield Token("", "end", end)
+
+
+def _reduce(done: list[Statement], operator: Token) -> None:
+    """Apply an operator to the statements last read; chains of the same kind stay flat."""
+    last = done.pop()
+    word = operator.content.lower()
+    if word == "not":
+        done.append(Negation(last))
+        return
+    kind: Literal["and", "or"] = "or" if word == "or" else "and"
+    first = done[-1]
+    if isinstance(first, Junction) and first.kind == kind:
+        first.parts.append(last)
+    else:
+        done[-1] = Junction(kind, [first, last])

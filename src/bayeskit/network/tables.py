@@ -1,0 +1,202 @@
+"""Conditional tables as a person writes them → arrays (contexts, states), every slip named with its place.
+
+A table is a distribution {state: probability} for a node without parents, and {context: distribution} for one with
+parents, where the context is the parent's state, or a tuple of states in the order of the edges. One number p stands
+for a boolean's {True: p, False: 1 − p}.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.vocabulary import Value, canonical
+from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch, UnknownValue
+from bayeskit.estimate.prior import SLACK
+from bayeskit.estimate.smoothing import is_number
+from bayeskit.network.elimination import MEMORY_LIMIT, amount
+from bayeskit.network.graph import Graph
+from bayeskit.network.nearest import nearest
+
+Floats = npt.NDArray[np.float64]
+EXACT = 1e-12  # a sum this close to one is one
+SAID = 1e-9  # a sum farther off is reported
+MOST_PARENTS = 30
+
+
+def parents_of(edges: Iterable[tuple[str, str]], nodes: Iterable[str]) -> dict[str, list[str]]:
+    """The parents of each node in the order of the edges; unknown nodes, doubled edges and cycles are refused."""
+    parents: dict[str, list[str]] = {node: [] for node in nodes}
+    for edge in edges:
+        if isinstance(edge, str) or len(edge) != 2:
+            raise BayesError(f"an edge is (parent, child), not {edge!r}")
+        for node in edge:
+            if node not in parents:
+                raise SchemaMismatch(
+                    f"the edge {edge[0]!r} → {edge[1]!r} names {node!r}, which has no table: {nearest(node, parents)}"
+                )
+        if edge[0] in parents[edge[1]]:
+            raise BayesError(f"the edge {edge[0]!r} → {edge[1]!r} is there twice")
+        parents[edge[1]].append(edge[0])
+    if not parents:
+        raise BayesError("a network needs at least one node")
+    names = list(parents)
+    index = {node: i for i, node in enumerate(names)}
+    cycle = Graph([[index[p] for p in parents[node]] for node in names]).cycle()
+    if cycle:
+        ring = " → ".join(names[v] for v in [*cycle, cycle[0]])
+        raise BayesError(f"the edges run in a circle: {ring}. Turn or drop one of them.")
+    return parents
+
+
+def states_of(node: str, table: Any, has_parents: bool, declared: Sequence[Any] | None) -> tuple[Value, ...]:
+    """The states of a node: declared, or in the order its table first names them."""
+    if declared is not None:
+        found = [canonical(value) for value in declared]
+    elif is_number(table):
+        found = [True, False]
+    elif isinstance(table, Mapping) and table:
+        rows = list(table.values()) if has_parents else [table]
+        found = []
+        for row in rows:
+            found += (
+                [True, False] if is_number(row) else [canonical(s) for s in row] if isinstance(row, Mapping) else []
+            )
+        found = list(dict.fromkeys(found))
+    else:
+        raise BayesError(
+            f"the table of {node!r} names no states: write {{state: probability}}, or declare them as "
+            f"states={{{node!r}: [...]}} and give the numbers in that order"
+        )
+    if not found or None in found or len(set(found)) < len(found):
+        raise BayesError(f"the states of {node!r} are {found}: at least one, each once, and missing is none")
+    return tuple(value for value in found if value is not None)
+
+
+def table_of(node: str, given: Any, parents: Sequence[str], states: Mapping[str, tuple[Value, ...]]) -> Floats:
+    """The array (contexts, states) of a table as written; contexts in the order of the parents, the last fastest."""
+    n_states, shape = len(states[node]), [len(states[p]) for p in parents]
+    if len(parents) > MOST_PARENTS:
+        raise BayesError(f"node {node!r} has {len(parents)} parents; at most {MOST_PARENTS} can have a table")
+    size = prod(shape) * n_states * 8
+    if size > MEMORY_LIMIT:
+        raise BayesError(f"the table of {node!r} would take {amount(size)}: it has {len(parents)} parents")
+    if isinstance(given, Mapping) and parents:
+        table = np.full((prod(shape), n_states), np.nan)
+        for context, row in given.items():
+            table[_context(node, context, parents, states)] = _distribution(node, row, states[node], context)
+        unsaid = np.flatnonzero(np.isnan(table).any(axis=1))
+        if len(unsaid):
+            missing = next(itertools.islice(itertools.product(*(states[p] for p in parents)), int(unsaid[0]), None))
+            raise BayesError(f"the table of {node!r} says nothing for {_said(parents, missing)}; give a row for it")
+        return table
+    if isinstance(given, Mapping) or is_number(given):
+        if parents:
+            raise BayesError(
+                f"the table of {node!r} is one number, but it has parents ({', '.join(parents)}): "
+                "give a row for each of their states"
+            )
+        return _distribution(node, given, states[node], None)[None]
+    try:
+        array = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BayesError(f"the table of {node!r} is no table of numbers: {str(given)[:60]}") from None
+    if array.shape not in ((*shape, n_states), (prod(shape), n_states)):
+        raise BayesError(
+            f"the table of {node!r} has shape {array.shape}, not {(*shape, n_states)}: "
+            f"one axis for each of {', '.join((*parents, node))}, its own states last"
+        )
+    return array.reshape(-1, n_states).copy()
+
+
+def _context(node: str, context: Any, parents: Sequence[str], states: Mapping[str, tuple[Value, ...]]) -> int:
+    named = context if isinstance(context, tuple) else (context,)
+    if len(named) != len(parents):
+        raise BayesError(
+            f"the table of {node!r} has a row for {context!r}; a row is for one state of each of {', '.join(parents)}"
+        )
+    at = 0
+    for parent, value in zip(parents, named, strict=True):
+        at = at * len(states[parent]) + position(parent, value, states[parent], f"in the table of {node!r}")
+    return at
+
+
+def position(node: str, value: Any, states: Sequence[Value], place: str) -> int:
+    """Which state of a node a value is; by its text where it is not there as it stands."""
+    plain = canonical(value)
+    for i, state in enumerate(states):
+        if state == plain and isinstance(state, str) == isinstance(plain, str):
+            return i
+    for i, state in enumerate(states):
+        if str(state) == str(plain):
+            return i
+    raise UnknownValue(f"{node!r} has no state {value!r} ({place}): {nearest(value, states)}")
+
+
+def _distribution(node: str, row: Any, states: Sequence[Value], context: Any) -> Floats:
+    place = f"in the table of {node!r}" + ("" if context is None else f" for {context!r}")
+    if is_number(row):
+        if not set(states) <= {True, False}:
+            raise BayesError(
+                f"one number is a boolean's probability, but {node!r} has the states {list(states)}: "
+                f"write {{state: probability}} {place}"
+            )
+        return np.array([row if state else 1 - row for state in states], dtype=np.float64)
+    p = np.zeros(len(states))
+    if not isinstance(row, Mapping):
+        if np.shape(row) != p.shape:
+            raise BayesError(f"{place} there is {row!r} where {len(states)} probabilities belong: {list(states)}")
+        return np.asarray(row, dtype=np.float64)
+    for state, share in row.items():
+        if not is_number(share):
+            raise BayesError(f"{place} the probability of {state!r} is {share!r}, which is no number")
+        p[position(node, state, states, place)] = share
+    return p
+
+
+def normalised(
+    tables: Mapping[str, Floats], parents: Mapping[str, Sequence[str]], states: Mapping[str, tuple[Value, ...]]
+) -> dict[str, Floats]:
+    """Tables whose rows sum to one; rows within 1e-3 of it are divided by their sum, which is said once for all."""
+    worst: tuple[float, str] = (0.0, "")
+    n_off, done = 0, {}
+    for node, table in tables.items():
+
+        def where(row: int, node: str = node) -> str:
+            contexts = itertools.product(*(states[p] for p in parents[node]))
+            context = next(itertools.islice(contexts, row, None))
+            return f"{node!r}" + (f" given {_said(parents[node], context)}" if context else "")
+
+        bad = np.flatnonzero(~(np.isfinite(table) & (table >= 0)).all(axis=1))
+        if len(bad):
+            raise BayesError(
+                f"the table of {where(int(bad[0]))} holds {table[bad[0]].tolist()}: "
+                "probabilities are finite and not negative"
+            )
+        sums = table.sum(axis=1)
+        off = np.abs(sums - 1)
+        if off.max() > SLACK:
+            row = int(off.argmax())
+            raise BayesError(
+                f"the table of {where(row)} sums to {sums[row]:.6g}, not to one ({table[row].tolist()}); mend it"
+            )
+        if off.max() > SAID:
+            row = int(off.argmax())
+            n_off += int((off > SAID).sum())
+            worst = max(worst, (float(off[row]), f"{where(row)} sums to {sums[row]:.9g}"))
+        scale = np.where(off > EXACT, sums, 1.0)
+        done[node] = np.ascontiguousarray(table / scale[:, None])
+    if n_off:
+        rows = "one row of the tables was" if n_off == 1 else f"{n_off} rows of the tables were"
+        warnings.warn(f"{rows} normalised; the farthest off, {worst[1]}", BayesWarning, stacklevel=4)
+    return done
+
+
+def _said(parents: Sequence[str], context: Sequence[Any]) -> str:
+    return ", ".join(f"{p} = {value}" for p, value in zip(parents, context, strict=True))

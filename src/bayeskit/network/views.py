@@ -1,0 +1,53 @@
+"""A network to look at: text, tables, and Graphviz text that needs no Graphviz."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from bayeskit.data.table import Table
+
+if TYPE_CHECKING:
+    from bayeskit.network.network import BayesianNetwork
+
+
+def text(n: BayesianNetwork) -> str:
+    """The factorisation, and the states of each node."""
+    width = max(map(len, n.nodes))
+    factors = " ".join(f"P({node}{' | ' if n.parents[node] else ''}{', '.join(n.parents[node])})" for node in n.nodes)
+    lines = [
+        f"{node.ljust(width)}  {', '.join(map(str, n.states[node]))}"
+        + (f"  ← {', '.join(n.parents[node])}" if n.parents[node] else "")
+        for node in n.nodes
+    ]
+    return "\n".join([f"{n!r}", factors, *lines])
+
+
+def table(n: BayesianNetwork, node: str) -> Table:
+    """P(node | parents), a row a context, a column a state; counts beside them where rows were counted."""
+    parents = n.parents[node]
+    contexts = list(itertools.product(*(n.states[p] for p in parents)))
+    columns: dict[str, list[object]] = {p: [_plain(c[i]) for c in contexts] for i, p in enumerate(parents)}
+    if n.tally_ is not None:
+        columns["count"] = n.tally_.contexts(node).tolist()
+    given = f" | {', '.join(parents)}" if parents else ""
+    p = n.array(node).reshape(-1, len(n.states[node]))
+    for i, state in enumerate(n.states[node]):
+        columns[f"P({node} = {state}{given})"] = p[:, i].tolist()
+    return Table(columns)
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, bool) else value
+
+
+def dot(n: BayesianNetwork) -> str:
+    """The graph in the language of Graphviz."""
+    lines = [f"  {_quoted(node)};" for node in n.nodes]
+    lines += [f"  {_quoted(parent)} -> {_quoted(child)};" for parent, child in n.edges]
+    return "\n".join(["digraph {", *lines, "}"])
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,422 @@
+"""Each command does what the library does, and says so."""
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import bayeskit as bk
+from bayeskit.cli.app import COMMANDS
+from bayeskit.cli.console import Page
+from bayeskit.datasets import load_penguins, path
+
+BIRDS = load_penguins()
+ROLES = {"year": "categorical"}
+
+
+def fitted():
+    return bk.NaiveBayes(roles=ROLES).fit(BIRDS, "species")
+
+
+def test_fit_says_what_columns_were_taken_for_scores_and_where_the_model_went(bayes):
+    told = bayes("fit", "birds.csv", "--target", "species", "-o", "birds.bayes")
+    assert re.search(r"^birds\.csv: 344 rows, 3 classes of species$", told.out, re.M)
+    assert re.search(r"^island +categorical +3: Biscoe, Dream, Torgersen +0$", told.out, re.M)
+    assert re.search(r"^bill_length_mm +numeric +43\.92 ± 5\.46 +2$", told.out, re.M)
+    assert re.search(r"^Adelie +152 +44\.2%$", told.out, re.M)
+    exact = bk.load("birds.bayes").leave_one_out(BIRDS, "species")
+    assert f"accuracy           {exact.accuracy:.1%}" in told.out
+    assert "44.2%" in told.out
+    assert "most telling columns" in told.out
+    assert "advice: column 'year' holds only 3 distinct whole numbers" in told.out
+    assert "--role year=categorical" in told.out
+    assert "model written to birds.bayes" in told.out
+    assert told.err == ""
+
+
+def test_every_line_fits_in_eighty_columns(bayes, model):
+    for words in (
+        ["fit", "birds.csv", "--target", "species"],
+        ["evaluate", model, "birds.csv", "--folds", "3"],
+        ["explain", model, "birds.csv", "--row", "0"],
+        ["explain", model],
+        ["inspect", model],
+        ["inspect", model, "--column", "island"],
+    ):
+        assert max(map(len, bayes(*words).out.splitlines())) <= 80, words
+
+
+def test_tables_of_many_classes_are_broken_into_parts(capsys):
+    Page().table({"value": ["a"], **{f"P(value | class {i})": [0.125] for i in range(12)}})
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= 80
+    assert said.count("0.125") == 12
+    assert said.count("value ") >= 3
+
+
+def test_fit_as_json_holds_the_same_figures(bayes):
+    found = bayes("fit", "birds.csv", "-t", "species", "--role", "year=categorical", "--json").json
+    exact = fitted().leave_one_out(BIRDS, "species")
+    assert found["rows"] == 344
+    assert found["classes"] == {"Adelie": 152, "Chinstrap": 68, "Gentoo": 124}
+    assert found["leave_one_out"]["log_loss"] == pytest.approx(exact.log_loss, abs=1e-12)
+    assert found["leave_one_out"]["baseline"]["accuracy"] == exact.baseline.accuracy
+    assert found["model"] == "model.bayes"
+    assert [c["role"] for c in found["columns"] if c["column"] == "year"] == ["categorical"]
+    assert bk.load("model.bayes").tally_ == fitted().tally_
+
+
+def test_settings_reach_the_model(bayes):
+    bayes(
+        "fit", "birds.csv", "-t", "species", "--smoothing", "auto", "--prior", "uniform", "--numeric", "histogram",
+        "--unseen", "smooth", "--role", "year=ignore", "--type", "sex=string", "--no-scores",
+    )  # fmt: skip
+    model = bk.load("model.bayes")
+    assert (model.smoothing, model.prior, model.numeric, model.unseen) == ("auto", "uniform", "histogram", "smooth")
+    assert model.roles == {"year": "ignore"}
+
+
+def test_predict_prints_the_classes_of_the_rows_in_order(bayes, model):
+    told = bayes("predict", model, "birds.csv")
+    rows = list(csv.DictReader(io.StringIO(told.out)))
+    assert [row["species"] for row in rows] == fitted().predict(BIRDS).tolist()
+    best = fitted().predict_proba(BIRDS).max(axis=1)
+    assert np.allclose([float(row["probability"]) for row in rows], best, atol=1e-12)
+
+
+def test_predict_writes_all_probabilities_kept_columns_and_any_format(bayes, model):
+    bayes("predict", model, "birds.csv", "--proba", "--keep", "island", "--keep", "species", "-o", "said.parquet")
+    said = parquet.read_table("said.parquet")
+    names = ["island", "species", "predicted species", "P(Adelie)", "P(Chinstrap)", "P(Gentoo)"]
+    assert said.column_names == names
+    assert said["island"].to_pylist() == BIRDS["island"].to_pylist()
+    assert np.allclose(np.column_stack([said[name] for name in names[3:]]), fitted().predict_proba(BIRDS))
+    bayes("predict", model, "birds.csv", "-o", "said.jsonl")
+    lines = [json.loads(line) for line in Path("said.jsonl").read_text().splitlines()]
+    assert [line["species"] for line in lines] == fitted().predict(BIRDS).tolist()
+    assert not list(Path().glob(".*.part"))
+
+
+def test_texts_with_commas_are_quoted_and_others_are_not(bayes, here):
+    (here / "odd.csv").write_text('a,y\n"x, ""1""",p\nz,q\n')
+    bayes("fit", "odd.csv", "-t", "y", "-o", "odd.bayes", "--no-scores")
+    told = bayes("predict", "odd.bayes", "odd.csv", "--keep", "a")
+    rows = list(csv.reader(io.StringIO(told.out)))
+    assert [row[:2] for row in rows] == [["a", "y"], ['x, "1"', "p"], ["z", "q"]]
+    assert bayes("predict", "odd.bayes", "odd.csv").out.splitlines()[1].startswith("p,")
+
+
+def test_evaluate_gives_leave_one_out_folds_and_held_out_rows(bayes, model):
+    exact = fitted().leave_one_out(BIRDS, "species")
+    found = bayes("evaluate", model, "birds.csv", "--folds", "5", "--json").json["evaluations"]
+    assert [e["method"] for e in found] == ["leave-one-out", "5-fold cross-validation"]
+    assert found[0]["accuracy"] == exact.accuracy
+    assert found[0]["confusion"] == exact.counts.tolist()
+    assert "taken for" in bayes("evaluate", model, "birds.csv").out
+
+    bayes("fit", "half.csv", "-t", "species", "--role", "year=categorical", "-o", "half.bayes", "--no-scores")
+    half = bk.load("half.bayes")
+    new = BIRDS.filter([i % 2 == 1 for i in range(344)])
+    found = bayes("evaluate", "half.bayes", "rest.csv", "--held-out", "--json").json["evaluations"][0]
+    assert found["accuracy"] == pytest.approx(half.score(new, "species"))
+    assert found["log_loss"] == pytest.approx(-half.log_likelihood(new, "species").conditional / new.num_rows)
+    told = bayes("evaluate", "half.bayes", "birds.csv", code=1)
+    assert "more rows of class" in told.err
+    assert "--held-out" in told.err
+
+
+def test_held_out_rows_of_an_unknown_class_count_as_wrong_and_apart(bayes, here):
+    (here / "one.csv").write_text("a,y\nu,p\nu,p\nv,q\nv,q\n")
+    (here / "two.csv").write_text("a,y\nu,p\nv,q\nv,new\n")
+    bayes("fit", "one.csv", "-t", "y", "-o", "one.bayes", "--no-scores")
+    found = bayes("evaluate", "one.bayes", "two.csv", "--held-out", "--json").json["evaluations"][0]
+    assert found["accuracy"] == pytest.approx(2 / 3)
+    assert found["classes"] == ["new", "p", "q"]
+
+
+def test_explain_sums_to_the_log_odds_and_says_it_in_words(bayes, model):
+    found = bayes("explain", model, "birds.csv", "--row", "3", "--row", "200", "--json").json["rows"]
+    assert [row["row"] for row in found] == [3, 200]
+    scores = fitted().predict_joint_log_proba(BIRDS)
+    classes = fitted().classes_.tolist()
+    for row in found:
+        a, b = (scores[row["row"], classes.index(row[which])] for which in ("predicted", "against"))
+        total = row["prior_log_odds"] + sum(c["log_odds"] for c in row["contributions"])
+        assert total == pytest.approx(a - b, abs=1e-9)
+        assert row["log_odds"] == pytest.approx(a - b, abs=1e-9)
+    told = bayes("explain", model, "birds.csv", "--row", "3")
+    assert "row 3: Adelie with probability" in told.out
+    assert re.search(r"island Torgersen makes Adelie \d+ times as likely as Chinstrap", told.out)
+    assert "sex is missing and left out" in told.out
+    assert "Gentoo" in bayes("explain", model, "birds.csv", "--row", "3", "--against", "Gentoo").out
+
+
+def test_explain_without_data_shows_what_tells_most(bayes, model):
+    told = bayes("explain", model)
+    assert "flipper_length_mm" in told.out.splitlines()[1]
+    assert "times as frequent in" in told.out
+    assert bayes("explain", model, "--json").json["columns"][0]["column"] == "flipper_length_mm"
+
+
+def test_inspect_shows_columns_settings_and_one_column(bayes, model):
+    told = bayes("inspect", model)
+    assert "birds.bayes: NaiveBayes of species, 344 rows" in told.out
+    assert "settings: roles={'year': 'categorical'}" in told.out
+    table = fitted().table("bill_length_mm")
+    assert bayes("inspect", model, "--column", "bill_length_mm", "--json").json["mean"] == table["mean"]
+    assert "P(island | Gentoo)" in bayes("inspect", model, "--column", "island").out
+
+
+def test_learn_forget_and_merge_give_the_model_of_the_rows(bayes):
+    role = ["--role", "year=categorical", "--no-scores"]
+    for name in ("half", "rest", "birds"):
+        bayes("fit", f"{name}.csv", "-t", "species", "-o", f"{name}.bayes", *role)
+    whole = bk.load("birds.bayes").tally_
+    assert "both.bayes: 172 + 172 = 344 rows" in bayes("merge", "half.bayes", "rest.bayes", "-o", "both.bayes").out
+    assert bk.load("both.bayes").tally_.families == whole.families
+    assert "half.bayes: 172 + 172 = 344 rows" in bayes("learn", "half.bayes", "rest.csv").out
+    assert bk.load("half.bayes").tally_.families == whole.families
+    assert bayes("forget", "half.bayes", "rest.csv", "-o", "less.bayes", "--json").json["rows"] == 172
+    assert bk.load("half.bayes").tally_.n_rows == 344
+    assert bk.load("less.bayes").tally_.n_rows == 172
+
+
+def test_the_same_categorical_rows_in_any_order_give_the_same_file_byte_by_byte(bayes, here):
+    days = (here / "tennis.csv").read_text().splitlines()
+    head, rows = days[0], days[1:]
+    files = set()
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(rows)).tolist()
+        for name, part in (("all", order), ("one", order[:8]), ("two", order[8:])):
+            (here / f"{name}.csv").write_text("\n".join([head, *(rows[i] for i in part)]) + "\n")
+        for name in ("all", "one", "two"):
+            bayes("fit", f"{name}.csv", "-t", "play", "-o", f"{name}.bayes", "--no-scores")
+        files.add((here / "all.bayes").read_bytes())
+        bayes("merge", "two.bayes", "one.bayes", "-o", "merged.bayes")
+        bayes("learn", "one.bayes", "two.csv")
+        bayes("learn", "all.bayes", "two.csv")
+        bayes("forget", "all.bayes", "two.csv")
+        files |= {(here / f"{name}.bayes").read_bytes() for name in ("merged", "one", "all")}
+    assert len(files) == 1
+
+
+def test_data_and_models_come_from_standard_input_and_go_to_standard_output(bayes):
+    data = path("penguins").read_bytes()
+    command = [
+        sys.executable,
+        "-m",
+        "bayeskit.cli",
+        "fit",
+        "-",
+        "-t",
+        "species",
+        "-o",
+        "-",
+        "--role",
+        "year=categorical",
+    ]
+    made = subprocess.run(command, input=data, capture_output=True, check=True)
+    assert made.stdout[:5] == b"BAYES"
+    assert b"standard input: 344 rows" in made.stderr
+    Path("piped.bayes").write_bytes(made.stdout)
+    assert bk.load("piped.bayes").tally_ == fitted().tally_
+    said = bayes("predict", "piped.bayes", "-", "--json", stdin=data).out.splitlines()
+    assert [json.loads(line)["species"] for line in said] == fitted().predict(BIRDS).tolist()
+    assert bayes("inspect", "-", "--json", stdin=made.stdout).json["rows"] == 344
+
+
+# -- mistakes --------------------------------------------------------------------------------------------
+
+MISTAKES = [
+    (["fit", "no.csv", "-t", "species"], 1, "there is no file or folder 'no.csv'"),
+    (["fit", "birds.csv", "-t", "specie"], 1, "birds.csv has no target column 'specie' (columns: species, island"),
+    (["fit", "birds.csv", "-t", "species", "--role", "yaer=ignore"], 1, "there is no column 'yaer'"),
+    (["fit", "birds.csv", "-t", "species", "--role", "year=odd"], 1, "the roles are categorical, numeric, ignore"),
+    (["fit", "birds.csv", "-t", "species", "--type", "yaer=string"], 1, "--type names 'yaer'"),
+    (["fit", "birds.csv", "-t", "sex"], 1, "birds.csv: row 3 has no label"),
+    (["fit", "birds.csv", "-t", "species", "-o", "no/such/place.bayes"], 1, "written: there is no such folder"),
+    (["fit", "birds.csv", "-t", "species", "--prior", "odd"], 1, "prior='odd'"),
+    (["predict", "birds.csv", "birds.csv"], 1, "this is no bayeskit data"),
+    (["predict", "no.bayes", "birds.csv"], 1, "there is no file 'no.bayes'"),
+    (["merge", "no.bayes", "other.bayes", "-o", "x.bayes"], 1, "there is no file 'no.bayes'"),
+    (["fit", "birds.csv"], 2, "Missing option '--target'"),
+    (["fit", "birds.csv", "-t", "species", "--role", "year"], 2, "is no COLUMN="),
+    (["fit", "birds.csv", "-t", "species", "--smoothing", "lots"], 2, "neither a number nor auto"),
+    (["evaluate", "m.bayes", "birds.csv", "--folds", "1"], 2, "--folds"),
+    (["merge", "a.bayes", "-o", "x.bayes"], 2, "two models at least"),
+    (["inspect"], 2, "Missing argument"),
+    (["nosuch"], 2, "No such command 'nosuch'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "code", "said"), MISTAKES, ids=lambda case: str(case)[:40])
+def test_a_mistake_is_told_in_one_line_with_a_remedy_and_a_code(bayes, words, code, said):
+    told = bayes(*words, code=code)
+    assert said in told.err
+    assert told.out == ""
+    if code == 1:
+        assert len(told.err.strip().splitlines()) == 1
+    assert list(Path().glob("*.bayes")) == []
+
+
+def test_mistakes_with_a_model_leave_it_as_it_was(bayes, model, here):
+    before = Path(model).read_bytes()
+    (here / "bad.csv").write_text((here / "half.csv").read_text() + "Adelie,Dream,oak,1,2,3,male,2007\n")
+    for words, said in (
+        (["learn", model, "bad.csv"], "bad.csv, line 174: column 'bill_length_mm' holds 'oak'"),
+        (["forget", model, "bad.csv"], "bad.csv, line 174"),
+        (["learn", model, "tennis.csv"], "tennis.csv has no target column 'species'"),
+        (["forget", model, "birds.csv"], "would leave nothing"),
+        (
+            ["explain", model, "birds.csv", "--row", "999"],
+            "birds.csv has 344 rows, counted from 0: there is no row 999",
+        ),
+        (["explain", model, "birds.csv", "--against", "Emu"], "there is no class 'Emu'"),
+        (["inspect", model, "--column", "age"], "there is no column 'age'"),
+        (["predict", model, "birds.csv", "--keep", "age"], "birds.csv has no column 'age' to keep"),
+        (["predict", model, "birds.csv", "-o", "said.odd"], "the name's ending says the format"),
+        (["predict", model, "tennis.csv"], "tennis.csv: columns island, "),
+    ):
+        assert said in bayes(*words, code=1).err
+    bayes("learn", model, "half.csv")
+    told = bayes("forget", model, "rest.csv", "-o", "once.bayes") and bayes("forget", "once.bayes", "rest.csv", code=1)
+    assert "cannot" in told.err
+    bayes("forget", model, "half.csv")
+    assert bk.load(model).tally_.families == fitted().tally_.families
+    assert before[:5] == b"BAYES"
+
+
+def test_models_that_do_not_fit_together_are_named(bayes, model):
+    bayes("fit", "half.csv", "-t", "species", "--role", "year=ignore", "-o", "other.bayes", "--no-scores")
+    told = bayes("merge", model, "other.bayes", "-o", "x.bayes", code=1)
+    assert "birds.bayes and other.bayes: the two sides do not fit: column 'year' is categorical on one" in told.err
+    assert "Fit both with the same --role" in told.err
+
+
+def test_a_file_changed_by_someone_else_meanwhile_is_not_written_over(here, bayes, model, monkeypatch):
+    from bayeskit.models.base import TallyClassifier
+
+    learn = TallyClassifier.learn_source
+
+    def slowly(self, source):
+        learn(self, source)
+        bk.NaiveBayes().fit({"x": ["a", "b"]}, [0, 1]).save(model)
+        return self
+
+    monkeypatch.setattr(TallyClassifier, "learn_source", slowly)
+    assert "changed by someone else" in bayes("learn", model, "half.csv", code=1).err
+    assert bk.load(model).tally_.n_rows == 2
+
+
+def test_rows_impossible_under_every_class_are_noted_once(bayes, here):
+    (here / "a.csv").write_text("a,b,y\nu,u,p\nv,v,q\n")
+    (here / "b.csv").write_text("a,b\nu,v\n")
+    bayes("fit", "a.csv", "-t", "y", "--smoothing", "0", "--no-scores")
+    told = bayes("predict", "model.bayes", "b.csv")
+    assert told.err.count("impossible under every class") == 1
+    assert told.err.startswith("bayes: note: 1 row is impossible")
+
+
+# -- the program itself ----------------------------------------------------------------------------------
+
+
+def test_the_version_is_the_packages(bayes):
+    assert bayes("--version").out == f"bayes {bk.__version__}\n"
+
+
+def test_help_is_there_at_once_and_loads_nothing_heavy():
+    code = (
+        "import sys; sys.argv = ['bayes', '--help']\n"
+        "from bayeskit.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'numpy', 'scipy', 'sklearn', 'pyarrow', 'pandas'} & set(sys.modules)), file=sys.stderr)\n"
+        "import time; print(time.process_time(), file=sys.stderr)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded, seconds = told.stderr.splitlines()
+    assert loaded == "[]"
+    assert float(seconds) < 0.7
+    assert all(f"\n  {module.__name__.rpartition('.')[2]} " in told.stdout for module in COMMANDS)
+
+
+def test_every_command_has_help_with_an_example(bayes):
+    for module in COMMANDS:
+        name = module.__name__.rpartition(".")[2]
+        told = bayes(name, "--help")
+        assert f"bayes {name}" in told.out.split("Example")[1], name
+        assert max(map(len, told.out.splitlines())) <= 80, name
+
+
+def test_colour_and_progress_are_for_terminals_only(here, monkeypatch):
+    """A terminal of our own: stdout has colour, stderr a bar where the work takes long."""
+    rows = "".join(f"v{i % 7},{i % 11},{'xyz'[i % 3]}\n" for i in range(200_000))
+    Path("long.csv").write_text("a,n,y\n" + rows)
+    code = (
+        "import sys, bayeskit.cli.sources as s; s.PATIENCE = 0.0\n"
+        "from bayeskit.data import csv_files; csv_files.BLOCK = 1 << 16\n"
+        "sys.argv = ['bayes', 'fit', 'long.csv', '-t', 'y', '--role', 'n=categorical']\n"
+        "from bayeskit.cli import main; main()"
+    )
+    main, other = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
+    environment.pop("NO_COLOR", None)
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=other, stderr=other, env=environment)
+    os.close(other)
+    said = b""
+    while True:
+        try:
+            part = os.read(main, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        said += part
+    os.close(main)
+    assert process.wait() == 0, said.decode()
+    text = said.decode()
+    assert "\x1b[1m" in text
+    assert "counting" in text
+    assert re.search(r"[\d,]+ rows", text)
+    assert "MB" in text
+    plain = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert b"\x1b" not in plain.stdout + plain.stderr
+    assert plain.stderr == b""
+
+
+def test_a_pipe_that_closes_early_ends_the_program_quietly(here, model):
+    command = f"{sys.executable} -m bayeskit.cli predict {model} birds.csv | head -1"
+    told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert told.stdout == "species,probability\n"
+    assert "Traceback" not in told.stderr
+    command = f"{sys.executable} -m bayeskit.cli fit birds.csv -t species -o again.bayes | head -1"
+    told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert bk.load("again.bayes").tally_.n_rows == 344
+
+
+def test_labels_that_are_numbers_stay_numbers(bayes, here):
+    (here / "n.csv").write_text("a,y\nu,1\nu,1\nv,2\nv,2\n")
+    bayes("fit", "n.csv", "-t", "y", "--no-scores")
+    assert bk.load("model.bayes").tally_.classes == (1, 2)
+    assert bayes("predict", "model.bayes", "n.csv", "--json").out.startswith('{"y": 1, ')
+    assert "row 0: 1 with probability" in bayes("explain", "model.bayes", "n.csv", "--against", "2").out
+
+
+def test_wide_tables_are_cut_short_and_told(bayes, here):
+    names = [f"column{i}" for i in range(40)]
+    table = pa.table({**{n: ["a", "b"] * 20 for n in names}, "y": [f"class{i % 20}" for i in range(40)]})
+    parquet.write_table(table, "wide.parquet")
+    told = bayes("fit", "wide.parquet", "-t", "y")
+    assert "… and 28 more columns" in told.out
+    assert "… and 8 more classes" in told.out
+    assert len(bayes("fit", "wide.parquet", "-t", "y", "--json").json["columns"]) == 40
