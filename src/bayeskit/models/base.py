@@ -407,8 +407,8 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def encoder(self) -> Encoder:
         """Reads rows in the codes of this model's tables and classes."""
         vocabularies, classes = dict(self.params_.vocabularies), Vocabulary(self.tally_.classes)
-        more = {"n_threads": self._threads(), "words": getattr(self.params_, "words", {})}
-        return Encoder(self.schema_, vocabularies, classes, refuse_unseen=self.unseen == "error", **more)
+        words, refuse, n = getattr(self.params_, "words", {}), self.unseen == "error", self._threads()
+        return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=n, words=words)
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()
