@@ -65,25 +65,11 @@ def _has_tables(folder: Path) -> bool:
     return any(_is_table(file) for file in folder.rglob("*") if file.is_file())
 
 
-def said(model: Any, batch: Any, keep: list[str], proba: bool) -> Any:
-    """One batch of answers as an Arrow table; the files of a folder are named."""
-    import pyarrow as pa
+def columns_of(source: Any) -> Any:
+    """The columns beside the text; files and lines have none."""
+    from bayeskit.data.text_files import TextColumn
 
-    texts = batch.columns["text"]
-    labels = model.predict(texts)
-    kept = {name: batch.columns[name] for name in (["file"] if "file" in batch.columns else []) + keep}
-    target = model.schema_.target.name
-    columns = {**kept, target if target not in kept else f"predicted {target}": pa.array(labels.tolist())}
-    if not hasattr(model, "predict_proba"):
-        if proba:
-            raise BayesError(f"recipe {model.recipe} gives no probabilities: leave --proba out")
-        return pa.table(columns)
-    probabilities = model.predict_proba(texts)
-    if proba:
-        columns |= {f"P({label})": probabilities[:, i] for i, label in enumerate(model.classes_.tolist())}
-    else:
-        columns["probability"] = probabilities.max(axis=1)
-    return pa.table(columns)
+    return source.source.head if isinstance(source, TextColumn) else {}
 
 
 def show_words(page: Page, model: Any, n: int = 8) -> None:

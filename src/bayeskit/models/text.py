@@ -204,9 +204,9 @@ class TextClassifier(TextSimilarity, TallyClassifier):
             tally, self.held_ = fitting.frequencies(self, read, schema)
         self._fit_tally(tally)
 
-    def _count(self, source: Source, schema: Schema, engine: Any = None) -> Tally:
+    def _collect(self, source: Source, schema: Schema, plan: Plan, engine: Any = None) -> Tally:
         if self._recipe.learns == "counts":
-            return super()._count(source, schema, engine)
+            return super()._collect(source, schema, plan, engine)
         return self._more(self._read_all(source, engine))
 
     def _read_all(self, source: Source, engine: Any) -> LabelledDocuments:
