@@ -9,22 +9,34 @@ import typer
 
 from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Roles, Target, Types, pairs
 
+MODELS = {  # what --model may say, and the class that is fitted
+    "naive": "NaiveBayes",
+    "tan": "TAN",
+    "aode": "AODE",
+    "kdb": "KDB",
+    "joint": "FullJointBayes",
+}
+
 
 def command(
     data: Data,
     target: Target,
+    kind: Annotated[str, typer.Option("--model", "-m", metavar="|".join(MODELS), help="What is learnt.")] = "naive",
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes; - for stdout.")
     ] = "model.bayes",
     smoothing: Annotated[
-        str, typer.Option(metavar="NUMBER|auto", help="Added to every count; 1 is Laplace, 0 is none.")
-    ] = "1",
+        str | None,
+        typer.Option(
+            metavar="NUMBER|auto", help="Added to every count; 1 is Laplace, 0 is none; else as the model does."
+        ),
+    ] = None,
     prior: Annotated[str, typer.Option(metavar="empirical|uniform", help="What classes are worth beforehand.")] = (
         "empirical"
     ),
     numeric: Annotated[
-        str, typer.Option(metavar="KIND", help="Numbers as gaussian, kernel or histogram.")
-    ] = "gaussian",
+        str | None, typer.Option(metavar="KIND", help="naive: numbers as gaussian (unless said), kernel or histogram.")
+    ] = None,
     unseen: Annotated[
         str, typer.Option(metavar="ignore|smooth|error", help="What a value never seen in training does.")
     ] = "ignore",
@@ -55,7 +67,8 @@ def command(
     check_writable(output)
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, column_type, delimiter, encoding, empty)
-    model = _model(smoothing, prior, numeric, unseen, pairs("--role", role))
+    given = {"smoothing": smoothing, "numeric": numeric, "prior": prior, "unseen": unseen}
+    model = _model(kind, given | {"roles": pairs("--role", role) or None})
     with watched(source, "counting") as reading:
         advice = _fit(model, reading)
     found = None
@@ -95,16 +108,30 @@ def command(
     )
 
 
-def _model(smoothing: str, prior: str, numeric: str, unseen: str, roles: dict[str, str]) -> Any:
-    from bayeskit.models.naive_bayes import NaiveBayes
+def _model(kind: str, given: dict[str, Any]) -> Any:
+    """The model of a name, with what was said of it; a setting that it does not have is refused."""
+    import bayeskit
 
-    try:
-        amount: Any = "auto" if smoothing == "auto" else float(smoothing)
-    except ValueError:
-        raise typer.BadParameter(f"{smoothing!r} is neither a number nor auto", param_hint="--smoothing") from None
-    model = NaiveBayes(smoothing=amount, prior=prior, numeric=numeric, unseen=unseen, roles=roles or None)
+    if kind not in MODELS:
+        raise typer.BadParameter(f"{kind!r} is none of {', '.join(MODELS)}", param_hint="--model")
+    model = getattr(bayeskit, MODELS[kind])()
+    said = {name: value for name, value in given.items() if value is not None}
+    if "smoothing" in said:
+        said["smoothing"] = _amount(said["smoothing"])
+    for name in said.keys() - model.get_params():
+        if name in ("smoothing", "numeric"):
+            raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=f"--{name}")
+        del said[name]
+    model.set_params(**said)
     model.check_settings()
     return model
+
+
+def _amount(smoothing: str) -> float | str:
+    try:
+        return "auto" if smoothing == "auto" else float(smoothing)
+    except ValueError:
+        raise typer.BadParameter(f"{smoothing!r} is neither a number nor auto", param_hint="--smoothing") from None
 
 
 def _fit(model: Any, source: Any) -> list[str]:
