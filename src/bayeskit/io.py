@@ -21,6 +21,7 @@ import numpy.typing as npt
 from bayeskit.data.schema import Categorical, Ignored, Numeric, Schema, Text
 from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.smoothing import MLE, Automatic, Dirichlet, Laplace, Lidstone, MEstimate
 from bayeskit.tally.container import pack, unpack
 from bayeskit.tally.tally import Tally
@@ -35,6 +36,7 @@ OBJECTS = {
         MEstimate,
         Dirichlet,
         Automatic,
+        BackOff,
         Categorical,
         Numeric,
         Ignored,

@@ -10,12 +10,21 @@ import typer
 
 from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Roles, Types, pairs
 
+MODELS = {  # what --model may say, and the class that is fitted
+    "naive": "NaiveBayes",
+    "tan": "TAN",
+    "aode": "AODE",
+    "kdb": "KDB",
+    "joint": "FullJointBayes",
+}
+
 
 def command(
     data: Data,
     target: Annotated[
         str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column that holds the class.")
     ] = None,
+    kind: Annotated[str | None, typer.Option("--model", "-m", metavar="|".join(MODELS), help="What is learnt.")] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes; - for stdout.")
     ] = "model.bayes",
@@ -35,13 +44,16 @@ def command(
         int | None, typer.Option(metavar="BITS", help="Of documents: bound the memory to 2^BITS words.")
     ] = None,
     smoothing: Annotated[
-        str | None, typer.Option(metavar="NUMBER|auto", help="Added to every count; 1 is Laplace, 0 is none.")
+        str | None,
+        typer.Option(
+            metavar="NUMBER|auto", help="Added to every count; 1 is Laplace, 0 is none; else as the model does."
+        ),
     ] = None,
     prior: Annotated[
         str | None, typer.Option(metavar="empirical|uniform", help="What classes are worth beforehand.")
     ] = None,
     numeric: Annotated[
-        str | None, typer.Option(metavar="KIND", help="Numbers as gaussian, kernel or histogram.")
+        str | None, typer.Option(metavar="KIND", help="naive: numbers as gaussian (unless said), kernel or histogram.")
     ] = None,
     unseen: Annotated[
         str | None, typer.Option(metavar="ignore|smooth|error", help="What a value never seen in training does.")
@@ -76,7 +88,7 @@ def command(
     from bayeskit.cli.wording import plural, size_of
 
     reading = (column_type, delimiter, encoding, empty)
-    for_tables = {"--numeric": numeric, "--unseen": unseen, "--role": role}
+    for_tables = {"--model": kind, "--numeric": numeric, "--unseen": unseen, "--role": role}
     for_texts = {"--recipe": recipe, "--pattern": pattern, "--ngrams": ngrams, "--hash-bits": hash_bits}
     if text is not None or (target is None and Path(data).is_dir()):
         _refuse(for_tables, "is for tables, and these are documents")
@@ -92,7 +104,7 @@ def command(
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, *reading)
     given = {"smoothing": amount(smoothing), "prior": prior, "numeric": numeric, "unseen": unseen}
-    model = _model(given, pairs("--role", role))
+    model = _model(kind or "naive", given | {"roles": pairs("--role", role) or None})
     with watched(source, "counting") as rows:
         advice = _fit(model, rows)
     found = None
@@ -132,10 +144,19 @@ def command(
     )
 
 
-def _model(given: dict[str, Any], roles: dict[str, str]) -> Any:
-    from bayeskit.models.naive_bayes import NaiveBayes
+def _model(kind: str, given: dict[str, Any]) -> Any:
+    """The model of a name, with what was said of it; a setting that it does not have is refused."""
+    import bayeskit
 
-    model = NaiveBayes(**{name: value for name, value in given.items() if value is not None}, roles=roles or None)
+    if kind not in MODELS:
+        raise typer.BadParameter(f"{kind!r} is none of {', '.join(MODELS)}", param_hint="--model")
+    model = getattr(bayeskit, MODELS[kind])()
+    said = {name: value for name, value in given.items() if value is not None}
+    for name in said.keys() - model.get_params():
+        if name in ("smoothing", "numeric"):
+            raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=f"--{name}")
+        del said[name]
+    model.set_params(**said)
     model.check_settings()
     return model
 

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
 SAVED = {
     "NaiveBayes": "naive_bayes",
+    "TAN": "tan",
+    "AODE": "aode",
+    "KDB": "kdb",
+    "FullJointBayes": "joint",
     "TextClassifier": "text",
 }
 """Names that a .bayes file may hold, and the module of each class: the one way from a file to code."""
@@ -76,7 +80,7 @@ def to_bytes(model: Any) -> bytes:
     name = type(model).__name__
     if saved_class(name) is not type(model):
         raise BayesError(f"a {name} cannot be saved; those that can are {', '.join(SAVED)}")
-    return io.to_bytes(io.Saved(name, model.get_params(deep=False), model.tally_, model.held_state()))
+    return io.to_bytes(io.Saved(name, model.settings_to_save(), model.tally_, model.held_state()))
 
 
 def saved_class(name: str) -> Any:

@@ -12,15 +12,20 @@ from bayeskit.tally.tally import Tally
 
 
 class Kept:
-    """Writes itself to a ``.bayes`` file. A model that holds more than its tally overrides the other two methods."""
+    """Writes itself to a ``.bayes`` file. A model that holds more than its tally overrides the other methods."""
 
     _check_is_fitted: Any
     fit_tally: Any
+    get_params: Any
 
     def save(self, path: str | Path) -> None:
         """Write the model to a ``.bayes`` file for :func:`bayeskit.load`: as a whole, or not at all."""
         self._check_is_fitted()
         write_whole(path, to_bytes(self))
+
+    def settings_to_save(self) -> dict[str, Any]:
+        """The settings under which tally and held state alone make this model again."""
+        return dict(self.get_params(deep=False))
 
     def held_state(self) -> State | None:
         """What a file must hold beside settings and tally; None where these are all."""
