@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._ensemble_twins import exponent_loss, learn_backoff, learn_chains, score_backoff, score_chains
+from bayeskit._chain_twins import count_chains, learn_chains, score_chains
+from bayeskit._ensemble_twins import exponent_loss, learn_backoff, score_backoff
 from bayeskit._junction_twin import propagate
 
 __all__ = [  # the others stand here
+    "count_chains",
     "exponent_loss",
     "learn_backoff",
     "learn_chains",

@@ -10,7 +10,7 @@ import os
 import secrets
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -42,16 +42,18 @@ OBJECTS = {
     )
 }
 """What may stand in settings besides plain values: frozen dataclasses that check their own fields."""
-OF_THE_MACHINE = ("n_threads",)  # settings that say nothing of the model
+OF_THE_MACHINE = ("n_threads", "progress", "structure")  # settings that say nothing of the model, or stand elsewhere
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a file holds: the model's name, its settings and its tally."""
+    """What a file holds: the model's name, its settings and its tally; ``more`` where a model keeps more than that,
+    a plain header and arrays that it checks itself."""
 
     model: str
     settings: dict[str, Any]
     tally: Tally
+    more: tuple[dict[str, Any], list[np.ndarray[Any, Any]]] = field(default_factory=lambda: ({}, []))
 
 
 def to_bytes(saved: Saved) -> bytes:
@@ -66,7 +68,10 @@ def to_bytes(saved: Saved) -> bytes:
         name: _plain(value, name) for name, value in sorted(saved.settings.items()) if name not in OF_THE_MACHINE
     }
     header, arrays = saved.tally.to_parts()
-    return pack({"what": WHAT, "model": saved.model, "settings": settings, "tally": header}, arrays)
+    whole: dict[str, Any] = {"what": WHAT, "model": saved.model, "settings": settings, "tally": header}
+    if saved.more[0]:
+        whole["more"], whole["more arrays"] = saved.more[0], len(saved.more[1])
+    return pack(whole, [*arrays, *saved.more[1]])
 
 
 def from_bytes(data: bytes) -> Saved:
@@ -79,7 +84,12 @@ def from_bytes(data: bytes) -> Saved:
         raise BadFile("the model has no settings")
     try:
         made = {name: _made(value) for name, value in settings.items() if name not in OF_THE_MACHINE}
-        return Saved(header["model"], made, Tally.from_parts(header.get("tally"), arrays))
+        more, kept = header.get("more", {}), header.get("more arrays", 0)
+        if not isinstance(more, dict) or type(kept) is not int or not 0 <= kept <= len(arrays):
+            raise BadFile("the model's arrays do not fit its header")
+        own = len(arrays) - kept
+        tally = Tally.from_parts(header.get("tally"), arrays[:own])
+        return Saved(header["model"], made, tally, (more, arrays[own:]))
     except BayesError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:

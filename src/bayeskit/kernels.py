@@ -19,6 +19,7 @@ __all__ = [
     "WordIndex",
     "best_classes",
     "bin_codes",
+    "count_chains",
     "count_codes",
     "count_responsibilities",
     "exponent_loss",
@@ -57,6 +58,7 @@ try:
         WordIndex,
         best_classes,
         bin_codes,
+        count_chains,
         count_codes,
         count_responsibilities,
         exponent_loss,
@@ -107,6 +109,7 @@ except ImportError:
     from bayeskit._twins import (
         best_classes,
         bin_codes,
+        count_chains,
         count_codes,
         count_responsibilities,
         exponent_loss,

@@ -193,6 +193,7 @@ def _explain(
     model: Explained, batch: Batch, block: Block, where: Mapping[str, str], against: int | None
 ) -> Iterator[Explanation]:
     params, classes = model.params_, model.tally_.classes
+    start = getattr(params, "log_start", params.log_prior)  # what is said before any column is looked at
     scores = model.log_joint(params, block)
     if not np.isfinite(scores).all():
         raise_unusable(block.floats, block.start)
@@ -216,7 +217,7 @@ def _explain(
             classes[b],
             float(logspace.exp(posterior[i, a])),
             float(logspace.exp(posterior[i, b])),
-            _less(params.log_prior[a], params.log_prior[b]),
+            _less(start[a], start[b]),
             parts,
             _less(told[i, a], told[i, b]),
             bool(undecidable[i]),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 SAVED = {
     "NaiveBayes": "naive_bayes",
+    "BayesClassifier": "bayes",
 }
 """Names that a .bayes file may hold, and the module of each class: the one way from a file to code."""
 
@@ -58,7 +59,13 @@ def from_bytes(data: bytes) -> TallyClassifier:
         if unknown := saved.settings.keys() - model.get_params(deep=False).keys():
             raise BadFile(f"{saved.model} has no setting {sorted(unknown)[0]!r} in this bayeskit: upgrade")
         with np.errstate(all="ignore"):
-            model.set_params(**saved.settings).fit_tally(saved.tally)
+            model.set_params(**saved.settings)
+            if hasattr(model, "from_more"):
+                model.from_more(saved.tally, *saved.more)
+            elif saved.more[0] or saved.more[1]:
+                raise BadFile(f"a {saved.model} has nothing besides its tally, and there is more")
+            else:
+                model.fit_tally(saved.tally)
         made: TallyClassifier = model
         return made
     except BayesError:
@@ -75,7 +82,8 @@ def to_bytes(model: TallyClassifier) -> bytes:
     name = type(model).__name__
     if saved_class(name) is not type(model):
         raise BayesError(f"a {name} cannot be saved; those that can are {', '.join(SAVED)}")
-    return io.to_bytes(io.Saved(name, model.get_params(deep=False), model.tally_))
+    more = model.to_more() if hasattr(model, "to_more") else ({}, [])
+    return io.to_bytes(io.Saved(name, model.get_params(deep=False), model.tally_, more))
 
 
 def saved_class(name: str) -> Any:
