@@ -1,5 +1,6 @@
 """What the laws run on: a list of models that later ones join, and tables for them to learn."""
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,6 +82,7 @@ class Law:
 
 CATEGORICAL = {"roles": {"size": "ignore", "year": "categorical"}}
 NUMERIC = {"roles": {"sky": "ignore", "flag": "ignore"}}
+CUT = {"roles": {"year": "categorical"}, "cuts": {"size": [-50, 0, 12.5]}}
 LAWS = [
     Law("categorical", CATEGORICAL),
     Law("categorical without smoothing", CATEGORICAL | {"smoothing": 0}),
@@ -97,6 +99,11 @@ LAWS = [
     Law("mixed, weighted", {}, weighted=True),
     Law("mixed with a text", {"roles": {"sky": bk.Text(bk.Tokenizer("char_wb", (1, 2)))}}),
     Law("mixed with a text, weighted", {"roles": {"sky": "text"}}, weighted=True),
+    Law("tan", CUT, bk.TAN),
+    Law("tan, Laplace, weighted", CUT | {"smoothing": 1.0}, bk.TAN, weighted=True),
+    Law("tan without smoothing", CATEGORICAL | {"smoothing": 0}, bk.TAN),
+    Law("aode", CUT, bk.AODE),
+    Law("aode, thrice seen, Laplace, weighted", CUT | {"smoothing": 1.0, "min_count": 3}, bk.AODE, weighted=True),
 ]
 
 SMALL = {"n_members": 2, "n_chains": 3, "n_threads": 1}
@@ -132,6 +139,9 @@ def _same_counts(a, b):
         assert counted.words == other.words, name
         for part in ("indptr", "classes", "counts", "documents", "n_documents", "n_tokens"):
             assert np.array_equal(getattr(counted, part), getattr(other, part)), (name, part)
+    for one, other in itertools.permutations(a.together.pairs.columns, 2):
+        assert np.array_equal(a.together.pairs.table(one, other), b.together.pairs.table(one, other)), (one, other)
+    assert a.together.joints == b.together.joints
     assert set(a.moment_columns) == set(b.moment_columns)
     assert a.values == b.values or a.class_counts.dtype != b.class_counts.dtype
     for name, found in a.values.items():
