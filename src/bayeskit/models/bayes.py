@@ -178,8 +178,7 @@ class BayesClassifier(TallyClassifier):
         if not self._is_fitted():
             return self.fit_source(source, target, engine)
         source = self._labelled_source(source, target)
-        new = self._count(source, self.schema_, engine)
-        tally = self.tally_ + new
+        tally = self.tally_ + self._count_more(source, engine)
         rows = together(self.params_.rows, self._read(source, self.schema_))
         return self._move(tally, rows, self.structure_)
 
@@ -192,7 +191,7 @@ class BayesClassifier(TallyClassifier):
         """Unlearn rows of files or any other source, with the structure held."""
         self._check_is_fitted()
         source = self._labelled_source(source, target)
-        tally = self.tally_ - self._count(source, self.schema_, engine)
+        tally = self.tally_ - self._count_more(source, engine)
         if not tally.n_rows:
             raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
         left = without(self.params_.rows, self._read(source, self.schema_), tally.schema)
@@ -217,8 +216,7 @@ class BayesClassifier(TallyClassifier):
     def _fit(self, source: Source, schema: Schema, engine: Any = None) -> Self:
         rows = self._read(source, schema)
         self._refuse_too_large(rows, self.memory_limit, self.structure)
-        with naming_the_file(source):
-            tally = type(self)(n_threads=self.n_threads)._count(source, schema, engine)  # knows no former fit
+        tally = self._count_new(source, schema, engine)
         naive = NaiveBayes(schema=schema, n_threads=self.n_threads).fit_tally(tally)
         rng = np.random.default_rng(seed_of(self.random_state))
         if self.structure is not None:
