@@ -111,6 +111,19 @@ LAWS = [
     Law("aode, thrice seen, Laplace, weighted", CUT | {"smoothing": 1.0, "min_count": 3}, bk.AODE, weighted=True),
 ]
 
+SMALL = {"n_members": 2, "n_chains": 3, "n_threads": 1}
+ENSEMBLE_LAWS = [  # structure, cuts, m and exponents are held: laws of its own
+    Law("ensemble, mixed", SMALL, bk.BayesClassifier),
+    Law("ensemble, weighted", SMALL, bk.BayesClassifier, weighted=True),
+    Law("ensemble without chains", SMALL | {"fast": True, "domains": {"sky": [*SKIES, "fog"]}}, bk.BayesClassifier),
+]
+
+
+@pytest.fixture(scope="session", params=ENSEMBLE_LAWS, ids=str)
+def ensemble_law(request):
+    """The counting ensemble in each setting."""
+    return request.param
+
 
 @pytest.fixture(scope="session", params=LAWS, ids=str)
 def law(request):

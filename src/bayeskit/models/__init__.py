@@ -16,6 +16,7 @@ SAVED = {
     "KDB": "kdb",
     "FullJointBayes": "joint",
     "TextClassifier": "text",
+    "BayesClassifier": "bayes",
 }
 """Names that a .bayes file may hold, and the module of each class: the one way from a file to code."""
 
