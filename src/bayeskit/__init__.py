@@ -36,6 +36,7 @@ _HOMES = {
     "cross_validate": "evaluate.cross_validation",
     "f_measure": "evaluate.metrics",
     "NaiveBayes": "models.naive_bayes",
+    "GaussianBayes": "models.gaussian",
     "TokenCounter": "models.token_counter",
     "BayesOptimalClassifier": "models.optimal",
     "CostSensitive": "models.cost_sensitive",

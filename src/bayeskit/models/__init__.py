@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 SAVED = {
     "NaiveBayes": "naive_bayes",
+    "GaussianBayes": "gaussian",
 }
 """Names that a .bayes file may hold, and the module of each class: the one way from a file to code."""
 

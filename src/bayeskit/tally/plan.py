@@ -10,7 +10,8 @@ class Plan:
     """``families``: columns counted with the class; ``moments``: columns whose n, Σx and Σx² are kept.
 
     ``words``: columns of text whose words are counted with the class; ``values``: columns whose distinct numbers
-    are counted, ``max_values`` of them at most.
+    are counted, ``max_values`` of them at most; ``products``: whether the products of all pairs of the columns with
+    moments are kept too.
     """
 
     families: tuple[str, ...] = ()
@@ -18,3 +19,4 @@ class Plan:
     words: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     max_values: int = 4096
+    products: bool = False

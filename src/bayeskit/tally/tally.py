@@ -17,6 +17,7 @@ from bayeskit.tally.container import pack, unpack
 from bayeskit.tally.families import Counts, Family, aligned
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plausible import check_sizes, uncounted
+from bayeskit.tally.products import checked_products, of_classes, of_pairs
 from bayeskit.tally.value_lists import ValueList
 from bayeskit.tally.values import Values
 from bayeskit.tally.words import WordCounts
@@ -46,6 +47,7 @@ class Tally:
     moments: Moments = field(default_factory=lambda: Moments.zeros(0, 0))
     words: dict[str, WordCounts] = field(default_factory=dict)
     values: dict[str, Values] = field(default_factory=dict)
+    products: Moments | None = None  # of all pairs of the moment columns
 
     @property
     def n_rows(self) -> int | float:
@@ -121,6 +123,7 @@ class Tally:
             and self.moments == other.moments
             and self.words == other.words
             and self.values == other.values
+            and self.products == other.products
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -138,6 +141,7 @@ class Tally:
             a.moments + b.moments,
             words={name: counts.plus(b.words[name]) for name, counts in a.words.items()},
             values={name: values + b.values[name] for name, values in a.values.items()},
+            products=None if a.products is None or b.products is None else a.products + b.products,
         ).tidy()
 
     def __sub__(self, other: Tally) -> Tally:
@@ -170,9 +174,15 @@ class Tally:
         words = {n: w.minus(b.words[n], n, a.classes, tolerance) for n, w in a.words.items()}
         values = {name: _without(name, a, b.values[name], tolerance) for name in a.values}
         moments = a.moments - b.moments
-        return Tally(
-            a.schema, a.classes, counts, families, a.moment_columns, moments, words=words, values=values
-        ).tidy()
+        products = None if a.products is None or b.products is None else a.products - b.products
+        if products is not None and products.negative().any():
+            c, cell = np.argwhere(products.negative())[0]
+            first, second = (a.moment_columns[i] for i in divmod(int(cell), len(a.moment_columns)))
+            raise NotLearnt(
+                f"columns {first!r} and {second!r} were not both there so often in class {a.classes[c]!r}; "
+                "nothing was changed"
+            )
+        return Tally(a.schema, a.classes, counts, families, a.moment_columns, moments, words, values, products).tidy()
 
     def _align(self, other: Tally) -> tuple[Tally, Tally]:
         """Both sides over the same classes and values."""
@@ -184,6 +194,7 @@ class Tally:
         schema = replace(self.schema, target=_joint_target(self.schema.target, other.schema.target))
         order = [other.moment_columns.index(name) for name in self.moment_columns]
         moments = (self.moments, other.moments.columns(order))
+        products = self.products, of_pairs(other.products, order)
         ours, theirs = positions(classes, self.classes), positions(classes, other.classes)
         for name, family in self.families.items():
             _check_same_kind(name, family, other.families[name])
@@ -197,10 +208,8 @@ class Tally:
             counts = counts.astype(tally.class_counts.dtype)
             words = {name: tally.words[name].with_classes(index) for name in self.words}
             values = {name: tally.values[name].take(index) for name in self.values}
-            taken = moments[i].take(index)
-            sides.append(
-                Tally(schema, classes, counts, families, self.moment_columns, taken, words=words, values=values)
-            )
+            taken, both = moments[i].take(index), of_classes(products[i], index)
+            sides.append(Tally(schema, classes, counts, families, self.moment_columns, taken, words, values, both))
         return sides[0], sides[1]
 
     def tidy(self) -> Tally:
@@ -216,12 +225,13 @@ class Tally:
         counts = np.array([self.class_counts[i] if i >= 0 else 0 for i in index], dtype=self.class_counts.dtype)
         words = {name: counted.with_classes(index) for name, counted in self.words.items()}
         distinct = {name: found.take(index).tidy() for name, found in self.values.items()}
-        moments = self.moments.take(index)
-        return Tally(self.schema, classes, counts, families, self.moment_columns, moments, words=words, values=distinct)
+        moments, products = self.moments.take(index), of_classes(self.products, index)
+        return Tally(self.schema, classes, counts, families, self.moment_columns, moments, words, distinct, products)
 
-    def counted(self) -> tuple[set[str], set[str], set[str], set[str]]:
-        """The columns whose values, moments, words and distinct numbers were counted."""
-        return set(self.families), set(self.moment_columns), set(self.words), set(self.values)
+    def counted(self) -> tuple[set[str], set[str], set[str], set[str], bool]:
+        """The columns whose values, moments, words and distinct numbers were counted, and whether products were."""
+        own = set(self.families), set(self.moment_columns), set(self.words), set(self.values)
+        return *own, self.products is not None
 
     def prune(self, min_count: float = 1, min_documents: float = 1) -> Tally:
         """Without the words seen less often: nothing is read again. Forgetting then does not look for them."""
@@ -238,8 +248,8 @@ class Tally:
         families = {name: family for name, family in self.families.items() if name in schema.columns}
         words = {name: counted for name, counted in self.words.items() if name in schema.columns}
         values = {name: found for name, found in self.values.items() if name in schema.columns}
-        moments = self.moments.columns(index)
-        return Tally(schema, self.classes, self.class_counts, families, columns, moments, words=words, values=values)
+        moments, products = self.moments.columns(index), of_pairs(self.products, index)
+        return Tally(schema, self.classes, self.class_counts, families, columns, moments, words, values, products)
 
     def to_bytes(self) -> bytes:
         """Header and arrays, for :meth:`from_bytes`: the same tally gives the same bytes."""
@@ -257,11 +267,14 @@ class Tally:
             header["words"] = [[name, counted.pruned] for name, counted in self.words.items()]
         if self.values:
             header["values"] = [[name, found.level, found.max_values] for name, found in self.values.items()]
+        products = [] if self.products is None else [getattr(self.products, part) for part in PARTS]
+        if products:
+            header["products"] = True
         moments = [getattr(self.moments, part) for part in PARTS]
         values = [part for found in self.values.values() for part in (found.values, found.counts)]
         words = [array for counted in self.words.values() for array in counted.to_arrays()]
         families = [family.counts for family in self.families.values()]
-        return header, [self.class_counts, *families, *moments, *values, *words]
+        return header, [self.class_counts, *families, *moments, *values, *words, *products]
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tally:
@@ -281,13 +294,14 @@ class Tally:
             columns = tuple(str(name) for name in header["moments"])
             distinct = [(str(name), level, most) for name, level, most in header.get("values", ())]
             texts = [(str(name), bool(pruned)) for name, pruned in header.get("words", ())]
+            n_products = len(PARTS) if header.get("products") else 0
         except (KeyError, TypeError, ValueError) as problem:
             raise BadFile(f"this is no tally: {problem}") from None
         fixed, size = 1 + len(names) + len(PARTS), WordCounts.N_ARRAYS
         end = fixed + 2 * len(distinct)
         known = [*names, *columns, *(name for name, _, _ in distinct), *(name for name, _ in texts)]
         if (
-            len(arrays) != end + size * len(texts)
+            len(arrays) != end + size * len(texts) + n_products
             or not {*names} <= set(schema.coded())
             or not {name for name, _ in texts} <= set(schema.texts())
             or not set(known) <= set(schema.used)
@@ -321,7 +335,8 @@ class Tally:
             name: Values.checked(level, most, arrays[fixed + 2 * i], arrays[fixed + 2 * i + 1], counts)
             for i, (name, level, most) in enumerate(distinct)
         }
-        tally = cls(schema, classes, counts, families, columns, moments, words=words, values=found)
+        products = checked_products(arrays[len(arrays) - n_products :], moments) if n_products else None
+        tally = cls(schema, classes, counts, families, columns, moments, words, found, products)
         if not tally._is_tidy():
             raise BadFile("the tally has values that were never counted, or lacks some that are declared")
         return tally
