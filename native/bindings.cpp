@@ -1,19 +1,13 @@
 // The door: arrays from Python are checked here once (arrays.hpp), results are made here, and the kernels run without
 // the lock of the interpreter.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/vector.h>
-
 #include <deque>
 
 #include "arrays.hpp"
 #include "strings.hpp"
 
-namespace nb = nanobind;
 void bind_ensemble(nb::module_& m);  // bind_ensemble.cpp
+void bind_joints(nb::module_& m);    // bindings_joints.cpp
 void bind_tokens(nb::module_& m);    // token_bindings.cpp
-using namespace nb::literals;
 
 namespace {
 
@@ -500,6 +494,7 @@ NB_MODULE(_core, m) {
     m.def("moments", &py_moments, "columns"_a, "labels"_a, "n_classes"_a, "weights"_a.none(), "n_threads"_a);
     m.def("moments_responsibilities", &py_moments_responsibilities, "columns"_a, "responsibilities"_a, "n_threads"_a);
     m.def("bin_codes", &py_bin_codes, "columns"_a, "cuts"_a, "n_threads"_a);
+    bind_joints(m);
     m.def("score_codes", &py_score_codes, "columns"_a, "tables"_a, "scores"_a.noconvert(), "n_threads"_a);
     m.def("score_gaussian", &py_score_gaussian, "columns"_a, "mean"_a, "precision"_a, "constant"_a,
           "scores"_a.noconvert(), "n_threads"_a);

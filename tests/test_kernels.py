@@ -135,6 +135,92 @@ def test_counted_responsibilities_equal_their_twin(seed: int, n: int, k: int, n_
     )
 
 
+@given(seeds, sizes, few, class_counts, st.booleans(), thread_counts)
+def test_counted_pairs_equal_their_twin(
+    seed: int, n: int, k: int, n_classes: int, weighted: bool, n_threads: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    spans = [int(rng.choice([1, 2, 7, 90])) for _ in range(k)]
+    columns, labels = [codes(rng, n, span) for span in spans], codes(rng, n, n_classes)
+    weights = rng.random(n) if weighted else None
+    ours = kernels.count_pairs(columns, spans, labels, n_classes, weights, n_threads)
+    same([ours], [_twins.count_pairs(columns, spans, labels, n_classes, weights, 1)])
+
+
+@given(seeds, sizes, few)
+def test_distinct_rows_equal_their_twin(seed: int, n: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    spans = [int(rng.choice([1, 2, 7, 200, 2**31])) for _ in range(k)]
+    columns = [codes(rng, n, min(span, 250)) for span in spans]
+    same(kernels.factor_codes(columns, spans), _twins.factor_codes(columns, spans))
+
+
+@given(seeds, sizes, st.integers(0, 3), thread_counts)
+def test_contexts_equal_their_twin(seed: int, n: int, k: int, n_threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    spans, nodes = [int(rng.choice([1, 3, 90])) for _ in range(k + 1)], [1, *(int(m) for m in rng.integers(0, 9, k))]
+    columns = [codes(rng, n, span) for span in spans]
+    shapes = zip(nodes[:-1], nodes[1:], spans[:-1], strict=True)
+    steps = [rng.integers(-1, max(b, 0), (a, s)).astype(np.int32) for a, b, s in shapes]
+    args = columns[:-1], columns[-1], spans[-1], steps, sum(nodes)
+    same([kernels.context_codes(*args, n_threads)], [_twins.context_codes(*args, 1)])
+
+
+@given(seeds, st.sampled_from([0, 1, 127, 129, 2100]), st.integers(1, 5), class_counts, thread_counts)
+def test_scores_by_every_parent_equal_their_twin(seed: int, n: int, k: int, n_classes: int, n_threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    spans = [int(rng.choice([1, 2, 7])) for _ in range(k)]
+    columns, total = [codes(rng, n, span) for span in spans], sum(spans)
+    tables = [-rng.exponential(size=(span * total, n_classes)) for span in spans]
+    base = np.where(rng.random((total, n_classes)) < 0.1, -np.inf, -rng.exponential(size=(total, n_classes)))
+    weights = rng.choice([0.0, 0.7, -np.inf], total)
+    each = kernels.score_parents(columns, spans, tables, base, n_threads)
+    np.testing.assert_allclose(each, _twins.score_parents(columns, spans, tables, base, 1), rtol=1e-13)
+    ours, one, theirs = (np.zeros((n, n_classes)) for _ in range(3))
+    kernels.score_aode(columns, spans, tables, base, weights, ours, n_threads)
+    kernels.score_aode(columns, spans, tables, base, weights, one, 1)
+    _twins.score_aode(columns, spans, tables, base, weights, theirs, 1)
+    np.testing.assert_array_equal(ours, one)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("module", [kernels, _twins])
+def test_contexts_and_parents_that_do_not_fit_are_refused(module: Any) -> None:
+    a, step = np.array([0, 1], dtype=np.uint8), np.array([[-1, 0]], dtype=np.int32)
+    for steps, nodes, error in (
+        ([step], 1, ValueError),
+        ([step + 1], 2, ValueError),
+        ([step.astype(np.int64)], 2, TypeError),
+        ([step[:, :1].copy()], 2, ValueError),
+        ([], 2, ValueError),
+    ):
+        with pytest.raises(error):
+            module.context_codes([a], a, 2, steps, nodes, 1)
+    with pytest.raises(ValueError, match="column 0"):
+        module.count_pairs([a, a], [1, 2], a, 2, None, 1)
+    with pytest.raises(ValueError, match="column 1"):
+        module.factor_codes([a, a], [2, 1])
+    with pytest.raises(ValueError, match="table 0"):
+        module.score_parents([a], [2], [np.zeros((3, 1))], np.zeros((2, 1)), 1)
+    with pytest.raises(ValueError, match="log_weights"):
+        module.score_aode([a], [2], [np.zeros((4, 1))], np.zeros((2, 1)), np.zeros(3), np.zeros((2, 1)), 1)
+
+
+@given(seeds, sizes, few, class_counts, st.integers(0, 3), st.booleans(), thread_counts)
+def test_cuts_equal_their_twin(
+    seed: int, n: int, k: int, n_classes: int, how: int, weighted: bool, n_threads: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    labels = codes(rng, n, n_classes)
+    x = rng.normal(size=(n, k)).round(int(rng.integers(0, 4))) + labels[:, None] * rng.integers(0, 3, k)
+    x[rng.random((n, k)) < 0.1] = np.nan
+    weights = rng.choice([0.0, 0.5, 1.0, 3.0], n) if weighted else None
+    same(
+        kernels.mdl_cuts(strided(x, how), labels, n_classes, weights, n_threads),
+        _twins.mdl_cuts(list(x.T), labels, n_classes, weights, 1),
+    )
+
+
 @given(seeds, sizes, few, class_counts, st.integers(0, 3), st.booleans(), thread_counts)
 def test_moments_equal_their_twin(
     seed: int, n: int, k: int, n_classes: int, how: int, weighted: bool, n_threads: int

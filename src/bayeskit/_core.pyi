@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from bayeskit._ensemble_twins import Learnt
 from bayeskit._token_twins import ByClass, Bytes, Cut, Ids, Offsets, Rows
-from bayeskit._twins import Codes, Floats, Integers, Moments
+from bayeskit._twins import Moments
+from bayeskit._twins_checks import Codes, Floats, Integers
 
 def int_ranges(columns: Sequence[Integers], n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def lookup_codes(
@@ -37,6 +38,38 @@ def moments(
 ) -> Moments: ...
 def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats, n_threads: int) -> Moments: ...
 def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int) -> list[Codes]: ...
+def count_pairs(
+    columns: Sequence[Codes],
+    sizes: Sequence[int],
+    labels: Codes,
+    n_classes: int,
+    weights: Floats | None,
+    n_threads: int,
+) -> NDArray[Any]: ...
+def factor_codes(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+def context_codes(
+    parents: Sequence[Codes],
+    child: Codes,
+    child_size: int,
+    steps: Sequence[NDArray[np.int32]],
+    n_nodes: int,
+    n_threads: int,
+) -> NDArray[np.uint32]: ...
+def score_aode(
+    columns: Sequence[Codes],
+    sizes: Sequence[int],
+    tables: Sequence[Floats],
+    base: Floats,
+    log_weights: Floats,
+    scores: Floats,
+    n_threads: int,
+) -> None: ...
+def score_parents(
+    columns: Sequence[Codes], sizes: Sequence[int], tables: Sequence[Floats], base: Floats, n_threads: int
+) -> Floats: ...
+def mdl_cuts(
+    columns: Sequence[Floats], labels: Codes, n_classes: int, weights: Floats | None, n_threads: int
+) -> list[Floats]: ...
 def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], scores: Floats, n_threads: int) -> None: ...
 def score_gaussian(
     columns: Sequence[Floats],

@@ -13,19 +13,37 @@ from numpy.typing import NDArray
 
 from bayeskit._ensemble_twins import exponent_loss, learn_backoff, learn_chains, score_backoff, score_chains
 from bayeskit._junction_twin import propagate
+from bayeskit._twins_checks import (
+    Codes,
+    Floats,
+    Integers,
+    check_codes,
+    check_kind,
+    check_labels,
+    check_matrix,
+    check_threads,
+    check_weights,
+    length,
+    same_number,
+)
+from bayeskit._twins_joints import context_codes, count_pairs, factor_codes, mdl_cuts, score_aode, score_parents
+from bayeskit._twins_sums import weighted_sums
 
 __all__ = [  # the others stand here
+    "context_codes",
+    "count_pairs",
     "exponent_loss",
+    "factor_codes",
     "learn_backoff",
     "learn_chains",
+    "mdl_cuts",
     "propagate",
+    "score_aode",
     "score_backoff",
     "score_chains",
+    "score_parents",
 ]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
-Integers = NDArray[np.integer[Any]] | NDArray[np.bool_]
 Moments = tuple[NDArray[np.int64] | Floats, Floats, Floats, Floats, Floats, Floats, bool]
 
 LIMIT = 1e150  # beyond it a square may overflow, and the sums have no meaning
@@ -38,7 +56,7 @@ def int_ranges(columns: Sequence[Integers], n_threads: int) -> tuple[NDArray[np.
     >>> low.tolist(), high.tolist()
     ([1, 7], [3, 7])
     """
-    if _length(columns, n_threads, "integers") == 0 and columns:
+    if length(columns, n_threads, "integers") == 0 and columns:
         raise ValueError("an empty column has no range")
     ends = [(int(column.min()), int(column.max())) for column in columns]
     for j, (_, high) in enumerate(ends):
@@ -61,8 +79,8 @@ def lookup_codes(
     >>> lookup_codes([np.array([10, 12, 99])], np.array([10]), [table], np.array([3], dtype=np.uint32), 1)
     [array([1, 2, 3], dtype=uint8)]
     """
-    _length(columns, n_threads, "integers")
-    _same_number(columns, lo=lo, tables=tables, unseen=unseen)
+    length(columns, n_threads, "integers")
+    same_number(columns, lo=lo, tables=tables, unseen=unseen)
     coded: list[Codes] = []
     for column, low, table, other in zip(columns, lo, tables, unseen, strict=True):
         largest = max(int(table.max(initial=0)), int(other))
@@ -112,9 +130,9 @@ def count_codes(
     >>> count_codes([codes], [3], labels, 2, None, 1)[0].tolist()
     [[0, 1, 1], [0, 1, 0]]
     """
-    _check_labels(labels, n_classes, _length(columns, n_threads, "codes", len(labels)))
-    _check_weights(weights, len(labels))
-    _check_codes(columns, sizes)
+    check_labels(labels, n_classes, length(columns, n_threads, "codes", len(labels)))
+    check_weights(weights, len(labels))
+    check_codes(columns, sizes)
     tables = []
     for column, size in zip(columns, sizes, strict=True):
         cell = labels.astype(np.intp) * size + column
@@ -132,8 +150,8 @@ def count_responsibilities(
     >>> count_responsibilities([np.array([1, 1], dtype=np.uint8)], [2], shares, 1)[0].tolist()
     [[0.0, 1.25], [0.0, 0.75]]
     """
-    _check_matrix("responsibilities", responsibilities, _length(columns, n_threads, "codes", len(responsibilities)))
-    _check_codes(columns, sizes)
+    check_matrix("responsibilities", responsibilities, length(columns, n_threads, "codes", len(responsibilities)))
+    check_codes(columns, sizes)
     tables = []
     for column, size in zip(columns, sizes, strict=True):
         counts = [np.bincount(column, share, minlength=size) for share in responsibilities.T]
@@ -154,12 +172,12 @@ def moments(
     >>> n.tolist(), high.tolist(), low.tolist(), square.tolist(), usable
     ([[2], [2]], [[3.0], [1e+20]], [[0.0], [3.0]], [[5.0], [1e+40]], True)
     """
-    _check_labels(labels, n_classes, _length(columns, n_threads, "floats", len(labels)))
-    _check_weights(weights, len(labels))
+    check_labels(labels, n_classes, length(columns, n_threads, "floats", len(labels)))
+    check_weights(weights, len(labels))
     by_class = np.argsort(labels, kind="stable")
     groups = np.split(by_class, np.cumsum(np.bincount(labels, minlength=n_classes))[:-1])
     x = _matrix(columns, len(labels))
-    parts = [_weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
+    parts = [weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
     n, *sums = (np.array(part).reshape(n_classes, len(columns)) for part in zip(*parts, strict=True))
     count = n.astype(np.int64) if weights is None else n
     return count, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
@@ -172,9 +190,9 @@ def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats
     >>> n.tolist(), high.tolist()
     ([[1.5], [0.5]], [[4.0], [2.0]])
     """
-    _check_matrix("responsibilities", responsibilities, _length(columns, n_threads, "floats", len(responsibilities)))
+    check_matrix("responsibilities", responsibilities, length(columns, n_threads, "floats", len(responsibilities)))
     x = _matrix(columns, len(responsibilities))
-    parts = [_weighted_sums(x, share) for share in responsibilities.T]
+    parts = [weighted_sums(x, share) for share in responsibilities.T]
     n, *sums = (np.array(part).reshape(len(parts), len(columns)) for part in zip(*parts, strict=True))
     return n, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
 
@@ -185,8 +203,8 @@ def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int)
     >>> bin_codes([np.array([0.5, 1.0, 1.5, np.nan])], [np.array([1.0])], 1)
     [array([1, 1, 2, 0], dtype=uint8)]
     """
-    _length(columns, n_threads, "floats")
-    _same_number(columns, cuts=cuts)
+    length(columns, n_threads, "floats")
+    same_number(columns, cuts=cuts)
     coded: list[Codes] = []
     for j, (column, at) in enumerate(zip(columns, cuts, strict=True)):
         if not np.all(at[:-1] <= at[1:]) or np.isnan(at).any():
@@ -205,12 +223,12 @@ def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], scores: Floa
     >>> scores.tolist()
     [[-1.0, -2.0], [0.0, 0.0]]
     """
-    _check_matrix("scores", scores, _length(columns, n_threads, "codes", len(scores)))
-    _same_number(columns, tables=tables)
+    check_matrix("scores", scores, length(columns, n_threads, "codes", len(scores)))
+    same_number(columns, tables=tables)
     for j, table in enumerate(tables):
         if table.ndim != 2 or table.shape[1] != scores.shape[1]:
             raise ValueError(f"table {j} has shape {table.shape}, not (size, {scores.shape[1]})")
-    _check_codes(columns, [len(table) for table in tables])
+    check_codes(columns, [len(table) for table in tables])
     for column, table in zip(columns, tables, strict=True):
         scores += table[column]
 
@@ -233,7 +251,7 @@ def score_gaussian(
     >>> scores.tolist()  # 1 - (3 - 1)² / 2
     [[-1.0], [0.0]]
     """
-    _check_matrix("scores", scores, _length(columns, n_threads, "floats", len(scores)))
+    check_matrix("scores", scores, length(columns, n_threads, "floats", len(scores)))
     wanted = (scores.shape[1], len(columns))
     for name, array in (("mean", mean), ("precision", precision), ("constant", constant)):
         if array.shape != wanted:
@@ -256,14 +274,14 @@ def score_codes_left_out(
     >>> scores.tolist()
     [[-3.0, -4.0]]
     """
-    _check_matrix("scores", scores, _length(columns, n_threads, "codes", len(scores)))
+    check_matrix("scores", scores, length(columns, n_threads, "codes", len(scores)))
     n = scores.shape[1]
-    _check_labels(labels, n, len(scores))
-    _same_number(columns, tables=tables)
+    check_labels(labels, n, len(scores))
+    same_number(columns, tables=tables)
     for j, table in enumerate(tables):
         if table.ndim != 3 or table.shape[0] != n or table.shape[2] != n:
             raise ValueError(f"table {j} has shape {table.shape}, not ({n}, size, {n}) without gaps")
-    _check_codes(columns, [table.shape[1] for table in tables])
+    check_codes(columns, [table.shape[1] for table in tables])
     for column, table in zip(columns, tables, strict=True):
         scores += table[labels, column]
 
@@ -294,8 +312,8 @@ def score_gaussian_left_out(
     >>> scores.tolist()  # the second lies at the mean: 1 - 0 / 2 - log(1) / 2
     [[0.0], [1.0]]
     """
-    _check_matrix("scores", scores, _length(columns, n_threads, "floats", len(scores)))
-    _check_labels(labels, scores.shape[1], len(scores))
+    check_matrix("scores", scores, length(columns, n_threads, "floats", len(scores)))
+    check_labels(labels, scores.shape[1], len(scores))
     wanted = (scores.shape[1], len(columns))
     parts = {"mean": mean, "precision": precision, "constant": constant}
     parts |= {"rate": rate, "own_precision": own_precision, "own_constant": own_constant}
@@ -326,8 +344,8 @@ def best_classes(scores: Floats, tolerance: float, n_threads: int) -> NDArray[np
     >>> best_classes(np.array([[1.0, 3.0, 3.0], [2.0, 2.0 + 1e-15, 0.0]]), 1e-12, 1)
     array([1, 0])
     """
-    _check_threads(n_threads)
-    _check_matrix("scores", scores, len(scores))
+    check_threads(n_threads)
+    check_matrix("scores", scores, len(scores))
     best = scores.max(axis=1)
     with np.errstate(invalid="ignore"):
         within = scores >= (best - tolerance * np.maximum(1.0, np.abs(best)))[:, None]
@@ -347,7 +365,7 @@ def judge(
     ([1], [0.25], [1.125])
     """
     probabilities, evidence = normalise(scores, n_threads)
-    _check_labels(labels, scores.shape[1], len(scores))
+    check_labels(labels, scores.shape[1], len(scores))
     own = np.arange(len(scores)), labels
     with np.errstate(invalid="ignore"):
         log_true = scores[own] - evidence
@@ -364,16 +382,13 @@ def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
     >>> probabilities.round(6).tolist(), np.exp(evidence).round(6).tolist()
     ([[0.25, 0.75]], [0.4])
     """
-    _check_threads(n_threads)
-    _check_matrix("scores", scores, len(scores))
+    check_threads(n_threads)
+    check_matrix("scores", scores, len(scores))
     top = scores.max(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         shifted = np.exp(scores - np.where(np.isneginf(top), 0.0, top)[:, None])
         total = shifted.sum(axis=1)
         return shifted / total[:, None], top + np.log(np.where(np.isneginf(top), 1.0, total))
-
-
-# --- double-double sums ------------------------------------------------------------------------------------
 
 
 def left_out_evidence(
@@ -401,10 +416,10 @@ def left_out_evidence(
     ...                   np.array([[1.0, 1.0]]), np.zeros(1, np.uint8), 1.0, False, 1)[:, 0].round(6).tolist()
     [[-0.346574, 0.346574], [0.346574, -0.346574]]
     """
-    _check_threads(n_threads)
-    _check_matrix("class_mass", class_mass, len(class_mass))
+    check_threads(n_threads)
+    check_matrix("class_mass", class_mass, len(class_mass))
     n, (n_words, k) = len(labels), class_mass.shape
-    _check_labels(labels, k, n)
+    check_labels(labels, k, n)
     if start.shape != (n + 1,) or (np.diff(start) < 0).any() or (n and (start[0] < 0 or start[-1] > len(words))):
         raise ValueError("the words of a document start behind their end")
     if len(words) and (int(words.max()) >= n_words or not counts.all()):
@@ -449,12 +464,12 @@ def softmax_loss(
     >>> round(loss, 6), by_weight.tolist(), by_bias.tolist()
     (0.693147, [-1.0], [-0.5, 0.5])
     """
-    _check_threads(n_threads)
-    _check_kind("features", features, "floats")
+    check_threads(n_threads)
+    check_kind("features", features, "floats")
     if features.ndim != 3 or features.shape[2] == 0:
         raise ValueError(f"features have shape {features.shape}, not (documents, features, classes)")
     n, f, k = features.shape
-    _check_labels(labels, k, n)
+    check_labels(labels, k, n)
     if scale.shape != (n,) or importance.shape != (n,) or weights.shape != (f,) or bias.shape != (k,):
         raise ValueError("scale, weights and bias do not fit the shape of the features")
     p, evidence = normalise(scores := np.einsum("f,nfk->nk", weights, features) * scale[:, None] + bias, 1)
@@ -465,123 +480,9 @@ def softmax_loss(
     return loss, np.einsum("nk,nfk->f", p * scale[:, None], features), p.sum(axis=0)
 
 
-def _weighted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-    """Σw, Σwx (high, low), Σwx² (high, low), the low part of Σw over rows (rows, columns), NaN left out."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        weight = np.where(np.isnan(x), 0.0, w[:, None])
-        x = np.where(np.isnan(x), 0.0, x)
-        n, n_low = _tree_sum(weight, np.zeros_like(weight))
-        sum_high, sum_low = _tree_sum(*_two_product(weight, x))
-        square, error = _two_product(x, x)
-        high, low = _two_product(weight, square)
-        square_high, square_low = _tree_sum(*_quick_two_sum(high, low + weight * error))
-    return n, sum_high, sum_low, square_high, square_low, n_low
-
-
-def _tree_sum(high: Floats, low: Floats) -> tuple[Floats, Floats]:
-    """Sum over the first axis of double-doubles, pairs first, so that errors grow as log n."""
-    if len(high) == 0:
-        return np.zeros(high.shape[1:]), np.zeros(high.shape[1:])
-    while len(high) > 1:
-        if len(high) % 2:
-            high = np.concatenate([high, np.zeros_like(high[:1])])
-            low = np.concatenate([low, np.zeros_like(low[:1])])
-        total, error = _two_sum(high[::2], high[1::2])
-        high, low = _quick_two_sum(total, error + (low[::2] + low[1::2]))
-    return high[0], low[0]
-
-
-def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """a + b as the rounded sum and its exact error (Knuth)."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
-def _quick_two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """As `_two_sum`, where |a| >= |b| (Dekker)."""
-    total = a + b
-    return total, b - (total - a)
-
-
-def _two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """a · b as the rounded product and its exact error, by splitting both sides in halves (Dekker)."""
-    product = a * b
-    (a_high, a_low), (b_high, b_low) = _split(a), _split(b)
-    return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
-
-
-def _split(a: Floats) -> tuple[Floats, Floats]:
-    scaled = a * 134217729.0  # 2**27 + 1
-    high = scaled - (scaled - a)
-    return high, a - high
-
-
 def _usable(x: Floats) -> bool:
     return not bool(np.any(np.abs(x) > LIMIT))
 
 
-# --- checks ------------------------------------------------------------------------------------------------
-
-
 def _matrix(columns: Sequence[Floats], n: int) -> Floats:
     return np.stack(columns, axis=1) if len(columns) else np.zeros((n, 0))
-
-
-def _check_threads(n_threads: int) -> None:
-    if n_threads < 1:
-        raise ValueError(f"n_threads is {n_threads}, not 1 or more")
-
-
-def _length(columns: Sequence[NDArray[Any]], n_threads: int, kind: str, n: int | None = None) -> int:
-    """Number of rows of all columns; an error where they differ, or are not of their kind."""
-    _check_threads(n_threads)
-    for j, column in enumerate(columns):
-        _check_kind(f"column {j}", column, kind)
-    for j, column in enumerate(columns):
-        n = len(column) if n is None else n
-        if column.shape != (n,):
-            raise ValueError(f"column {j} has shape {column.shape}, not ({n},)")
-    return n or 0
-
-
-def _check_kind(name: str, array: NDArray[Any], kind: str) -> None:
-    allowed = {"codes": "BHIL", "integers": "?bhilqBHILQ", "floats": "d"}[kind]
-    if array.dtype.char not in allowed or (kind == "codes" and array.itemsize > 4):
-        raise TypeError(f"{name} is {array.dtype}: not an array of {kind}")
-    if kind == "codes" and not array.flags.c_contiguous:
-        raise ValueError(f"{name} is not contiguous")
-
-
-def _same_number(columns: Sequence[Any], **others: Any) -> None:
-    for name, other in others.items():
-        if len(other) != len(columns):
-            raise ValueError(f"{len(columns)} columns, but {name} has {len(other)}")
-
-
-def _check_codes(columns: Sequence[Codes], sizes: Sequence[int]) -> None:
-    _same_number(columns, sizes=sizes)
-    for j, (column, size) in enumerate(zip(columns, sizes, strict=True)):
-        if size < 0 or (len(column) and int(column.max()) >= size):
-            raise ValueError(f"column {j} has code {column.max(initial=0)}, beyond its size {size}")
-
-
-def _check_labels(labels: Codes, n_classes: int, n: int) -> None:
-    _check_kind("labels", labels, "codes")
-    if labels.shape != (n,):
-        raise ValueError(f"labels have shape {labels.shape}, not ({n},)")
-    if n_classes < 1:
-        raise ValueError(f"n_classes is {n_classes}, not 1 or more")
-    if n and int(labels.max()) >= n_classes:
-        raise ValueError(f"labels hold {labels.max()}, beyond the {n_classes} classes")
-
-
-def _check_weights(weights: Floats | None, n: int) -> None:
-    if weights is not None and weights.shape != (n,):
-        raise ValueError(f"weights have shape {weights.shape}, not ({n},)")
-
-
-def _check_matrix(name: str, matrix: Floats, n: int) -> None:
-    _check_kind(name, matrix, "floats")
-    if matrix.ndim != 2 or len(matrix) != n or matrix.shape[1] == 0:
-        raise ValueError(f"{name} has shape {matrix.shape}, not ({n}, classes) with one class or more")

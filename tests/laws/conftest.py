@@ -1,5 +1,6 @@
 """What the laws run on: a list of models that later ones join, and tables for them to learn."""
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,6 +83,7 @@ class Law:
 
 CATEGORICAL = {"roles": {"size": "ignore", "year": "categorical"}}
 NUMERIC = {"roles": {"sky": "ignore", "flag": "ignore"}}
+CUT = {"roles": {"year": "categorical"}, "cuts": {"size": [-50, 0, 12.5]}}
 LAWS = [
     Law("categorical", CATEGORICAL),
     Law("categorical without smoothing", CATEGORICAL | {"smoothing": 0}),
@@ -101,6 +103,11 @@ LAWS = [
     Law("multivariate gaussian", NUMERIC, bk.GaussianBayes),
     Law("multivariate gaussian, tied, weighted", NUMERIC | {"covariance": "tied"}, bk.GaussianBayes, weighted=True),
     Law("multivariate gaussian, shrunk", NUMERIC | {"covariance": "shrunk", "ddof": 0}, bk.GaussianBayes),
+    Law("tan", CUT, bk.TAN),
+    Law("tan, Laplace, weighted", CUT | {"smoothing": 1.0}, bk.TAN, weighted=True),
+    Law("tan without smoothing", CATEGORICAL | {"smoothing": 0}, bk.TAN),
+    Law("aode", CUT, bk.AODE),
+    Law("aode, thrice seen, Laplace, weighted", CUT | {"smoothing": 1.0, "min_count": 3}, bk.AODE, weighted=True),
 ]
 
 
@@ -123,6 +130,9 @@ def _same_counts(a, b):
         assert counted.words == other.words, name
         for part in ("indptr", "classes", "counts", "documents", "n_documents", "n_tokens"):
             assert np.array_equal(getattr(counted, part), getattr(other, part)), (name, part)
+    for one, other in itertools.permutations(a.together.pairs.columns, 2):
+        assert np.array_equal(a.together.pairs.table(one, other), b.together.pairs.table(one, other)), (one, other)
+    assert a.together.joints == b.together.joints
     assert set(a.moment_columns) == set(b.moment_columns)
     assert a.values == b.values or a.class_counts.dtype != b.class_counts.dtype
     for name, found in a.values.items():

@@ -13,8 +13,10 @@ from bayeskit.data.schema import Numeric, Schema, Text
 from bayeskit.data.source import Source
 from bayeskit.data.tokens import Tokenizer, count_classes, count_documents
 from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.engines.together import RunningTogether
 from bayeskit.errors import BayesError
 from bayeskit.tally.families import Counts, Family
+from bayeskit.tally.joints import Together
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.products import count_products, stacked
@@ -23,10 +25,13 @@ from bayeskit.tally.values import Values
 from bayeskit.tally.words import WordCounts, length_moments
 
 
-def collect(source: Source, schema: Schema, plan: Plan, n_threads: int = 1) -> Tally:
-    """Count what the plan asks for; blocks are added in order, so threads change nothing."""
+def collect(source: Source, schema: Schema, plan: Plan, n_threads: int = 1, memory_limit: int | None = None) -> Tally:
+    """Count what the plan asks for; blocks are added in order, so threads change nothing.
+
+    Counts of columns together that would take more than ``memory_limit`` bytes (2 GB unless given) are refused.
+    """
     encoder = Encoder(schema, classes=Vocabulary(schema.target.domain or ()), grow=True, n_threads=n_threads)
-    running = _Running(plan)
+    running = _Running(plan, RunningTogether(plan, memory_limit))
     for block in encoder.blocks(source):
         running.add(block, encoder)
     return running.tally(schema, encoder)
@@ -37,6 +42,7 @@ class _Running:
     """Growing sums over blocks, in the encoder's codes."""
 
     plan: Plan
+    together: RunningTogether
     n_rows: int = 0
     class_counts: Counts | None = None
     counts: list[Counts] | None = None
@@ -91,6 +97,8 @@ class _Running:
                 distinct = self.values[name].take(old) + distinct
             self.values[name] = distinct
         self.n_rows += block.n_rows
+        slots = {name: _slots(encoder, name) for name in self.plan.families}
+        self.together.add(block, slots, n_classes, threads)
 
     def tally(self, schema: Schema, encoder: Encoder) -> Tally:
         if self.class_counts is None or self.counts is None or self.moments is None:
@@ -116,6 +124,7 @@ class _Running:
             families,
             self.plan.moments,
             moments,
+            self.together.counted or Together.empty(),
             words=self.words,
             values=self.values,
             products=self.products,

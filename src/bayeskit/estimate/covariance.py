@@ -8,8 +8,8 @@ likelihood) or 1 (unbiased):
     "diagonal"   Σ_ij = 0 where i ≠ j                       naive Bayes
     shrunk       Σ_ij → (1 − λ) Σ_ij where i ≠ j            the variances stay
 
-Variances follow `estimate/variance.py`, so a column that says nothing there says nothing here. A correlation matrix that is
-singular, or with missing cells none at all, is pulled to the diagonal until its smallest eigenvalue is 1e-6.
+Variances follow `estimate/variance.py`, so a column that says nothing there says nothing here. A correlation matrix
+that is singular, or with missing cells none at all, is pulled to the diagonal until its smallest eigenvalue is 1e-6.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ def covariances(
 def _from_counts(correlation: Floats, rows: Floats, k: npt.NDArray[np.int64]) -> Floats:
     """How far to pull a correlation matrix R to the diagonal: the oracle approximating shrinkage.
 
-    λ = ((1 − 2/k) tr R² + k²) / ((n + 1 − 2/k)(tr R² − k)), at most 1 (Chen, Wiesel, Eldar and Hero 2010), of the columns
-    that speak; it needs nothing but R and n, so that it survives learning, forgetting and merging.
+    λ = ((1 − 2/k) tr R² + k²) / ((n + 1 − 2/k)(tr R² − k)), at most 1 (Chen, Wiesel, Eldar and Hero 2010), of the
+    columns that speak; it needs nothing but R and n, so that it survives learning, forgetting and merging.
     """
     idle = correlation.shape[-1] - k
     square = (correlation**2).sum(axis=(-2, -1)) - idle
@@ -175,7 +175,7 @@ def _diagonal(square: Floats) -> Floats:
 def log_density(x: Floats, model: Normal, by_column: bool = False) -> Floats:
     """ln p(x | class) of rows (rows, classes), or what each column adds to it (rows, classes, columns).
 
-    Missing cells drop out: the normal of the columns that are there. A column adds ln p(x_j | columns before it, class).
+    Missing cells drop out: the normal of the columns that are there. A column adds ln p(x_j | those before it, class).
     """
     spread, used = model.spread, model.spread.used
     n, (n_classes, k) = len(x), model.mean.shape

@@ -27,10 +27,12 @@ from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError, BayesWarning, TooLarge
 from bayeskit.estimate.covariance import CovarianceRule, Normal, log_density, normal
 from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.evidence import class_position
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.gaussian_left_out import GaussianLeftOut
 from bayeskit.models.settings import one_of, seed_of
+from bayeskit.models.tuning import best_temperature, weighty_blocks
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -70,10 +72,11 @@ class GaussianBayes(TallyClassifier):
     prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
     ddof: 1 for unbiased covariances, 0 for maximum likelihood.
     roles, schema, ties, random_state, n_threads: as in ``NaiveBayes``.
+    temperature: log scores are divided by it before they become probabilities; :meth:`tune` chooses it too.
     memory_limit: bytes that the products of all pairs of columns may take; None for 2 GB.
 
-    A covariance that is singular (as many columns as rows of a class, or a column that follows from others) is pulled to
-    the diagonal as little as makes it regular, with a warning.
+    A covariance that is singular (as many columns as rows of a class, or a column that follows from others) is pulled
+    to the diagonal as little as makes it regular, with a warning.
 
     Examples
     --------
@@ -99,7 +102,8 @@ class GaussianBayes(TallyClassifier):
         ties: str = "first",
         random_state: Any = None,
         n_threads: int | None = None,
-        memory_limit: int | None = None,
+        temperature: float = 1.0,
+        memory_limit: Any = None,
     ) -> None:
         self.covariance = covariance
         self.shrinkage = shrinkage
@@ -110,6 +114,7 @@ class GaussianBayes(TallyClassifier):
         self.ties = ties
         self.random_state = random_state
         self.n_threads = n_threads
+        self.temperature = temperature
         self.memory_limit = memory_limit
 
     def check_settings(self) -> None:
@@ -118,12 +123,8 @@ class GaussianBayes(TallyClassifier):
         if self.ddof not in (0, 1):
             raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
         amount = self.shrinkage
-        number = isinstance(amount, (int, float, np.number)) and not isinstance(amount, bool)
-        if not (amount is None or amount == "auto" if not number else 0 <= amount <= 1):
+        if amount is not None and amount != "auto" and not (is_number(amount) and 0 <= amount <= 1):
             raise BayesError(f'shrinkage={amount!r}: give a number from 0 to 1, "auto", or None')
-        limit = self.memory_limit
-        if limit is not None and (not isinstance(limit, (int, float, np.number)) or not limit > 0):
-            raise BayesError(f"memory_limit={limit!r}: give a number of bytes, or None for 2 GB")
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
         """Numbers alone, also those that come as objects; and no more of them than have room."""
@@ -152,8 +153,8 @@ class GaussianBayes(TallyClassifier):
     def estimate(self, tally: Tally) -> GaussianParameters:
         if tally.products is None:
             raise BayesError(
-                "GaussianBayes needs the products of all pairs of columns, which this tally has not: fit on rows, or take "
-                "the tally of another GaussianBayes"
+                "GaussianBayes needs the products of all pairs of columns, which this tally has not: fit on rows, or "
+                "take the tally of another GaussianBayes"
             )
         prior = class_prior(self.prior, tally.classes, tally.class_counts)
         found = normal(tally.moments, tally.products, tally.class_counts, self._rule, self.ddof, self._amount)
@@ -193,7 +194,7 @@ class GaussianBayes(TallyClassifier):
         return np.asarray(params.log_prior + log_density(_matrix(params, block), params.normal))
 
     def log_terms(self, params: GaussianParameters, block: Block) -> dict[str, Scores]:
-        """What each column adds to the scores: ln p(x_j | columns before it, class), (rows, classes), in schema order."""
+        """What each column adds to the scores (rows, classes) in schema order: ln p(x_j | those before it, class)."""
         terms = log_density(_matrix(params, block), params.normal, by_column=True)
         at = {name: i for i, name in enumerate(params.columns)}
         return {name: np.ascontiguousarray(terms[:, :, at[name]]) for name in self.schema_.used}
@@ -204,9 +205,13 @@ class GaussianBayes(TallyClassifier):
         return GaussianLeftOut(self)
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit with the ``shrinkage`` that predicts the classes best, leaving each row out in turn; it is fixed then."""
-        start = clone(self).fit(X, y, sample_weight)
-        blocks = list(start.encoder().blocks(self._labelled(X, y, sample_weight)))
+        """Fit with the ``shrinkage``, then the ``temperature``, that predict best, each row left out in turn.
+
+        Both are fixed then.
+        """
+        start = clone(self).set_params(temperature=1.0).fit(X, y, sample_weight)
+        source = self._labelled(X, y, sample_weight)
+        blocks = list(weighty_blocks(start, source))
 
         def loss(amount: float) -> float:
             with warnings.catch_warnings():
@@ -222,7 +227,9 @@ class GaussianBayes(TallyClassifier):
 
         if self.covariance != "diagonal":
             self.shrinkage = float(min(AMOUNTS, key=loss))
-        return self.fit_tally(start.tally_)
+        self.fit_tally(start.tally_)
+        self.temperature = best_temperature(self, source)
+        return self
 
     @property
     def means_(self) -> Floats:

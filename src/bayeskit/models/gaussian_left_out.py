@@ -12,7 +12,6 @@ the covariances of the counts without the row, many rows at a time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from bayeskit import logspace
 from bayeskit.data.encode import Block, raise_unusable
 from bayeskit.errors import NotLearnt
 from bayeskit.estimate.covariance import LEAST, covariances
-from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.prior import GONE, log_prior_without
 from bayeskit.estimate.variance import FLOOR
 from bayeskit.tally.products import pairs, products_of_rows
 from bayeskit.tally.tally import Tally
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
-GONE = 1e-9  # of all rows: what is left of a weight that was taken away
 REST = 1e-3  # of a matrix must be left without a row, for the short way to keep its digits
 FAR = 1e5  # standard deviations from zero: beyond, only double-double knows the mean without a row
 CELLS = 1 << 20  # numbers of the long way at a time
@@ -74,20 +72,7 @@ class GaussianLeftOut:
 
     def log_prior(self, label: int, unit: float) -> Floats:
         """ln P(class) without a row of a class, or a part of one; a class that only the row shows is impossible."""
-        counts, classes = self.tally.class_counts.astype(np.float64), self.tally.classes
-        counts[label] -= unit
-        if counts[label] > GONE * self.tally.n_rows:
-            return np.asarray(logspace.log(class_prior(self.model.prior, classes, counts)))
-        counts[label], keep, prior = 0.0, np.arange(len(classes)) != label, self.model.prior
-        log_prior = np.full(len(classes), -np.inf)
-        if keep.any():
-            if isinstance(prior, Mapping) or (not isinstance(prior, str) and np.ndim(prior) == 1):
-                shares = class_prior(prior, classes, counts)[keep]
-                log_prior[keep] = logspace.log(shares / shares.sum())
-            else:
-                others = tuple(c for c, kept in zip(classes, keep, strict=True) if kept)
-                log_prior[keep] = logspace.log(class_prior(prior, others, counts[keep]))
-        return log_prior
+        return log_prior_without(self.model.prior, self.tally.classes, self.tally.class_counts, label, unit)
 
     @cached_property
     def _short(self) -> _Short | None:

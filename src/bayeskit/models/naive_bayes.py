@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from sklearn.base import clone
 
 from bayeskit import kernels, logspace
-from bayeskit.data.encode import Block, as_floats, raise_unusable
+from bayeskit.data.encode import Block
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
@@ -28,18 +28,20 @@ from bayeskit.data.words import Words
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.estimate.kernel_density import KernelDensity, kernel_density
+from bayeskit.estimate.learn_cuts import learn_cuts
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
 from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.drawing import cells_of, draw_slots, mixed, nulls_for_nan
 from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_left_out import NaiveLeftOut
 from bayeskit.models.naive_text import TextTable, text_table
 from bayeskit.models.one_row import BinnedCell, CodedCell, GaussianCell, OneRow
 from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.text_generative import draw_documents
-from bayeskit.models.tuning import best_smoothing
+from bayeskit.models.tuning import best_smoothing, best_temperature
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.values import LEAST, MOST
@@ -101,7 +103,8 @@ class NaiveBayes(TallyClassifier):
     numeric: "gaussian", "histogram" or "kernel"; a mapping gives some columns their own.
     variance: what Gaussians share: "class_feature" (nothing), "feature" (one for all classes), "class", "all".
     ddof: 1 for unbiased variances, 0 for maximum likelihood.
-    cuts: for histograms, a number of intervals of equal width, or the cut points; also by column.
+    cuts: for histograms, a number of intervals of equal width, the cut points, or how to learn them: "mdl" (by the
+        classes), "frequency", "width", "random", or one of these with a number: ("frequency", 5); also by column.
     roles: one role for all columns or a mapping from name or position: "categorical", "numeric", "text" (or
         ``Text(Tokenizer(…))``), "ignore".
     domains: mapping from column to all its possible values; they count in smoothing.
@@ -114,6 +117,7 @@ class NaiveBayes(TallyClassifier):
     n_threads: None for all cores; the result is the same for any number.
     max_values: for kernel densities, how many different numbers of a column are kept; past it, all are read with
         fewer digits.
+    temperature: log scores are divided by it before they become probabilities; ``tune`` fits it.
 
     Examples
     --------
@@ -147,6 +151,7 @@ class NaiveBayes(TallyClassifier):
         random_state: Any = None,
         n_threads: int | None = None,
         max_values: int = 4096,
+        temperature: float = 1.0,
     ) -> None:
         self.smoothing = smoothing
         self.prior = prior
@@ -164,6 +169,7 @@ class NaiveBayes(TallyClassifier):
         self.random_state = random_state
         self.n_threads = n_threads
         self.max_values = max_values
+        self.temperature = temperature
 
     def check_settings(self) -> None:
         super().check_settings()
@@ -180,21 +186,13 @@ class NaiveBayes(TallyClassifier):
             raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
-        """Cut points for the histograms: as given, or of equal width over the numbers seen."""
+        """Cut points for the histograms: as given, or learnt as the setting says."""
         for setting in _DEFAULTS:
             for key in given if isinstance(given := getattr(self, setting), Mapping) else ():
                 schema.find(key)  # a misspelt column is an error
         wanted = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "histogram"]
         chosen = {name: self.setting_for("cuts", name, schema) for name in wanted}
-        counted = [name for name, cuts in chosen.items() if isinstance(cuts, (int, np.integer))]
-        low, high = _ranges(source, schema, counted)
-        roles = {}
-        for name, cuts in chosen.items():
-            if name in counted:
-                roles[name] = Numeric(cut_points.equal_width(low[name], high[name], int(cuts)))
-            else:
-                roles[name] = Numeric(cut_points.given(cuts, name))
-        return schema.replace(roles)
+        return learn_cuts(schema, source, chosen, self._threads(), seed_of(self.random_state))
 
     def plan(self, schema: Schema) -> Plan:
         kernel = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "kernel"]
@@ -309,14 +307,18 @@ class NaiveBayes(TallyClassifier):
         return terms
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit with the one smoothing for all columns that predicts the classes best, leaving each row out in turn.
+        """Fit with the one smoothing and the temperature that predict the classes best, leaving each row out in turn.
 
-        Fixes the number: ``smoothing`` is it afterwards. ("auto" asks the counts alone, column by column.)
+        Fixes the numbers: ``smoothing``, one for all columns, and ``temperature`` are they afterwards. ("auto" asks
+        the counts alone, column by column.)
         """
-        start = clone(self).set_params(smoothing=1.0).fit(X, y, sample_weight)
+        start = clone(self).set_params(smoothing=1.0, temperature=1.0).fit(X, y, sample_weight)
         if start.schema_.coded() or start.schema_.texts():
+            start.temperature = best_temperature(start, self._labelled(X, y, sample_weight))
             self.smoothing = best_smoothing(start, self._labelled(X, y, sample_weight))
-        return self.fit_tally(start.tally_)
+        self.fit_tally(start.tally_)
+        self.temperature = best_temperature(self, self._labelled(X, y, sample_weight))
+        return self
 
     def left_out(self) -> NaiveLeftOut:
         """Scores of learnt rows under the estimates made without them."""
@@ -359,7 +361,7 @@ class NaiveBayes(TallyClassifier):
             if not np.isnan(table.pseudo[0]):
                 names, slots = [None, *names], [0, *slots]
             columns: dict[str, Any] = {
-                column: [str(n) if n is not None else None for n in names] if _mixed(names) else names
+                column: [str(n) if n is not None else None for n in names] if mixed(names) else names
             }
             columns |= {f"count | {c}": family.counts[i, slots].tolist() for i, c in enumerate(classes)}
             columns |= {f"P({column} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(classes)}
@@ -393,16 +395,18 @@ class NaiveBayes(TallyClassifier):
         columns = {}
         for name in self.schema_.used:
             if name in params.texts:
-                table, counted = params.texts[name], self.tally_.words[name]
-                columns[name] = draw_documents(table, counted, "multinomial", labels, rng)
+                words, counted = params.texts[name], self.tally_.words[name]
+                columns[name] = draw_documents(words, counted, "multinomial", labels, rng)
             elif name in params.tables:
-                columns[name] = _draw_values(params.tables[name], self.schema_.columns[name], labels, rng)
+                table, role = params.tables[name], self.schema_.columns[name]
+                slots = draw_slots(np.nan_to_num(table.probabilities[:, : len(table.values) + 1])[labels], rng)
+                columns[name] = cells_of(table.values if table.used else (), role, slots, rng)
             elif name in params.kernels:
-                columns[name] = _nulls_for_nan(params.kernels[name].draw(labels, rng))
+                columns[name] = nulls_for_nan(params.kernels[name].draw(labels, rng))
             else:
                 i = params.columns.index(name)
                 spread = np.sqrt(params.gaussian.variance[labels, i])
-                columns[name] = _nulls_for_nan(params.gaussian.mean[labels, i] + spread * rng.standard_normal(n))
+                columns[name] = nulls_for_nan(params.gaussian.mean[labels, i] + spread * rng.standard_normal(n))
         return Table(columns), self.classes_[labels]
 
     def setting_for(self, setting: str, name: str, schema: Schema) -> Any:
@@ -419,49 +423,3 @@ _DEFAULTS = {"smoothing": 1.0, "numeric": "gaussian", "variance": "class_feature
 
 def _all_settings(setting: Any) -> list[Any]:
     return list(setting.values()) if isinstance(setting, Mapping) else [setting]
-
-
-def _ranges(source: Source, schema: Schema, names: list[str]) -> tuple[dict[str, float], dict[str, float]]:
-    """Smallest and largest number of each column; 0 and 0 where there is none."""
-    low, high = dict.fromkeys(names, np.inf), dict.fromkeys(names, -np.inf)
-    where = schema.locate(list(source.kinds), source.named)
-    for batch in source.batches() if names else ():
-        for name in names:
-            numbers = as_floats(batch.columns[where[name]], name, batch.start)
-            raise_unusable({name: numbers}, batch.start)
-            numbers = numbers[np.isfinite(numbers) & (True if batch.weights is None else batch.weights > 0)]
-            low[name] = min(low[name], numbers.min(initial=np.inf))
-            high[name] = max(high[name], numbers.max(initial=-np.inf))
-    empty = [name for name in names if low[name] > high[name]]
-    return {**low, **dict.fromkeys(empty, 0.0)}, {**high, **dict.fromkeys(empty, 0.0)}
-
-
-def _mixed(names: list[Any]) -> bool:
-    return len({isinstance(name, str) for name in names if name is not None}) > 1
-
-
-def _nulls_for_nan(numbers: Floats) -> Any:
-    import pyarrow as pa
-
-    return pa.array(numbers, from_pandas=True)
-
-
-def _draw_values(table: ValueTable, role: Any, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
-    """One value a row from the table of its class; inside an interval evenly, an open one as wide as its neighbour."""
-    import pyarrow as pa
-
-    shares = np.nan_to_num(table.probabilities[:, : len(table.values) + 1])
-    cumulative = np.cumsum(shares, axis=1)
-    if not table.used or not table.values:
-        return pa.nulls(len(labels), pa.string())
-    slots = (rng.random(len(labels))[:, None] * cumulative[labels, -1:] >= cumulative[labels]).sum(axis=1)
-    if isinstance(role, Numeric):
-        edges = np.array(role.cuts or (0.0,))
-        width = (edges[-1] - edges[0]) / (len(edges) - 1) if len(edges) > 1 else 1.0
-        edges = np.concatenate([[edges[0] - width], edges, [edges[-1] + width]])
-        numbers = rng.uniform(edges[np.maximum(slots - 1, 0)], edges[np.maximum(slots, 1)])
-        return _nulls_for_nan(np.where(slots == 0, np.nan, numbers))
-    values = [None, *table.values]
-    if _mixed(values):
-        values = [None, *map(str, table.values)]
-    return pa.array(values).take(pa.array(slots))

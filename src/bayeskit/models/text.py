@@ -180,10 +180,10 @@ class TextClassifier(TallyClassifier):
             tally, self.held_ = fitting.frequencies(self, read, schema)
         self._fit_tally(tally)
 
-    def _count(self, source: Source, schema: Schema, engine: Any = None) -> Tally:
+    def _collect(self, source: Source, schema: Schema, plan: Plan, engine: Any = None) -> Tally:
         if self._recipe.learns != "counts":
             raise BayesError(f'recipe="{self.recipe}" reads all documents at once: use fit, partial_fit and forget')
-        return super()._count(source, schema, engine)
+        return super()._collect(source, schema, plan, engine)
 
     @available_where(_is_tallied)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.errors import BadFile
+from bayeskit.data.vocabulary import Value
+from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import Moments
 
@@ -88,6 +89,23 @@ def of_classes(products: Moments | None, index: npt.NDArray[np.int64]) -> Moment
 def of_pairs(products: Moments | None, index: Sequence[int]) -> Moments | None:
     """The products of these columns among each other, where there are any."""
     return None if products is None else products.columns(pair_columns(isqrt(products.shape[1]), index))
+
+
+def products_without(
+    products: Moments | None, gone: Moments | None, columns: Sequence[str], classes: Sequence[Value]
+) -> Moments | None:
+    """The products without some; more of a pair of columns than there are is refused."""
+    if products is None or gone is None:
+        return None
+    left = products - gone
+    if left.negative().any():
+        c, cell = np.argwhere(left.negative())[0]
+        first, second = (columns[i] for i in divmod(int(cell), len(columns)))
+        raise NotLearnt(
+            f"columns {first!r} and {second!r} were not both there so often in class {classes[c]!r}; "
+            "nothing was changed"
+        )
+    return left
 
 
 def stacked(parts: Sequence[Moments]) -> Moments:
