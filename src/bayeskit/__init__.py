@@ -38,6 +38,7 @@ _HOMES = {
     "f_measure": "evaluate.metrics",
     "NaiveBayes": "models.naive_bayes",
     "GaussianBayes": "models.gaussian",
+    "SubclassBayes": "models.subclass",
     "Discretizer": "models.discretizer",
     "TAN": "models.tan",
     "AODE": "models.aode",

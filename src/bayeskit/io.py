@@ -42,7 +42,7 @@ OBJECTS = {
     )
 }
 """What may stand in settings besides plain values: frozen dataclasses that check their own fields."""
-OF_THE_MACHINE = ("n_threads",)  # settings that say nothing of the model
+OF_THE_MACHINE = ("n_threads", "progress")  # settings that say nothing of the model
 
 
 @dataclass(frozen=True)

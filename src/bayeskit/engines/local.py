@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -35,6 +36,14 @@ def collect(source: Source, schema: Schema, plan: Plan, n_threads: int = 1, memo
     for block in encoder.blocks(source):
         running.add(block, encoder)
     return running.tally(schema, encoder)
+
+
+def count_blocks(blocks: Iterable[Block], encoder: Encoder, plan: Plan) -> Tally:
+    """The tally of blocks that an encoder has read, for models that read rows once and count them many times."""
+    running = _Running(plan, RunningTogether(plan, None))
+    for block in blocks:
+        running.add(block, encoder)
+    return running.tally(encoder.schema, encoder)
 
 
 @dataclass

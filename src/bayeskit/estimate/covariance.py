@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
-from bayeskit.estimate.variance import shared_variance
+from bayeskit.estimate.variance import VarianceRule, shared_variance
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.products import pairs
 
@@ -108,7 +108,7 @@ def covariances(
     classes that have rows; ``shrinkage`` (classes,) is NaN where the counts choose it.
     """
     own, squares = _diagonal(n), _diagonal(spread)
-    shared = "feature" if rule == "tied" else "class_feature"
+    shared: VarianceRule = "feature" if rule == "tied" else "class_feature"
     variance, used = shared_variance(own, squares, total_squares, occurs, shared, ddof)
     both = used[..., None, :, None] & used[..., None, None, :]
     deviation = np.where(used[..., None, :], np.sqrt(variance), 1.0)
@@ -189,7 +189,7 @@ def log_density(x: Floats, model: Normal, by_column: bool = False) -> Floats:
             z = _solve(factor, ((some - model.mean[c, columns]) / spread.deviation[c, columns]).T)
             terms = constant[:, None] - 0.5 * z * z
             if by_column:
-                scores[np.ix_(np.arange(n) if rows is None else rows, [c], columns)] = terms.T[:, None, :]
+                scores[(np.arange(n) if rows is None else rows)[:, None], c, columns] = terms.T
             else:
                 scores[slice(None) if rows is None else rows, c] = terms.sum(axis=0)
     return scores

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 SAVED = {
     "NaiveBayes": "naive_bayes",
     "GaussianBayes": "gaussian",
+    "SubclassBayes": "subclass",
 }
 """Names that a .bayes file may hold, and the module of each class: the one way from a file to code."""
 
@@ -76,7 +77,8 @@ def to_bytes(model: TallyClassifier) -> bytes:
     name = type(model).__name__
     if saved_class(name) is not type(model):
         raise BayesError(f"a {name} cannot be saved; those that can are {', '.join(SAVED)}")
-    return io.to_bytes(io.Saved(name, model.get_params(deep=False), model.tally_))
+    counted = getattr(model, "subclass_tally_", model.tally_)
+    return io.to_bytes(io.Saved(name, model.get_params(deep=False), counted))
 
 
 def saved_class(name: str) -> Any:

@@ -113,7 +113,7 @@ class GaussianLeftOut:
         own = q[rows, labels]
         rest = 1 - a * own
         least = np.maximum(REST, 2 * LEAST / short.smallest[labels])
-        long = ~(rest > least) | ~(n - unit > self.model.ddof + 1) | np.isnan(x).any(axis=1)
+        long: Index = ~(rest > least) | ~(n - unit > self.model.ddof + 1) | np.isnan(x).any(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             grown = freedom / (freedom - unit)  # Σ' = grown · (Σ − a d dᵀ)
             half_log = 0.5 * k * logspace.log(grown) + 0.5 * np.log(np.where(long, 1.0, rest))

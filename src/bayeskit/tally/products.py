@@ -62,9 +62,9 @@ def count_products(
         parts = [by] if weights is None else [by, dd.two_prod(x, weights)[1]]
         found = [kernels.moments(columns, labels, n_classes, np.ascontiguousarray(p), n_threads) for p in parts]
         product = found[0][1], found[0][2]
-        total = found[0][0], found[0][5]
+        total = found[0][0].astype(np.float64), found[0][5]
         for more in found[1:]:
-            product, total = dd.add(product, (more[1], more[2])), dd.add(total, (more[0], more[5]))
+            product, total = dd.add(product, (more[1], more[2])), dd.add(total, (more[0].astype(np.float64), more[5]))
         products[0][:, i], products[1][:, i] = product
         if gaps:
             sums[0][:, i], sums[1][:, i] = total
@@ -172,5 +172,5 @@ def products_of_rows(x: Floats, unit: Floats) -> Moments:
     zero = np.zeros_like(first)
     weighted = dd.multiply((weight, zero), (first, zero))
     product = dd.multiply(weighted, (second, zero))
-    n = weight.astype(np.int64) if whole else weight
+    n: npt.NDArray[Any] = weight.astype(np.int64) if whole else weight
     return Moments(*(part.reshape(n_rows, k * k) for part in (n, *weighted, *product, zero)))
