@@ -37,6 +37,8 @@ _HOMES = {
     "cross_validate": "evaluate.cross_validation",
     "f_measure": "evaluate.metrics",
     "NaiveBayes": "models.naive_bayes",
+    "GaussianBayes": "models.gaussian",
+    "SubclassBayes": "models.subclass",
     "Discretizer": "models.discretizer",
     "TAN": "models.tan",
     "AODE": "models.aode",

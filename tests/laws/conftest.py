@@ -10,6 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 import bayeskit as bk
+from bayeskit.tally.products import pair_columns
 
 COLUMNS = ["sky", "flag", "size", "year"]
 NUMBERS = ("size", "year")
@@ -101,6 +102,9 @@ LAWS = [
     Law("mixed, weighted", {}, weighted=True),
     Law("mixed with a text", {"roles": {"sky": bk.Text(bk.Tokenizer("char_wb", (1, 2)))}}),
     Law("mixed with a text, weighted", {"roles": {"sky": "text"}}, weighted=True),
+    Law("multivariate gaussian", NUMERIC, bk.GaussianBayes),
+    Law("multivariate gaussian, tied, weighted", NUMERIC | {"covariance": "tied"}, bk.GaussianBayes, weighted=True),
+    Law("multivariate gaussian, shrunk", NUMERIC | {"covariance": "shrunk", "ddof": 0}, bk.GaussianBayes),
     Law("tan", CUT, bk.TAN),
     Law("tan, Laplace, weighted", CUT | {"smoothing": 1.0}, bk.TAN, weighted=True),
     Law("tan without smoothing", CATEGORICAL | {"smoothing": 0}, bk.TAN),
@@ -157,6 +161,9 @@ def _same_counts(a, b):
         assert np.array_equal(found.counts, b.values[name].counts), name
     order = [b.moment_columns.index(name) for name in a.moment_columns]
     assert np.array_equal(a.moments.n, b.moments.n[:, order])
+    assert (a.products is None) == (b.products is None)
+    if a.products is not None:
+        assert np.array_equal(a.products.n, b.products.columns(pair_columns(len(order), order)).n)
 
 
 @pytest.fixture(scope="session")

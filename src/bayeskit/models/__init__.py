@@ -17,6 +17,8 @@ SAVED = {
     "FullJointBayes": "joint",
     "TextClassifier": "text",
     "BayesClassifier": "bayes",
+    "GaussianBayes": "gaussian",
+    "SubclassBayes": "subclass",
 }
 """Names that a .bayes file may hold, and the module of each class: the one way from a file to code."""
 
@@ -81,7 +83,7 @@ def to_bytes(model: Any) -> bytes:
     name = type(model).__name__
     if saved_class(name) is not type(model):
         raise BayesError(f"a {name} cannot be saved; those that can are {', '.join(SAVED)}")
-    return io.to_bytes(io.Saved(name, model.settings_to_save(), model.tally_, model.held_state()))
+    return io.to_bytes(io.Saved(name, model.settings_to_save(), model.tally_to_save(), model.held_state()))
 
 
 def saved_class(name: str) -> Any:

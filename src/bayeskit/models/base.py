@@ -390,6 +390,10 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
                 return local.collect(source, schema, plan, self._threads(), self.memory_limit)
             return cast(Tally, engine.collect(source, schema, plan))
 
+    def count_blocks(self, blocks: Iterable[Block], encoder: Encoder, plan: Plan) -> Tally:
+        """The tally of blocks that are read already, for models that count the same rows many times."""
+        return local.count_blocks(blocks, encoder, plan)
+
     def _schema_for(self, source: Source) -> Schema:
         if self.schema is not None:
             if not isinstance(self.schema, Schema):

@@ -17,6 +17,7 @@ class Kept:
     _check_is_fitted: Any
     fit_tally: Any
     get_params: Any
+    tally_: Tally
 
     def save(self, path: str | Path) -> None:
         """Write the model to a ``.bayes`` file for :func:`bayeskit.load`: as a whole, or not at all."""
@@ -26,6 +27,10 @@ class Kept:
     def settings_to_save(self) -> dict[str, Any]:
         """The settings under which tally and held state alone make this model again."""
         return dict(self.get_params(deep=False))
+
+    def tally_to_save(self) -> Tally:
+        """The counts that the model is made of."""
+        return self.tally_
 
     def held_state(self) -> State | None:
         """What a file must hold beside settings and tally; None where these are all."""
