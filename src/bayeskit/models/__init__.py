@@ -13,6 +13,7 @@ SAVED = {
     "NaiveBayes": "naive_bayes",
     "GaussianBayes": "gaussian",
     "SubclassBayes": "subclass",
+    "NBTree": "nbtree",
 }
 """Names that a .bayes file may hold, and the module of each class: the one way from a file to code."""
 
@@ -77,8 +78,12 @@ def to_bytes(model: TallyClassifier) -> bytes:
     name = type(model).__name__
     if saved_class(name) is not type(model):
         raise BayesError(f"a {name} cannot be saved; those that can are {', '.join(SAVED)}")
-    counted = getattr(model, "subclass_tally_", model.tally_)
-    return io.to_bytes(io.Saved(name, model.get_params(deep=False), counted))
+    settings, counted = model.get_params(deep=False), model.tally_
+    for own in ("subclass_tally_", "leaf_tally_"):  # where classes have parts, their counts
+        counted = getattr(model, own, counted)
+    if hasattr(model, "tree_"):
+        settings["tree"] = model.tree_
+    return io.to_bytes(io.Saved(name, settings, counted))
 
 
 def saved_class(name: str) -> Any:

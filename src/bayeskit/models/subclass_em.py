@@ -32,11 +32,10 @@ MOST_ROWS = 3000  # of a class, by which the number of subclasses is chosen
 
 @dataclass(frozen=True)
 class Mixture:
-    """Rows shared among subclasses (rows, subclasses), how likely they are then, and after how many rounds."""
+    """Rows shared among subclasses (rows, subclasses), and how likely they are then."""
 
     shares: Floats
     log_likelihood: float
-    rounds: int
     params: NaiveParameters
 
 
@@ -64,7 +63,7 @@ class ClassRows:
 
     def _grown(self, shares: Floats, rounds: int) -> Mixture:
         before = -np.inf
-        for number in range(1, rounds + 1):
+        for _ in range(rounds):
             params = self._believed(shares)
             joint = self.model.log_joint(params, self.block)
             likelihood = float(self.weights @ logspace.log_sum_exp(joint))
@@ -72,7 +71,7 @@ class ClassRows:
             if shares.shape[1] == 1 or likelihood - before <= CONVERGED * abs(likelihood):
                 break
             before = likelihood
-        return Mixture(shares, likelihood, number, params)
+        return Mixture(shares, likelihood, params)
 
     def _believed(self, shares: Floats) -> NaiveParameters:
         """The model of the expected counts."""
