@@ -115,6 +115,9 @@ class NBTree(CodedClassifier):
     a = 1: leaf 1, 40 rows (other 20, same 20)
     """
 
+    tree_: Tree
+    leaf_tally_: Tally
+
     def __init__(
         self,
         smoothing: Any = "back-off",
@@ -413,7 +416,8 @@ class NBTree(CodedClassifier):
     def n_parameters_(self) -> int:
         """Free parameters: class prior, shares of the leaves, and a table for each column in each leaf."""
         self._check_is_fitted()
-        params, c = self.params_, self.params_.n_classes
+        params: TreeParameters = self.params_
+        c = params.n_classes
         tables = sum(len(params.values[name]) - 1 for names in params.speaking for name in names)
         return c - 1 + c * (len(params.paths) - 1) + c * tables
 

@@ -397,12 +397,15 @@ class SubclassBayes(TallyClassifier):
         return drawn, self.classes_[self.params_.owner[subclass]]
 
 
-for _name in ("partial_fit", "forget", "merge", "learn_source", "forget_source", "restrict"):
-    setattr(SubclassBayes, _name, property(lambda self, name=_name: _absent(name)))
-
-
 def _absent(name: str) -> Any:
-    raise AttributeError(f"SubclassBayes has no {name}: other rows make other clusters. Fit again.")
+    def method(_: SubclassBayes) -> Any:
+        raise AttributeError(f"SubclassBayes has no {name}: other rows make other clusters. Fit again.")
+
+    return property(method)
+
+
+for _name in ("partial_fit", "forget", "merge", "learn_source", "forget_source", "restrict"):
+    setattr(SubclassBayes, _name, _absent(_name))
 
 
 def _summed(scores: Floats, owner: Index, n_classes: int) -> Scores:

@@ -97,7 +97,8 @@ class ClassRows:
             chance = mass / mass.sum()
         shares = np.full((n, k), 0.05 / k)
         shares[np.arange(n), which] += 0.95
-        return shares[:, : which.max() + 1] / shares[:, : which.max() + 1].sum(axis=1, keepdims=True)
+        shares = shares[:, : int(which.max()) + 1]
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def _distances(self, row: int) -> Floats:
         """Squared distance to one row: one for each other value, numbers in standard deviations; gaps are near."""
