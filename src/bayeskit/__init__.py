@@ -39,6 +39,7 @@ _HOMES = {
     "NaiveBayes": "models.naive_bayes",
     "GaussianBayes": "models.gaussian",
     "SubclassBayes": "models.subclass",
+    "NBTree": "models.nbtree",
     "Discretizer": "models.discretizer",
     "TAN": "models.tan",
     "AODE": "models.aode",

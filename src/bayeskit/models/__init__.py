@@ -19,6 +19,7 @@ SAVED = {
     "BayesClassifier": "bayes",
     "GaussianBayes": "gaussian",
     "SubclassBayes": "subclass",
+    "NBTree": "nbtree",
 }
 """Names that a .bayes file may hold, and the module of each class: the one way from a file to code."""
 

@@ -21,16 +21,15 @@ from bayeskit.data.encode import Block, Encoder
 from bayeskit.data.schema import Categorical, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
-from bayeskit.data.vocabulary import Value, Vocabulary, canonical, sort_values
+from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import class_prior
 from bayeskit.explain.words import cell
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
+from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of
 from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.subclass_em import ClassRows, best_number, by_class, widened
-from bayeskit.tally.families import Family
-from bayeskit.tally.moments import Moments
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -159,8 +158,8 @@ class SubclassBayes(TallyClassifier):
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
         if texts := schema.texts():
             raise BayesError(
-                f'SubclassBayes takes no texts: leave column {texts[0]!r} out with roles={{{texts[0]!r}: "ignore"}}, or '
-                "take NaiveBayes"
+                f"SubclassBayes takes no texts: leave column {texts[0]!r} out with "
+                f'roles={{{texts[0]!r}: "ignore"}}, or take NaiveBayes'
             )
         return self._naive().complete_schema(schema, source)
 
@@ -203,7 +202,7 @@ class SubclassBayes(TallyClassifier):
     def _clusters(
         self, naive: NaiveBayes, block: Block, encoder: Encoder, counted: Tally
     ) -> tuple[Floats, tuple[str, ...]]:
-        """(shares of each row (rows, subclasses), names of the subclasses): each class in clusters, the largest first."""
+        """(shares of each row (rows, subclasses), names of the subclasses): the largest of each class first."""
         labels, classes = np.asarray(block.labels), counted.classes
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
         seeds = np.random.SeedSequence(seed_of(self.random_state)).spawn(len(classes))
@@ -234,7 +233,7 @@ class SubclassBayes(TallyClassifier):
         given = self.n_subclasses
         if isinstance(given, Mapping):
             own = {canonical(key): k for key, k in given.items()}
-            given = own.get(label, "auto")
+            given = own.get(canonical(label), "auto")
         if not isinstance(given, str):
             return min(int(given), rows.block.n_rows)
         steps = iter(range(1, 1000))
@@ -262,7 +261,8 @@ class SubclassBayes(TallyClassifier):
         """Learn from the counts of subclasses: what another SubclassBayes has, as ``subclass_tally_``."""
         super().fit_tally(tally)
         self.subclass_tally_ = tally
-        self.tally_ = _of_classes(tally, *_owners(tally))
+        owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
+        self.tally_ = of_classes(tally, owner, classes)
         self.schema_ = self.tally_.schema
         self.classes_ = np.array(self.tally_.classes)
         if self.classes_.tolist() != list(self.tally_.classes):
@@ -270,7 +270,7 @@ class SubclassBayes(TallyClassifier):
         return self
 
     def estimate(self, tally: Tally) -> SubclassParameters:
-        owner, classes = _owners(tally)
+        owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
         naive = self._naive()
         counts = tally.class_counts.astype(np.float64)
         rows = np.bincount(owner, counts, minlength=len(classes))
@@ -401,51 +401,15 @@ class SubclassBayes(TallyClassifier):
         return drawn, self.classes_[self.params_.owner[subclass]]
 
 
-def _absent(name: str) -> property:
-    """A method of the base that this model has not."""
-
-    def say(_: SubclassBayes) -> Any:
+def _absent(name: str) -> Any:
+    def method(_: SubclassBayes) -> Any:
         raise AttributeError(f"SubclassBayes has no {name}: other rows make other clusters. Fit again.")
 
-    return property(say)
+    return property(method)
 
 
 for _name in ("partial_fit", "forget", "merge", "learn_source", "forget_source", "restrict"):
     setattr(SubclassBayes, _name, _absent(_name))
-
-
-def name_of(label: Value, number: int) -> str:
-    """The name of a subclass in a tally: its class and its number, as JSON.
-
-    >>> name_of("yes", 2)
-    '["yes", 2]'
-    """
-    return json.dumps([label, number], ensure_ascii=False)
-
-
-def _owners(tally: Tally) -> tuple[Index, tuple[Value, ...]]:
-    """(the class of each subclass, the classes)."""
-    try:
-        read = [json.loads(name) for name in tally.classes]  # type: ignore[arg-type]
-        named: list[tuple[Any, int]] = [(canonical(label), int(number)) for label, number in read]
-        if not named or any(name_of(label, k) != name for (label, k), name in zip(named, tally.classes, strict=True)):
-            raise ValueError
-    except (ValueError, TypeError):
-        raise BayesError(
-            "SubclassBayes learns from rows, or from the subclass_tally_ of another one: these counts know no subclasses"
-        ) from None
-    classes = tuple(sort_values({label for label, _ in named}))
-    return np.array([classes.index(label) for label, _ in named]), classes
-
-
-def _of_classes(tally: Tally, owner: Index, classes: tuple[Value, ...]) -> Tally:
-    """The counts of the classes: their subclasses together."""
-    onto = np.eye(len(classes))[owner].T
-    families = {name: Family(f.values, onto @ f.counts) for name, f in tally.families.items()}
-    moments = Moments.zeros(len(classes), tally.moments.shape[1], weighted=True)
-    for s, c in enumerate(owner):
-        moments = moments + tally.moments.take(np.where(np.arange(len(classes)) == c, s, -1))
-    return replace(tally, classes=classes, class_counts=onto @ tally.class_counts, families=families, moments=moments)
 
 
 def _summed(scores: Floats, owner: Index, n_classes: int) -> Scores:

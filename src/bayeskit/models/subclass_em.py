@@ -32,11 +32,10 @@ MOST_ROWS = 3000  # of a class, by which the number of subclasses is chosen
 
 @dataclass(frozen=True)
 class Mixture:
-    """Rows shared among subclasses (rows, subclasses), how likely they are then, and after how many rounds."""
+    """Rows shared among subclasses (rows, subclasses), and how likely they are then."""
 
     shares: Floats
     log_likelihood: float
-    rounds: int
     params: NaiveParameters
 
 
@@ -64,7 +63,7 @@ class ClassRows:
 
     def _grown(self, shares: Floats, rounds: int) -> Mixture:
         before = -np.inf
-        for number in range(1, rounds + 1):
+        for _ in range(rounds):
             params = self._believed(shares)
             joint = self.model.log_joint(params, self.block)
             likelihood = float(self.weights @ logspace.log_sum_exp(joint))
@@ -72,7 +71,7 @@ class ClassRows:
             if shares.shape[1] == 1 or likelihood - before <= CONVERGED * abs(likelihood):
                 break
             before = likelihood
-        return Mixture(shares, likelihood, number, params)
+        return Mixture(shares, likelihood, params)
 
     def _believed(self, shares: Floats) -> NaiveParameters:
         """The model of the expected counts."""
@@ -98,8 +97,8 @@ class ClassRows:
             chance = mass / mass.sum()
         shares = np.full((n, k), 0.05 / k)
         shares[np.arange(n), which] += 0.95
-        taken: Floats = shares[:, : which.max() + 1]
-        return taken / taken.sum(axis=1, keepdims=True)
+        shares = shares[:, : int(which.max()) + 1]
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def _distances(self, row: int) -> Floats:
         """Squared distance to one row: one for each other value, numbers in standard deviations; gaps are near."""
