@@ -20,6 +20,7 @@ import numpy as np
 from bayeskit.data.schema import Categorical, Ignored, Numeric, Schema, Text
 from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.smoothing import MLE, Automatic, Dirichlet, Laplace, Lidstone, MEstimate
 from bayeskit.tally.container import pack, unpack
 from bayeskit.tally.tally import Tally
@@ -34,6 +35,7 @@ OBJECTS = {
         MEstimate,
         Dirichlet,
         Automatic,
+        BackOff,
         Categorical,
         Numeric,
         Ignored,

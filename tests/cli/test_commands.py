@@ -18,6 +18,7 @@ from pyarrow import parquet
 import bayeskit as bk
 from bayeskit.cli.app import COMMANDS
 from bayeskit.cli.console import Page
+from bayeskit.cli.fit import MODELS
 from bayeskit.datasets import load_penguins, path
 
 BIRDS = load_penguins()
@@ -241,7 +242,7 @@ MISTAKES = [
     (["fit", "no.csv", "-t", "species"], 1, "there is no file or folder 'no.csv'"),
     (["fit", "birds.csv", "-t", "specie"], 1, "birds.csv has no target column 'specie' (columns: species, island"),
     (["fit", "birds.csv", "-t", "species", "--role", "yaer=ignore"], 1, "there is no column 'yaer'"),
-    (["fit", "birds.csv", "-t", "species", "--role", "year=odd"], 1, "the roles are categorical, numeric, ignore"),
+    (["fit", "birds.csv", "-t", "species", "--role", "year=odd"], 1, "roles are categorical, numeric, text, ignore"),
     (["fit", "birds.csv", "-t", "species", "--type", "yaer=string"], 1, "--type names 'yaer'"),
     (["fit", "birds.csv", "-t", "sex"], 1, "birds.csv: row 3 has no label"),
     (["fit", "birds.csv", "-t", "species", "-o", "no/such/place.bayes"], 1, "written: there is no such folder"),
@@ -420,3 +421,25 @@ def test_wide_tables_are_cut_short_and_told(bayes, here):
     assert "… and 28 more columns" in told.out
     assert "… and 8 more classes" in told.out
     assert len(bayes("fit", "wide.parquet", "-t", "y", "--json").json["columns"]) == 40
+
+
+@pytest.mark.parametrize(("name", "kind"), MODELS.items())
+def test_every_named_model_is_fitted_scored_explained_and_goes_on_learning(bayes, name, kind):
+    told = bayes(
+        "fit", "half.csv", "-t", "species", "--model", name, "--role", "year=ignore", "-o", "m.bayes", "--json"
+    )
+    assert told.code == 0
+    assert told.json["leave_one_out"] is None or told.json["leave_one_out"]["accuracy"] > 0.9
+    assert type(bk.load("m.bayes")).__name__ == kind
+    assert bayes("explain", "m.bayes", "birds.csv").code == 0
+    bayes("explain", "m.bayes", code=0 if hasattr(bk.load("m.bayes"), "telling") else 1)
+    assert f"{kind} of species" in bayes("inspect", "m.bayes").out
+    assert bayes("inspect", "m.bayes", "--column", "sex").code == 0
+    assert bayes("learn", "m.bayes", "rest.csv").code == 0
+    assert bayes("predict", "m.bayes", "birds.csv").out.split()[1].startswith("Adelie,")
+
+
+def test_settings_that_a_named_model_lacks_are_refused(bayes):
+    told = bayes("fit", "birds.csv", "-t", "species", "--model", "tan", "--numeric", "kernel", code=2)
+    assert "no such setting" in told.err
+    assert "naive, tan" in bayes("fit", "birds.csv", "-t", "species", "--model", "all", code=2).err

@@ -310,7 +310,8 @@ def test_the_same_model_gives_the_same_bytes_and_machine_settings_stay_outside(s
     X, model, data = saved
     again = from_bytes(data)
     assert to_bytes(again) == data
-    assert again.set_params(progress=print, structure=model.structure_, n_threads=2) and to_bytes(again) == data
+    again.set_params(progress=print, structure=model.structure_, n_threads=2)
+    assert to_bytes(again) == data
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 

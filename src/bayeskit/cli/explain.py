@@ -40,7 +40,8 @@ def command(
     page = Page(json)
     fitted = load_model(model)
     if not hasattr(fitted, "explain" if data else "telling"):
-        raise BayesError(f"a {type(fitted).__name__} has no explanation that is the model itself")
+        remedy = "" if data else ": its columns speak together. Name DATA, and rows are explained"
+        raise BayesError(f"a {type(fitted).__name__} has no explanation that is the model itself{remedy}")
     if data is None:
         _show_model(page, fitted)
         return

@@ -9,22 +9,35 @@ import typer
 
 from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Roles, Target, Types, pairs
 
+MODELS = {  # what --model may say, and the class that is fitted
+    "naive": "NaiveBayes",
+    "tan": "TAN",
+    "aode": "AODE",
+    "kdb": "KDB",
+    "joint": "FullJointBayes",
+    "best": "BayesClassifier",
+}
+
 
 def command(
     data: Data,
     target: Target,
+    kind: Annotated[str, typer.Option("--model", "-m", metavar="|".join(MODELS), help="What is learnt.")] = "naive",
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes; - for stdout.")
     ] = "model.bayes",
     smoothing: Annotated[
-        str, typer.Option(metavar="NUMBER|auto", help="Added to every count; 1 is Laplace, 0 is none.")
-    ] = "1",
+        str | None,
+        typer.Option(
+            metavar="NUMBER|auto", help="Added to every count; 1 is Laplace, 0 is none; else as the model does."
+        ),
+    ] = None,
     prior: Annotated[str, typer.Option(metavar="empirical|uniform", help="What classes are worth beforehand.")] = (
         "empirical"
     ),
     numeric: Annotated[
-        str, typer.Option(metavar="KIND", help="Numbers as gaussian, kernel or histogram.")
-    ] = "gaussian",
+        str | None, typer.Option(metavar="KIND", help="naive: numbers as gaussian (unless said), kernel or histogram.")
+    ] = None,
     unseen: Annotated[
         str, typer.Option(metavar="ignore|smooth|error", help="What a value never seen in training does.")
     ] = "ignore",
@@ -42,6 +55,8 @@ def command(
 
     Every column but the target is learnt from: text as categories, numbers as
     numbers. Scores are exact: each row is predicted by the model without it.
+    naive reads the rows one by one, whatever their number; best is the strongest,
+    keeps all rows in memory and tells how far its own scores can be believed.
 
     \b
     Example:
@@ -55,9 +70,13 @@ def command(
     check_writable(output)
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, column_type, delimiter, encoding, empty)
-    model = _model(smoothing, prior, numeric, unseen, pairs("--role", role))
-    with watched(source, "counting") as reading:
-        advice = _fit(model, reading)
+    given = {"smoothing": smoothing, "numeric": numeric, "prior": prior, "unseen": unseen}
+    model = _model(kind, given | {"roles": pairs("--role", role) or None})
+    if kind == "best":
+        advice = _fit(model.set_params(progress=sys.stderr.isatty()), source)
+    else:
+        with watched(source, "counting") as reading:
+            advice = _fit(model, reading)
     found = None
     if scores and model.tally_.n_rows > 1 and hasattr(model, "leave_one_out"):
         with watched(source, "leaving each row out") as reading:
@@ -73,9 +92,15 @@ def command(
     if found is not None:
         page.line()
         summary.show_measures(page, found)
+    if kind == "best":
+        page.line()
+        summary.show_left_out(page, model)
     page.line()
-    summary.show_telling(page, model)
-    page.line()
+    if hasattr(model, "telling"):
+        summary.show_telling(page, model)
+        page.line()
+    if kind == "naive":
+        page.line(f"stronger, where the rows fit in memory: bayes fit {data} --target {target} --model best")
     for sentence in advice:
         page.line(f"advice: {sentence}")
     page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
@@ -87,6 +112,7 @@ def command(
             "columns": columns,
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
             "leave_one_out": None if found is None else summary.evaluation_record(found),
+            **({"left_out": summary.left_out_record(model)} if kind == "best" else {}),
             "telling": summary.telling_records(model),
             "advice": advice,
             "model": output,
@@ -95,16 +121,30 @@ def command(
     )
 
 
-def _model(smoothing: str, prior: str, numeric: str, unseen: str, roles: dict[str, str]) -> Any:
-    from bayeskit.models.naive_bayes import NaiveBayes
+def _model(kind: str, given: dict[str, Any]) -> Any:
+    """The model of a name, with what was said of it; a setting that it does not have is refused."""
+    import bayeskit
 
-    try:
-        amount: Any = "auto" if smoothing == "auto" else float(smoothing)
-    except ValueError:
-        raise typer.BadParameter(f"{smoothing!r} is neither a number nor auto", param_hint="--smoothing") from None
-    model = NaiveBayes(smoothing=amount, prior=prior, numeric=numeric, unseen=unseen, roles=roles or None)
+    if kind not in MODELS:
+        raise typer.BadParameter(f"{kind!r} is none of {', '.join(MODELS)}", param_hint="--model")
+    model = getattr(bayeskit, MODELS[kind])()
+    said = {name: value for name, value in given.items() if value is not None}
+    if "smoothing" in said:
+        said["smoothing"] = _amount(said["smoothing"])
+    for name in said.keys() - model.get_params():
+        if name in ("smoothing", "numeric") or (name == "prior" and said[name] != "empirical"):
+            raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=f"--{name}")
+        del said[name]
+    model.set_params(**said)
     model.check_settings()
     return model
+
+
+def _amount(smoothing: str) -> float | str:
+    try:
+        return "auto" if smoothing == "auto" else float(smoothing)
+    except ValueError:
+        raise typer.BadParameter(f"{smoothing!r} is neither a number nor auto", param_hint="--smoothing") from None
 
 
 def _fit(model: Any, source: Any) -> list[str]:

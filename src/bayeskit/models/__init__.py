@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
 SAVED = {
     "NaiveBayes": "naive_bayes",
+    "TAN": "tan",
+    "AODE": "aode",
+    "KDB": "kdb",
+    "FullJointBayes": "joint",
     "BayesClassifier": "bayes",
 }
 """Names that a .bayes file may hold, and the module of each class: the one way from a file to code."""
@@ -83,7 +87,7 @@ def to_bytes(model: TallyClassifier) -> bytes:
     if saved_class(name) is not type(model):
         raise BayesError(f"a {name} cannot be saved; those that can are {', '.join(SAVED)}")
     more = model.to_more() if hasattr(model, "to_more") else ({}, [])
-    return io.to_bytes(io.Saved(name, model.get_params(deep=False), model.tally_, more))
+    return io.to_bytes(io.Saved(name, model.settings_to_save(), model.tally_, more))
 
 
 def saved_class(name: str) -> Any:

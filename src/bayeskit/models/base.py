@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, cast
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from bayeskit.data.encode import Block, Encoder, encode_labels, raise_unusable
 from bayeskit.data.schema import Schema, Target, as_domain, infer
 from bayeskit.data.source import Responsibilities, Source, for_schema, naming_the_file, open_source
 from bayeskit.data.table import Table
-from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.engines import local
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.smoothing import is_number
@@ -35,6 +35,7 @@ from bayeskit.models.advising import advise
 from bayeskit.models.one_row import record_scores
 from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.shown import model_html
+from bayeskit.models.stacking import LogLikelihood, class_array, stacked
 from bayeskit.models.ties import best_class
 from bayeskit.models.undecidable import Impossible
 from bayeskit.tally.plan import Plan
@@ -58,13 +59,6 @@ class Parameters(Protocol):
     def log_prior(self) -> Scores: ...
     @property
     def vocabularies(self) -> Mapping[str, Vocabulary]: ...
-
-
-class LogLikelihood(NamedTuple):
-    """Sums over rows: ln P(x, y) and ln P(y | x)."""
-
-    joint: float
-    conditional: float
 
 
 class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -202,7 +196,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         params = self.estimate(tally)  # may refuse; the model is still as it was
         self.params_ = params
         self.tally_, self.schema_ = tally, tally.schema
-        self.classes_ = _as_array(tally.classes)
+        self.classes_ = class_array(tally.classes)
         self.n_features_in_ = len(tally.schema.columns)
         if tally.schema.named:
             self.feature_names_in_ = np.array(list(tally.schema.columns), dtype=object)
@@ -219,7 +213,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def restrict(self, columns: Iterable[str]) -> Self:
         """A new model over these columns alone, from the same tally: nothing is read again."""
         self._check_is_fitted()
-        tally = self.tally_.restrict([columns] if isinstance(columns, str) else columns)
+        tally = self.restricted([columns] if isinstance(columns, str) else list(columns))
         by_name = {}  # settings by position would mean other columns now
         for setting, value in self.get_params(deep=False).items():
             if setting in BY_COLUMN and isinstance(value, Mapping):
@@ -228,6 +222,10 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     key: v for key, v in named.items() if key in tally.schema or key not in self.schema_
                 }
         return self._with_tally(tally, **by_name)
+
+    def restricted(self, columns: list[str]) -> Tally:
+        """What was counted of these columns alone."""
+        return self.tally_.restrict(columns)
 
     def with_prior(self, prior: Any) -> Self:
         """A new model with another class prior, from the same tally."""
@@ -239,11 +237,15 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_is_fitted()
         write_whole(path, to_bytes(self))
 
+    def settings_to_save(self) -> dict[str, Any]:
+        """The settings under which the tally alone makes this model again."""
+        return dict(self.get_params(deep=False))
+
     # -- saying --------------------------------------------------------------------------------------
 
     def predict_joint_log_proba(self, X: Any) -> Scores:
         """ln P(x, class) of each row (rows, classes); −∞ where impossible."""
-        return _stack([scores for _, scores in self._score(X)], len(self.classes_))
+        return stacked([scores for _, scores in self._score(X)], len(self.classes_))
 
     def predict_proba(self, X: Any) -> Scores:
         """P(class | x) of each row (rows, classes)."""
@@ -251,7 +253,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             proba, evidence = logspace.normalise(self.tempered(scores))
             if evidence[0] > -np.inf:
                 return proba
-        return _stack(self._posteriors(X), len(self.classes_))
+        return stacked(self._posteriors(X), len(self.classes_))
 
     def predict_log_proba(self, X: Any) -> Scores:
         """ln P(class | x) of each row (rows, classes)."""
@@ -263,7 +265,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
             parts.append(log_proba)
         impossible.tell()
-        return _stack(parts, len(self.classes_))
+        return stacked(parts, len(self.classes_))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row; ties as the setting ``ties`` says."""
@@ -496,15 +498,3 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-
-def _as_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
-    """Class labels as an array of their own type; as objects where NumPy would round them."""
-    array = np.array(classes)
-    return array if array.tolist() == list(classes) else np.array(classes, dtype=object)
-
-
-def _stack(parts: list[Scores], n_classes: int) -> Scores:
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.zeros((0, n_classes))
