@@ -6,6 +6,7 @@ import os
 import subprocess
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -106,7 +107,7 @@ def _kernels(codes: np.ndarray, y: np.ndarray) -> list[Row]:
     }
     rows = []
     for name, (n, call) in works.items():
-        ours, theirs = (_least(lambda k=k, n=n: call(k, n), rounds) for k, rounds in ((kernels, 5), (_twins, 2)))
+        ours, theirs = (_least(partial(call, k, n), rounds) for k, rounds in ((kernels, 5), (_twins, 2)))
         rows.append(Row(f"kernel `{name}`", "its NumPy twin", 5, ours * ROWS / n, theirs * ROWS / n))
         print(rows[-1], flush=True)
     return rows
