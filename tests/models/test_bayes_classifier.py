@@ -134,7 +134,7 @@ def test_a_chain_of_one_step_is_the_formula(kernel):
     assert sums[2, 0] == pytest.approx((8 * g + 1) / 10)
     assert logs[2, 0] == pytest.approx(math.log(sums[2, 0]))
     assert not sums[[0, 1, 4, 5]].any()  # the rows that chose it are not scored by it
-    new = kernel.score_chains([np.array([0, 2], dtype=np.uint8)], np.array([2]), 8.0, prior, learnt, 1)[1]
+    new = kernel.score_chains([np.array([0, 2], dtype=np.uint8)], np.array([2]), [x], 8.0, prior, learnt, 1)[1]
     assert new[0, 0] == pytest.approx((8 * (3 + 0.5) / 5 + 1) / 10)
     assert new[1].tolist() == [0.5, 0.5]  # a value never seen ends the chain
 
@@ -167,7 +167,7 @@ def test_kernels_equal_their_twins(seed, weighted):
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-10)
     same_arrays(ours[2], theirs[2])
-    scored = [k.score_chains(rows.columns, sizes, rows.n, prior, ours[2], 2) for k in (kernels, _twins)]
+    scored = [k.score_chains(rows.columns, sizes, rows.columns, rows.n, prior, ours[2], 2) for k in (kernels, _twins)]
     np.testing.assert_allclose(scored[0], scored[1], rtol=1e-6)
     factors, exponents = rng.normal(size=(n, n_classes, 11)).astype(np.float32), rng.random(11)
     ours, theirs = (k.exponent_loss(factors, rows.labels, rows.weights, exponents, 2) for k in (kernels, _twins))
@@ -290,7 +290,7 @@ def test_progress_is_told():
 
 
 def test_what_it_cannot_honour_is_absent(model):
-    for name in ("partial_fit", "forget", "merge", "fit_tally", "restrict", "with_prior", "score_samples"):
+    for name in ("fit_tally", "restrict", "with_prior", "score_samples"):
         assert not hasattr(model, name)
 
 
@@ -338,6 +338,8 @@ def test_few_rows_and_classes_of_one_row_are_taken(n):
 def test_too_much_memory_is_refused_with_the_figure():
     X, y, _ = table()
     with pytest.raises(TooLarge, match=r"60 rows × 3 columns × 3 classes may take .* GB"):
+        bk.BayesClassifier(memory_limit=10_000).fit(X, y)
+    with pytest.raises(TooLarge, match=r"the first 60 rows × 3 columns take"):
         bk.BayesClassifier(memory_limit=1000).fit(X, y)
 
 

@@ -59,6 +59,8 @@ class RunningTogether:
 
     def _pairs(self, block: Block, sizes: Mapping[str, int], n_classes: int, n_threads: int) -> Pairs:
         names = self.plan.pairs
+        if not names:
+            return Together.empty().pairs
         own = tuple(sizes[name] for name in names)
         columns = [block.codes[name] for name in names]
         if block.responsibilities is None:

@@ -44,6 +44,10 @@ class Columnwise(Protocol):
         """Numbers of equal probability in each class (classes, n)."""
         ...
 
+    def tempered(self, scores: Floats) -> Floats:
+        """Log scores as they become probabilities."""
+        ...
+
 
 @dataclass(frozen=True)
 class TellingColumn:

@@ -44,11 +44,17 @@ class AODEParameters:
     log_prior: Floats
     model: OneDependence
     log_weights: Floats  # of each slot as a parent: −inf where it takes no part
+    exponents: Floats | None = None  # of each column as a parent, where they are multiplied
 
     @cached_property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
         """Codes of the values as the tables have them."""
         return {name: Vocabulary(values) for name, values in self.model.values.items()}
+
+    @property
+    def silent(self) -> list[str]:
+        """Columns that say nothing of any class."""
+        return [name for name, used in zip(self.model.values, self.model.used, strict=True) if not used]
 
 
 class AODE(CodedClassifier):
@@ -58,7 +64,8 @@ class AODE(CodedClassifier):
     ----------
     min_count: how often a value must have been seen to be a parent; 1 by default, 30 in the first publication.
     weights: "equal", or "log-linear": exponents of the parents, fitted on leave-one-out scores of the rows (at most
-        20,000), with which their scores are multiplied instead of averaged. Held when rows come and go.
+        20,000), with which their scores are multiplied instead of averaged; or a mapping from column to exponent.
+        Held when rows come and go.
     smoothing: "back-off" (an m-estimate towards the table without the parent, m by leave-one-out), or pseudo-counts
         as for ``NaiveBayes``: a number (1.0 is Laplace), "auto", ``MLE()``, ``MEstimate(m)``, …
     prior, cuts, roles, domains, schema, unseen, undecidable, ties, random_state, n_threads, temperature,
@@ -76,7 +83,7 @@ class AODE(CodedClassifier):
     def __init__(
         self,
         min_count: float = 1,
-        weights: str = "equal",
+        weights: Any = "equal",
         smoothing: Any = "back-off",
         prior: Any = "empirical",
         cuts: Any = "mdl",
@@ -109,7 +116,10 @@ class AODE(CodedClassifier):
 
     def check_settings(self) -> None:
         super().check_settings()
-        one_of("weights", self.weights, ("equal", "log-linear"))
+        if not isinstance(self.weights, Mapping):
+            one_of("weights", self.weights, ("equal", "log-linear"))
+        elif not all(is_number(w) and 0 <= w < np.inf for w in self.weights.values()):
+            raise BayesError(f"weights={self.weights!r}: an exponent is a number of at least 0")
         if not is_number(self.min_count) or not self.min_count > 0:
             raise BayesError(f"min_count={self.min_count!r}: it is a number above 0")
 
@@ -120,25 +130,45 @@ class AODE(CodedClassifier):
     def estimate(self, tally: Tally) -> AODEParameters:
         need_pairs(tally, "AODE")
         found = one_dependence(tally, as_smoothing(self.smoothing), self.memory_limit)
-        return AODEParameters(self.log_prior(tally), found, self._log_weights(found, 0.0))
+        return AODEParameters(self.log_prior(tally), found, self._log_weights(found, 0.0), self._exponents(tally))
+
+    def _exponents(self, tally: Tally) -> Floats | None:
+        """Of each column as a parent: as given, or as learnt before; None where all count alike."""
+        if not isinstance(self.weights, Mapping):
+            return getattr(self, "exponents_", None) if self.weights == "log-linear" else None
+        own = {tally.schema.find(key): float(w) for key, w in self.weights.items()}
+        if lacking := [name for name in tally.families if name not in own]:
+            raise BayesError(f"weights= has no exponent for column {lacking[0]!r}")
+        return np.array([own[name] for name in tally.families])
 
     def _log_weights(self, model: OneDependence, unit: float) -> Floats:
         takes_part = model.present & (model.seen - unit >= self.min_count * (1 - 1e-9))
         return np.where(takes_part, 0.0, -np.inf)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        if self.weights != "log-linear":
+            return super().fit_source(source, target, engine)
         if hasattr(self, "exponents_"):
             del self.exponents_
-        super().fit(X, y, sample_weight)
-        if self.weights == "log-linear":
-            self.exponents_ = log_linear_weights(self, self._labelled(X, y, sample_weight))
+        source = self._labelled_source(source, target)
+        super().fit_source(source, engine=engine)
+        self.exponents_ = log_linear_weights(self, source)
+        self.params_ = replace(self.params_, exponents=self.exponents_)
         return self
 
+    def settings_to_save(self) -> dict[str, Any]:
+        """Exponents that were learnt are given in the file."""
+        return super().settings_to_save() | self._held(self.tally_)
+
+    def _held(self, tally: Tally) -> dict[str, Any]:
+        """The setting that holds the exponents for the columns of a tally."""
+        if self.params_.exponents is None:
+            return {}
+        by_name = zip(self.params_.model.values, self.params_.exponents.tolist(), strict=True)
+        return {"weights": {name: w for name, w in by_name if name in tally.families}}
+
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
-        other = super()._with_tally(tally, **settings)
-        if hasattr(self, "exponents_") and len(tally.families) == len(self.exponents_):
-            other.exponents_ = self.exponents_
-        return other
+        return super()._with_tally(tally, **{**self._held(tally), **settings})
 
     def log_joint(self, params: AODEParameters, block: Block) -> Scores:
         return self.log_likelihoods(params, block) + params.log_prior
@@ -148,9 +178,8 @@ class AODE(CodedClassifier):
         model, threads = params.model, self._threads()
         columns = [block.codes[name] for name in model.values]
         scores = np.empty((block.n_rows, len(params.log_prior)))
-        exponents = getattr(self, "exponents_", None)
-        if exponents is not None:
-            self._multiply(params, columns, exponents, scores)
+        if params.exponents is not None:
+            self._multiply(params, columns, params.exponents, scores)
         else:
             kernels.score_aode(columns, model.sizes, model.tables, model.base, params.log_weights, scores, threads)
         left = np.flatnonzero(~self._has_parent(params, columns))

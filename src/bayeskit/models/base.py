@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, cast
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from bayeskit.data.encode import Block, Encoder, encode_labels, raise_unusable
 from bayeskit.data.schema import Schema, Target, as_domain, infer
 from bayeskit.data.source import Responsibilities, Source, for_schema, naming_the_file, open_source
 from bayeskit.data.table import Table
-from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.engines import local
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.smoothing import is_number
@@ -29,12 +29,12 @@ from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.evidence import Explanations, explain_rows
 from bayeskit.explain.nomogram import Nomogram, nomogram
 from bayeskit.explain.telling import Telling, telling
-from bayeskit.io import write_whole
-from bayeskit.models import to_bytes
 from bayeskit.models.advising import advise
+from bayeskit.models.kept import Kept
 from bayeskit.models.one_row import record_scores
 from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.shown import model_html
+from bayeskit.models.stacking import LogLikelihood, class_array, stacked
 from bayeskit.models.ties import best_class
 from bayeskit.models.undecidable import Impossible
 from bayeskit.tally.plan import Plan
@@ -60,14 +60,7 @@ class Parameters(Protocol):
     def vocabularies(self) -> Mapping[str, Vocabulary]: ...
 
 
-class LogLikelihood(NamedTuple):
-    """Sums over rows: ln P(x, y) and ln P(y | x)."""
-
-    joint: float
-    conditional: float
-
-
-class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that is its tally: learns, forgets and merges exactly.
 
     A model gives :meth:`plan` (what to count), :meth:`estimate` (what to believe, a pure function of the
@@ -202,7 +195,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         params = self.estimate(tally)  # may refuse; the model is still as it was
         self.params_ = params
         self.tally_, self.schema_ = tally, tally.schema
-        self.classes_ = _as_array(tally.classes)
+        self.classes_ = class_array(tally.classes)
         self.n_features_in_ = len(tally.schema.columns)
         if tally.schema.named:
             self.feature_names_in_ = np.array(list(tally.schema.columns), dtype=object)
@@ -219,7 +212,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def restrict(self, columns: Iterable[str]) -> Self:
         """A new model over these columns alone, from the same tally: nothing is read again."""
         self._check_is_fitted()
-        tally = self.tally_.restrict([columns] if isinstance(columns, str) else columns)
+        tally = self.restricted([columns] if isinstance(columns, str) else list(columns))
         by_name = {}  # settings by position would mean other columns now
         for setting, value in self.get_params(deep=False).items():
             if setting in BY_COLUMN and isinstance(value, Mapping):
@@ -229,21 +222,20 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 }
         return self._with_tally(tally, **by_name)
 
+    def restricted(self, columns: list[str]) -> Tally:
+        """What was counted of these columns alone."""
+        return self.tally_.restrict(columns)
+
     def with_prior(self, prior: Any) -> Self:
         """A new model with another class prior, from the same tally."""
         self._check_is_fitted()
         return self._with_tally(self.tally_, prior=prior)
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to a ``.bayes`` file for :func:`bayeskit.load`: as a whole, or not at all."""
-        self._check_is_fitted()
-        write_whole(path, to_bytes(self))
-
     # -- saying --------------------------------------------------------------------------------------
 
     def predict_joint_log_proba(self, X: Any) -> Scores:
         """ln P(x, class) of each row (rows, classes); −∞ where impossible."""
-        return _stack([scores for _, scores in self._score(X)], len(self.classes_))
+        return stacked([scores for _, scores in self._score(X)], len(self.classes_))
 
     def predict_proba(self, X: Any) -> Scores:
         """P(class | x) of each row (rows, classes)."""
@@ -251,7 +243,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             proba, evidence = logspace.normalise(self.tempered(scores))
             if evidence[0] > -np.inf:
                 return proba
-        return _stack(self._posteriors(X), len(self.classes_))
+        return stacked(self._posteriors(X), len(self.classes_))
 
     def predict_log_proba(self, X: Any) -> Scores:
         """ln P(class | x) of each row (rows, classes)."""
@@ -263,7 +255,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
             parts.append(log_proba)
         impossible.tell()
-        return _stack(parts, len(self.classes_))
+        return stacked(parts, len(self.classes_))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row; ties as the setting ``ties`` says."""
@@ -353,11 +345,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The class prior, or what was learnt of one column."""
         self._check_is_fitted()
         if column is None or (column == self.schema_.target.name and column not in self.schema_.columns):
-            prior = logspace.exp(self.params_.log_prior)
-            name, counts = self.schema_.target.name, self.tally_.class_counts.tolist()
-            return Table(
-                {self._class_header(): list(self.tally_.classes), "count": counts, f"P({name})": prior.tolist()}
-            )
+            name, prior = f"P({self.schema_.target.name})", logspace.exp(self.params_.log_prior).tolist()
+            labels, counts = list(self.tally_.classes), self.tally_.class_counts.tolist()
+            return Table({self._class_header(): labels, "count": counts, name: prior})
         return self.column_table(self.schema_.find(column))
 
     def _class_header(self) -> str:
@@ -419,11 +409,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def encoder(self) -> Encoder:
         """Reads rows in the codes of this model's tables and classes."""
         vocabularies, classes = dict(self.params_.vocabularies), Vocabulary(self.tally_.classes)
-        refuse = self.unseen == "error"
-        words = getattr(self.params_, "words", {})
-        return Encoder(
-            self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=self._threads(), words=words
-        )  # fmt: skip
+        words, refuse, n = getattr(self.params_, "words", {}), self.unseen == "error", self._threads()
+        return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=n, words=words)
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()
@@ -500,15 +487,3 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-
-def _as_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
-    """Class labels as an array of their own type; as objects where NumPy would round them."""
-    array = np.array(classes)
-    return array if array.tolist() == list(classes) else np.array(classes, dtype=object)
-
-
-def _stack(parts: list[Scores], n_classes: int) -> Scores:
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.zeros((0, n_classes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from bayeskit.estimate.prior import class_prior, log_prior_without
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.drawing import cells_of, mixed
+from bayeskit.models.naive_left_out import never
 from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.tuning import best_temperature
 from bayeskit.tally.tally import Tally
@@ -74,6 +76,19 @@ class CodedClassifier(TallyClassifier):
             columns[name] = cells_of(values, self.schema_.columns[name], slots.get(name, labels), rng)
         return Table(columns), self.classes_[labels]
 
+    def log_terms(self, params: Any, block: Block) -> dict[str, Scores]:
+        """What each column adds to the scores when it joins those before it, in schema order (rows, classes)."""
+        gone = np.zeros(block.n_rows, dtype=np.uint8)
+        known: dict[str, Any] = dict.fromkeys(block.codes, gone)
+        before, terms = self.log_joint(params, replace(block, codes=known)), {}
+        for name in self.schema_.used:
+            known = {**known, name: block.codes[name]}
+            scores = self.log_joint(params, replace(block, codes=known))
+            with np.errstate(invalid="ignore"):
+                terms[name] = np.where(np.isneginf(before), 0.0, scores - before)
+            before = scores
+        return terms
+
     def draw(self, labels: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
         """Slots of each column that takes part, for rows of these classes."""
         raise TypeError(f"{type(self).__name__} cannot be sampled")
@@ -101,11 +116,22 @@ class CodedLeftOut:
         if labels is None or (labels >= len(self.tally.classes)).any():
             raise NotLearnt("a row to leave out has a class that was never learnt")
         units = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
+        self._refuse_unlearnt(block, units)
         scores = np.empty((block.n_rows, len(self.tally.classes)))
         for unit in np.unique(units):
             rows = np.flatnonzero(units == unit)
             scores[rows] = self._of_unit(block.take(rows), float(unit))
         return scores
+
+    def _refuse_unlearnt(self, block: Block, units: Floats) -> None:
+        """A row that was learnt is among the counts of each of its cells."""
+        for name, column in block.codes.items():
+            counts = self.tally.families[name].counts
+            counted = np.column_stack([counts, np.zeros(len(counts))])[block.labels, column]
+            lacking = np.flatnonzero(counted < units * (1 - GONE))
+            if len(lacking):
+                label = self.tally.classes[np.asarray(block.labels)[lacking[0]]]
+                raise NotLearnt(never(block.start + int(lacking[0]), name, label))
 
     def _of_unit(self, block: Block, unit: float) -> Floats:
         known = self.without_gone(block, unit)

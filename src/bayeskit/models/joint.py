@@ -47,6 +47,11 @@ class JointParameters:
         """Codes of the values."""
         return {name: Vocabulary(values) for name, values in self.values.items()}
 
+    @property
+    def silent(self) -> list[str]:
+        """Columns that say nothing of any class."""
+        return [name for name, values in self.values.items() if not values]
+
     def added(self, columns: tuple[str, ...]) -> tuple[float, float]:
         """(pseudo-count of one row of these columns, pseudo-count of all)."""
         whole = self.alpha * prod(float(len(values)) for values in self.values.values())
@@ -114,7 +119,7 @@ class FullJointBayes(CodedClassifier):
 
     def plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded())
-        return Plan(columns, (), (), (columns,))
+        return Plan(columns, (), (), (tuple(sorted(columns)),))
 
     def estimate(self, tally: Tally) -> JointParameters:
         joint = next((j for j in tally.together.joints.values() if {*j.columns} == {*tally.families}), None)
@@ -123,6 +128,12 @@ class FullJointBayes(CodedClassifier):
         values = {name: tally.families[name].values for name in joint.columns}
         alpha = float(as_smoothing(self.smoothing).pseudo_counts(["row"], np.zeros((1, 1)))[0])
         return JointParameters(self.log_prior(tally), joint, values, alpha)
+
+    def restricted(self, columns: list[str]) -> Tally:
+        """What was counted of these columns alone: all others are summed out."""
+        tally = self.tally_.restrict(columns)
+        joint = self.params_.joint.marginal(tuple(tally.families))
+        return tally.with_joints({joint.columns: joint})
 
     def log_joint(self, params: JointParameters, block: Block) -> Scores:
         return self.log_likelihoods(params, block, 0.0) + params.log_prior

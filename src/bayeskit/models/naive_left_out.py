@@ -172,7 +172,7 @@ class NaiveLeftOut:
         label = int(labels[row])
         for name in self._columns:
             if self._lacks(name, block.codes[name][[row]], label, unit[[row]])[0]:
-                raise NotLearnt(_never(block.start + row, name, self.tally.classes[label]))
+                raise NotLearnt(never(block.start + row, name, self.tally.classes[label]))
 
     # -- measured columns ------------------------------------------------------------------------------
 
@@ -216,7 +216,7 @@ class NaiveLeftOut:
             lacks = kernel.lacks(x, labels, unit)
             if lacks.any():
                 i = int(np.argmax(lacks))
-                raise NotLearnt(_never(block.start + int(rows[i]), name, self.tally.classes[labels[i]]))
+                raise NotLearnt(never(block.start + int(rows[i]), name, self.tally.classes[labels[i]]))
             scores[rows] += kernel.scores(x, labels, unit)
 
     def _add_gaussians(self, block: Block, scores: Floats) -> None:
@@ -242,7 +242,7 @@ class NaiveLeftOut:
             lacks = gaussians.lacks(x, labels[some], unit[some])
             if lacks.any():
                 i, j = np.argwhere(lacks)[0]
-                raise NotLearnt(_never(block.start + int(some[i]), names[j], self.tally.classes[labels[some[i]]]))
+                raise NotLearnt(never(block.start + int(some[i]), names[j], self.tally.classes[labels[some[i]]]))
             scores[some] += gaussians.scores(x, labels[some], unit[some])
 
     # -- texts -----------------------------------------------------------------------------------------
@@ -340,7 +340,8 @@ def _unit(block: Block) -> Floats:
     return np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
 
 
-def _never(row: int, column: str, label: object) -> str:
+def never(row: int, column: str, label: object) -> str:
+    """What is said of a row that cannot have been learnt."""
     return (
         f"row {row} was never learnt: its value of column {column!r} is not among those of class {label!r}. "
         "Leave-one-out scores the rows that the model was fitted on."

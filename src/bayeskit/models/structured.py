@@ -40,6 +40,11 @@ class StructuredParameters:
         """Codes of the values."""
         return {name: Vocabulary(values) for name, values in self.values.items()}
 
+    @property
+    def silent(self) -> list[str]:
+        """Columns that say nothing of any class."""
+        return [name for name in self.values if name not in self.tables or not self.tables[name].used]
+
 
 class StructuredClassifier(CodedClassifier):
     """A model whose columns have parents besides the class; ``parents_`` says which."""
@@ -67,6 +72,15 @@ class StructuredClassifier(CodedClassifier):
             tables = [table.log_table for table in used.values()]
             kernels.score_codes(context_columns(used, block, self._threads()), tables, scores, self._threads())
         return scores
+
+    def log_terms(self, params: StructuredParameters, block: Block) -> dict[str, Scores]:
+        """ln P(cell | class, parents) of each column (rows, classes), in schema order: the factors of the product."""
+        terms = {name: np.zeros((block.n_rows, len(params.log_prior))) for name in self.schema_.used}
+        for name, table in params.tables.items():
+            if table.used:
+                columns = context_columns({name: table}, block, self._threads())
+                kernels.score_codes(columns, [table.log_table], terms[name], self._threads())
+        return terms
 
     def left_out(self) -> StructuredLeftOut:
         """Scores of learnt rows under the estimates made without them, the structure held."""

@@ -253,6 +253,10 @@ class SubclassBayes(TallyClassifier):
         if self.progress is not None:
             self.progress(stage, done, of)
 
+    def tally_to_save(self) -> Tally:
+        """The counts of the subclasses."""
+        return self.subclass_tally_
+
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from the counts of subclasses: what another SubclassBayes has, as ``subclass_tally_``."""
         super().fit_tally(tally)
