@@ -79,7 +79,7 @@ def test_a_loaded_model_goes_on_learning_forgetting_and_merging(recipe):
     "given_",
     [
         {"min_df": 2, "max_df": 0.9, "max_features": 8},
-        {"stop_words": {"the", "and"}, "pattern": "words1", "ngrams": (1, 2)},
+        {"stop_words": ["and", "the"], "pattern": "words1", "ngrams": (1, 2)},
         {"stop_words": "english", "lowercase": False},
         {"hash_bits": 6},
         {"pattern": r"\b[a-z]+\b", "smoothing": {"cat": 0.5, "été": 2}, "prior": "uniform"},

@@ -19,6 +19,7 @@ MODELS = {  # what --model may say, and the class that is fitted
     "gaussian": "GaussianBayes",
     "subclass": "SubclassBayes",
     "nbtree": "NBTree",
+    "best": "BayesClassifier",
 }
 
 
@@ -75,6 +76,8 @@ def command(
 
     Every column but the target is learnt from: text as categories, numbers as
     numbers. Scores are exact: each row is predicted by the model without it.
+    naive reads the rows one by one, whatever their number; best is the strongest,
+    keeps all rows in memory and tells how far its own scores can be believed.
     With --text, or on a folder with one sub-folder of files for each class,
     the words of documents are learnt from.
 
@@ -107,9 +110,13 @@ def command(
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, *reading)
     given = {"smoothing": amount(smoothing), "prior": prior, "numeric": numeric, "unseen": unseen}
-    model = _model(kind or "naive", given | {"roles": pairs("--role", role) or None})
-    with watched(source, "counting") as rows:
-        advice = _fit(model, rows)
+    kind = kind or "naive"
+    model = _model(kind, given | {"roles": pairs("--role", role) or None})
+    if kind == "best":
+        advice = _fit(model.set_params(progress=sys.stderr.isatty()), source)
+    else:
+        with watched(source, "counting") as rows:
+            advice = _fit(model, rows)
     found = None
     if scores and model.tally_.n_rows > 1 and hasattr(model, "leave_one_out"):
         with watched(source, "leaving each row out") as rows:
@@ -125,9 +132,15 @@ def command(
     if found is not None:
         page.line()
         summary.show_measures(page, found)
+    if kind == "best":
+        page.line()
+        summary.show_left_out(page, model)
     page.line()
-    summary.show_telling(page, model)
-    page.line()
+    if hasattr(model, "telling"):
+        summary.show_telling(page, model)
+        page.line()
+    if kind == "naive":
+        page.line(f"stronger, where the rows fit in memory: bayes fit {data} --target {target} --model best")
     for sentence in advice:
         page.line(f"advice: {sentence}")
     page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
@@ -139,6 +152,7 @@ def command(
             "columns": columns,
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
             "leave_one_out": None if found is None else summary.evaluation_record(found),
+            **({"left_out": summary.left_out_record(model)} if kind == "best" else {}),
             "telling": summary.telling_records(model),
             "advice": advice,
             "model": output,
@@ -156,7 +170,7 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
     model = getattr(bayeskit, MODELS[kind])()
     said = {name: value for name, value in given.items() if value is not None}
     for name in said.keys() - model.get_params():
-        if name in ("smoothing", "numeric"):
+        if name in ("smoothing", "numeric") or (name == "prior" and said[name] != "empirical"):
             raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=f"--{name}")
         del said[name]
     model.set_params(**said)

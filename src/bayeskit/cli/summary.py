@@ -163,3 +163,37 @@ def telling_of(model: Any) -> Any:
         return model.telling()
     others = [name for name in tally.schema.used if name not in tally.words]
     return model.restrict(others).telling() if others else None
+
+
+def show_left_out(page: Page, model: Any) -> None:
+    """The ensemble's scores on rows left out, beside naive Bayes and the majority, and its columns by importance."""
+    scores, found = model.left_out_, model.importance_
+    page.table(
+        {
+            "leave-one-out": scores["model"],
+            "accuracy": [percent(share) for share in scores["accuracy"]],
+            "log loss (nats)": [short(loss) for loss in scores["log loss"]],
+        }
+    )
+    page.line(
+        "The first line is a little optimistic: structure and exponents have seen the row that is left out. "
+        "Cross-validate for a figure to rely on."
+    )
+    page.line()
+    order = sorted(zip(found["importance"], found["column"], strict=True), key=lambda pair: -pair[0])[:SHOWN]
+    page.table(
+        {
+            "most important columns": [column for _, column in order],
+            "log loss without it": [Figure(f"{rise:+.4f}") for rise, _ in order],
+        }
+    )
+
+
+def left_out_record(model: Any) -> dict[str, Any]:
+    """The same as plain data."""
+    scores, found = model.left_out_, model.importance_
+    return {
+        "optimistic": True,
+        "models": [dict(zip(scores.column_names, row, strict=True)) for row in _rows(scores)],
+        "importance": dict(zip(found["column"], found["importance"], strict=True)),
+    }

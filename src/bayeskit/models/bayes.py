@@ -275,7 +275,7 @@ class BayesClassifier(TallyClassifier):
         if len(rows.classes) > 65_535:
             raise TooLarge(f"{len(rows.classes):,} classes are more than the 65,535 that can be told apart")
         members, chains = (self.n_members, self._n_chains()) if held is None else (len(held.cuts), len(held.steps))
-        needed = memory_needed(rows, members, chains)
+        needed = memory_needed(rows, members, chains, self._threads())
         if needed > limit:
             size = f"{len(rows.labels):,} rows × {len(rows.columns):,} columns × {len(rows.classes):,} classes"
             raise TooLarge(

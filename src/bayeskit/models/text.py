@@ -193,7 +193,7 @@ class TextClassifier(TextSimilarity, TallyClassifier):
     def _learn(self, source: Source, engine: Any) -> None:
         schema = self._schema_for(source)
         if self._recipe.learns == "counts":
-            self._fit_tally(self._count(source, schema, engine))
+            self._fit_tally(self._count_new(source, schema, engine))
             return
         read = self._read_all(source, engine)
         if self._is_weighted:
