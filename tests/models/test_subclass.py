@@ -73,7 +73,7 @@ def test_the_number_is_chosen_by_held_out_likelihood():
     model = bk.SubclassBayes().fit(X, y)
     assert model.n_subclasses_["outer"] >= 2
     for label, found in model.held_out_.items():
-        assert max(found, key=found.get) == model.n_subclasses_[label]
+        assert found[model.n_subclasses_[label]] >= max(found.values()) - 1e-4
     given = bk.SubclassBayes(n_subclasses={"outer": 3, "inner": 1}).fit(X, y)
     assert given.n_subclasses_ == {"inner": 1, "outer": 3}
     assert model.score(X, y) > bk.NaiveBayes().fit(X, y).score(X, y) - 0.02

@@ -42,7 +42,9 @@ def change(
             texts.refuse_text(model, text)
             source = open_data(data, target, *settings)
         if not hasattr(model, f"{how}_source"):
-            raise BayesError(f"recipe {model.recipe} cannot {how} more: fit it again with all documents")
+            if texts.is_text(model):
+                raise BayesError(f"recipe {model.recipe} cannot {how} more: fit it again with all documents")
+            raise BayesError(f"{path}: a {type(model).__name__} cannot {how} more: fit it again with all rows")
         with watched(source, doing) as reading:
             getattr(model, f"{how}_source")(reading)
         after = model.tally_.n_rows

@@ -16,6 +16,9 @@ MODELS = {  # what --model may say, and the class that is fitted
     "aode": "AODE",
     "kdb": "KDB",
     "joint": "FullJointBayes",
+    "gaussian": "GaussianBayes",
+    "subclass": "SubclassBayes",
+    "nbtree": "NBTree",
     "best": "BayesClassifier",
 }
 

@@ -10,8 +10,7 @@ does not know, leaves all its branches open: the row's probability is the sum ov
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -30,9 +29,10 @@ from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import Lidstone, as_smoothing
 from bayeskit.models.base import Scores, TallyClassifier
-from bayeskit.models.coded import CodedClassifier, CodedLeftOut, names_of
+from bayeskit.models.coded import CodedClassifier, names_of
 from bayeskit.models.drawing import draw_slots
-from bayeskit.models.nbtree_growth import Growth, Routes, Tree, leaf_paths, stratified_folds
+from bayeskit.models.nbtree_growth import Growth, Routes, Tree, check_tree, leaf_paths, stratified_folds
+from bayeskit.models.nbtree_left_out import TreeLeftOut, TreeParameters
 from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of
 from bayeskit.models.settings import seed_of
 from bayeskit.tally.plan import Plan
@@ -41,45 +41,6 @@ from bayeskit.tally.tally import Tally
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True)
-class TreeParameters:
-    """What an NBTree believes: class prior, leaves (leaves, classes), and a table for each column."""
-
-    log_prior: Floats
-    tree: Tree
-    leaf_counts: Floats
-    leaf_alpha: float
-    tables: dict[str, LeafTable]
-    values: dict[str, tuple[Value, ...]]
-    n_classes: int
-
-    @cached_property
-    def vocabularies(self) -> Mapping[str, Vocabulary]:
-        """Codes of the values."""
-        return {name: Vocabulary(values) for name, values in self.values.items()}
-
-    @cached_property
-    def routes(self) -> Routes:
-        """The way of rows to their leaves."""
-        return Routes(self.tree, self.vocabularies)
-
-    @cached_property
-    def paths(self) -> list[list[tuple[str, Value]]]:
-        """Columns and values on the way to each leaf."""
-        return leaf_paths(self.tree)
-
-    @cached_property
-    def speaking(self) -> list[list[str]]:
-        """The columns that speak in each leaf: those not on the way to it."""
-        return [[name for name in self.tables if name not in {column for column, _ in path}] for path in self.paths]
-
-    @cached_property
-    def log_leaf(self) -> Floats:
-        """ln P(leaf | class), (leaves, classes)."""
-        total = self.leaf_counts.sum(axis=0) + self.leaf_alpha * len(self.leaf_counts)
-        return np.asarray(logspace.log((self.leaf_counts + self.leaf_alpha) / total))
 
 
 class NBTree(CodedClassifier):
@@ -168,7 +129,7 @@ class NBTree(CodedClassifier):
         if not isinstance(self.min_gain, (int, float, np.number)) or not 0 <= self.min_gain <= 1:
             raise BayesError(f"min_gain={self.min_gain!r}: give a share from 0 to 1")
         if self.tree is not None:
-            _check_tree(self.tree)
+            check_tree(self.tree)
 
     def _smoothing(self) -> Lidstone | BackOff:
         found = as_smoothing(self.smoothing)
@@ -308,7 +269,7 @@ class NBTree(CodedClassifier):
         return other.fit_tally(self.leaf_tally_ if tally is self.tally_ else tally)
 
     def settings_to_save(self) -> dict[str, Any]:
-        """The settings, with the tree."""
+        """The tree that was learnt is given in the file."""
         return super().settings_to_save() | {"tree": self.tree_}
 
     def tally_to_save(self) -> Tally:
@@ -462,35 +423,6 @@ def _absent(_: NBTree) -> Any:
 NBTree.restrict = property(_absent)  # type: ignore[assignment,method-assign]
 
 
-class TreeLeftOut(CodedLeftOut):
-    """Leave-one-out for an NBTree: a row leaves its class, and the leaf in which it was counted."""
-
-    model: NBTree
-
-    def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
-        params, threads = self.model.params_, self.model._threads()
-        labels = np.asarray(block.labels, dtype=np.int64)
-        home = params.routes.leaves(block.codes, block.n_rows)
-        scores = np.full((block.n_rows, params.n_classes), -np.inf)
-        own = np.full(block.n_rows, -np.inf)
-        n_leaves = len(params.leaf_counts)
-        of_class = params.leaf_counts.sum(axis=0)[labels] - unit
-        for leaf, rows in params.routes.compatible(block.codes, block.n_rows):
-            names, mine = params.speaking[leaf], labels[rows]
-            some = np.tile(params.log_leaf[leaf], (len(rows), 1))
-            codes = {name: np.ascontiguousarray(block.codes[name][rows]) for name in names}
-            tables = [params.tables[name].log_table[leaf] for name in names]
-            kernels.score_codes(list(codes.values()), tables, some, threads)
-            scores[rows] = np.logaddexp(scores[rows], some)
-            at_home = np.where(home[rows] == leaf, unit, 0.0)
-            count = np.maximum(params.leaf_counts[leaf][mine] - at_home, 0.0) + params.leaf_alpha
-            found = logspace.log(count / (np.maximum(of_class[rows], 0.0) + params.leaf_alpha * n_leaves))
-            for name in names:
-                found += params.tables[name].left_out(leaf, codes[name], mine, at_home, unit)
-            own[rows] = np.logaddexp(own[rows], found)
-        return scores, np.tile(own[:, None], (1, params.n_classes))
-
-
 def _vocabularies(encoder: Encoder) -> dict[str, Vocabulary]:
     """The values of the coded columns as they are now, intervals by their number."""
     found = {}
@@ -498,25 +430,3 @@ def _vocabularies(encoder: Encoder) -> dict[str, Vocabulary]:
         cuts = getattr(encoder.schema.columns[name], "cuts", None)
         found[name] = encoder.vocabularies[name] if cuts is None else Vocabulary(range(len(cuts) + 1))
     return found
-
-
-def _check_tree(tree: Tree) -> None:
-    """Refuse what is no tree with leaves numbered from 0, left to right."""
-
-    def leaves(node: Any) -> Iterator[int]:
-        if isinstance(node, Mapping):
-            if set(node) != {"column", "default", "branches"} or not 0 <= node["default"] < len(node["branches"]):
-                raise ValueError
-            for _, child in node["branches"]:
-                yield from leaves(child)
-        elif isinstance(node, bool) or not isinstance(node, (int, np.integer)):
-            raise ValueError
-        else:
-            yield int(node)
-
-    try:
-        found = list(leaves(tree))
-        if found != list(range(len(found))):
-            raise ValueError
-    except (TypeError, ValueError, RecursionError):
-        raise BayesError("tree= takes the tree_ of another NBTree") from None

@@ -6,7 +6,7 @@ Bayes in each branch, together. A split must take away a share of the errors (Ko
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.errors import BayesError
 from bayeskit.estimate.structure import mutual_information
 
 Floats = npt.NDArray[np.float64]
@@ -191,3 +192,25 @@ def leaf_paths(tree: Tree) -> list[list[tuple[str, Value]]]:
     if not isinstance(tree, Mapping):
         return [[]]
     return [[(tree["column"], value), *path] for value, child in tree["branches"] for path in leaf_paths(child)]
+
+
+def check_tree(tree: Tree) -> None:
+    """Refuse what is no tree with leaves numbered from 0, left to right."""
+
+    def leaves(node: Any) -> Iterator[int]:
+        if isinstance(node, Mapping):
+            if set(node) != {"column", "default", "branches"} or not 0 <= node["default"] < len(node["branches"]):
+                raise ValueError
+            for _, child in node["branches"]:
+                yield from leaves(child)
+        elif isinstance(node, bool) or not isinstance(node, (int, np.integer)):
+            raise ValueError
+        else:
+            yield int(node)
+
+    try:
+        found = list(leaves(tree))
+        if found != list(range(len(found))):
+            raise ValueError
+    except (TypeError, ValueError, RecursionError):
+        raise BayesError("tree= takes the tree_ of another NBTree") from None

@@ -27,6 +27,7 @@ Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 CONVERGED = 1e-6  # of the log likelihood
 NARROW = 1e-3  # of the variance within the class: no subclass is narrower
+EQUAL = 1e-4  # of ln p a row: numbers of subclasses as good as each other, of which the least is taken
 MOST_ROWS = 3000  # of a class, by which the number of subclasses is chosen
 
 
@@ -159,8 +160,8 @@ def best_number(
             total += float(out.weights @ out.log_density(mixture))
         found[k] = total / float(rows.weights[order].sum())
         tell()
-    best = max(found, key=lambda k: (found[k], -k))
-    return best, found
+    enough = max(found.values()) - EQUAL
+    return min(k for k in numbers if found[k] >= enough), found
 
 
 NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
