@@ -77,6 +77,28 @@ def test_fit_as_json_holds_the_same_figures(bayes):
     assert bk.load("model.bayes").tally_ == fitted().tally_
 
 
+def test_best_prints_its_scores_with_what_they_are_worth_and_naive_prints_the_way_to_it(bayes):
+    told = bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--model", "best", "-o", "best.bayes")
+    assert re.search(r"^BayesClassifier +99\.\d%", told.out, re.M)
+    assert re.search(r"^NaiveBayes +98\.3%", told.out, re.M)
+    assert re.search(r"^majority +44\.2%", told.out, re.M)
+    assert "a little optimistic" in told.out
+    assert "most important columns" in told.out
+    model = bk.load("best.bayes")
+    assert isinstance(model, bk.BayesClassifier)
+    before = model.predict_proba(BIRDS)
+    bayes("forget", "best.bayes", "birds.csv", "-o", "none.bayes", code=1)
+    assert np.array_equal(bk.load("best.bayes").predict_proba(BIRDS), before)
+    assert "held-out rows" in bayes("evaluate", "best.bayes", "half.csv", "--held-out").out
+    assert "2-fold cross-validation" in bayes("evaluate", "best.bayes", "half.csv", "--folds", 2).out
+    assert "use --folds 10 or --held-out" in bayes("evaluate", "best.bayes", "half.csv", code=1).err
+    assert "--model best" in bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--no-scores").out
+    assert (
+        "has no such setting"
+        in bayes("fit", "birds.csv", "-t", "species", "-m", "best", "--prior", "uniform", code=2).err
+    )
+
+
 def test_settings_reach_the_model(bayes):
     bayes(
         "fit", "birds.csv", "-t", "species", "--smoothing", "auto", "--prior", "uniform", "--numeric", "histogram",

@@ -44,7 +44,11 @@ def command(
     target = fitted.schema_.target.name
     source = open_data(data, target, column_type, delimiter, encoding, empty)
     with watched(source, "scoring") as reading:
-        found = [_held_out(fitted, reading) if held_out else _left_out(fitted, reading, target)]
+        found = []
+        if held_out:
+            found.append(_held_out(fitted, reading))
+        elif folds is None or hasattr(fitted, "leave_one_out"):
+            found.append(_left_out(fitted, reading, target))
         if folds is not None:
             found.append(_folded(fitted, reading, target, folds))
     for i, evaluation in enumerate(found):
@@ -80,11 +84,18 @@ def _held_out(model: Any, source: Any) -> Any:
 
 
 def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
+    from collections.abc import Mapping
+    from copy import copy
+
     import pyarrow as pa
 
     from bayeskit.data.source import for_schema
     from bayeskit.evaluate.cross_validation import cross_validate
 
+    schema, roles = model.schema_, model.roles
+    if isinstance(roles, Mapping):  # columns that are ignored are not read
+        kept = {schema.find(key): role for key, role in roles.items() if schema.find(key) in schema.used}
+        model = copy(model).set_params(roles=kept or None)
     values = {name: vocabulary.values for name, vocabulary in model.encoder().vocabularies.items()}
     reading = for_schema(source, model.schema_, values, model.tally_.classes)
     parts = [pa.table({**batch.columns, target: batch.labels}) for batch in reading.batches()]
