@@ -158,6 +158,11 @@ def test_kernels_equal_their_twins(seed, weighted):
     ours, theirs = kernels.learn_backoff(*args, 3), _twins.learn_backoff(*args, 1)
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-10, atol=1e-12)
     same_arrays(ours[1], theirs[1])
+    held = kernels.learn_backoff(*args, 3, ours[1][0]), _twins.learn_backoff(*args, 1, ours[1][0])
+    np.testing.assert_array_equal(held[0][0], ours[0])
+    same_arrays(held[1][1], ours[1])
+    nobody = np.zeros(0, dtype=np.int64)
+    same_arrays(kernels.learn_backoff(*args[:-1], nobody, 3, ours[1][0])[1], ours[1])
     args = (codes, members.sizes, members.parents, columns, n_classes)
     np.testing.assert_allclose(
         kernels.score_backoff(*args, ours[1], 3), _twins.score_backoff(*args, theirs[1], 1), rtol=1e-6, atol=1e-9
@@ -169,6 +174,12 @@ def test_kernels_equal_their_twins(seed, weighted):
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-10)
     same_arrays(ours[2], theirs[2])
+    held = (rows.columns, sizes, rows.labels, n_classes, rows.weights, asked, *ours[2][:4], prior)
+    again, twin = kernels.count_chains(*held, 3), _twins.count_chains(*held, 1)
+    np.testing.assert_allclose(again[0], twin[0], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(again[1], twin[1], rtol=1e-10)
+    same_arrays(again[2], twin[2])
+    same_arrays(again[2], ours[2])
     scored = [k.score_chains(rows.columns, sizes, rows.columns, rows.n, prior, ours[2], 2) for k in (kernels, _twins)]
     np.testing.assert_allclose(scored[0], scored[1], rtol=1e-6)
     factors, exponents = rng.normal(size=(n, n_classes, 11)).astype(np.float32), rng.random(11)
