@@ -337,9 +337,8 @@ def test_a_hostile_file_is_refused_or_is_a_model(saved, seed):
                     arrays[at] = array.astype(rng.choice(["<i8", "<f8", "|u1", "<u4"]))
             case _:  # something else of the header
                 key = rng.choice(["columns", "temperatures", "accuracy", "log loss", "importance"])
-                header["state"]["held"][key] = [[], None, ["a"], [1e308] * 3, [-1, 0], {"x": 1}, [0.5] * 3][
-                    rng.integers(7)
-                ]
+                odd = [[], None, ["a"], [1e308] * 3, [-1, 0], {"x": 1}, [0.5] * 3]
+                header["state"]["held"][key] = odd[rng.integers(7)]
     try:
         model = from_bytes(pack(header, arrays))
     except bk.BayesError:

@@ -85,7 +85,7 @@ def test_a_loaded_model_goes_on_learning_forgetting_and_merging(recipe):
         {"pattern": r"\b[a-z]+\b", "smoothing": {"cat": 0.5, "été": 2}, "prior": "uniform"},
         {"pattern": "char", "ngrams": (1, 3), "smoothing": bk.Lidstone(0.1), "ties": "random", "random_state": 3},
     ],
-    ids=str,
+    ids=lambda given_: " ".join(given_),
 )  # fmt: skip
 @pytest.mark.parametrize("recipe", ["multinomial", "tfidf"])
 def test_every_setting_is_kept(recipe, given_):
