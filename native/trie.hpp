@@ -23,6 +23,8 @@ struct SparseCounts {
     void close() { start.push_back(static_cast<int32_t>(label.size())); }
 };
 
+constexpr int32_t kOneRow = -1;  // in place of the number of children: one learnt row, and first_child is its number
+
 struct Trie {
     std::vector<int32_t> first_child, n_children;
     std::vector<uint32_t> value;  // by which a node is reached from its parent

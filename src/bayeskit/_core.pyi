@@ -160,6 +160,7 @@ def learn_backoff(
     weights: Floats | None,
     asked: NDArray[np.int64],
     n_threads: int,
+    m: Floats | None = None,
 ) -> tuple[Floats, Learnt]: ...
 def score_backoff(
     codes: Codes,
@@ -183,9 +184,24 @@ def learn_chains(
     prior: Floats,
     n_threads: int,
 ) -> tuple[Floats, Floats, Learnt]: ...
+def count_chains(
+    columns: Sequence[Codes | Floats],
+    sizes: NDArray[np.int64],
+    labels: NDArray[np.uint32],
+    n_classes: int,
+    weights: Floats | None,
+    asked: NDArray[np.int64],
+    start: NDArray[np.int64],
+    column: NDArray[np.int32],
+    m: Floats,
+    cuts: Floats,
+    prior: Floats,
+    n_threads: int,
+) -> tuple[Floats, Floats, Learnt]: ...
 def score_chains(
     columns: Sequence[Codes | Floats],
     sizes: NDArray[np.int64],
+    learnt_columns: Sequence[Codes | Floats],
     n_learnt: float,
     prior: Floats,
     learnt: Learnt,

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._ensemble_twins import exponent_loss, learn_backoff, learn_chains, score_backoff, score_chains
+from bayeskit._chain_twins import count_chains, learn_chains, score_chains
+from bayeskit._ensemble_twins import exponent_loss, learn_backoff, score_backoff
 from bayeskit._junction_twin import propagate
 from bayeskit._twins_checks import (
     Codes,
@@ -31,6 +32,7 @@ from bayeskit._twins_sums import weighted_sums
 
 __all__ = [  # the others stand here
     "context_codes",
+    "count_chains",
     "count_pairs",
     "exponent_loss",
     "factor_codes",

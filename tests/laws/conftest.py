@@ -10,6 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 import bayeskit as bk
+from bayeskit.tally.products import pair_columns
 
 COLUMNS = ["sky", "flag", "size", "year"]
 NUMBERS = ("size", "year")
@@ -101,6 +102,9 @@ LAWS = [
     Law("mixed, weighted", {}, weighted=True),
     Law("mixed with a text", {"roles": {"sky": bk.Text(bk.Tokenizer("char_wb", (1, 2)))}}),
     Law("mixed with a text, weighted", {"roles": {"sky": "text"}}, weighted=True),
+    Law("multivariate gaussian", NUMERIC, bk.GaussianBayes),
+    Law("multivariate gaussian, tied, weighted", NUMERIC | {"covariance": "tied"}, bk.GaussianBayes, weighted=True),
+    Law("multivariate gaussian, shrunk", NUMERIC | {"covariance": "shrunk", "ddof": 0}, bk.GaussianBayes),
     Law("tan", CUT, bk.TAN),
     Law("tan, Laplace, weighted", CUT | {"smoothing": 1.0}, bk.TAN, weighted=True),
     Law("tan without smoothing", CATEGORICAL | {"smoothing": 0}, bk.TAN),
@@ -110,6 +114,19 @@ LAWS = [
     Law("full joint, Laplace, weighted", CATEGORICAL | {"smoothing": 1.0}, bk.FullJointBayes, weighted=True),
     Law("aode, thrice seen, Laplace, weighted", CUT | {"smoothing": 1.0, "min_count": 3}, bk.AODE, weighted=True),
 ]
+
+SMALL = {"n_members": 2, "n_chains": 3, "n_threads": 1}
+ENSEMBLE_LAWS = [  # structure, cuts, m and exponents are held: laws of its own
+    Law("ensemble, mixed", SMALL, bk.BayesClassifier),
+    Law("ensemble, weighted", SMALL, bk.BayesClassifier, weighted=True),
+    Law("ensemble without chains", SMALL | {"fast": True, "domains": {"sky": [*SKIES, "fog"]}}, bk.BayesClassifier),
+]
+
+
+@pytest.fixture(scope="session", params=ENSEMBLE_LAWS, ids=str)
+def ensemble_law(request):
+    """The counting ensemble in each setting."""
+    return request.param
 
 
 @pytest.fixture(scope="session", params=LAWS, ids=str)
@@ -144,6 +161,9 @@ def _same_counts(a, b):
         assert np.array_equal(found.counts, b.values[name].counts), name
     order = [b.moment_columns.index(name) for name in a.moment_columns]
     assert np.array_equal(a.moments.n, b.moments.n[:, order])
+    assert (a.products is None) == (b.products is None)
+    if a.products is not None:
+        assert np.array_equal(a.products.n, b.products.columns(pair_columns(len(order), order)).n)
 
 
 @pytest.fixture(scope="session")

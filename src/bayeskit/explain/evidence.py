@@ -205,7 +205,7 @@ def _explain(
     chosen = model.choose(told, block)
     rivals = _rivals(told, chosen, against)
     terms = {name: model.tempered(term) for name, term in model.log_terms(params, block).items()}
-    prior = model.tempered(params.log_prior)
+    prior = model.tempered(getattr(params, "log_start", params.log_prior))  # what is said before any column
     cells = {name: _cells(batch.columns[where[name]]) for name in terms}
     states = {name: _states(block, name, params) for name in terms}
     for i in range(block.n_rows):
