@@ -5,6 +5,7 @@ import pytest
 
 import bayeskit as bk
 import bayeskit.data.source
+from bayeskit.cli.ask import network_of
 from bayeskit.datasets import load_penguins
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.models import from_bytes, to_bytes
@@ -116,3 +117,11 @@ def test_counts_that_do_not_fit_each_other_are_no_model(model):
         twisted = {**header, "tally": {**header["tally"], key: [["sex", "sex"]] if key == "joints" else ["sex"]}}
         with pytest.raises(BadFile):
             from_bytes(pack(twisted, arrays))
+
+
+@pytest.mark.parametrize("model", [bk.TAN(), bk.KDB(3), bk.TAN(smoothing=1.0)], ids=str)
+def test_a_product_of_tables_is_a_network_and_answers_as_one(model):
+    few = BIRDS.select(["species", "island", "sex", "bill_length_mm"])
+    network = network_of(model.fit(few, "species"))
+    whole = few.drop_null()
+    np.testing.assert_allclose(network.predict_proba(whole, "species"), model.predict_proba(whole), atol=1e-9)

@@ -5,6 +5,7 @@ P(c | x) ∝ P(c) · Π_i P(x_i | c, parents of x_i)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -107,6 +108,18 @@ class StructuredClassifier(CodedClassifier):
             header = f"P({column} | {label}{', ' + given if given else ''})"
             columns[header] = shown[:, :, i].ravel() if table.used else np.full(counts[:, :, i].size, np.nan)
         return Table({name: cells.tolist() for name, cells in columns.items()})
+
+    def factor(self, column: str) -> Floats:
+        """P(value | class, parents) for every combination of them (classes, values of each parent …, values)."""
+        table = self.params_.tables[column]
+        sizes = [len(self.params_.values[parent]) for parent in table.parents]
+        combinations = np.indices(sizes, dtype=np.uint32).reshape(len(sizes), math.prod(sizes)) + np.uint32(1)
+        child = np.zeros(math.prod(sizes), dtype=np.uint32)
+        nodes = table.codes([np.ascontiguousarray(codes) for codes in combinations], child, 1) // (
+            len(table.values) + 2
+        )
+        shares = np.concatenate(table.probabilities)[nodes]
+        return shares.transpose(2, 0, 1).reshape(shares.shape[2], *sizes, shares.shape[1])
 
     def draw(self, labels: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
         """Columns after their parents, each by its table."""
