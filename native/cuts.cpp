@@ -15,11 +15,6 @@ constexpr size_t kMostCounts = 1 << 20;   // buckets times classes
 constexpr size_t kLargestTable = 1 << 24;
 constexpr double kTie = 1e-10;            // of the rows: entropies this close are equal, and the first cut is taken
 
-struct Cell {
-    double x;
-    uint32_t label, row;
-};
-
 // x ln x, from a table where counts are whole.
 class Entropies {
 public:
@@ -39,10 +34,10 @@ private:
 
 class Column {
 public:
-    Column(const Floats& column, size_t n, const Codes& labels, size_t n_classes, const double* weights,
+    Column(const Floats& column, size_t n, const uint32_t* labels, size_t n_classes, const double* weights,
            const Entropies& f)
-        : n_classes_(n_classes), weights_(weights), f_(f) {
-        std::vector<double> x(n);
+        : n_classes_(n_classes), labels_(labels), weights_(weights), f_(f), x_(n) {
+        std::vector<double>& x = x_;
         gather_column(column, 0, n, x.data());
         double low = std::numeric_limits<double>::infinity(), high = -low;
         size_t present = 0;
@@ -53,19 +48,19 @@ public:
             present += x[r] == x[r];
         }
         low_ = low, high_ = high;
-        with_type(labels, [&](auto classes) { spread(x, present, low, high, classes); });
+        spread(present, low, high);
     }
 
     std::vector<double> cuts() {
         std::vector<double> found;
         std::vector<std::pair<size_t, size_t>> open;
-        if (cells_.size() > 1 && low_ < high_) open.emplace_back(0, cells_.size());
+        if (rows_.size() > 1 && low_ < high_) open.emplace_back(0, rows_.size());
         while (!open.empty()) {
             const auto [first, last] = open.back();
             open.pop_back();
             const size_t at = best(first, last);
             if (!at) continue;
-            const double left = cells_[at - 1].x, right = cells_[at].x, middle = left + (right - left) / 2;
+            const double left = x_[rows_[at - 1]], right = x_[rows_[at]], middle = left + (right - left) / 2;
             found.push_back(middle < right ? middle : left);
             open.emplace_back(first, at);
             open.emplace_back(at, last);
@@ -75,8 +70,8 @@ public:
     }
 
 private:
-    template <class Label>
-    void spread(const std::vector<double>& x, size_t n, double low, double high, const Label* labels) {
+    void spread(size_t n, double low, double high) {
+        const std::vector<double>& x = x_;
         const size_t most = std::max<size_t>(1, std::min(kMostBuckets, kMostCounts / n_classes_));
         const size_t buckets = std::clamp<size_t>(n / kBucketRows, 1, most);
         const double scale = static_cast<double>(buckets) / (high - low);
@@ -90,25 +85,26 @@ private:
             const size_t b = even ? std::min(buckets - 1, static_cast<size_t>((x[r] - low) * scale)) : 0;
             of[r] = static_cast<uint16_t>(b);
             ++starts_[b + 1];
-            before_[(b + 1) * n_classes_ + labels[r]] += weights_ ? weights_[r] : 1.0;
+            before_[(b + 1) * n_classes_ + labels_[r]] += weights_ ? weights_[r] : 1.0;
         }
         for (size_t b = 0; b < buckets; ++b) {
             starts_[b + 1] += starts_[b];
             for (size_t c = 0; c < n_classes_; ++c) before_[(b + 1) * n_classes_ + c] += before_[b * n_classes_ + c];
         }
-        cells_.resize(n);
+        rows_.resize(n);
         std::vector<size_t> next(starts_.begin(), starts_.end() - 1);
         for (size_t r = 0; r < x.size(); ++r)
-            if (x[r] == x[r]) cells_[next[of[r]]++] = {x[r], labels[r], static_cast<uint32_t>(r)};
+            if (x[r] == x[r]) rows_[next[of[r]]++] = static_cast<uint32_t>(r);
     }
 
-    double weight(const Cell& cell) const { return weights_ ? weights_[cell.row] : 1.0; }
+    double weight(size_t position) const { return weights_ ? weights_[rows_[position]] : 1.0; }
+    uint32_t label(size_t position) const { return labels_[rows_[position]]; }
 
     void sort_bucket(size_t b) {
         if (sorted_[b]) return;
         sorted_[b] = 1;
-        std::sort(cells_.data() + starts_[b], cells_.data() + starts_[b + 1],
-                  [](const Cell& p, const Cell& q) { return p.x < q.x || (p.x == q.x && p.row < q.row); });
+        std::sort(rows_.data() + starts_[b], rows_.data() + starts_[b + 1],
+                  [this](uint32_t p, uint32_t q) { return x_[p] < x_[q] || (x_[p] == x_[q] && p < q); });
     }
 
     size_t bucket_at(size_t position) const {  // the one that holds this row
@@ -121,7 +117,7 @@ private:
         std::vector<double> counts(before_.begin() + static_cast<ptrdiff_t>(b * n_classes_),
                                    before_.begin() + static_cast<ptrdiff_t>((b + 1) * n_classes_));
         if (position > starts_[b]) sort_bucket(b);
-        for (size_t p = starts_[b]; p < position; ++p) counts[cells_[p].label] += weight(cells_[p]);
+        for (size_t p = starts_[b]; p < position; ++p) counts[label(p)] += weight(p);
         return counts;
     }
 
@@ -158,16 +154,16 @@ private:
         std::vector<double> counts(before_.begin() + static_cast<ptrdiff_t>(b * n_classes_),
                                    before_.begin() + static_cast<ptrdiff_t>((b + 1) * n_classes_));
         size_t p = starts_[b];
-        for (; p < first; ++p) counts[cells_[p].label] += weight(cells_[p]);
+        for (; p < first; ++p) counts[label(p)] += weight(p);
         const size_t end = std::min(starts_[b + 1], last);
         double left = 0, running = split_entropy(counts.data());
         for (size_t c = 0; c < n_classes_; ++c) left += counts[c] - base_[c];
         const double slack = 1e-7 * total_;
         for (const size_t start = p; p < end; ++p) {
-            const bool new_value = p == start ? p > first : cells_[p].x != cells_[p - 1].x;
+            const bool new_value = p == start ? p > first : x_[rows_[p]] != x_[rows_[p - 1]];
             if (new_value && running <= enough + slack) visit(p, split_entropy(counts.data()));
-            const uint32_t c = cells_[p].label;
-            const double w = weight(cells_[p]), l = counts[c] - base_[c], r = std::max(0.0, all_[c] - l);
+            const uint32_t c = label(p);
+            const double w = weight(p), l = counts[c] - base_[c], r = std::max(0.0, all_[c] - l);
             const double right = std::max(0.0, total_ - left);
             running += (f_(l) - f_(l + w)) + (f_(r) - f_(std::max(0.0, r - w))) + (f_(left + w) - f_(left)) +
                        (f_(std::max(0.0, right - w)) - f_(right));
@@ -236,9 +232,11 @@ private:
     }
 
     size_t n_classes_;
+    const uint32_t* labels_;
     const double* weights_;
     const Entropies& f_;
-    std::vector<Cell> cells_;
+    std::vector<double> x_;
+    std::vector<uint32_t> rows_;    // bucket after bucket; those that were looked into are sorted
     std::vector<size_t> starts_;    // (buckets + 1): where each begins
     std::vector<double> before_;    // (buckets + 1, classes): weights of the rows before it
     std::vector<char> sorted_;
@@ -253,9 +251,11 @@ std::vector<std::vector<double>> mdl_cuts(const std::vector<Floats>& columns, si
     check_labels(labels, n, n_classes);
     if (n > UINT32_MAX) throw std::invalid_argument("more than 2^32 rows cannot be cut at once");
     const Entropies f(n, !weights);
+    std::vector<uint32_t> classes(n);
+    for (size_t at = 0; at < n; at += kTile) widen(labels, at, std::min(kTile, n - at), 1, classes.data() + at);
     std::vector<std::vector<double>> out(columns.size());
     parallel_for(columns.size(), n_threads,
-                 [&](size_t j) { out[j] = Column(columns[j], n, labels, n_classes, weights, f).cuts(); });
+                 [&](size_t j) { out[j] = Column(columns[j], n, classes.data(), n_classes, weights, f).cuts(); });
     return out;
 }
 

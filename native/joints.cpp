@@ -205,15 +205,37 @@ void context_codes(const std::vector<Codes>& parents, const Codes& child, size_t
             if (steps[d].next[i] >= static_cast<int64_t>(nodes))
                 throw std::invalid_argument("step " + std::to_string(d) + " leads beyond its nodes");
     }
+    const uint32_t size = static_cast<uint32_t>(child_size);
+    std::vector<uint32_t> first(steps.empty() ? 0 : steps[0].size);  // where the contexts of the first parent stand
+    for (size_t i = 0; i < first.size(); ++i) first[i] = static_cast<uint32_t>(std::max(steps[0].next[i], -1) + 1) * size;
+    if (steps.size() < 2) {
+        parallel_rows(n, kTile, n_threads, [&](size_t begin, size_t end) {
+            uint32_t codes[kTile];
+            for (size_t at = begin; at < end; at += kTile) {
+                const size_t rows = std::min(kTile, end - at);
+                widen(child, at, rows, 1, out + at);
+                if (steps.empty()) continue;
+                widen(parents[0], at, rows, 1, codes);
+                for (size_t r = 0; r < rows; ++r) out[at + r] += first[codes[r]];
+            }
+        });
+        return;
+    }
     parallel_rows(n, kTile, n_threads, [&](size_t begin, size_t end) {
         uint32_t codes[kTile];
         int32_t local[kTile], alive[kTile];
         uint32_t node[kTile];
         for (size_t at = begin; at < end; at += kTile) {
             const size_t rows = std::min(kTile, end - at);
-            for (size_t r = 0; r < rows; ++r) local[r] = 0, node[r] = 0, alive[r] = 1;
-            uint32_t offset = 1;
-            for (size_t d = 0; d < steps.size(); ++d) {
+            widen(parents[0], at, rows, 1, codes);
+            for (size_t r = 0; r < rows; ++r) {
+                const int32_t next = steps[0].next[codes[r]];
+                alive[r] = next >= 0;
+                local[r] = next >= 0 ? next : 0;
+                node[r] = next >= 0 ? static_cast<uint32_t>(next) + 1 : 0;
+            }
+            uint32_t offset = 1 + static_cast<uint32_t>(steps[1].nodes);
+            for (size_t d = 1; d < steps.size(); ++d) {
                 const Steps step = steps[d];
                 widen(parents[d], at, rows, 1, codes);
                 for (size_t r = 0; r < rows; ++r) {
@@ -227,7 +249,7 @@ void context_codes(const std::vector<Codes>& parents, const Codes& child, size_t
             }
             widen(child, at, rows, 1, codes);
             for (size_t r = 0; r < rows; ++r)
-                out[at + r] = node[r] * static_cast<uint32_t>(child_size) + codes[r];
+                out[at + r] = node[r] * size + codes[r];
         }
     });
 }

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 import bayeskit as bk
+from bayeskit.tally.products import pair_columns
 
 COLUMNS = ["sky", "flag", "size", "year"]
 NUMBERS = ("size", "year")
@@ -101,6 +102,9 @@ LAWS = [
     Law("mixed, weighted", {}, weighted=True),
     Law("mixed with a text", {"roles": {"sky": bk.Text(bk.Tokenizer("char_wb", (1, 2)))}}),
     Law("mixed with a text, weighted", {"roles": {"sky": "text"}}, weighted=True),
+    Law("multivariate gaussian", NUMERIC, bk.GaussianBayes),
+    Law("multivariate gaussian, tied, weighted", NUMERIC | {"covariance": "tied"}, bk.GaussianBayes, weighted=True),
+    Law("multivariate gaussian, shrunk", NUMERIC | {"covariance": "shrunk", "ddof": 0}, bk.GaussianBayes),
     Law("tan", CUT, bk.TAN),
     Law("tan, Laplace, weighted", CUT | {"smoothing": 1.0}, bk.TAN, weighted=True),
     Law("tan without smoothing", CATEGORICAL | {"smoothing": 0}, bk.TAN),
@@ -122,6 +126,23 @@ ENSEMBLE_LAWS = [  # structure, cuts, m and exponents are held: laws of its own
 @pytest.fixture(scope="session", params=ENSEMBLE_LAWS, ids=str)
 def ensemble_law(request):
     """The counting ensemble in each setting."""
+    return request.param
+
+
+QUESTIONS = {
+    "column": "sky",
+    "default": 0,
+    "branches": [["rain", 0], ["sun", {"column": "size", "default": 1, "branches": [[0, 1], [2, 2]]}], ["", 3]],
+}
+TREE_LAWS = [  # tree and cut points are held: laws of its own, on the counts of the leaves
+    Law("nbtree on a given tree", CUT | {"tree": QUESTIONS}, bk.NBTree),
+    Law("nbtree, Laplace, weighted", CUT | {"tree": QUESTIONS, "smoothing": 1.0}, bk.NBTree, weighted=True),
+]
+
+
+@pytest.fixture(scope="session", params=TREE_LAWS, ids=str)
+def tree_law(request):
+    """Naive Bayes in the leaves of a given tree."""
     return request.param
 
 
@@ -157,6 +178,9 @@ def _same_counts(a, b):
         assert np.array_equal(found.counts, b.values[name].counts), name
     order = [b.moment_columns.index(name) for name in a.moment_columns]
     assert np.array_equal(a.moments.n, b.moments.n[:, order])
+    assert (a.products is None) == (b.products is None)
+    if a.products is not None:
+        assert np.array_equal(a.products.n, b.products.columns(pair_columns(len(order), order)).n)
 
 
 @pytest.fixture(scope="session")

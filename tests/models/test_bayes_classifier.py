@@ -349,7 +349,7 @@ def test_a_hostile_file_is_refused_or_is_a_model(saved, seed):
     rng = np.random.default_rng(seed)
     header, arrays = unpack(data)
     arrays = [array.copy() for array in arrays]
-    own = len(arrays) - header["more arrays"]
+    own = len(arrays) - header["state"]["arrays"]
     for _ in range(rng.integers(1, 4)):
         at = int(rng.integers(own, len(arrays)))
         array = arrays[at]
@@ -365,7 +365,8 @@ def test_a_hostile_file_is_refused_or_is_a_model(saved, seed):
                     arrays[at] = array.astype(rng.choice(["<i8", "<f8", "|u1", "<u4"]))
             case _:  # something else of the header
                 key = rng.choice(["columns", "temperatures", "accuracy", "log loss", "importance"])
-                header["more"][key] = [[], None, ["a"], [1e308] * 3, [-1, 0], {"x": 1}, [0.5] * 3][rng.integers(7)]
+                odd = [[], None, ["a"], [1e308] * 3, [-1, 0], {"x": 1}, [0.5] * 3]
+                header["state"]["held"][key] = odd[rng.integers(7)]
     try:
         model = from_bytes(pack(header, arrays))
     except bk.BayesError:
@@ -376,14 +377,14 @@ def test_a_hostile_file_is_refused_or_is_a_model(saved, seed):
 def test_a_file_without_its_rows_or_with_those_of_another_model_is_refused(saved):
     _, _, data = saved
     header, arrays = unpack(data)
-    own = len(arrays) - header["more arrays"]
+    own = len(arrays) - header["state"]["arrays"]
     with pytest.raises(bk.BayesError):
-        from_bytes(pack({k: v for k, v in header.items() if not k.startswith("more")}, arrays[:own]))
+        from_bytes(pack({k: v for k, v in header.items() if k != "state"}, arrays[:own]))
     labels = arrays[own].copy()
     labels[np.flatnonzero(labels == 0)[0]] = 1
     with pytest.raises(bk.BayesError, match="the rows of its classes cannot be right"):
         from_bytes(pack(header, [*arrays[:own], labels, *arrays[own + 1 :]]))
-    with pytest.raises(bk.BayesError, match="nothing besides its tally"):
+    with pytest.raises(bk.BayesError, match="holds nothing beside its counts"):
         from_bytes(pack({**header, "model": "NaiveBayes", "settings": {}}, arrays))
 
 

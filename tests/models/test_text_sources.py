@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import bayeskit as bk
+from bayeskit.data.text_files import FolderSource
 from bayeskit.errors import BayesError
-from bayeskit.models.text_sources import answers, open_texts, read_folder
+from bayeskit.models.text_sources import answers, open_texts
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def folder(tmp_path):
 
 def test_a_folder_of_one_sub_folder_a_class_is_learnt(folder):
     texts = open_texts(folder, target="weather")
-    assert texts.labels == ["bad", "bad", "good", "good"]
+    assert texts.labels.to_pylist() == ["bad", "bad", "good", "good"]
     assert texts.target == "weather"
     model = bk.TextClassifier("multinomial").fit(texts.documents, texts.labels)
     assert model.predict(["rain", "the sun"]).tolist() == ["bad", "good"]
@@ -32,11 +33,11 @@ def test_a_folder_of_one_sub_folder_a_class_is_learnt(folder):
 def test_folders_that_are_no_classes_are_refused(folder, tmp_path):
     (folder / "empty").mkdir()
     with pytest.raises(BayesError, match=r"empty holds no file"):
-        read_folder(folder)
+        FolderSource.of_classes(folder)
     with pytest.raises(BayesError, match="no sub-folders"):
-        read_folder(folder / "empty")
+        FolderSource.of_classes(folder / "empty")
     with pytest.raises(BayesError, match="no folder"):
-        read_folder(folder / "README")
+        FolderSource.of_classes(folder / "README")
     with pytest.raises(BayesError, match="no file or folder"):
         open_texts(tmp_path / "nowhere")
 
@@ -54,18 +55,32 @@ def test_a_text_column_of_a_file_is_learnt(tmp_path, kind):
     texts = open_texts(path, text="body", target="kind")
     model = bk.TextClassifier("multinomial").fit(texts.documents, texts.labels)
     assert model.predict(["sea", "wind"]).tolist() == ["good", "bad"]
-    with pytest.raises(BayesError, match=r"'nothing'.*columns: id, body, kind"):
+    with pytest.raises(BayesError, match=r"'nothing'.*columns: id, body"):
         open_texts(path, text="nothing", target="kind")
     with pytest.raises(BayesError, match="text= and target="):
         open_texts(path)
+    parts = bk.TextClassifier("multinomial", column="body").fit_source(path, "kind")
+    assert parts.tally_.words == model.tally_.words
+    assert parts.schema_.target.name == "kind"
 
 
-def test_files_of_other_kinds_are_refused(tmp_path):
-    (tmp_path / "texts.xls").write_text("x")
-    with pytest.raises(BayesError, match=r"none of \.csv"):
-        open_texts(tmp_path / "texts.xls", "a", "b")
+@pytest.mark.parametrize("recipe", ["multinomial", "auto", "tfidf", "nbsvm"])
+def test_a_folder_is_learnt_in_parts_as_from_memory(folder, recipe, monkeypatch):
+    texts = open_texts(folder)
+    whole = bk.TextClassifier(recipe).fit(texts.documents, texts.labels)
+    monkeypatch.setattr("bayeskit.data.text_files.TOGETHER", 1)  # a batch a document
+    parts = bk.TextClassifier(recipe).fit_source(folder)
+    assert parts.tally_ == whole.tally_
+    asked = ["sun", "rain and wind", ""]
+    assert np.array_equal(parts.predict_joint_log_proba(asked), whole.predict_joint_log_proba(asked))
+    if recipe != "nbsvm":
+        parts.learn_source(folder).forget_source(folder)
+        assert np.allclose(parts.predict_proba(asked), whole.predict_proba(asked))
+
+
+def test_files_that_are_no_tables_are_refused(tmp_path):
     (tmp_path / "texts.parquet").write_text("no parquet")
-    with pytest.raises(BayesError, match="cannot be read"):
+    with pytest.raises(BayesError, match="no whole Parquet file"):
         open_texts(tmp_path / "texts.parquet", "a", "b")
 
 

@@ -104,7 +104,7 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
         data = FileSource.of(data, **reading)
     elif reading:
         raise BayesError(f"{', '.join(reading)}: settings for files, and the data is none")
-    if hasattr(data, "batches") and hasattr(data, "kinds"):
+    if is_source(data):
         return _labelled(data, labels, weights)
     if isinstance(data, bytes):
         raise BayesError(f"{data[:40]!r} is bytes, not a table: pass a frame, an array, records or the path of a file")
@@ -120,6 +120,11 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
             raise SchemaMismatch(f"there is no target column {labels!r} (columns: {', '.join(names)}).{hint}")
         target, labels = labels, columns.pop(labels)
     return MemorySource(columns, n_rows, named, target, labels, _as_weights(weights, n_rows))
+
+
+def is_source(data: Any) -> bool:
+    """Whether this is a source already."""
+    return hasattr(data, "batches") and hasattr(data, "kinds")
 
 
 def by_name(source: Source) -> Source:
@@ -148,7 +153,7 @@ def for_schema(
     for name, theirs in schema.locate(list(source.kinds), source.named).items():
         role = schema.columns[name]
         if isinstance(role, Text):
-            asked[theirs] = "string"
+            asked[theirs] = "text"
         else:
             asked[theirs] = "float" if isinstance(role, Numeric) else _text(values.get(name, ()))
     if source.target is not None:

@@ -75,9 +75,10 @@ class Tokenizer:
         try:
             stop, bits = data["stop_words"], data["hash_bits"]
             plain = isinstance(data["pattern"], str) and isinstance(data["lowercase"], bool)
-            if not plain or not isinstance(stop, (list, type(None))) or not isinstance(bits, (int, type(None))):
+            listed = stop is None or (isinstance(stop, Sequence) and not isinstance(stop, str))
+            if not plain or not listed or not isinstance(bits, (int, type(None))):
                 raise BadFile("this is no tokenizer: a setting has the wrong type")
-            return cls(data["pattern"], tuple(data["ngrams"]), data["lowercase"], stop, bits)
+            return cls(data["pattern"], tuple(data["ngrams"]), data["lowercase"], stop and list(stop), bits)
         except (KeyError, TypeError) as problem:
             raise BadFile(f"this is no tokenizer: {problem!r}") from None
 

@@ -15,6 +15,7 @@ from bayeskit.errors import BadFile
 
 Bytes = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int64]
+CHUNK = 1 << 16  # words checked at a time
 
 
 class Words:
@@ -52,12 +53,8 @@ class Words:
         )
         if not fits:
             raise BadFile("a list of words has offsets that do not fit its bytes")
-        try:
-            listed = cls(data, offsets).tolist()
-        except UnicodeDecodeError:
-            raise BadFile("a list of words holds bytes that are no text") from None
-        if any(a >= b for a, b in pairwise(listed)):
-            raise BadFile("a list of words is not sorted")
+        for start in range(0, len(offsets) - 1, CHUNK):
+            _check_text(data, offsets[start : start + CHUNK + 2])  # two words more: parts overlap by one
         return cls(data, offsets)
 
     def __len__(self) -> int:
@@ -105,6 +102,20 @@ class Words:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         where = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
         return Words(self.data[where], offsets)
+
+
+def _check_text(data: Bytes, offsets: Offsets) -> None:
+    """Refuse words that are no text, or not in the order of their code points, which is that of their bytes."""
+    raw, at = data[offsets[0] : offsets[-1]].tobytes(), (offsets - offsets[0]).tolist()
+    listed = [raw[a:b] for a, b in pairwise(at)]
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        raise BadFile("a list of words holds bytes that are no text") from None
+    if any(word[0] & 0xC0 == 0x80 for word in listed):
+        raise BadFile("a list of words cuts a letter in two")
+    if any(a >= b for a, b in pairwise(listed)):
+        raise BadFile("a list of words is not sorted")
 
 
 def union(a: Words, b: Words) -> tuple[Words, npt.NDArray[np.int64], npt.NDArray[np.int64]]:

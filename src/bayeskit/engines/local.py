@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from bayeskit.tally.families import Counts, Family
 from bayeskit.tally.joints import Together
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Plan
+from bayeskit.tally.products import count_products, stacked
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.values import Values
 from bayeskit.tally.words import WordCounts, length_moments
@@ -36,6 +38,14 @@ def collect(source: Source, schema: Schema, plan: Plan, n_threads: int = 1, memo
     return running.tally(schema, encoder)
 
 
+def count_blocks(blocks: Iterable[Block], encoder: Encoder, plan: Plan) -> Tally:
+    """The tally of blocks that an encoder has read, for models that read rows once and count them many times."""
+    running = _Running(plan, RunningTogether(plan, None))
+    for block in blocks:
+        running.add(block, encoder)
+    return running.tally(encoder.schema, encoder)
+
+
 @dataclass
 class _Running:
     """Growing sums over blocks, in the encoder's codes."""
@@ -48,6 +58,7 @@ class _Running:
     moments: Moments | None = None
     words: dict[str, WordCounts] = field(default_factory=dict)
     values: dict[str, Values] = field(default_factory=dict)
+    products: Moments | None = None
 
     def add(self, block: Block, encoder: Encoder) -> None:
         n_classes, threads = len(encoder.classes.values), encoder.n_threads
@@ -75,6 +86,12 @@ class _Running:
             self.counts = [_grown(a, b) for a, b in zip(self.counts, counted, strict=True)]
             old = np.array([*range(len(self.moments.n)), *[-1] * (n_classes - len(self.moments.n))], dtype=np.int64)
             self.moments = self.moments.take(old) + moments
+        if self.plan.products:
+            both = _products(floats, block, n_classes, moments, threads)
+            if self.products is not None:
+                old = np.array([*range(len(self.products.n)), *[-1] * (n_classes - len(self.products.n))])
+                both = self.products.take(old) + both
+            self.products = both
         for name in self.plan.words:
             found = _words(block, encoder, name)
             if name in self.words:
@@ -119,6 +136,7 @@ class _Running:
             self.together.counted or Together.empty(),
             words=self.words,
             values=self.values,
+            products=self.products,
         ).tidy()
 
 
@@ -152,6 +170,22 @@ def _distinct(block: Block, name: str, n_classes: int, max_values: int) -> Value
         return Values.of_responsibilities(block.floats[name], block.responsibilities, max_values)
     labels: Codes = block.labels  # type: ignore[assignment]  # counted already
     return Values.of(block.floats[name], labels, n_classes, block.weights, max_values)
+
+
+def _products(
+    floats: list[npt.NDArray[np.float64]], block: Block, n_classes: int, moments: Moments, n_threads: int
+) -> Moments:
+    """The products of all pairs of these columns of a block whose moments are known."""
+    shares = block.responsibilities
+    if shares is None:
+        labels: Codes = block.labels  # type: ignore[assignment]  # counted already
+        return count_products(floats, labels, n_classes, block.weights, moments, n_threads)
+    one = np.zeros(block.n_rows, dtype=np.uint8)
+    parts = [
+        count_products(floats, one, 1, np.ascontiguousarray(shares[:, c]), moments.take([c]), n_threads)
+        for c in range(n_classes)
+    ]
+    return stacked(parts)
 
 
 def _slots(encoder: Encoder, name: str) -> int:

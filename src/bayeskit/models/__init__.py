@@ -15,7 +15,11 @@ SAVED = {
     "AODE": "aode",
     "KDB": "kdb",
     "FullJointBayes": "joint",
+    "TextClassifier": "text",
     "BayesClassifier": "bayes",
+    "GaussianBayes": "gaussian",
+    "SubclassBayes": "subclass",
+    "NBTree": "nbtree",
 }
 """Names that a .bayes file may hold, and the module of each class: the one way from a file to code."""
 
@@ -63,13 +67,7 @@ def from_bytes(data: bytes) -> TallyClassifier:
         if unknown := saved.settings.keys() - model.get_params(deep=False).keys():
             raise BadFile(f"{saved.model} has no setting {sorted(unknown)[0]!r} in this bayeskit: upgrade")
         with np.errstate(all="ignore"):
-            model.set_params(**saved.settings)
-            if hasattr(model, "from_more"):
-                model.from_more(saved.tally, *saved.more)
-            elif saved.more[0] or saved.more[1]:
-                raise BadFile(f"a {saved.model} has nothing besides its tally, and there is more")
-            else:
-                model.fit_tally(saved.tally)
+            model.set_params(**saved.settings).restore(saved.tally, saved.state)
         made: TallyClassifier = model
         return made
     except BayesError:
@@ -78,7 +76,7 @@ def from_bytes(data: bytes) -> TallyClassifier:
         raise BadFile(f"no {saved.model} can be made of what it holds: {problem!r}") from None
 
 
-def to_bytes(model: TallyClassifier) -> bytes:
+def to_bytes(model: Any) -> bytes:
     """The bytes of the file of a fitted model."""
     from bayeskit import io
     from bayeskit.errors import BayesError
@@ -86,8 +84,7 @@ def to_bytes(model: TallyClassifier) -> bytes:
     name = type(model).__name__
     if saved_class(name) is not type(model):
         raise BayesError(f"a {name} cannot be saved; those that can are {', '.join(SAVED)}")
-    more = model.to_more() if hasattr(model, "to_more") else ({}, [])
-    return io.to_bytes(io.Saved(name, model.settings_to_save(), model.tally_, more))
+    return io.to_bytes(io.Saved(name, model.settings_to_save(), model.tally_to_save(), model.held_state()))
 
 
 def saved_class(name: str) -> Any:

@@ -29,9 +29,8 @@ from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.evidence import Explanations, explain_rows
 from bayeskit.explain.nomogram import Nomogram, nomogram
 from bayeskit.explain.telling import Telling, telling
-from bayeskit.io import write_whole
-from bayeskit.models import to_bytes
 from bayeskit.models.advising import advise
+from bayeskit.models.kept import Kept
 from bayeskit.models.one_row import record_scores
 from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.shown import model_html
@@ -61,7 +60,7 @@ class Parameters(Protocol):
     def vocabularies(self) -> Mapping[str, Vocabulary]: ...
 
 
-class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that is its tally: learns, forgets and merges exactly.
 
     A model gives :meth:`plan` (what to count), :meth:`estimate` (what to believe, a pure function of the
@@ -232,15 +231,6 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_is_fitted()
         return self._with_tally(self.tally_, prior=prior)
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to a ``.bayes`` file for :func:`bayeskit.load`: as a whole, or not at all."""
-        self._check_is_fitted()
-        write_whole(path, to_bytes(self))
-
-    def settings_to_save(self) -> dict[str, Any]:
-        """The settings under which the tally alone makes this model again."""
-        return dict(self.get_params(deep=False))
-
     # -- saying --------------------------------------------------------------------------------------
 
     def predict_joint_log_proba(self, X: Any) -> Scores:
@@ -355,11 +345,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The class prior, or what was learnt of one column."""
         self._check_is_fitted()
         if column is None or (column == self.schema_.target.name and column not in self.schema_.columns):
-            prior = logspace.exp(self.params_.log_prior)
-            name, counts = self.schema_.target.name, self.tally_.class_counts.tolist()
-            return Table(
-                {self._class_header(): list(self.tally_.classes), "count": counts, f"P({name})": prior.tolist()}
-            )
+            name, prior = f"P({self.schema_.target.name})", logspace.exp(self.params_.log_prior).tolist()
+            labels, counts = list(self.tally_.classes), self.tally_.class_counts.tolist()
+            return Table({self._class_header(): labels, "count": counts, name: prior})
         return self.column_table(self.schema_.find(column))
 
     def _class_header(self) -> str:
@@ -402,6 +390,10 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 return local.collect(source, schema, plan, self._threads(), self.memory_limit)
             return cast(Tally, engine.collect(source, schema, plan))
 
+    def count_blocks(self, blocks: Iterable[Block], encoder: Encoder, plan: Plan) -> Tally:
+        """The tally of blocks that are read already, for models that count the same rows many times."""
+        return local.count_blocks(blocks, encoder, plan)
+
     def _schema_for(self, source: Source) -> Schema:
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
@@ -417,11 +409,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def encoder(self) -> Encoder:
         """Reads rows in the codes of this model's tables and classes."""
         vocabularies, classes = dict(self.params_.vocabularies), Vocabulary(self.tally_.classes)
-        refuse = self.unseen == "error"
-        words = getattr(self.params_, "words", {})
-        return Encoder(
-            self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=self._threads(), words=words
-        )  # fmt: skip
+        words, refuse, n = getattr(self.params_, "words", {}), self.unseen == "error", self._threads()
+        return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=n, words=words)
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
 from bayeskit.data.encode import Block, Encoder
@@ -24,7 +23,8 @@ from bayeskit.data.schema import Schema, Target, as_domain
 from bayeskit.data.source import Source, for_schema, naming_the_file
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
-from bayeskit.errors import BayesError, SchemaMismatch, TooLarge
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge
+from bayeskit.io import State
 from bayeskit.models import bayes_file
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.bayes_counting import EnsembleParameters, count, log_scores, memory_needed, unknown
@@ -286,14 +286,20 @@ class BayesClassifier(TallyClassifier):
 
     # -- in a file -----------------------------------------------------------------------------------
 
-    def to_more(self) -> bayes_file.Parts:
-        """What a file holds besides settings and tally: rows, structure, scores."""
-        return bayes_file.to_parts(self.params_.rows, self.structure_, self.left_out_, self.importance_)
+    def settings_to_save(self) -> dict[str, Any]:
+        """The settings; a structure that was given stands with what is held."""
+        return {name: value for name, value in super().settings_to_save().items() if name != "structure"}
 
-    def from_more(self, tally: Tally, header: Any, arrays: list[npt.NDArray[Any]]) -> Self:
+    def held_state(self) -> State:
+        """What a file holds besides settings and tally: rows, structure, scores."""
+        return State(*bayes_file.to_parts(self.params_.rows, self.structure_, self.left_out_, self.importance_))
+
+    def restore(self, tally: Tally, state: State | None) -> Self:
         """The model of a file, its rows counted again."""
+        if state is None:
+            raise BadFile("a BayesClassifier holds rows and a structure beside its counts, and there are none")
         self.check_settings()
-        rows, structure, left_out, importance = bayes_file.from_parts(tally, header, arrays)
+        rows, structure, left_out, importance = bayes_file.from_parts(tally, state.header, state.arrays)
         self._refuse_too_large(rows, _memory_of_the_machine(), structure)
         self.left_out_, self.importance_ = left_out, importance
         return self._move(tally, rows, structure)

@@ -19,7 +19,7 @@ from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.conditional import GONE
 from bayeskit.estimate.cuts import labels as interval_labels
 from bayeskit.estimate.learn_cuts import check_cuts, learn_cuts
-from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.prior import class_prior, log_prior_without
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.drawing import cells_of, mixed
@@ -158,21 +158,7 @@ class CodedLeftOut:
 
     def log_prior(self, label: int, unit: float) -> Floats:
         """ln P(class) without a row of this class; a class that only the row shows is impossible without it."""
-        counts, classes = self.tally.class_counts.astype(np.float64), self.tally.classes
-        counts[label] -= unit
-        if counts[label] > GONE * self.tally.n_rows:
-            return np.asarray(logspace.log(class_prior(self.model.prior, classes, counts)))
-        keep = np.arange(len(classes)) != label
-        log_prior = np.full(len(classes), -np.inf)
-        if keep.any():
-            prior = self.model.prior
-            if not isinstance(prior, str) and (isinstance(prior, Mapping) or np.ndim(prior) == 1):
-                shares = class_prior(prior, classes, counts)[keep]
-                log_prior[keep] = logspace.log(shares / shares.sum())
-            else:
-                others = tuple(c for c, kept in zip(classes, keep, strict=True) if kept)
-                log_prior[keep] = logspace.log(class_prior(prior, others, counts[keep]))
-        return log_prior
+        return log_prior_without(self.model.prior, self.tally.classes, self.tally.class_counts, label, unit)
 
 
 def names_of(values: Sequence[Value], schema: Schema, column: str) -> npt.NDArray[np.object_]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -12,15 +13,18 @@ from sklearn.base import clone
 
 from bayeskit import logspace
 from bayeskit.data.encode import Block
+from bayeskit.data.files import FileSource
 from bayeskit.data.schema import Schema, Target, Text
-from bayeskit.data.source import Source
+from bayeskit.data.source import Source, is_source, naming_the_file
 from bayeskit.data.table import Table
+from bayeskit.data.text_files import FolderSource, TextColumn
 from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.data.tokens import count_documents
-from bayeskit.errors import BayesError
+from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.text_weights import pseudo_counts
+from bayeskit.io import State
 from bayeskit.models import text_fitting as fitting
 from bayeskit.models.available import available_where
 from bayeskit.models.base import Scores, TallyClassifier
@@ -28,7 +32,13 @@ from bayeskit.models.settings import one_of
 from bayeskit.models.text_explain import WordsForAndAgainst, explain_documents, telling_words
 from bayeskit.models.text_generative import draw_documents, log_coefficient, log_length
 from bayeskit.models.text_left_out import TextLeftOut
-from bayeskit.models.text_reading import content_hash, mass_tally, read_all, source_of, values_matrix
+from bayeskit.models.text_reading import (
+    LabelledDocuments,
+    content_hash,
+    mass_tally,
+    read_all,
+    source_of,
+)
 from bayeskit.models.text_recipes import (
     COLUMN,
     RECIPES,
@@ -36,14 +46,17 @@ from bayeskit.models.text_recipes import (
     PlainParameters,
     Recipe,
     evidence_parameters,
-    learnt_table,
     plain_weights,
     stored_values,
     values_of,
 )
+from bayeskit.models.text_similarity import TextSimilarity
+from bayeskit.models.text_state import state_of, take_state
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts, selected
+
+LARGEST_TABLE = 1 << 29  # words times classes
 
 
 def _is_tallied(model: TextClassifier) -> bool:
@@ -55,7 +68,7 @@ def _is_generative(model: TextClassifier) -> bool:
     return model.recipe in RECIPES and RECIPES[model.recipe].generative
 
 
-class TextClassifier(TallyClassifier):
+class TextClassifier(TextSimilarity, TallyClassifier):
     """Naive Bayes for documents: strings in a list, a series or an Arrow column.
 
     Parameters
@@ -156,22 +169,33 @@ class TextClassifier(TallyClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from documents ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
+        self.check_settings()
+        return self._refit(self._labelled(X, y, sample_weight))
+
+    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn from a folder with one sub-folder a class, or from files whose column ``column`` holds the text.
+
+        Recipes of counts read in parts and hold no more than the vocabulary; the others hold all documents.
+        """
+        self.check_settings()
+        return self._refit(self._labelled_source(source, target), engine)
+
+    def _refit(self, source: Source, engine: Any = None) -> Self:
+        """Learn anew; where that fails, the model is still as it was."""
         fresh = clone(self)
-        fresh._learn(X, y, sample_weight)
+        fresh._learn(source, engine)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         for name in [name for name in vars(fresh) if name.endswith("_")]:
             setattr(self, name, getattr(fresh, name))
         return self
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self.check_settings()
-        if self._recipe.learns == "counts":
-            super().fit(X, y, sample_weight)
-            return
-        source = self._labelled(X, y, sample_weight)
-        read = read_all(source)
+    def _learn(self, source: Source, engine: Any) -> None:
         schema = self._schema_for(source)
+        if self._recipe.learns == "counts":
+            self._fit_tally(self._count_new(source, schema, engine))
+            return
+        read = self._read_all(source, engine)
         if self._is_weighted:
             tally, self.weights_, self.candidates_ = fitting.evidence(self, read, schema)
         elif self.recipe == "nbsvm":
@@ -181,9 +205,15 @@ class TextClassifier(TallyClassifier):
         self._fit_tally(tally)
 
     def _collect(self, source: Source, schema: Schema, plan: Plan, engine: Any = None) -> Tally:
-        if self._recipe.learns != "counts":
-            raise BayesError(f'recipe="{self.recipe}" reads all documents at once: use fit, partial_fit and forget')
-        return super()._collect(source, schema, plan, engine)
+        if self._recipe.learns == "counts":
+            return super()._collect(source, schema, plan, engine)
+        return self._more(self._read_all(source, engine))
+
+    def _read_all(self, source: Source, engine: Any) -> LabelledDocuments:
+        if engine is not None:
+            raise BayesError(f'recipe="{self.recipe}" looks at every document, and an engine only counts: fit it here')
+        with naming_the_file(source):
+            return read_all(source)
 
     @available_where(_is_tallied)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -192,26 +222,27 @@ class TextClassifier(TallyClassifier):
         A vocabulary that was cut (``min_df`` and the like, bigrams of "auto", tf-idf recipes) is held, and so are
         idf and the fitted weights.
         """
-        if self._recipe.learns == "counts":
-            return super().partial_fit(X, y, classes, sample_weight)
-        if not self._is_fitted():
+        if self._recipe.learns != "counts" and not self._is_fitted():
             return self.fit(X, y, sample_weight)
-        return self.fit_tally(self.tally_ + self._more(X, y, sample_weight))
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    @available_where(_is_tallied)
+    def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn more documents of a folder or of files; see ``fit_source`` and ``partial_fit``."""
+        return super().learn_source(source, target, engine)
 
     @available_where(_is_tallied)
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn documents that were learnt. idf and fitted weights are held."""
-        if self._recipe.learns == "counts":
-            return super().forget(X, y, sample_weight)
-        self._check_is_fitted()
-        left = self.tally_ - self._more(X, y, sample_weight)
-        if not left.n_rows:
-            raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
-        return self.fit_tally(left)
+        return super().forget(X, y, sample_weight)
 
-    def _more(self, X: Any, y: Any, sample_weight: Any) -> Tally:
+    @available_where(_is_tallied)
+    def forget_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Unlearn documents of a folder or of files."""
+        return super().forget_source(source, target, engine)
+
+    def _more(self, read: LabelledDocuments) -> Tally:
         """The tally of further documents, in the values of the first fit."""
-        read = read_all(self._labelled(X, y, sample_weight))
         role = self.schema_.columns[COLUMN]
         tokenizer = role.tokenizer if isinstance(role, Text) else self._tokenizer()
         held = self._held_words()
@@ -256,6 +287,17 @@ class TextClassifier(TallyClassifier):
         kept = counted.keep(keep)
         return tally if kept is counted else replace(tally, words={COLUMN: kept})
 
+    def held_state(self) -> State | None:
+        return state_of(self)
+
+    def restore(self, tally: Tally, state: State | None) -> Self:
+        self.check_settings()
+        take_state(self, tally, state)
+        self._fit_tally(tally)
+        if np.isnan(self.params_.table).any() or np.isnan(self.params_.constant).any():
+            raise BadFile("what was counted gives scores that are no numbers")
+        return self
+
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
         other: Self = clone(self).set_params(**settings)
         for name in ("weights_", "held_", "candidates_", "linear_"):
@@ -267,6 +309,11 @@ class TextClassifier(TallyClassifier):
 
     def estimate(self, tally: Tally) -> PlainParameters | EvidenceParameters:
         counted = tally.words[COLUMN]
+        if len(counted.words) * len(tally.classes) > LARGEST_TABLE:
+            raise TooLarge(
+                f"{len(counted.words):,} words of {len(tally.classes):,} classes make a table of over 4 GB: "
+                "give hash_bits=, min_df= or max_features="
+            )
         setting = self._recipe.prior if self.prior is None else self.prior
         log_prior = logspace.log(class_prior(setting, tally.classes, tally.class_counts))
         if self._is_weighted:
@@ -336,11 +383,10 @@ class TextClassifier(TallyClassifier):
         labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(self.params_.log_prior))
         return draw_documents(self.params_, self.counted_, self.recipe, labels, rng), self.classes_[labels]
 
+    @available_where(_is_tallied)
     def left_out(self) -> TextLeftOut:
         """Scores of learnt documents under the estimates made without them; see ``leave_one_out_scores``."""
         self._check_is_fitted()
-        if not _is_tallied(self):
-            raise BayesError("a linear model has no leave-one-out in closed form: use cross-validation")
         return TextLeftOut(self)
 
     @available_where(_is_tallied)
@@ -377,31 +423,6 @@ class TextClassifier(TallyClassifier):
         """The most telling words of each class."""
         return self.telling_words()
 
-    def similarity(self, X: Any, other: Any = None) -> Scores:
-        """Cosine of the word counts of documents (documents, documents of ``other``, by default of ``X``)."""
-        from bayeskit.evaluate.similarity import cosine_similarity
-
-        a = self.document_values(X)
-        return cosine_similarity(a, a if other is None else self.document_values(other))
-
-    def centroid_similarity(self, X: Any) -> Scores:
-        """Cosine of documents to the summed words of each class (documents, classes), in the recipe's values."""
-        from bayeskit.evaluate.similarity import cosine_to_centroids
-
-        return cosine_to_centroids(self.document_values(X), learnt_table(self._recipe, self.counted_))
-
-    def document_values(self, X: Any) -> Any:
-        """Documents by words (CSR, words in the order of ``words_``), in the values that the recipe learns."""
-        self._check_is_fitted()
-        parts = []
-        idf = self.held_.idf(self.words_) if hasattr(self, "held_") else None
-        for block in self.encoder().blocks(source_of(X, column=self.column)):
-            rows = block.tokens[COLUMN]
-            parts.append(values_matrix(rows, values_of(self._recipe.learns, rows, idf)))
-        from scipy.sparse import vstack
-
-        return parts[0] if len(parts) == 1 else vstack(parts, format="csr")
-
     @property
     def words_(self) -> Any:
         """The vocabulary, sorted."""
@@ -433,13 +454,22 @@ class TextClassifier(TallyClassifier):
         return Schema({COLUMN: Text(self._tokenizer())}, Target(source.target or "class"), named=False)
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Source:
+        if is_source(X):
+            return self._labelled_source(X, y)
         if y is None:
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         return source_of(X, y, sample_weight, self.column)
 
+    def _labelled_source(self, source: Any, target: str | None) -> Source:
+        if isinstance(source, (str, Path)) and target is None and Path(source).expanduser().is_dir():
+            return FolderSource.of_classes(source, self.schema_.target.name if self._is_fitted() else "class")
+        source = super()._labelled_source(source, target)
+        return TextColumn.of(source, self.column) if isinstance(source, FileSource) else source
+
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()
-        for block, scores in super()._score({COLUMN: source_of(X, column=self.column).columns[COLUMN]}):
+        texts = X if is_source(X) else {COLUMN: source_of(X, column=self.column).columns[COLUMN]}
+        for block, scores in super()._score(texts):
             if self.ties == "random":  # drawn by what the document says
                 block = replace(block, codes={COLUMN: content_hash(block.tokens[COLUMN])})
             yield block, scores

@@ -99,7 +99,9 @@ def telling_words(model: TextClassifier, n: int) -> Table:
         others = (table.sum(axis=1) - table[:, c]) / max(k - 1, 1)
         with np.errstate(invalid="ignore"):
             evidence = np.nan_to_num(table[:, c] - others, nan=0.0)
-        for w in np.argsort(-evidence * counts[:, c], kind="stable")[:n]:
+        weight = evidence * counts[:, c]
+        strongest = np.argsort(-weight, kind="stable")[:n]
+        for w in strongest[weight[strongest] > 0]:
             told = (model.tally_.classes[c], model.words_[int(w)], float(counts[w, c]), float(evidence[w]))
             for name, value in zip(columns, told, strict=True):
                 columns[name].append(value)

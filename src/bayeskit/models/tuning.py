@@ -11,6 +11,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.encode import Block, Encoder
 from bayeskit.data.source import Source
+from bayeskit.estimate.exponents import fit_temperature
 from bayeskit.models.naive_left_out import NaiveLeftOut
 
 if TYPE_CHECKING:
@@ -75,23 +76,16 @@ def best_temperature(model: LeavesOut, source: Source) -> float:
         labels.append(own[known])
         weights.append((np.ones(block.n_rows) if block.weights is None else block.weights)[known])
     s, y, w = np.concatenate(scores), np.concatenate(labels), np.concatenate(weights)
-    s = s - s[np.arange(len(y)), y][:, None]  # the own class at 0
-
-    def loss(log_beta: float) -> float:
-        return float(logspace.log_sum_exp(s * logspace.exp(log_beta)) @ w)
-
-    if not len(y) or s.shape[1] < 2:
-        return 1.0
-    return float(logspace.exp(-_golden(loss, float(np.log(1e-3)), float(np.log(1e2)), 40)))
+    return 1 / fit_temperature(s, y, w) if len(y) and s.shape[1] > 1 else 1.0
 
 
-def _golden(loss: object, low: float, high: float, steps: int = STEPS) -> float:
+def _golden(loss: object, low: float, high: float) -> float:
     """The minimum of a function between two points, by golden section."""
     assert callable(loss)
     ratio = (5**0.5 - 1) / 2
     a, b = high - ratio * (high - low), low + ratio * (high - low)
     at_a, at_b = loss(a), loss(b)
-    for _ in range(steps):
+    for _ in range(STEPS):
         if at_a <= at_b:
             high, b, at_b = b, a, at_a
             a = high - ratio * (high - low)

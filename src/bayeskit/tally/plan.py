@@ -13,7 +13,8 @@ class Plan:
     ``pairs``: columns of which all pairs are counted; ``joints``: sets of columns counted together, such as
     parents with their child. Columns of pairs and joints are among the families.
     ``words``: columns of text whose words are counted; ``values``: columns whose distinct numbers are counted,
-    ``max_values`` of them at most.
+    ``max_values`` of them at most; ``products``: whether the products of all pairs of the columns with moments are
+    kept too.
     """
 
     families: tuple[str, ...] = ()
@@ -23,6 +24,7 @@ class Plan:
     words: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     max_values: int = 4096
+    products: bool = False
 
     def __repr__(self) -> str:
         shown = [f for f in fields(self) if getattr(self, f.name) != f.default or f.name in ("families", "moments")]

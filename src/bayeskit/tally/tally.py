@@ -19,7 +19,8 @@ from bayeskit.tally.joint_parts import together_from_parts
 from bayeskit.tally.joints import Joint, Together
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Plan
-from bayeskit.tally.plausible import check_sizes, uncounted
+from bayeskit.tally.plausible import ROUNDING, check_sizes, uncounted
+from bayeskit.tally.products import checked_products, of_classes, of_pairs, products_without
 from bayeskit.tally.value_lists import ValueList
 from bayeskit.tally.values import Values
 from bayeskit.tally.words import WordCounts
@@ -50,6 +51,7 @@ class Tally:
     together: Together = field(default_factory=Together.empty)  # pairs and other sets of columns
     words: dict[str, WordCounts] = field(default_factory=dict)
     values: dict[str, Values] = field(default_factory=dict)
+    products: Moments | None = None  # of all pairs of the moment columns
 
     @property
     def n_rows(self) -> int | float:
@@ -68,7 +70,7 @@ class Tally:
         pairs, joints = self.together.pairs.columns, tuple(self.together.joints)
         most = min((found.max_values for found in self.values.values()), default=Plan.max_values)
         families, words, values = tuple(self.families), tuple(self.words), tuple(self.values)
-        return Plan(families, self.moment_columns, pairs, joints, words, values, most)
+        return Plan(families, self.moment_columns, pairs, joints, words, values, most, self.products is not None)
 
     @classmethod
     def empty(
@@ -134,6 +136,7 @@ class Tally:
             and self.together == other.together
             and self.words == other.words
             and self.values == other.values
+            and self.products == other.products
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -152,6 +155,7 @@ class Tally:
             a.together + b.together,
             words={name: counts.plus(b.words[name]) for name, counts in a.words.items()},
             values={name: values + b.values[name] for name, values in a.values.items()},
+            products=None if a.products is None or b.products is None else a.products + b.products,
         ).tidy()
 
     def __sub__(self, other: Tally) -> Tally:
@@ -188,9 +192,12 @@ class Tally:
                 "nothing was changed"
             )
         words = {n: w.minus(b.words[n], n, a.classes, tolerance) for n, w in a.words.items()}
-        values = {name: _without(name, a, b.values[name], tolerance) for name in a.values}
+        values = {n: found.minus(b.values[n], n, a.classes, tolerance) for n, found in a.values.items()}
         moments = a.moments - b.moments
-        return Tally(a.schema, a.classes, counts, families, a.moment_columns, moments, together, words, values).tidy()
+        products = products_without(a.products, b.products, a.moment_columns, a.classes)
+        return Tally(
+            a.schema, a.classes, counts, families, a.moment_columns, moments, together, words, values, products
+        ).tidy()
 
     def _align(self, other: Tally) -> tuple[Tally, Tally]:
         """Both sides over the same classes and values."""
@@ -205,6 +212,7 @@ class Tally:
         schema = replace(self.schema, target=_joint_target(self.schema.target, other.schema.target))
         order = [other.moment_columns.index(name) for name in self.moment_columns]
         moments = (self.moments, other.moments.columns(order))
+        products = self.products, of_pairs(other.products, order)
         ours, theirs = positions(classes, self.classes), positions(classes, other.classes)
         for name, family in self.families.items():
             _check_same_kind(name, family, other.families[name])
@@ -220,8 +228,10 @@ class Tally:
             together = tally.together.align(index, slots, self.together.pairs.columns)
             words = {name: tally.words[name].with_classes(index) for name in self.words}
             values = {name: tally.values[name].take(index) for name in self.values}
-            taken = moments[i].take(index)
-            sides.append(Tally(schema, classes, counts, families, self.moment_columns, taken, together, words, values))
+            taken, both = moments[i].take(index), of_classes(products[i], index)
+            sides.append(
+                Tally(schema, classes, counts, families, self.moment_columns, taken, together, words, values, both)
+            )
         return sides[0], sides[1]
 
     def tidy(self) -> Tally:
@@ -239,13 +249,16 @@ class Tally:
         together = self.together.align(index, slots)
         words = {name: counted.with_classes(index) for name, counted in self.words.items()}
         distinct = {name: found.take(index).tidy() for name, found in self.values.items()}
-        moments = self.moments.take(index)
-        return Tally(self.schema, classes, counts, families, self.moment_columns, moments, together, words, distinct)
+        moments, both = self.moments.take(index), of_classes(self.products, index)
+        return Tally(
+            self.schema, classes, counts, families, self.moment_columns, moments, together, words, distinct, both
+        )
 
     def counted(self) -> tuple[set[Any], ...]:
-        """The columns whose values, moments, pairs, joints, words and distinct numbers were counted."""
+        """The columns whose values, moments, products, pairs, joints, words and distinct numbers were counted."""
         alone = set(self.families), set(self.moment_columns), set(self.words), set(self.values)
-        return *alone, set(self.together.pairs.columns), set(self.together.joints)
+        multiplied = set() if self.products is None else set(self.moment_columns)
+        return *alone, multiplied, set(self.together.pairs.columns), set(self.together.joints)
 
     def prune(self, min_count: float = 1, min_documents: float = 1) -> Tally:
         """Without the words seen less often: nothing is read again. Forgetting then does not look for them."""
@@ -263,8 +276,8 @@ class Tally:
         together = self.together.restrict(list(families))
         words = {name: counted for name, counted in self.words.items() if name in schema.columns}
         values = {name: found for name, found in self.values.items() if name in schema.columns}
-        moments = self.moments.columns(index)
-        return Tally(schema, self.classes, self.class_counts, families, columns, moments, together, words, values)
+        moments, both = self.moments.columns(index), of_pairs(self.products, index)
+        return Tally(schema, self.classes, self.class_counts, families, columns, moments, together, words, values, both)
 
     def with_joints(self, joints: Mapping[tuple[str, ...], Joint]) -> Tally:
         """The same with other sets of columns counted together, in the slots of these families."""
@@ -286,12 +299,15 @@ class Tally:
             header["words"] = [[name, counted.pruned] for name, counted in self.words.items()]
         if self.values:
             header["values"] = [[name, found.level, found.max_values] for name, found in self.values.items()]
+        products = [] if self.products is None else [getattr(self.products, part) for part in PARTS]
+        if products:
+            header["products"] = True
         moments = [getattr(self.moments, part) for part in PARTS]
         values = [part for found in self.values.values() for part in (found.values, found.counts)]
         words = [array for counted in self.words.values() for array in counted.to_arrays()]
         families = [family.counts for family in self.families.values()]
         more, together = self.together.to_parts()
-        return header | more, [self.class_counts, *families, *moments, *values, *words, *together]
+        return header | more, [self.class_counts, *families, *moments, *values, *words, *products, *together]
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tally:
@@ -311,11 +327,12 @@ class Tally:
             columns = tuple(str(name) for name in header["moments"])
             distinct = [(str(name), level, most) for name, level, most in header.get("values", ())]
             texts = [(str(name), bool(pruned)) for name, pruned in header.get("words", ())]
+            n_products = len(PARTS) if header.get("products") else 0
         except (KeyError, TypeError, ValueError) as problem:
             raise BadFile(f"this is no tally: {problem}") from None
         fixed, size = 1 + len(names) + len(PARTS), WordCounts.N_ARRAYS
         end = fixed + 2 * len(distinct)
-        last = end + size * len(texts)
+        last = end + size * len(texts) + n_products
         known = [*names, *columns, *(name for name, _, _ in distinct), *(name for name, _ in texts)]
         if (
             len(arrays) < last
@@ -346,6 +363,8 @@ class Tally:
         kinds |= {counted.counts.dtype.kind for counted in words.values()}
         if not shapes_fit or len(kinds) != 1 or kinds - {"i", "f"}:
             raise BadFile("the tally's arrays do not fit its header")
+        if any((counted.n_documents > counts * (1 + ROUNDING)).any() for counted in words.values()):
+            raise BadFile("the tally has more documents than rows")
         numbers = [counts, *(f.counts for f in families.values()), moments.n]
         if any(a.min(initial=0) < 0 for a in numbers):  # that all are finite was checked
             raise BadFile("the tally holds counts that are negative or no numbers")
@@ -353,7 +372,8 @@ class Tally:
             name: Values.checked(level, most, arrays[fixed + 2 * i], arrays[fixed + 2 * i + 1], counts)
             for i, (name, level, most) in enumerate(distinct)
         }
-        tally = cls(schema, classes, counts, families, columns, moments, together, words, found)
+        products = checked_products(arrays[last - n_products : last], moments) if n_products else None
+        tally = cls(schema, classes, counts, families, columns, moments, together, words, found, products)
         if not tally._is_tidy():
             raise BadFile("the tally has values that were never counted, or lacks some that are declared")
         return tally
@@ -439,20 +459,6 @@ def _slots(old: tuple[Value, ...], new: tuple[Value, ...]) -> npt.NDArray[np.int
     """The old slot of each new one, −1 for a value that is new; slot 0 stays the missing cells."""
     found = positions(new, old)
     return np.concatenate([[0], np.where(found < 0, -1, found + 1)])
-
-
-def _without(name: str, a: Tally, less: Values, tolerance: float) -> Values:
-    """The numbers of a column without some; more of one than there are is refused."""
-    left = a.values[name] - less
-    if tolerance:
-        left.counts[np.abs(left.counts) <= tolerance] = 0
-    if (left.counts < 0).any():
-        c, i = np.argwhere(left.counts < 0)[0]
-        raise NotLearnt(
-            f"column {name!r} had {left.values[i]:g} not as often in class {a.classes[c]!r} as it is to be forgotten; "
-            "nothing was changed"
-        )
-    return left
 
 
 def _subtract(a: Counts, b: Counts, tolerance: float) -> Counts:

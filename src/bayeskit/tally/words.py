@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Cells = npt.NDArray[Any]  # int64, or float64 where documents have weights
 PARTS = tuple(part.name for part in fields(Moments))
+LARGEST = 2**53  # occurrences of all words
+ROUNDING = 1 + 1e-6  # of sums of weights in another order
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +159,10 @@ class WordCounts:
             and self.counts.dtype == other.counts.dtype
             and self.pruned == other.pruned
             and self.lengths == other.lengths
-            and all(np.array_equal(getattr(self, n), getattr(other, n)) for n in ("classes", "counts", "documents"))
+            and all(
+                np.array_equal(getattr(self, n), getattr(other, n))
+                for n in ("indptr", "classes", "counts", "documents")
+            )
             and np.array_equal(self.indptr, other.indptr)
         )
 
@@ -304,6 +309,11 @@ class WordCounts:
         )
         if not sound:
             raise BadFile("the counts of words are not sorted, negative or no numbers")
+        most = lengths.n[classes, 0] * (ROUNDING if counts.dtype.kind == "f" else 1)
+        if (documents > most).any() or counts.sum(dtype=np.float64) > LARGEST:
+            raise BadFile("words were counted in more documents than there are")
+        if counts.dtype.kind == "i" and (counts < documents).any():
+            raise BadFile("a word was counted less often than there are documents that have it")
         return made
 
 
