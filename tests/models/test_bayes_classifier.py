@@ -15,7 +15,7 @@ from bayeskit.data.schema import infer
 from bayeskit.data.source import open_source
 from bayeskit.datasets import load_penguins, load_worked_example
 from bayeskit.errors import TooLarge
-from bayeskit.models import from_bytes, to_bytes
+from bayeskit.models import bayes_progress, from_bytes, to_bytes
 from bayeskit.models.bayes_rows import read_rows
 from bayeskit.models.bayes_structure import draw_chains, draw_members
 from bayeskit.tally.container import pack, unpack
@@ -302,6 +302,23 @@ def test_progress_is_told():
     assert all(done <= of for _, done, of in told)
 
 
+def test_a_bar_is_shown_where_the_fit_takes_its_time(monkeypatch, capsys):
+    X, y, _ = table()
+    monkeypatch.setattr(bayes_progress, "PATIENCE", -1)
+    bk.BayesClassifier(**SMALL, progress=True).fit(X, y)
+    assert capsys.readouterr().err == ""  # no terminal
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    bk.BayesClassifier(**SMALL, progress=True).fit(X, y)
+    said = capsys.readouterr()
+    assert "chains" in said.err
+    assert said.out == ""
+
+
+def test_the_report_says_that_its_scores_are_a_little_optimistic(model):
+    assert str(model.left_out_) in model.report()
+    assert "a little optimistic" in " ".join(model.report().split())
+
+
 def test_what_it_cannot_honour_is_absent(model):
     for name in ("fit_tally", "restrict", "with_prior", "score_samples"):
         assert not hasattr(model, name)
@@ -426,6 +443,13 @@ def test_too_much_memory_is_refused_with_the_figure():
 def test_settings_that_mean_nothing_are_refused_by_name(setting):
     with pytest.raises(bk.BayesError, match=next(iter(setting))):
         bk.BayesClassifier(**setting).fit([[1.0], [2.0]], [0, 1])
+
+
+@pytest.mark.parametrize(("roles", "told"), [({"a": "text"}, "'a' is a text"), ("ignore", "every column is ignored")])
+def test_columns_it_cannot_read_are_refused_with_the_way_out(roles, told):
+    X, y, _ = table()
+    with pytest.raises(bk.BayesError, match=told):
+        bk.BayesClassifier(roles=roles).fit(X, y)
 
 
 def test_the_tennis_table_is_taken_as_it_is():
