@@ -6,13 +6,13 @@ NATIVE := CMakeLists.txt $(wildcard native/*)
 
 # What stands on the kernels; the rest (files, command line, pages) does not see which of them serve.
 ON_TWINS := tests/test_kernels.py tests/laws tests/worked_examples tests/tally tests/engines tests/estimate tests/network \
-  tests/models/test_naive_bayes.py tests/models/test_drop_in.py
+  tests/models/test_naive_bayes.py tests/models/test_drop_in.py tests/data/test_tokens.py tests/models/test_text.py tests/models/test_naive_text.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench quality dist clean
+.PHONY: help demo test check format bench quality quality-single quality-text dist clean
 
 help: ## what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
 # The project is installed as it stands in src, so that only a change in native or pyproject.toml installs anew.
 $(STAMP): pyproject.toml $(NATIVE)
@@ -44,6 +44,12 @@ bench: $(STAMP) ## side by side with peers
 
 quality: $(STAMP) ## accuracy and log loss beside peers, on the sets of BAYESKIT_DATA/tabular
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/quality.py
+
+quality-single: $(STAMP) ## accuracy and log loss of the models beyond naive, on the same sets
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/quality_single.py
+
+quality-text: $(STAMP) ## accuracy and log loss of the text recipes on the corpora of BAYESKIT_DATA
+	$(BIN)/python benchmarks/text_quality.py
 
 dist: $(STAMP) ## sdist and wheel, each installed in a fresh environment and tried
 	rm -rf dist build/try

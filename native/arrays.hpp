@@ -1,14 +1,17 @@
-// Arrays from Python, checked, and arrays made for it. For bindings.cpp alone.
+// Arrays from Python, checked, and arrays made for it.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 
 #include "kernels.hpp"
 
 namespace nb = nanobind;
+using namespace nb::literals;
 using namespace bayeskit;
 
 namespace {
@@ -18,10 +21,10 @@ using Writable = nb::ndarray<nb::device::cpu>;
 using Arrays = std::vector<Array>;
 using Code = nb::dlpack::dtype_code;
 
-[[noreturn]] void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
-[[noreturn]] void refuse_type(const std::string& message) { throw nb::type_error(message.c_str()); }
+[[noreturn]] inline void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
+[[noreturn]] inline void refuse_type(const std::string& message) { throw nb::type_error(message.c_str()); }
 
-std::string column_name(size_t j) { return "column " + std::to_string(j); }
+inline std::string column_name(size_t j) { return "column " + std::to_string(j); }
 
 template <class A>
 std::string shape_of(const A& array) {
@@ -45,39 +48,39 @@ bool is(const A& array, Code code, int bits) {
     return array.dtype().code == static_cast<uint8_t>(code) && array.dtype().bits == bits && array.dtype().lanes == 1;
 }
 
-size_t threads(int64_t n_threads) {
+inline size_t threads(int64_t n_threads) {
     if (n_threads < 1) refuse("n_threads is " + std::to_string(n_threads) + ", not 1 or more");
     return static_cast<size_t>(n_threads);
 }
 
-size_t classes(int64_t n_classes) {
+inline size_t classes(int64_t n_classes) {
     if (n_classes < 1) refuse("n_classes is " + std::to_string(n_classes) + ", not 1 or more");
     if (n_classes > UINT32_MAX) refuse("n_classes is " + std::to_string(n_classes) + ", beyond 32 bits");
     return static_cast<size_t>(n_classes);
 }
 
-void check_length(const Array& array, const std::string& name, size_t n) {
+inline void check_length(const Array& array, const std::string& name, size_t n) {
     if (array.ndim() != 1 || array.shape(0) != n)
         refuse(name + " has shape " + shape_of(array) + ", not (" + std::to_string(n) + ",)");
 }
 
-void check_number(const char* name, size_t found, size_t wanted) {
+inline void check_number(const char* name, size_t found, size_t wanted) {
     if (found != wanted)
         refuse(std::to_string(wanted) + " columns, but " + name + " has " + std::to_string(found));
 }
 
-size_t length(const Arrays& columns) {
+inline size_t length(const Arrays& columns) {
     if (columns.empty()) return 0;
     return columns[0].ndim() == 0 ? 0 : columns[0].shape(0);
 }
 
-Floats floats(const Array& array, const std::string& name, size_t n) {
+inline Floats floats(const Array& array, const std::string& name, size_t n) {
     if (!is(array, Code::Float, 64)) refuse_type(name + " is not float64");
     check_length(array, name, n);
     return {static_cast<const double*>(array.data()), n > 1 ? array.stride(0) : 1};
 }
 
-Codes codes(const Array& array, const std::string& name, size_t n) {
+inline Codes codes(const Array& array, const std::string& name, size_t n) {
     if (!is(array, Code::UInt, 8) && !is(array, Code::UInt, 16) && !is(array, Code::UInt, 32))
         refuse_type(name + " is not uint8, uint16 or uint32");
     check_length(array, name, n);
@@ -85,7 +88,7 @@ Codes codes(const Array& array, const std::string& name, size_t n) {
     return {array.data(), array.dtype().bits / 8};
 }
 
-Integers integers(const Array& array, const std::string& name, size_t n) {
+inline Integers integers(const Array& array, const std::string& name, size_t n) {
     Type type;
     if (is(array, Code::Bool, 8) || is(array, Code::UInt, 8)) type = Type::u8;
     else if (is(array, Code::UInt, 16)) type = Type::u16;
@@ -128,7 +131,7 @@ void check_matrix(const A& array, const std::string& name, std::optional<size_t>
     if (!is_contiguous(array)) refuse(name + " is not contiguous");
 }
 
-std::vector<size_t> check_sizes(const std::vector<int64_t>& sizes, size_t k) {
+inline std::vector<size_t> check_sizes(const std::vector<int64_t>& sizes, size_t k) {
     check_number("sizes", sizes.size(), k);
     std::vector<size_t> out;
     for (const int64_t size : sizes) {
@@ -151,7 +154,7 @@ Made<T> make(const char* how, const char* type, Shape... shape) {
     return {array, static_cast<T*>(nb::cast<Writable>(array).data())};
 }
 
-std::vector<MutableCodes> make_codes(const std::vector<int>& widths, size_t n, nb::list& arrays) {
+inline std::vector<MutableCodes> make_codes(const std::vector<int>& widths, size_t n, nb::list& arrays) {
     std::vector<MutableCodes> out;
     for (const int width : widths) {
         const auto made = make<void>("empty", width == 1 ? "uint8" : width == 2 ? "uint16" : "uint32", n);

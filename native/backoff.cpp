@@ -41,8 +41,8 @@ struct Item {
     bool used;
 };
 
-// The m of the grid with the largest Σ weight · ln p, and p made with it.
-double choose_m(std::vector<Item>& items) {
+// The m of the grid with the largest Σ weight · ln p.
+double choose_m(const std::vector<Item>& items) {
     double sums[kChoices] = {}, product[kChoices];
     std::fill(product, product + kChoices, 1.0);
     for (const Item& it : items) {
@@ -69,19 +69,18 @@ double choose_m(std::vector<Item>& items) {
         sums[g] += std::log(product[g]);
         if (sums[g] > sums[best]) best = g;
     }
-    const double m = kGrid[best];
-    for (Item& it : items)
-        if (it.used) it.p = (it.count - it.taken + m * it.p) / (it.total - it.taken + m);
-    return m;
+    return kGrid[best];
 }
 
 // Learns one family level by level: contexts of no parent, of one, of two, ...
 class Learner {
 public:
-    Learner(const Rows& rows, const Family& family) : rows_(rows), family_(family), C_(rows.n_classes) {
+    Learner(const Rows& rows, const Family& family, const double* m)
+        : rows_(rows), family_(family), C_(rows.n_classes), m_(m), says_(!m || rows.n_asked > 0) {
         inside_.resize(rows.n);
         std::iota(inside_.begin(), inside_.end(), 0u);
         context_.assign(rows.n, 0);
+        if (!says_) return;
         item_of_.assign(rows.n, -1);
         entry_of_.assign(rows.n, -1);
         last_item_.assign(rows.n, -1);
@@ -93,11 +92,12 @@ public:
             if (d == 0) root();
             else descend(family_.parents[d - 1], family_.sizes[d - 1]);
             count();
-            const double m = choose_m(items_);
+            const double m = m_ ? m_[d] : choose_m(items_);
             out_.m.push_back(m);
-            estimate(m);
+            if (says_) estimate(m);
+            write();
         }
-        multiply(product);
+        if (says_) multiply(product);
         return std::move(out_);
     }
 
@@ -151,13 +151,15 @@ private:
         });
         number_keys(keys_, K * family_.size, ids_, distinct_, table_);  // entries: a value in a context
         entries_ = distinct_;
-        std::vector<int32_t> above(entries_.size(), -1);
-        for (size_t i = 0; i < n; ++i) {
-            above[ids_[i]] = entry_of_[inside_[i]];
-            entry_of_[inside_[i]] = ids_[i];
-            keys_[i] = static_cast<uint64_t>(ids_[i]) * C_ + rows_.labels[inside_[i]];
+        if (says_) {
+            std::vector<int32_t> above(entries_.size(), -1);
+            for (size_t i = 0; i < n; ++i) {
+                above[ids_[i]] = entry_of_[inside_[i]];
+                entry_of_[inside_[i]] = ids_[i];
+            }
+            entry_above_ = std::move(above);
         }
-        entry_above_ = std::move(above);
+        for (size_t i = 0; i < n; ++i) keys_[i] = static_cast<uint64_t>(ids_[i]) * C_ + rows_.labels[inside_[i]];
         number_keys(keys_, entries_.size() * C_, ids_, distinct_, table_);  // cells: a class in an entry
         cells_ = distinct_;
         cell_counts_.assign(cells_.size(), 0.0);
@@ -167,6 +169,7 @@ private:
             cell_counts_[ids_[i]] += rows_.weight(r);
             by_class_[static_cast<size_t>(context_[r]) * C_ + rows_.labels[r]] += rows_.weight(r);
         }
+        if (!says_) return;
         std::vector<Item> items(rows_.weights ? n : cells_.size());
         for (size_t i = 0; i < n; ++i) {
             const uint32_t r = inside_[i];
@@ -180,9 +183,11 @@ private:
         items_ = std::move(items);
     }
 
-    // P(x | class, context) of every entry, and what will be needed to say it of a new row.
+    // P(x | class, context) of every entry, and of every item without its row.
     void estimate(double m) {
-        const size_t E = entries_.size(), K = totals_.size();
+        for (Item& it : items_)
+            if (it.used) it.p = (it.count - it.taken + m * it.p) / (it.total - it.taken + m);
+        const size_t E = entries_.size();
         std::vector<double> now(E * C_);
         const double base = 1.0 / static_cast<double>(family_.size);
         for (size_t e = 0; e < E; ++e) {
@@ -203,9 +208,13 @@ private:
                 last_item_[r] = static_cast<int64_t>(first_item + item_of_[r]);
                 last_entry_[r] = static_cast<int64_t>(first_entry + entry_of_[r]);
             }
+    }
 
+    // What will be needed to say it of a new row.
+    void write() {
+        const size_t E = entries_.size();
         size_t e = 0, cell = 0;
-        for (size_t node = 0; node < K; ++node) {
+        for (size_t node = 0; node < totals_.size(); ++node) {
             for (size_t k = 0; k < C_; ++k)
                 if (by_class_[node * C_ + k] > 0) out_.contexts.counts.add(static_cast<uint16_t>(k), by_class_[node * C_ + k]);
             out_.contexts.counts.close();
@@ -239,6 +248,8 @@ private:
     const Rows& rows_;
     const Family& family_;
     const size_t C_;
+    const double* m_;   // of each level, or null
+    const bool says_;   // or only counts
     Learnt out_;
     size_t level_ = 0;                       // first node of the level
     std::vector<uint32_t> inside_;           // rows in contexts of this level
@@ -251,54 +262,75 @@ private:
 
 constexpr size_t kBeforeLog = 4;  // members multiplied before their logarithm is taken
 
-// P(x | class) of a row: down to the longest known context, then the formula from the shortest to it.
-void say(const FamilyView& family, uint32_t x, const std::vector<Codes>& parents, size_t r, size_t C, double* p,
-         std::vector<int32_t>& path) {
-    path.clear();
+// P(x | class) of a row, from the shortest context to the longest known one.
+template <class Code>
+void say(const FamilyView& family, uint32_t x, const Code* const* parents, size_t r, size_t C, double* p) {
+    std::fill(p, p + C, 1.0 / static_cast<double>(family.size));
+    const CountsView& all = family.contexts.counts;
     int32_t node = 0;
     for (size_t d = 0;; ++d) {
-        path.push_back(node);
-        if (d == family.n_parents) break;
-        const uint32_t by = with_type(parents[d], [r](auto codes) { return static_cast<uint32_t>(codes[r]); });
-        node = family.contexts.child(node, by);
-        if (node < 0) break;
-    }
-    std::fill(p, p + C, 1.0 / static_cast<double>(family.size));
-    for (size_t d = 0; d < path.size(); ++d) {
-        const int32_t at = path[d];
-        if (family.n_entries[at] == 0) break;  // a root of too few rows
+        if (family.n_entries[node] == 0) return;  // a root of too few rows
         const double m = family.m[d];
-        const CountsView& all = family.contexts.counts;
-        const uint32_t *first = family.entry + family.first_entry[at], *last = first + family.n_entries[at];
-        const uint32_t* found = std::lower_bound(first, last, x);
-        if (found != last && *found == x) {
-            const size_t e = static_cast<size_t>(found - family.entry);
-            for (size_t k = 0; k < C; ++k) p[k] *= m;
-            for (int32_t i = family.counts.start[e]; i < family.counts.start[e + 1]; ++i)
-                p[family.counts.label[i]] += family.counts.count[i];
-        } else {
-            for (size_t k = 0; k < C; ++k) p[k] *= m;
+        for (int32_t i = all.start[node]; i < all.start[node + 1]; ++i)  // n + m is m where a class does not occur
+            p[all.label[i]] *= m / (all.count[i] + m);
+        const int32_t first = family.first_entry[node];
+        const int32_t found = place_of(family.entry + first, family.n_entries[node], x);
+        if (found >= 0) {
+            const int32_t e = first + found, begin = all.start[node], end = all.start[node + 1];
+            int32_t of_context = begin;
+            for (int32_t i = family.counts.start[e]; i < family.counts.start[e + 1]; ++i) {
+                const uint16_t k = family.counts.label[i];
+                while (of_context + 1 < end && all.label[of_context] != k) ++of_context;  // both rise
+                p[k] += family.counts.count[i] / (all.count[of_context] + m);
+            }
         }
-        // Divided by n + m, which is m where a class does not occur.
-        for (int32_t i = all.start[at]; i < all.start[at + 1]; ++i) p[all.label[i]] *= m / (all.count[i] + m);
-        for (size_t k = 0; k < C; ++k) p[k] /= m;
+        if (d == family.n_parents) return;
+        node = family.contexts.child(node, static_cast<uint32_t>(parents[d][r]));
+        if (node < 0) return;
+    }
+}
+
+template <class Code>
+void score_column(const FamilyView* families, const Codes* children, const std::vector<Codes>* parents, size_t n,
+                  size_t n_members, size_t C, double* log_factors, size_t n_columns) {
+    std::vector<double> p(C), product(C), sum(C);
+    std::vector<std::vector<const Code*>> above(n_members);
+    for (size_t j = 0; j < n_members; ++j)
+        for (const Codes& parent : parents[j]) above[j].push_back(static_cast<const Code*>(parent.data));
+    for (size_t r = 0; r < n; ++r) {
+        std::fill(product.begin(), product.end(), 1.0);
+        std::fill(sum.begin(), sum.end(), 0.0);
+        for (size_t j = 0; j < n_members; ++j) {
+            const auto x = static_cast<uint32_t>(static_cast<const Code*>(children[j].data)[r]);
+            if (x < families[j].size) {  // a value never seen is left out
+                say(families[j], x, above[j].data(), r, C, p.data());
+                for (size_t k = 0; k < C; ++k) product[k] *= p[k];
+            }
+            if ((j + 1) % kBeforeLog && j + 1 < n_members) continue;
+            for (size_t k = 0; k < C; ++k) {
+                sum[k] += std::log(product[k]);
+                product[k] = 1;
+            }
+        }
+        for (size_t k = 0; k < C; ++k) log_factors[(r * C + k) * n_columns] = sum[k] / static_cast<double>(n_members);
     }
 }
 
 }  // namespace
 
-Learnt learn_family(const Rows& rows, const Family& family, double* product) {
-    return Learner(rows, family).run(product);
+Learnt learn_family(const Rows& rows, const Family& family, const double* m, double* product) {
+    return Learner(rows, family, m).run(product);
 }
 
-void learn_families(const Rows& rows, const std::vector<Family>& families, size_t n_members,
-                    std::vector<Learnt>& learnt, double* log_factors, size_t n_threads) {
+void learn_families(const Rows& rows, const std::vector<Family>& families, size_t n_members, const double* m,
+                    size_t n_levels, std::vector<Learnt>& learnt, double* log_factors, size_t n_threads) {
     const size_t n_columns = families.size() / n_members, C = rows.n_classes, cells = rows.n_asked * C;
     learnt.resize(families.size());
     parallel_for(n_columns, n_threads, [&](size_t i) {
         std::vector<double> product(cells, 1.0), sum(cells, 0.0);
         for (size_t j = 0; j < n_members; ++j) {
-            learnt[i * n_members + j] = learn_family(rows, families[i * n_members + j], product.data());
+            const size_t f = i * n_members + j;
+            learnt[f] = learn_family(rows, families[f], m ? m + f * n_levels : nullptr, product.data());
             if ((j + 1) % kBeforeLog && j + 1 < n_members) continue;
             for (size_t at = 0; at < cells; ++at) {
                 sum[at] += std::log(product[at]);
@@ -315,27 +347,11 @@ void score_families(const std::vector<FamilyView>& families, const std::vector<C
                     double* log_factors, size_t n_threads) {
     const size_t n_columns = families.size() / n_members;
     parallel_for(n_columns, n_threads, [&](size_t i) {
-        std::vector<double> p(C), product(C), sum(C);
-        std::vector<int32_t> path;
-        for (size_t r = 0; r < n; ++r) {
-            std::fill(product.begin(), product.end(), 1.0);
-            std::fill(sum.begin(), sum.end(), 0.0);
-            for (size_t j = 0; j < n_members; ++j) {
-                const size_t f = i * n_members + j;
-                const uint32_t x = with_type(children[f], [r](auto codes) { return static_cast<uint32_t>(codes[r]); });
-                if (x < families[f].size) {  // a value never seen is left out
-                    say(families[f], x, parents[f], r, C, p.data(), path);
-                    for (size_t k = 0; k < C; ++k) product[k] *= p[k];
-                }
-                if ((j + 1) % kBeforeLog && j + 1 < n_members) continue;
-                for (size_t k = 0; k < C; ++k) {
-                    sum[k] += std::log(product[k]);
-                    product[k] = 1;
-                }
-            }
-            for (size_t k = 0; k < C; ++k)
-                log_factors[(r * C + k) * n_columns + i] = sum[k] / static_cast<double>(n_members);
-        }
+        const size_t f = i * n_members;
+        with_type(children[f], [&](auto codes) {  // all codes are of one type
+            using Code = std::remove_const_t<std::remove_pointer_t<decltype(codes)>>;
+            score_column<Code>(&families[f], &children[f], &parents[f], n, n_members, C, log_factors + i, n_columns);
+        });
     });
 }
 

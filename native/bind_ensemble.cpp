@@ -176,13 +176,19 @@ std::vector<TrieView> views_of(const nb::tuple& parts, size_t n) {
 
 nb::tuple py_learn_backoff(const Any& codes, const In<int64_t, 2>& sizes, const In<int32_t, 3>& parents,
                            const In<int64_t, 1>& columns, const In<uint32_t, 1>& labels, int64_t n_classes,
-                           const Weights& weights, const In<int64_t, 1>& asked, int64_t n_threads) {
+                           const Weights& weights, const In<int64_t, 1>& asked, int64_t n_threads,
+                           const std::optional<In<double, 2>>& held) {
     const size_t t = at_least_one(n_threads, "n_threads");
     const Rows rows = rows_of(labels, n_classes, weights, asked);
     const auto families = families_of(codes, sizes, parents, columns, true, t);
     need(codes.shape(2) == rows.n, "codes has another number of rows than labels");
     auto [factors, cells] = doubles(rows.n_asked, rows.n_classes, columns.shape(0));
     const size_t levels = parents.shape(2) + 1;
+    need(!held || (held->shape(0) == families.size() && held->shape(1) == levels), "m has another shape than the families");
+    for (size_t f = 0; held && f < families.size(); ++f)
+        for (size_t d = 0; d <= families[f].parents.size(); ++d)
+            need(held->data()[f * levels + d] > 0 && std::isfinite(held->data()[f * levels + d]),
+                 "m holds what is no finite number above zero");
     Flat trees;
     std::vector<double> m(families.size() * levels, 0.0);
     std::vector<int64_t> entries{0}, pairs{0};
@@ -193,7 +199,7 @@ nb::tuple py_learn_backoff(const Any& codes, const In<int64_t, 2>& sizes, const 
     {
         nb::gil_scoped_release release;
         std::vector<Learnt> learnt;
-        learn_families(rows, families, codes.shape(0), learnt, cells, t);
+        learn_families(rows, families, codes.shape(0), held ? held->data() : nullptr, levels, learnt, cells, t);
         for (size_t f = 0; f < learnt.size(); ++f) {
             std::copy(learnt[f].m.begin(), learnt[f].m.end(), m.begin() + static_cast<ptrdiff_t>(f * levels));
             trees.add(learnt[f].contexts);
@@ -272,6 +278,44 @@ std::vector<Column> columns_of(const std::vector<Any>& arrays, const In<int64_t,
     return columns;
 }
 
+void need_codes_within(const std::vector<Column>& columns, size_t n) {
+    for (size_t i = 0; i < columns.size(); ++i)
+        if (columns[i].coded)
+            with_type(columns[i].codes, [&](auto cells) {
+                for (size_t r = 0; r < n; ++r)
+                    need(cells[r] < columns[i].size, "column " + std::to_string(i) + " has a code beyond its size");
+            });
+}
+
+// Sums of ln h and h over the chains, in their order whatever the threads, and the chains as flat arrays.
+nb::tuple said_and_learnt(const std::vector<Chain>& chains, const std::vector<std::vector<double>>& h, size_t n_asked,
+                          size_t C) {
+    auto [log_sum, log_cells] = doubles(n_asked, C);
+    auto [sum, cells] = doubles(n_asked, C);
+    Flat trees;
+    std::vector<int64_t> step_start{0};
+    std::vector<int32_t> step_column;
+    std::vector<double> step_m, step_cuts;
+    for (size_t b = 0; b < chains.size(); ++b) {
+        for (size_t i = 0; i < h[b].size(); ++i) {
+            if (h[b][i] <= 0) continue;
+            log_cells[i] += std::log(h[b][i]);
+            cells[i] += h[b][i];
+        }
+        for (const Step& step : chains[b].steps) {
+            step_column.push_back(step.column);
+            step_m.push_back(step.m);
+            step_cuts.insert(step_cuts.end(), step.cuts, step.cuts + kMostCuts);
+        }
+        step_start.push_back(static_cast<int64_t>(step_column.size()));
+        trees.add(chains[b].contexts);
+    }
+    nb::object shaped = array_of(step_cuts, "float64").attr("reshape")(step_column.size(), kMostCuts);
+    return nb::make_tuple(log_sum, sum,
+                          nb::make_tuple(array_of(step_start, "int64"), array_of(step_column, "int32"),
+                                         array_of(step_m, "float64"), shaped, trees.arrays()));
+}
+
 nb::tuple py_learn_chains(const std::vector<Any>& arrays, const In<int64_t, 1>& sizes, const In<uint32_t, 1>& labels,
                           int64_t n_classes, const Weights& weights, const In<int64_t, 1>& asked,
                           const In<uint8_t, 2>& parts, const In<int32_t, 3>& candidates, const In<double, 4>& cuts,
@@ -286,80 +330,89 @@ nb::tuple py_learn_chains(const std::vector<Any>& arrays, const In<int64_t, 1>& 
     for (size_t i = 0; i < candidates.size(); ++i)
         need(candidates.data()[i] >= 0 && candidates.data()[i] < static_cast<int32_t>(columns.size()),
              "candidates names a column that is not there");
-    for (size_t i = 0; i < columns.size(); ++i)
-        if (columns[i].coded)
-            with_type(columns[i].codes, [&](auto cells) {
-                for (size_t r = 0; r < rows.n; ++r)
-                    need(cells[r] < columns[i].size, "column " + std::to_string(i) + " has a code beyond its size");
-            });
-    auto [log_sum, log_cells] = doubles(rows.n_asked, C);
-    auto [sum, cells] = doubles(rows.n_asked, C);
-    Flat trees;
-    std::vector<int64_t> step_start{0};
-    std::vector<int32_t> step_column;
-    std::vector<double> step_m, step_cuts;
+    need_codes_within(columns, rows.n);
+    std::vector<Chain> chains(B);
+    std::vector<std::vector<double>> h(B);
     {
         nb::gil_scoped_release release;
-        std::vector<Chain> chains(B);
-        std::vector<std::vector<double>> h(B);
         parallel_for(B, t, [&](size_t b) {
             h[b].resize(rows.n_asked * C);
             chains[b] = learn_chain(rows, columns, parts.data() + b * rows.n,
                                     {candidates.data() + b * D * q, cuts.data() + b * D * q * kMostCuts, D, q},
                                     prior.data(), h[b].data());
         });
-        for (size_t b = 0; b < B; ++b) {  // in their order, whatever the threads
-            for (size_t i = 0; i < h[b].size(); ++i) {
-                if (h[b][i] <= 0) continue;
-                log_cells[i] += std::log(h[b][i]);
-                cells[i] += h[b][i];
-            }
-            for (const Step& step : chains[b].steps) {
-                step_column.push_back(step.column);
-                step_m.push_back(step.m);
-                step_cuts.insert(step_cuts.end(), step.cuts, step.cuts + kMostCuts);
-            }
-            step_start.push_back(static_cast<int64_t>(step_column.size()));
-            trees.add(chains[b].contexts);
-        }
     }
-    nb::object shaped = array_of(step_cuts, "float64").attr("reshape")(step_column.size(), kMostCuts);
-    return nb::make_tuple(log_sum, sum,
-                          nb::make_tuple(array_of(step_start, "int64"), array_of(step_column, "int32"),
-                                         array_of(step_m, "float64"), shaped, trees.arrays()));
+    return said_and_learnt(chains, h, rows.n_asked, C);
 }
 
-nb::tuple py_score_chains(const std::vector<Any>& arrays, const In<int64_t, 1>& sizes, double n_learnt,
-                          const In<double, 1>& prior, const nb::tuple& learnt, int64_t n_threads) {
-    const size_t t = at_least_one(n_threads, "n_threads"), C = prior.shape(0);
-    const size_t n = arrays.empty() || arrays[0].ndim() == 0 ? 0 : arrays[0].shape(0);
-    const auto columns = columns_of(arrays, sizes, n);
-    need(learnt.size() == 5, "what was learnt has five parts");
-    const auto start = part_of<In<int64_t, 1>>(learnt, 0);
-    const auto column = part_of<In<int32_t, 1>>(learnt, 1);
-    const auto m = part_of<In<double, 1>>(learnt, 2);
-    const auto cuts = part_of<In<double, 2>>(learnt, 3);
-    need(start.shape(0) > 0 && cuts.shape(0) == m.shape(0) && column.shape(0) == m.shape(0) &&
-             start.data()[start.shape(0) - 1] == static_cast<int64_t>(m.shape(0)),
+// The steps of chains: where those of each start, and of each its column, m and cuts.
+std::vector<std::vector<Step>> steps_of(const In<int64_t, 1>& start, const In<int32_t, 1>& column,
+                                        const In<double, 1>& m, const In<double, 2>& cuts, size_t n_columns) {
+    const size_t n = start.shape(0), size = m.shape(0);
+    need(n > 0 && column.shape(0) == size && cuts.shape(0) == size && cuts.shape(1) == kMostCuts &&
+             start.data()[0] == 0 && start.data()[n - 1] == static_cast<int64_t>(size),
          "the arrays of the chains do not fit together");
-    const size_t B = start.shape(0) - 1;
-    const auto trees = views_of(nb::cast<nb::tuple>(learnt[4]), B);
-    std::vector<ChainView> chains(B);
-    for (size_t b = 0; b < B; ++b) {
-        chains[b].contexts = trees[b];
+    std::vector<std::vector<Step>> steps(n - 1);
+    for (size_t b = 0; b + 1 < n; ++b) {
+        need(start.data()[b] <= start.data()[b + 1] && start.data()[b + 1] <= static_cast<int64_t>(size),
+             "the arrays of the chains do not fit together");
         for (int64_t s = start.data()[b]; s < start.data()[b + 1]; ++s) {
-            need(column.data()[s] >= 0 && column.data()[s] < static_cast<int32_t>(columns.size()),
+            need(column.data()[s] >= 0 && column.data()[s] < static_cast<int32_t>(n_columns),
                  "a step names a column that is not there");
+            need(m.data()[s] > 0 && std::isfinite(m.data()[s]), "a step has an m that is no finite number above zero");
             Step step{column.data()[s], m.data()[s], {}};
             std::copy_n(cuts.data() + static_cast<size_t>(s) * kMostCuts, kMostCuts, step.cuts);
-            chains[b].steps.push_back(step);
+            steps[b].push_back(step);
         }
     }
+    return steps;
+}
+
+nb::tuple py_count_chains(const std::vector<Any>& arrays, const In<int64_t, 1>& sizes, const In<uint32_t, 1>& labels,
+                          int64_t n_classes, const Weights& weights, const In<int64_t, 1>& asked,
+                          const In<int64_t, 1>& start, const In<int32_t, 1>& column, const In<double, 1>& m,
+                          const In<double, 2>& cuts, const In<double, 1>& prior, int64_t n_threads) {
+    const size_t t = at_least_one(n_threads, "n_threads");
+    const Rows rows = rows_of(labels, n_classes, weights, asked);
+    const auto columns = columns_of(arrays, sizes, rows.n);
+    need(prior.shape(0) == rows.n_classes, "prior has another number of classes");
+    need_codes_within(columns, rows.n);
+    const auto steps = steps_of(start, column, m, cuts, columns.size());
+    std::vector<Chain> chains(steps.size());
+    std::vector<std::vector<double>> h(steps.size());
+    {
+        nb::gil_scoped_release release;
+        parallel_for(steps.size(), t, [&](size_t b) {
+            h[b].resize(rows.n_asked * rows.n_classes);
+            chains[b].steps = steps[b];
+            count_chain(rows, columns, nullptr, prior.data(), chains[b], h[b].data());
+        });
+    }
+    return said_and_learnt(chains, h, rows.n_asked, rows.n_classes);
+}
+
+nb::tuple py_score_chains(const std::vector<Any>& arrays, const In<int64_t, 1>& sizes,
+                          const std::vector<Any>& learnt_arrays, double n_learnt, const In<double, 1>& prior,
+                          const nb::tuple& learnt, int64_t n_threads) {
+    const size_t t = at_least_one(n_threads, "n_threads"), C = prior.shape(0);
+    const auto length = [](const std::vector<Any>& some) {
+        return some.empty() || some[0].ndim() == 0 ? size_t{0} : some[0].shape(0);
+    };
+    const size_t n = length(arrays);
+    const auto columns = columns_of(arrays, sizes, n), before = columns_of(learnt_arrays, sizes, length(learnt_arrays));
+    for (size_t i = 0; i < columns.size(); ++i)
+        need(columns[i].coded == before[i].coded, "column " + std::to_string(i) + " was learnt as another kind");
+    need(learnt.size() == 5, "what was learnt has five parts");
+    auto steps = steps_of(part_of<In<int64_t, 1>>(learnt, 0), part_of<In<int32_t, 1>>(learnt, 1),
+                          part_of<In<double, 1>>(learnt, 2), part_of<In<double, 2>>(learnt, 3), columns.size());
+    const auto trees = views_of(nb::cast<nb::tuple>(learnt[4]), steps.size());
+    std::vector<ChainView> chains;
+    for (size_t b = 0; b < steps.size(); ++b) chains.push_back({std::move(steps[b]), trees[b]});
     auto [log_sum, log_cells] = doubles(n, C);
     auto [sum, cells] = doubles(n, C);
     {
         nb::gil_scoped_release release;
-        score_chains(chains, columns, n, n_learnt, C, prior.data(), log_cells, cells, t);
+        score_chains(chains, columns, before, n, n_learnt, C, prior.data(), log_cells, cells, t);
     }
     return nb::make_tuple(log_sum, sum);
 }
@@ -384,11 +437,14 @@ nb::tuple py_exponent_loss(const In<float, 3>& factors, const In<uint32_t, 1>& l
 
 void bind_ensemble(nb::module_& m) {
     m.def("learn_backoff", &py_learn_backoff, "codes"_a, "sizes"_a, "parents"_a, "columns"_a, "labels"_a, "n_classes"_a,
-          "weights"_a.none(), "asked"_a, "n_threads"_a);
+          "weights"_a.none(), "asked"_a, "n_threads"_a, "m"_a.none() = nb::none());
     m.def("score_backoff", &py_score_backoff, "codes"_a, "sizes"_a, "parents"_a, "columns"_a, "n_classes"_a, "learnt"_a,
           "n_threads"_a);
     m.def("learn_chains", &py_learn_chains, "columns"_a, "sizes"_a, "labels"_a, "n_classes"_a, "weights"_a.none(),
           "asked"_a, "parts"_a, "candidates"_a, "cuts"_a, "prior"_a, "n_threads"_a);
-    m.def("score_chains", &py_score_chains, "columns"_a, "sizes"_a, "n_learnt"_a, "prior"_a, "learnt"_a, "n_threads"_a);
+    m.def("count_chains", &py_count_chains, "columns"_a, "sizes"_a, "labels"_a, "n_classes"_a, "weights"_a.none(),
+          "asked"_a, "start"_a, "column"_a, "m"_a, "cuts"_a, "prior"_a, "n_threads"_a);
+    m.def("score_chains", &py_score_chains, "columns"_a, "sizes"_a, "learnt_columns"_a, "n_learnt"_a, "prior"_a,
+          "learnt"_a, "n_threads"_a);
     m.def("exponent_loss", &py_exponent_loss, "factors"_a, "labels"_a, "weights"_a.none(), "exponents"_a, "n_threads"_a);
 }

@@ -1,18 +1,13 @@
 // The door: arrays from Python are checked here once (arrays.hpp), results are made here, and the kernels run without
 // the lock of the interpreter.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/vector.h>
-
 #include <deque>
 
 #include "arrays.hpp"
 #include "strings.hpp"
 
-namespace nb = nanobind;
 void bind_ensemble(nb::module_& m);  // bind_ensemble.cpp
-using namespace nb::literals;
+void bind_joints(nb::module_& m);    // bindings_joints.cpp
+void bind_tokens(nb::module_& m);    // token_bindings.cpp
 
 namespace {
 
@@ -285,6 +280,58 @@ nb::tuple py_normalise(const Array& scores, int64_t n_threads) {
     return nb::make_tuple(probabilities.array, evidence.array);
 }
 
+nb::object py_left_out_evidence(const Array& start, const Array& words, const Array& counts, const Array& mass,
+                                const Array& labels, const Array& class_mass, const Array& bands, double a, bool both,
+                                int64_t n_threads) {
+    const size_t cells = words.ndim() == 1 ? words.shape(0) : 0, n = labels.ndim() == 1 ? labels.shape(0) : 0;
+    check_matrix(class_mass, "class_mass", std::nullopt, 0);
+    const size_t n_words = class_mass.shape(0), k = class_mass.shape(1), t = threads(n_threads);
+    const Documents d{n, cells, flat<int64_t>(start, "start", n + 1, Code::Int),
+                      flat<uint32_t>(words, "words", cells, Code::UInt), flat<uint32_t>(counts, "counts", cells, Code::UInt)};
+    const auto* by = flat<double>(mass, "mass", cells, Code::Float);
+    const auto* own = flat<uint32_t>(labels, "labels", n, Code::UInt);
+    const auto* band = flat<uint8_t>(bands, "bands", n_words, Code::UInt);
+    const auto* rows = static_cast<const double*>(class_mass.data());
+    const auto out = make<double>("empty", "float64", n, both ? size_t{18} : size_t{9}, k);
+    {
+        nb::gil_scoped_release release;
+        check_documents(d, n_words);
+        check_labels({own, 4}, n, k);
+        for (size_t w = 0; w < n_words; ++w)
+            if (band[w] > 7) throw std::invalid_argument("a band is beyond 7");
+        std::vector<double> of_word(n_words), totals(k);
+        for (size_t w = 0; w < n_words; ++w)
+            for (size_t c = 0; c < k; ++c) {
+                of_word[w] += rows[w * k + c];
+                totals[c] += rows[w * k + c];
+            }
+        left_out_evidence(d, by, own, rows, of_word.data(), totals.data(), band, k, a, both, out.data, t);
+    }
+    return out.array;
+}
+
+nb::tuple py_softmax_loss(const Array& features, const Array& scale, const Array& importance, const Array& weights,
+                          const Array& bias, const Array& labels, int64_t n_threads) {
+    if (!is(features, Code::Float, 64)) refuse_type("features are not float64");
+    if (features.ndim() != 3 || !is_contiguous(features) || features.shape(2) == 0)
+        refuse("features have shape " + shape_of(features) + ", not (documents, features, classes) without gaps");
+    const size_t n = features.shape(0), f = features.shape(1), k = features.shape(2), t = threads(n_threads);
+    const auto* by = flat<double>(scale, "scale", n, Code::Float);
+    const auto* times = flat<double>(importance, "importance", n, Code::Float);
+    const auto* w = flat<double>(weights, "weights", f, Code::Float);
+    const auto* b = flat<double>(bias, "bias", k, Code::Float);
+    const auto* own = flat<uint32_t>(labels, "labels", n, Code::UInt);
+    const auto slopes = make<double>("zeros", "float64", f), bias_slopes = make<double>("zeros", "float64", k);
+    double loss;
+    {
+        nb::gil_scoped_release release;
+        check_labels({own, 4}, n, k);
+        loss = softmax_loss(static_cast<const double*>(features.data()), n, f, k, by, times, w, b, own,
+                            slopes.data, bias_slopes.data, t);
+    }
+    return nb::make_tuple(loss, slopes.array, bias_slopes.array);
+}
+
 size_t rows_of(const Array& array, const std::string& name, size_t columns) {
     if (array.ndim() != 2 || array.shape(1) != columns)
         refuse(name + " has shape " + shape_of(array) + ", not (number, " + std::to_string(columns) + ")");
@@ -435,6 +482,7 @@ nb::object py_factor_strings(const nb::object& cells, size_t most_others) {
 }  // namespace
 
 NB_MODULE(_core, m) {
+    bind_tokens(m);
     m.doc() = "The compiled kernels; each is described, with an example, at its twin in bayeskit._twins.";
     m.def("int_ranges", &py_int_ranges, "columns"_a, "n_threads"_a);
     m.def("lookup_codes", &py_lookup_codes, "columns"_a, "lo"_a, "tables"_a, "unseen"_a, "n_threads"_a);
@@ -446,6 +494,7 @@ NB_MODULE(_core, m) {
     m.def("moments", &py_moments, "columns"_a, "labels"_a, "n_classes"_a, "weights"_a.none(), "n_threads"_a);
     m.def("moments_responsibilities", &py_moments_responsibilities, "columns"_a, "responsibilities"_a, "n_threads"_a);
     m.def("bin_codes", &py_bin_codes, "columns"_a, "cuts"_a, "n_threads"_a);
+    bind_joints(m);
     m.def("score_codes", &py_score_codes, "columns"_a, "tables"_a, "scores"_a.noconvert(), "n_threads"_a);
     m.def("score_gaussian", &py_score_gaussian, "columns"_a, "mean"_a, "precision"_a, "constant"_a,
           "scores"_a.noconvert(), "n_threads"_a);
@@ -457,6 +506,10 @@ NB_MODULE(_core, m) {
     m.def("best_classes", &py_best_classes, "scores"_a, "tolerance"_a, "n_threads"_a);
     m.def("judge", &py_judge, "scores"_a, "labels"_a, "tolerance"_a, "n_threads"_a);
     m.def("normalise", &py_normalise, "scores"_a, "n_threads"_a);
+    m.def("left_out_evidence", &py_left_out_evidence, "start"_a, "words"_a, "counts"_a, "mass"_a, "labels"_a,
+          "class_mass"_a, "bands"_a, "a"_a, "both"_a, "n_threads"_a);
+    m.def("softmax_loss", &py_softmax_loss, "features"_a, "scale"_a, "importance"_a, "weights"_a, "bias"_a,
+          "labels"_a, "n_threads"_a);
     m.def("propagate", &py_propagate, "cliques"_a, "potentials"_a, "floors"_a, "to_separator"_a, "variables"_a, "states"_a,
           "observed"_a, "likelihoods"_a, "queried"_a, "n_threads"_a);
     bind_ensemble(m);

@@ -14,9 +14,10 @@ constexpr size_t kM = std::size(kChoices);
 constexpr double kTiny = 1e-200;
 constexpr double kGain = 1e-9;
 
-// The value a number has between some cuts: 0 .. kMostCuts, a missing one the next.
+// The value a number has between some cuts: 0 .. kMostCuts, a missing one the next; infinity is a number not known.
 uint32_t interval(double x, const double* cuts) {
     if (x != x) return kMostCuts + 1;
+    if (x == std::numeric_limits<double>::infinity()) return kMostCuts + 2;
     uint32_t v = 0;
     for (size_t i = 0; i < kMostCuts; ++i) v += x > cuts[i];  // no number is greater than NaN
     return v;
@@ -29,7 +30,7 @@ uint32_t value_of(const Column& column, size_t r, const double* cuts) {
 
 size_t n_values(const Column& column) { return column.coded ? column.size : kMostCuts + 2; }
 
-// Rows in groups of one context each, side by side; a context of one row is not split further.
+// Rows in groups of one context each, side by side. A context of one row is that row: it is not split, but compared.
 struct Groups {
     std::vector<uint32_t> rows;
     std::vector<size_t> start;  // and the end
@@ -168,7 +169,7 @@ private:
             std::sort(order.begin(), order.end());
             for (size_t i = 0, j; i < order.size(); i = j) {
                 for (j = i; j < order.size() && order[j].first == order[i].first; ++j) {}
-                if (j - i < 2) continue;  // alone: nothing will change for it
+                if (j - i < 2 && rows_.weight(order[i].second) <= 1) continue;  // alone: nothing will change for it
                 for (size_t at = i; at < j; ++at) next.rows.push_back(order[at].second);
                 next.start.push_back(next.rows.size());
                 next.node.push_back(0);
@@ -185,7 +186,7 @@ private:
     std::vector<uint32_t> value_;
 };
 
-// Every chosen context counted on all rows; g of the asked rows outside the part, each left out.
+// Every chosen context counted on all rows; g of the placed rows, each left out.
 class Counter {
 public:
     Counter(const Rows& rows, const std::vector<Column>& columns, const std::vector<int32_t>& place, double* g, Trie& out)
@@ -194,30 +195,36 @@ public:
         out_.add_node(0);
         for (size_t r = 0; r < rows.n; ++r) count_[rows.labels[r]] += rows.weight(r);
         close_node();
+        if (rows.n == 1) {
+            add_alone(0, 0);
+            groups_ = empty();
+        }
     }
 
     void step(const Step& step) {
-        Groups next{{}};
-        next.start.assign(1, 0);
-        next.node.clear();
-        std::vector<std::pair<uint32_t, uint32_t>> order;
+        for (const uint32_t r : alone_) refine_alone(r, step.m);
+        Groups next = empty();
         for (size_t g = 0; g < groups_.size(); ++g) {
-            order.clear();
+            order_.clear();
             for (size_t i = groups_.start[g]; i < groups_.start[g + 1]; ++i)
-                order.emplace_back(value_of(columns_[step.column], groups_.rows[i], step.cuts), groups_.rows[i]);
-            std::sort(order.begin(), order.end());
+                order_.emplace_back(value_of(columns_[step.column], groups_.rows[i], step.cuts), groups_.rows[i]);
+            std::sort(order_.begin(), order_.end());
             const int32_t node = groups_.node[g];
             out_.first_child[node] = static_cast<int32_t>(out_.size());
-            for (size_t i = 0, j; i < order.size(); i = j) {
-                for (j = i; j < order.size() && order[j].first == order[i].first; ++j)
-                    count_[rows_.labels[order[j].second]] += rows_.weight(order[j].second);
+            for (size_t i = 0, j; i < order_.size(); i = j) {
+                for (j = i; j < order_.size() && order_[j].first == order_[i].first; ++j)
+                    count_[rows_.labels[order_[j].second]] += rows_.weight(order_[j].second);
                 ++out_.n_children[node];
-                out_.add_node(order[i].first);
+                out_.add_node(order_[i].first);
+                const auto own = static_cast<int32_t>(out_.size()) - 1;
                 if (j - i > 1) {
-                    refine(order, i, j, step.m);
-                    for (size_t at = i; at < j; ++at) next.rows.push_back(order[at].second);
+                    refine(i, j, step.m);
+                    for (size_t at = i; at < j; ++at) next.rows.push_back(order_[at].second);
                     next.start.push_back(next.rows.size());
-                    next.node.push_back(static_cast<int32_t>(out_.size()) - 1);
+                    next.node.push_back(own);
+                } else {
+                    refine_alone(order_[i].second, step.m);
+                    add_alone(own, order_[i].second);
                 }
                 close_node();
             }
@@ -232,17 +239,38 @@ private:
         return rows;
     }
 
-    void refine(const std::vector<std::pair<uint32_t, uint32_t>>& order, size_t first, size_t last, double m) {
+    static Groups empty() {
+        Groups none{{}};
+        none.start.assign(1, 0);
+        none.node.clear();
+        return none;
+    }
+
+    void add_alone(int32_t node, uint32_t r) {
+        out_.n_children[node] = kOneRow;
+        out_.first_child[node] = static_cast<int32_t>(r);
+        if (rows_.weight(r) > 1 && place_[r] >= 0) alone_.push_back(r);  // left out, something of it stays
+    }
+
+    void refine(size_t first, size_t last, double m) {
         double total = 0;
         for (const double c : count_) total += c;
         for (size_t i = first; i < last; ++i) {
-            const uint32_t r = order[i].second;
+            const uint32_t r = order_[i].second;
             if (place_[r] < 0) continue;
             double* g = g_ + static_cast<size_t>(place_[r]) * C_;
             const double taken = rows_.taken(r), scale = 1 / (total - taken + m);
             g[rows_.labels[r]] -= taken / m;
             for (size_t k = 0; k < C_; ++k) g[k] = (count_[k] + m * g[k]) * scale;
         }
+    }
+
+    void refine_alone(uint32_t r, double m) {
+        const double left = rows_.weight(r) - 1;
+        if (left <= 0 || place_[r] < 0) return;
+        double* g = g_ + static_cast<size_t>(place_[r]) * C_;
+        for (size_t k = 0; k < C_; ++k) g[k] *= m / (left + m);
+        g[rows_.labels[r]] += left / (left + m);
     }
 
     void close_node() {
@@ -260,47 +288,64 @@ private:
     Groups groups_;
     Trie& out_;
     std::vector<double> count_;
+    std::vector<uint32_t> alone_;
+    std::vector<std::pair<uint32_t, uint32_t>> order_;
+};
+
+// P(class) without a row.
+struct Beginning {
+    const Rows& rows;
+    double total = 0;
+    std::vector<double> by_class;  // n_y + 1
+
+    Beginning(const Rows& all, const double* prior) : rows(all), by_class(prior, prior + all.n_classes) {
+        for (size_t r = 0; r < rows.n; ++r) total += rows.weight(r);
+        for (double& p : by_class) p *= total + static_cast<double>(rows.n_classes);
+    }
+    double left_out(size_t r, size_t k) const {
+        const double taken = rows.taken(r);
+        return (by_class[k] - (rows.labels[r] == k ? taken : 0)) / (total - taken + static_cast<double>(rows.n_classes));
+    }
 };
 
 }  // namespace
 
+void count_chain(const Rows& rows, const std::vector<Column>& columns, const uint8_t* part, const double* prior,
+                 Chain& chain, double* h) {
+    const size_t C = rows.n_classes;
+    const Beginning begin(rows, prior);
+    std::vector<int32_t> place(rows.n, -1);
+    for (size_t i = 0; i < rows.n_asked; ++i) {
+        const size_t r = static_cast<size_t>(rows.asked[i]);
+        for (size_t k = 0; k < C; ++k) h[i * C + k] = begin.left_out(r, k);
+        if (!part || !part[r]) place[r] = static_cast<int32_t>(i);
+    }
+    Counter counter(rows, columns, place, h, chain.contexts);
+    for (const Step& taken : chain.steps) counter.step(taken);
+    for (size_t i = 0; i < rows.n_asked; ++i) {
+        const bool outside = place[static_cast<size_t>(rows.asked[i])] >= 0;
+        for (size_t k = 0; k < C; ++k)
+            h[i * C + k] = outside ? (begin.total * h[i * C + k] + 1) / (begin.total + static_cast<double>(C)) : 0.0;
+    }
+}
+
 Chain learn_chain(const Rows& rows, const std::vector<Column>& columns, const uint8_t* part,
                   const Candidates& candidates, const double* prior, double* h) {
-    const size_t C = rows.n_classes;
-    double total = 0;
-    std::vector<double> by_class(C, 0.0), own_prior(rows.n);
-    for (size_t r = 0; r < rows.n; ++r) total += rows.weight(r);
-    for (size_t k = 0; k < C; ++k) by_class[k] = prior[k] * (total + static_cast<double>(C));  // n_y + 1
-    const auto left_out = [&](size_t r, size_t k) {
-        const double taken = rows.taken(r);
-        return (by_class[k] - (rows.labels[r] == k ? taken : 0)) / (total - taken + static_cast<double>(C));
-    };
-    for (size_t r = 0; r < rows.n; ++r) own_prior[r] = left_out(r, rows.labels[r]);
-
+    const Beginning begin(rows, prior);
+    std::vector<double> own_prior(rows.n);
+    for (size_t r = 0; r < rows.n; ++r) own_prior[r] = begin.left_out(r, rows.labels[r]);
     Chain chain;
     Chooser chooser(rows, columns, part, own_prior.data());
     Step step;
     for (size_t d = 0; d < candidates.n_steps; ++d)
         if (chooser.step(candidates, d, step)) chain.steps.push_back(step);
-
-    std::vector<int32_t> place(rows.n, -1);
-    for (size_t i = 0; i < rows.n_asked; ++i) {
-        const size_t r = static_cast<size_t>(rows.asked[i]);
-        for (size_t k = 0; k < C; ++k) h[i * C + k] = left_out(r, k);
-        if (!part[r]) place[r] = static_cast<int32_t>(i);
-    }
-    Counter counter(rows, columns, place, h, chain.contexts);
-    for (const Step& taken : chain.steps) counter.step(taken);
-    for (size_t i = 0; i < rows.n_asked; ++i) {
-        const size_t r = static_cast<size_t>(rows.asked[i]);
-        for (size_t k = 0; k < C; ++k)
-            h[i * C + k] = part[r] ? 0.0 : (total * h[i * C + k] + 1) / (total + static_cast<double>(C));
-    }
+    count_chain(rows, columns, part, prior, chain, h);
     return chain;
 }
 
-void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns, size_t n, double n_learnt,
-                  size_t C, const double* prior, double* log_sum, double* sum, size_t n_threads) {
+void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns,
+                  const std::vector<Column>& learnt, size_t n, double n_learnt, size_t C, const double* prior,
+                  double* log_sum, double* sum, size_t n_threads) {
     parallel_rows(n, 64, n_threads, [&](size_t first, size_t last) {
         std::vector<double> g(C), product(C);
         for (size_t r = first; r < last; ++r) {
@@ -308,14 +353,18 @@ void score_chains(const std::vector<ChainView>& chains, const std::vector<Column
             std::fill(sum + r * C, sum + (r + 1) * C, 0.0);
             std::fill(product.begin(), product.end(), 1.0);
             for (size_t t = 0; t < chains.size(); ++t) {
-                const ChainView& chain = chains[t];
+                const TrieView& contexts = chains[t].contexts;
                 std::copy(prior, prior + C, g.begin());
                 int32_t node = 0;
-                for (const Step& step : chain.steps) {
-                    if (chain.contexts.n_children[node] == 0) break;
-                    node = chain.contexts.child(node, value_of(columns[step.column], r, step.cuts));
-                    if (node < 0) break;
-                    const CountsView& counts = chain.contexts.counts;
+                for (const Step& step : chains[t].steps) {
+                    const uint32_t value = value_of(columns[step.column], r, step.cuts);
+                    if (contexts.n_children[node] == kOneRow) {
+                        const auto other = static_cast<size_t>(contexts.first_child[node]);
+                        if (value_of(learnt[step.column], other, step.cuts) != value) break;
+                    } else if ((node = contexts.child(node, value)) < 0) {
+                        break;
+                    }
+                    const CountsView& counts = contexts.counts;
                     double total = 0;
                     for (int32_t i = counts.start[node]; i < counts.start[node + 1]; ++i) total += counts.count[i];
                     const double scale = 1 / (total + step.m), keep = step.m * scale;

@@ -46,10 +46,10 @@ struct Learnt {  // what a family has learnt
     SparseCounts counts;
 };
 
-// Multiplies P(x | class) of the asked rows, each left out, into (asked, classes).
-Learnt learn_family(const Rows& rows, const Family& family, double* product);
-void learn_families(const Rows& rows, const std::vector<Family>& families, size_t n_members,
-                    std::vector<Learnt>& learnt, double* log_factors, size_t n_threads);
+// Multiplies P(x | class) of the asked rows, each left out, into (asked, classes). m: of each level, or null to choose.
+Learnt learn_family(const Rows& rows, const Family& family, const double* m, double* product);
+void learn_families(const Rows& rows, const std::vector<Family>& families, size_t n_members, const double* m,
+                    size_t n_levels, std::vector<Learnt>& learnt, double* log_factors, size_t n_threads);
 void score_families(const std::vector<FamilyView>& families, const std::vector<Codes>& children,
                     const std::vector<std::vector<Codes>>& parents, size_t n, size_t n_members, size_t n_classes,
                     double* log_factors, size_t n_threads);
@@ -83,11 +83,16 @@ struct ChainView {
     TrieView contexts;
 };
 
-// part: which rows choose the chain. h (asked, classes) of asked rows outside the part, each left out.
+// The contexts of the chain's steps, counted. h (asked, classes) of asked rows outside the part, each left out.
+void count_chain(const Rows& rows, const std::vector<Column>& columns, const uint8_t* part, const double* prior,
+                 Chain& chain, double* h);
+// part: which rows choose the chain.
 Chain learn_chain(const Rows& rows, const std::vector<Column>& columns, const uint8_t* part,
                   const Candidates& candidates, const double* prior, double* h);
-void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns, size_t n, double n_learnt,
-                  size_t n_classes, const double* prior, double* log_sum, double* sum, size_t n_threads);
+// learnt: the columns of the learnt rows, with which a row is compared in contexts of one of them.
+void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns,
+                  const std::vector<Column>& learnt, size_t n, double n_learnt, size_t n_classes, const double* prior,
+                  double* log_sum, double* sum, size_t n_threads);
 
 // Log loss Σ w (ln Σ_k exp s_k − s_y) with s = factors · exponents, and its gradient; factors (n, classes, terms).
 double exponent_loss(const float* factors, size_t n, size_t n_classes, size_t n_terms, const uint32_t* labels,

@@ -17,6 +17,20 @@ struct ScoreTable {  // (size, classes)
     const double* data;
     size_t size;
 };
+struct Steps {  // (nodes, size): which node of the next level a parent's code leads to, -1 where none
+    const int32_t* next;
+    size_t nodes, size, leads_to;
+};
+struct ParentTables {  // of each column as the parent (own size * all sizes, classes); base is (all sizes, classes)
+    std::vector<const double*> tables;
+    const double* base;
+    std::vector<size_t> sizes;
+};
+struct Documents {  // word counts: document i has the cells start[i] to start[i + 1]
+    size_t n, n_cells;
+    const int64_t* start;
+    const uint32_t *words, *counts;
+};
 struct Clique {
     size_t size;
     int64_t parent;  // -1 for the root, which comes first
@@ -47,6 +61,10 @@ void lookup_codes(const std::vector<Integers>& columns, size_t n, const int64_t*
 void bin_codes(const std::vector<Floats>& columns, size_t n, const std::vector<Cuts>& cuts,
                const std::vector<MutableCodes>& out, size_t n_threads);
 
+// Cut points of each column by minimum description length; rows without weight or value are left out.
+std::vector<std::vector<double>> mdl_cuts(const std::vector<Floats>& columns, size_t n, const Codes& labels,
+                                          size_t n_classes, const double* weights, size_t n_threads);
+
 void count_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
                  size_t n_classes, const std::vector<int64_t*>& out, size_t n_threads);
 void weigh_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
@@ -54,6 +72,17 @@ void weigh_codes(const std::vector<Codes>& columns, size_t n, const std::vector<
 void count_responsibilities(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes,
                             const double* responsibilities, size_t n_classes, const std::vector<double*>& out,
                             size_t n_threads);
+
+// Pairs of columns a < b in order, each (size a, size b), one after another: out is (classes, pair_cells).
+size_t pair_cells(const std::vector<size_t>& sizes);
+void count_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
+                 size_t n_classes, int64_t* out, size_t n_threads);
+void weigh_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
+                 size_t n_classes, const double* weights, double* out, size_t n_threads);
+size_t factor_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, uint32_t* indices,
+                    std::vector<int64_t>& first);
+void context_codes(const std::vector<Codes>& parents, const Codes& child, size_t child_size, size_t n,
+                   const std::vector<Steps>& steps, uint32_t* out, size_t n_threads);
 
 // These return whether the sums can be used: no magnitude over 1e150.
 bool moments(const std::vector<Floats>& columns, size_t n, const Codes& labels, size_t n_classes, int64_t* count,
@@ -67,6 +96,10 @@ void score_codes(const std::vector<Codes>& columns, size_t n, const std::vector<
                  double* scores, size_t n_threads);
 void score_gaussian(const std::vector<Floats>& columns, size_t n, const double* mean, const double* precision,
                     const double* constant, size_t n_classes, double* scores, size_t n_threads);
+void score_parents(const std::vector<Codes>& columns, size_t n, const ParentTables& in, size_t n_classes, double* out,
+                   size_t n_threads);
+void score_aode(const std::vector<Codes>& columns, size_t n, const ParentTables& in, const double* log_weights,
+                size_t n_classes, double* out, size_t n_threads);
 // As score_codes and score_gaussian, each row without itself in the estimates of its own class. The second marks
 // rows that it leaves as they were: too little of their class's spread is without them.
 void score_codes_left_out(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables,
@@ -84,6 +117,13 @@ void best_classes(const double* scores, size_t n, size_t n_classes, double toler
 void normalise(const double* scores, size_t n, size_t n_classes, double* probabilities, double* evidence,
                size_t n_threads);
 
+void check_documents(const Documents& documents, size_t n_words);
+void left_out_evidence(const Documents& documents, const double* mass, const uint32_t* labels, const double* class_mass,
+                       const double* word_mass, const double* totals, const uint8_t* bands, size_t n_classes, double a,
+                       bool both, double* out, size_t n_threads);
+double softmax_loss(const double* features, size_t n, size_t n_features, size_t n_classes, const double* scale,
+                    const double* importance, const double* weights, const double* bias, const uint32_t* labels,
+                    double* weight_slopes, double* bias_slopes, size_t n_threads);
 void propagate(const JunctionTree& tree, const std::vector<int64_t>& observed, const double* likelihoods, size_t n,
                const std::vector<int64_t>& queried, double* posteriors, double* log_evidence, bool* safe,
                size_t n_threads);

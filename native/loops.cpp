@@ -164,6 +164,10 @@ void add_columns(double* scores, size_t rows, size_t width, const uint32_t (*off
     }
 }
 
+void pair_offsets(const uint32_t* a, const uint32_t* b, size_t rows, uint32_t factor, uint32_t* offsets) {
+    for (size_t r = 0; r < rows; ++r) offsets[r] = a[r] * factor + b[r];
+}
+
 void add_tables(double* scores, size_t rows, size_t width, const uint32_t (*offsets)[kTile],
                 const double* const* tables, size_t n_columns) {
     if (n_columns == kTogether) return add_columns<kTogether>(scores, rows, width, offsets, tables);
@@ -273,6 +277,44 @@ inline void for_each(double* x, size_t n, F f) {
     for (size_t j = i; j < n; ++j) x[j] = rest[j - i];
 }
 
+// The largest term of each lane (0 where there is none), and Σ e^(term - largest).
+template <class Term>
+inline void sum_terms(size_t n, const Term& term, double* top, double* sum) {
+    Lanes largest = each(-HUGE_VAL), total = each(0.0);
+    for (size_t i = 0; i < n; ++i) {
+        const Lanes x = term(i);
+        largest = where(less(largest, x), x, largest);
+    }
+    largest = where(equal(largest, each(-HUGE_VAL)), each(0.0), largest);
+    for (size_t i = 0; i < n; ++i) total = total + exponential(term(i) - largest);
+    store(top, largest);
+    store(sum, total);
+}
+
+void sum_exponentials(const double* const* rows, const double* shifts, size_t n, size_t width, double* top,
+                      double* sum) {
+    if (width >= kLanes) {
+        for (size_t at = 0; at < width; at += kLanes)
+            sum_terms(n, [=](size_t i) { return load(rows[i] + at) + each(shifts[i]); }, top + at, sum + at);
+        return;
+    }
+    double tops[kLanes], sums[kLanes];  // two classes: two terms at a time
+    const double none[2] = {-HUGE_VAL, -HUGE_VAL};
+    const auto two = [=](size_t i) {
+        const double *a = rows[2 * i], *b = 2 * i + 1 < n ? rows[2 * i + 1] : none;
+        const double u = shifts[2 * i], v = 2 * i + 1 < n ? shifts[2 * i + 1] : 0.0;
+        return Lanes{a[0] + u, a[1] + u, b[0] + v, b[1] + v};
+    };
+    sum_terms((n + 1) / 2, two, tops, sums);
+    for (size_t c = 0; c < 2; ++c) {
+        const bool first = sums[c + 2] == 0.0 || (sums[c] > 0.0 && tops[c] >= tops[c + 2]);
+        const double large = first ? tops[c] : tops[c + 2], apart = (first ? tops[c + 2] : tops[c]) - large;
+        const double rest = first ? sums[c + 2] : sums[c];
+        top[c] = large;
+        sum[c] = (first ? sums[c] : sums[c + 2]) + (rest > 0.0 ? rest * std::exp(apart) : 0.0);
+    }
+}
+
 // Fixed > 0 is the number of classes, known to the compiler.
 template <size_t Fixed>
 void normalise_rows(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence) {
@@ -311,7 +353,8 @@ void normalise(const double* scores, size_t rows, size_t n_classes, double* prob
 }  // namespace
 
 extern const Loops BAYESKIT_LOOPS;
-const Loops BAYESKIT_LOOPS = {inspect, add_moments, add_weighted, widen, bin, add_tables, add_gaussian,
-                              add_gaussian_of_others, add_gaussian_of_own, normalise};
+const Loops BAYESKIT_LOOPS = {inspect, add_moments, add_weighted, widen, pair_offsets, bin,
+                              add_tables, add_gaussian, add_gaussian_of_others, add_gaussian_of_own,
+                              sum_exponentials, normalise};
 
 }  // namespace bayeskit

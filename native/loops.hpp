@@ -39,6 +39,9 @@ struct Loops {
     // Codes of `bytes` bytes each as offsets into a table whose entries are `factor` apart.
     void (*widen)(const void* codes, int bytes, size_t rows, uint32_t factor, uint32_t* offsets);
 
+    // a * factor + b: where the entry of a pair of codes stands.
+    void (*pair_offsets)(const uint32_t* a, const uint32_t* b, size_t rows, uint32_t factor, uint32_t* offsets);
+
     // 1 + the number of cuts below each x of a tile of one column, 0 for NaN.
     void (*bin)(const double* x, const double* cuts, size_t n_cuts, int64_t* codes);
 
@@ -57,6 +60,10 @@ struct Loops {
     // The own class: with d = x - mean and rest = 1 - rate d², what is left of the spread without x, add
     // constant - half d² / rest to own, multiply product by rest, and keep the least rest.
     void (*add_gaussian_of_own)(double* own, double* product, double* least, const double* x, const OwnGaussian& of);
+
+    // Σ e^(term - top) over the terms rows[i][c] + shifts[i], and their largest, top; width is 2 or a multiple of 4.
+    void (*sum_exponentials)(const double* const* rows, const double* shifts, size_t n, size_t width, double* top,
+                             double* sum);
 
     // Softmax of each row and the log of its sum, for kTile rows at most.
     void (*normalise)(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence);

@@ -252,7 +252,9 @@ def test_settings_that_mean_nothing_are_refused(name, value):
     assert not hasattr(model, "tally_")
 
 
-@pytest.mark.parametrize("cuts", ["mdl", None, 2.5, 0, -3, [NAN], [INF], [2, 1], [1, 1], ["a"], {"size": [3, 2]}])
+@pytest.mark.parametrize(
+    "cuts", ["mld", ("mdl", 0), None, 2.5, 0, -3, [NAN], [INF], [2, 1], [1, 1], ["a"], {"size": [3, 2]}]
+)
 def test_cut_points_that_cut_nothing_are_refused(cuts):
     model = bk.NaiveBayes(numeric="histogram", cuts=cuts)
     with pytest.raises(bk.BayesError, match=r"cut|interval"):

@@ -67,3 +67,12 @@ def test_importing_the_module_does_not_import_pyarrow():
     code = "import sys, bayeskit.datasets; print('pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_docstrings_are_those_of_the_running_library():
+    table = datasets.load_docstrings()
+    rows = {row["name"]: row for row in table.to_pylist()}
+    assert rows["textwrap.wrap"]["text"].startswith("Wrap a single paragraph of text")
+    assert rows["textwrap.wrap"]["area"] == "text"
+    assert len(set(table["area"].to_pylist())) == 9
+    assert table["text"].null_count == 0

@@ -10,7 +10,6 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 import bayeskit as bk
-from bayeskit.cli.rank import rank_rows
 from bayeskit.decide import decide, rank
 
 MAIL = {"ham": {"spam": 10}, "spam": {"ham": 1}}
@@ -76,10 +75,6 @@ def test_capacity_with_several_decisions_needs_the_action_named():
 def test_ranking_puts_the_most_probable_first():
     p = np.array([[0.4, 0.6], [0.1, 0.9], [0.8, 0.2]])
     assert rank(p, "spam", classes=["ham", "spam"])["row"] == [1, 0, 2]
-    model = bk.NaiveBayes().fit(*load_iris(return_X_y=True))
-    ranked = rank_rows(model, load_iris().data, "2", limit=3)
-    assert ranked.column_names == ["row", "P(2)"]
-    assert all(row >= 100 for row in ranked["row"])
 
 
 def test_costs_are_matched_by_name_whatever_their_order(tmp_path):

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit import _twins, kernels
+from bayeskit import _token_twins, _twins, kernels
 from bayeskit.network.graph import Graph
 from bayeskit.network.junction_tree import JunctionTree
 
-NAMES = [name for name in kernels.__all__ if name != "NATIVE"]
+NAMES = [name for name in kernels.__all__ if name not in ("NATIVE", "WordIndex")]
 INTEGERS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 CODES = ["uint8", "uint16", "uint32"]
 
@@ -132,6 +132,92 @@ def test_counted_responsibilities_equal_their_twin(seed: int, n: int, k: int, n_
     same(
         kernels.count_responsibilities(columns, spans, shares, n_threads),
         _twins.count_responsibilities(columns, spans, shares, 1),
+    )
+
+
+@given(seeds, sizes, few, class_counts, st.booleans(), thread_counts)
+def test_counted_pairs_equal_their_twin(
+    seed: int, n: int, k: int, n_classes: int, weighted: bool, n_threads: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    spans = [int(rng.choice([1, 2, 7, 90])) for _ in range(k)]
+    columns, labels = [codes(rng, n, span) for span in spans], codes(rng, n, n_classes)
+    weights = rng.random(n) if weighted else None
+    ours = kernels.count_pairs(columns, spans, labels, n_classes, weights, n_threads)
+    same([ours], [_twins.count_pairs(columns, spans, labels, n_classes, weights, 1)])
+
+
+@given(seeds, sizes, few)
+def test_distinct_rows_equal_their_twin(seed: int, n: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    spans = [int(rng.choice([1, 2, 7, 200, 2**31])) for _ in range(k)]
+    columns = [codes(rng, n, min(span, 250)) for span in spans]
+    same(kernels.factor_codes(columns, spans), _twins.factor_codes(columns, spans))
+
+
+@given(seeds, sizes, st.integers(0, 3), thread_counts)
+def test_contexts_equal_their_twin(seed: int, n: int, k: int, n_threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    spans, nodes = [int(rng.choice([1, 3, 90])) for _ in range(k + 1)], [1, *(int(m) for m in rng.integers(0, 9, k))]
+    columns = [codes(rng, n, span) for span in spans]
+    shapes = zip(nodes[:-1], nodes[1:], spans[:-1], strict=True)
+    steps = [rng.integers(-1, max(b, 0), (a, s)).astype(np.int32) for a, b, s in shapes]
+    args = columns[:-1], columns[-1], spans[-1], steps, sum(nodes)
+    same([kernels.context_codes(*args, n_threads)], [_twins.context_codes(*args, 1)])
+
+
+@given(seeds, st.sampled_from([0, 1, 127, 129, 2100]), st.integers(1, 5), class_counts, thread_counts)
+def test_scores_by_every_parent_equal_their_twin(seed: int, n: int, k: int, n_classes: int, n_threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    spans = [int(rng.choice([1, 2, 7])) for _ in range(k)]
+    columns, total = [codes(rng, n, span) for span in spans], sum(spans)
+    tables = [-rng.exponential(size=(span * total, n_classes)) for span in spans]
+    base = np.where(rng.random((total, n_classes)) < 0.1, -np.inf, -rng.exponential(size=(total, n_classes)))
+    weights = rng.choice([0.0, 0.7, -np.inf], total)
+    each = kernels.score_parents(columns, spans, tables, base, n_threads)
+    np.testing.assert_allclose(each, _twins.score_parents(columns, spans, tables, base, 1), rtol=1e-13)
+    ours, one, theirs = (np.zeros((n, n_classes)) for _ in range(3))
+    kernels.score_aode(columns, spans, tables, base, weights, ours, n_threads)
+    kernels.score_aode(columns, spans, tables, base, weights, one, 1)
+    _twins.score_aode(columns, spans, tables, base, weights, theirs, 1)
+    np.testing.assert_array_equal(ours, one)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("module", [kernels, _twins])
+def test_contexts_and_parents_that_do_not_fit_are_refused(module: Any) -> None:
+    a, step = np.array([0, 1], dtype=np.uint8), np.array([[-1, 0]], dtype=np.int32)
+    for steps, nodes, error in (
+        ([step], 1, ValueError),
+        ([step + 1], 2, ValueError),
+        ([step.astype(np.int64)], 2, TypeError),
+        ([step[:, :1].copy()], 2, ValueError),
+        ([], 2, ValueError),
+    ):
+        with pytest.raises(error):
+            module.context_codes([a], a, 2, steps, nodes, 1)
+    with pytest.raises(ValueError, match="column 0"):
+        module.count_pairs([a, a], [1, 2], a, 2, None, 1)
+    with pytest.raises(ValueError, match="column 1"):
+        module.factor_codes([a, a], [2, 1])
+    with pytest.raises(ValueError, match="table 0"):
+        module.score_parents([a], [2], [np.zeros((3, 1))], np.zeros((2, 1)), 1)
+    with pytest.raises(ValueError, match="log_weights"):
+        module.score_aode([a], [2], [np.zeros((4, 1))], np.zeros((2, 1)), np.zeros(3), np.zeros((2, 1)), 1)
+
+
+@given(seeds, sizes, few, class_counts, st.integers(0, 3), st.booleans(), thread_counts)
+def test_cuts_equal_their_twin(
+    seed: int, n: int, k: int, n_classes: int, how: int, weighted: bool, n_threads: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    labels = codes(rng, n, n_classes)
+    x = rng.normal(size=(n, k)).round(int(rng.integers(0, 4))) + labels[:, None] * rng.integers(0, 3, k)
+    x[rng.random((n, k)) < 0.1] = np.nan
+    weights = rng.choice([0.0, 0.5, 1.0, 3.0], n) if weighted else None
+    same(
+        kernels.mdl_cuts(strided(x, how), labels, n_classes, weights, n_threads),
+        _twins.mdl_cuts(list(x.T), labels, n_classes, weights, 1),
     )
 
 
@@ -529,7 +615,8 @@ def test_core_twins_and_stubs_have_the_same_functions() -> None:
     named = dict(re.findall(r"^def (\w+)\((.*?)\)\s*->", stubs, flags=re.MULTILINE | re.DOTALL))
     assert sorted(named) == NAMES
     for name in NAMES:
-        twin = list(inspect.signature(getattr(_twins, name)).parameters)
+        home = _twins if hasattr(_twins, name) else _token_twins
+        twin = list(inspect.signature(getattr(home, name)).parameters)
         assert re.findall(r"(\w+):", named[name]) == twin
         signature = getattr(_core, name).__nb_signature__[0][0]
         compiled = re.findall(r"(?:\(|, )(\w+):", signature)
@@ -544,6 +631,68 @@ def test_one_module_imports_the_core() -> None:
         if re.search(r"^\s*(from|import) .*\b_core\b", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     ]
     assert importing == ["kernels.py"]
+
+
+def documents_by_words(seed: int, n: int, n_words: int, n_classes: int) -> tuple[Any, ...]:
+    """start, words, counts, mass, labels and class masses of random documents."""
+    rng = np.random.default_rng(seed)
+    parts = [rng.permutation(n_words)[: rng.integers(0, min(n_words, 40) + 1)] for _ in range(n)]
+    start = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    words = np.concatenate([*parts, np.zeros(0)]).astype(np.uint32)
+    counts, mass = rng.integers(1, 6, len(words)).astype(np.uint32), rng.random(len(words))
+    labels = rng.integers(0, n_classes, n).astype(np.uint32)
+    class_mass = np.zeros((n_words, n_classes))
+    np.add.at(class_mass, (words, np.repeat(labels, np.diff(start))), mass)
+    return start, words, counts, mass, labels, class_mass
+
+
+@settings(deadline=None)
+@given(seeds, st.sampled_from([0, 1, 31, 33, 100]), st.sampled_from([1, 5, 200]), st.sampled_from([2, 3, 5, 20]))
+def test_left_out_evidence_and_its_loss_equal_their_twins(seed: int, n: int, n_words: int, n_classes: int) -> None:
+    start, words, counts, mass, labels, class_mass = documents_by_words(seed, n, n_words, n_classes)
+    rng = np.random.default_rng(seed)
+    bands = rng.integers(0, 8, n_words).astype(np.uint8)
+    for both in (False, True):
+        given_ = (start, words, counts, mass, labels, class_mass, bands, 10.0 ** rng.uniform(-3, 1), both)
+        ours = kernels.left_out_evidence(*given_, 1)
+        np.testing.assert_allclose(ours, _twins.left_out_evidence(*given_, 1), rtol=1e-9, atol=1e-9)
+        assert np.array_equal(ours, kernels.left_out_evidence(*given_, 3))
+        weights, bias = rng.normal(size=ours.shape[1]), rng.normal(size=n_classes)
+        asked = (np.ascontiguousarray(ours), rng.random(n), rng.random(n), weights, bias, labels)
+        for a, b in zip(kernels.softmax_loss(*asked, 1), _twins.softmax_loss(*asked, 1), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+        for a, b in zip(kernels.softmax_loss(*asked, 1), kernels.softmax_loss(*asked, 3), strict=True):
+            assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("module", [kernels, _twins])
+def test_documents_that_do_not_fit_are_refused(module: Any) -> None:
+    start, words, counts, mass, labels, class_mass = documents_by_words(1, 9, 12, 3)
+    bands, three = np.zeros(12, np.uint8), np.uint32(3)
+    whole = [start, words, counts, mass, labels, class_mass, bands, 1.0, True, 1]
+    wrong = [
+        (0, start[:-1]),
+        (0, start[::-1].copy()),
+        (1, words + np.uint32(12)),
+        (2, counts * np.uint32(0)),
+        (3, mass[:-1]),
+        (4, labels + three),
+        (6, bands + np.uint8(8)),
+        (6, bands[:-1]),
+        (9, 0),
+    ]
+    for at, bad in wrong:
+        with pytest.raises(ValueError):
+            module.left_out_evidence(*[bad if i == at else part for i, part in enumerate(whole)])
+    features, ones = np.zeros((9, 2, 3)), np.ones(9)
+    for scale, weights, bias, own in [
+        (8, 2, 3, labels),
+        (9, 1, 3, labels),
+        (9, 2, 2, labels),
+        (9, 2, 3, labels + three),
+    ]:
+        with pytest.raises(ValueError):
+            module.softmax_loss(features, np.ones(scale), ones, np.ones(weights), np.ones(bias), own, 1)
 
 
 MIXED = ["sun", "rain", None, "sun", "ré", "日本", "re", 1, 1.5, float("nan"), "", "\udc80", "x" * 100, "sun "]

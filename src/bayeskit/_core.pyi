@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit._ensemble_twins import Learnt
-from bayeskit._twins import Codes, Floats, Integers, Moments
+from bayeskit._token_twins import ByClass, Bytes, Cut, Ids, Offsets, Rows
+from bayeskit._twins import Moments
+from bayeskit._twins_checks import Codes, Floats, Integers
 
 def int_ranges(columns: Sequence[Integers], n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def lookup_codes(
@@ -36,6 +38,38 @@ def moments(
 ) -> Moments: ...
 def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats, n_threads: int) -> Moments: ...
 def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int) -> list[Codes]: ...
+def count_pairs(
+    columns: Sequence[Codes],
+    sizes: Sequence[int],
+    labels: Codes,
+    n_classes: int,
+    weights: Floats | None,
+    n_threads: int,
+) -> NDArray[Any]: ...
+def factor_codes(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+def context_codes(
+    parents: Sequence[Codes],
+    child: Codes,
+    child_size: int,
+    steps: Sequence[NDArray[np.int32]],
+    n_nodes: int,
+    n_threads: int,
+) -> NDArray[np.uint32]: ...
+def score_aode(
+    columns: Sequence[Codes],
+    sizes: Sequence[int],
+    tables: Sequence[Floats],
+    base: Floats,
+    log_weights: Floats,
+    scores: Floats,
+    n_threads: int,
+) -> None: ...
+def score_parents(
+    columns: Sequence[Codes], sizes: Sequence[int], tables: Sequence[Floats], base: Floats, n_threads: int
+) -> Floats: ...
+def mdl_cuts(
+    columns: Sequence[Floats], labels: Codes, n_classes: int, weights: Floats | None, n_threads: int
+) -> list[Floats]: ...
 def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], scores: Floats, n_threads: int) -> None: ...
 def score_gaussian(
     columns: Sequence[Floats],
@@ -66,6 +100,44 @@ def judge(
     scores: Floats, labels: Codes, tolerance: float, n_threads: int
 ) -> tuple[Floats, Floats, NDArray[np.int64], Floats, Floats]: ...
 def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]: ...
+def left_out_evidence(
+    start: NDArray[np.int64],
+    words: NDArray[np.uint32],
+    counts: NDArray[np.uint32],
+    mass: Floats,
+    labels: NDArray[np.uint32],
+    class_mass: Floats,
+    bands: NDArray[np.uint8],
+    a: float,
+    both: bool,
+    n_threads: int,
+) -> Floats: ...
+def softmax_loss(
+    features: Floats,
+    scale: Floats,
+    importance: Floats,
+    weights: Floats,
+    bias: Floats,
+    labels: NDArray[np.uint32],
+    n_threads: int,
+) -> tuple[float, Floats, Floats]: ...
+
+class WordIndex:
+    def __init__(self, data: Bytes, offsets: Offsets) -> None: ...
+    def find(self, data: Bytes, offsets: Offsets) -> NDArray[np.int64]: ...
+    def __len__(self) -> int: ...
+
+def text_alphabet(data: Bytes) -> int: ...
+def token_rows(
+    data: Bytes, offsets: Offsets, cut: Cut, known: WordIndex | None, in_order: bool, n_threads: int
+) -> Rows: ...
+def token_classes(
+    data: Bytes, offsets: Offsets, labels: Codes, n_classes: int, cut: Cut, n_threads: int
+) -> ByClass: ...
+def union_words(
+    a_data: Bytes, a_offsets: Offsets, b_data: Bytes, b_offsets: Offsets
+) -> tuple[Bytes, Offsets, NDArray[np.int64], NDArray[np.int64]]: ...
+def score_rows(indptr: Offsets, ids: Ids, values: Floats, table: Floats, scores: Floats, n_threads: int) -> None: ...
 def propagate(
     cliques: NDArray[np.int64],
     potentials: Floats,
@@ -88,6 +160,7 @@ def learn_backoff(
     weights: Floats | None,
     asked: NDArray[np.int64],
     n_threads: int,
+    m: Floats | None = None,
 ) -> tuple[Floats, Learnt]: ...
 def score_backoff(
     codes: Codes,
@@ -111,9 +184,24 @@ def learn_chains(
     prior: Floats,
     n_threads: int,
 ) -> tuple[Floats, Floats, Learnt]: ...
+def count_chains(
+    columns: Sequence[Codes | Floats],
+    sizes: NDArray[np.int64],
+    labels: NDArray[np.uint32],
+    n_classes: int,
+    weights: Floats | None,
+    asked: NDArray[np.int64],
+    start: NDArray[np.int64],
+    column: NDArray[np.int32],
+    m: Floats,
+    cuts: Floats,
+    prior: Floats,
+    n_threads: int,
+) -> tuple[Floats, Floats, Learnt]: ...
 def score_chains(
     columns: Sequence[Codes | Floats],
     sizes: NDArray[np.int64],
+    learnt_columns: Sequence[Codes | Floats],
     n_learnt: float,
     prior: Floats,
     learnt: Learnt,

@@ -1,12 +1,13 @@
 """The kernels of the counting ensemble in NumPy: oracle of the compiled ones, stand-in where there is no compiler.
+Those of the class chains stand in :mod:`bayeskit._chain_twins`.
 
 A *tree* of contexts is flat arrays: of each node its first child, the number of its children (side by side, sorted by
 value), the value by which it is reached, and the weights of its classes as pairs (label, count), those of place i
-from ``start[i]`` to ``start[i + 1]``. Several trees stand one after the other; every number in a tree counts from
-its own beginning, and so do its pairs.
+from ``start[i]`` to ``start[i + 1]``. In the trees of chains a context of one row is that row: −1 stands for the
+number of its children, and the row's number for the first. Several trees stand one after the other; every number in a
+tree counts from its own beginning, and so do its pairs.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,7 @@ Learnt = tuple[Any, ...]
 
 LEAST = 5  # rows a context must have to be used
 BACKOFF_M = (0.5, 2.0, 8.0, 32.0, 128.0, 512.0)
-CHAIN_M = (1.0, 4.0, 16.0)
-GAIN = 1e-9
+ONE_ROW = -1  # in place of the number of children
 
 
 def learn_backoff(
@@ -32,6 +32,7 @@ def learn_backoff(
     weights: Floats | None,
     asked: NDArray[np.int64],
     n_threads: int,
+    m: Floats | None = None,
 ) -> tuple[Floats, Learnt]:
     """Back-off estimates of P(x_i | class, parents) for some columns: mean ln P over the members of the asked rows,
     each left out (asked, classes, columns), and what was counted.
@@ -40,7 +41,7 @@ def learn_backoff(
 
         p_d = (n(x, y, u_1 … u_d) + m_d p_{d-1}) / (n(y, u_1 … u_d) + m_d)   where n(u_1 … u_d) ≥ 5, else p_{d-1}
 
-    and m_d has the largest Σ ln p_d of the rows, each left out.
+    and m_d has the largest Σ ln p_d of the rows, each left out, unless ``m`` (families, levels) is given.
 
     >>> codes = np.array([[[0, 0, 0, 0, 1, 1, 1, 1]]], dtype=np.uint8)                    # one column, one member
     >>> labels = np.array([0, 0, 0, 0, 1, 1, 1, 1], dtype=np.uint32)
@@ -50,7 +51,7 @@ def learn_backoff(
     [0.9286, 0.0556]
     """
     _check(codes, sizes, parents, columns, n_threads, 0)
-    _check_rows(labels, n_classes, weights, asked)
+    check_rows(labels, n_classes, weights, asked)
     if codes.shape[2] != len(labels):
         raise ValueError("codes has another number of rows than labels")
     said = np.zeros((len(asked), n_classes, len(columns)))
@@ -59,9 +60,12 @@ def learn_backoff(
         for j in range(len(codes)):
             above = [int(u) for u in parents[j, i] if u >= 0]
             family = [codes[j, u] for u in above], [int(sizes[j, u]) for u in above]
-            p, m, tree, own = _learn_family(codes[j, i], int(sizes[j, i]), *family, labels, n_classes, weights)
+            held = None if m is None else m[at * len(codes) + j]
+            p, chosen, tree, own = _learn_family(
+                codes[j, i], int(sizes[j, i]), *family, labels, n_classes, weights, held
+            )
             said[:, :, at] += np.log(p[asked])
-            grids.append(m + [0.0] * (parents.shape[2] + 1 - len(m)))
+            grids.append(chosen + [0.0] * (parents.shape[2] + 1 - len(chosen)))
             trees.append(tree)
             entries.append(own)
     first, number, value, start, label, count = (
@@ -70,11 +74,18 @@ def learn_backoff(
     )
     ends = [np.cumsum([0, *(len(one[part]) for one in entries)], dtype=np.int64) for part in (2, 4)]
     grid = np.array(grids).reshape(len(grids), parents.shape[2] + 1)
-    return said / len(codes), (grid, _flat(trees), *ends, first, number, value, start, label, count)
+    return said / len(codes), (grid, flat_trees(trees), *ends, first, number, value, start, label, count)
 
 
 def _learn_family(
-    x: Codes, size: int, above: list[Codes], widths: list[int], labels: Any, n_classes: int, weights: Floats | None
+    x: Codes,
+    size: int,
+    above: list[Codes],
+    widths: list[int],
+    labels: Any,
+    n_classes: int,
+    weights: Floats | None,
+    held: Floats | None,
 ) -> tuple[Floats, list[float], Any, Any]:
     """(P(x | class) of every row left out, m of each level, tree of contexts, entries)"""
     n = len(labels)
@@ -117,7 +128,7 @@ def _learn_family(
         a = of_entry[ids, y][used] - taken[rows]
         b = of_context[here, y][used] - taken[rows]
         gains = [float(by @ np.log((a + m * own[rows]) / (b + m))) for m in BACKOFF_M]
-        m = BACKOFF_M[int(np.argmax(gains))]
+        m = BACKOFF_M[int(np.argmax(gains))] if held is None else float(held[d])
         chosen.append(m)
         own[rows] = (a + m * own[rows]) / (b + m)
         full[inside] = (of_entry[ids] + m * full[inside]) / (of_context[here] + m)
@@ -129,8 +140,8 @@ def _learn_family(
         n_entries += np.diff(ends).tolist()
         entry += (distinct % size).tolist()
         entry_counts += list(of_entry)
-    tree = (first_child, n_children, value, *_pairs(counts))
-    return said, chosen, tree, (first_entry, n_entries, entry, *_pairs(entry_counts))
+    tree = (first_child, n_children, value, *pairs_of(counts))
+    return said, chosen, tree, (first_entry, n_entries, entry, *pairs_of(entry_counts))
 
 
 def score_backoff(
@@ -150,7 +161,7 @@ def score_backoff(
     said = np.zeros((n, n_classes, len(columns)))
     for f in range(len(columns) * n_members):
         i, j = int(columns[f // n_members]), f % n_members
-        tree = _tree(trees, f, n_classes)
+        tree = tree_of(trees, f, n_classes)
         here, e = slice(trees[0][f], trees[0][f + 1]), slice(entry_ends[f], entry_ends[f + 1])
         pairs = slice(pair_ends[f], pair_ends[f + 1])
         table = _dense(start[e.start + f : e.stop + f + 1], label[pairs], count[pairs], n_classes)
@@ -171,151 +182,6 @@ def score_backoff(
     return said / n_members
 
 
-def learn_chains(
-    columns: Sequence[Codes | Floats],
-    sizes: NDArray[np.int64],
-    labels: NDArray[np.uint32],
-    n_classes: int,
-    weights: Floats | None,
-    asked: NDArray[np.int64],
-    parts: NDArray[np.uint8],
-    candidates: NDArray[np.int32],
-    cuts: Floats,
-    prior: Floats,
-    n_threads: int,
-) -> tuple[Floats, Floats, Learnt]:
-    """Class chains: Σ ln h and Σ h over the chains of the asked rows outside their part (asked, classes), each left
-    out, and what was counted.
-
-    A chain starts from g = P(class). In each step, of the candidate columns and m ∈ {1, 4, 16}, the one is taken with
-    the largest Σ ln g'(y) of the rows of the part, each left out, g' = (n(y, c') + m g) / (n(c') + m); none without
-    gain. Then the contexts are counted on all rows; one of a single row is not split further. h = (n g + 1) / (n + C).
-    """
-    _check_rows(labels, n_classes, weights, asked)
-    _check_threads(n_threads)
-    for i, column in enumerate(columns):
-        if column.dtype.kind == "u" and column.max(initial=0) >= sizes[i]:
-            raise ValueError(f"column {i} has a code beyond its size")
-    n = len(labels)
-    weight = np.ones(n) if weights is None else weights
-    total, rows = float(weight.sum()), np.arange(n)
-    taken = np.minimum(weight, 1.0)
-    left_out = np.tile(prior * (total + n_classes), (n, 1))
-    left_out[rows, labels] -= taken
-    left_out /= (total - taken + n_classes)[:, None]
-    log_sum, sums = np.zeros((len(asked), n_classes)), np.zeros((len(asked), n_classes))
-    trees, steps, ends = [], [], [0]
-    for part, choices, where in zip(parts.astype(bool), candidates, cuts, strict=True):
-        taken_steps = _choose(columns, labels, n_classes, weight, taken, part, choices, where, left_out)
-        tree, g = _recount(columns, labels, n_classes, weight, taken, taken_steps, left_out)
-        h = (total * g[asked] + 1) / (total + n_classes)
-        outside = ~part[asked]
-        log_sum[outside] += np.log(h[outside])
-        sums[outside] += h[outside]
-        trees.append(tree)
-        steps += taken_steps
-        ends.append(len(steps))
-    found = (
-        np.array(ends, dtype=np.int64),
-        np.array([step[0] for step in steps], dtype=np.int32),
-        np.array([step[1] for step in steps], dtype=np.float64),
-        np.array([step[2] for step in steps], dtype=np.float64).reshape(len(steps), cuts.shape[3]),
-        _flat(trees),
-    )
-    return log_sum, sums, found
-
-
-def _choose(
-    columns: Any,
-    labels: Any,
-    n_classes: int,
-    weight: Floats,
-    taken: Floats,
-    part: Any,
-    choices: Any,
-    where: Any,
-    start: Any,
-) -> list[tuple[int, float, Floats]]:
-    own = np.flatnonzero(part)
-    y, w, t = labels[own].astype(np.int64), weight[own], taken[own]
-    context, g, n_contexts = np.zeros(len(own), dtype=np.int64), start[own, y], min(len(own), 1)
-    steps = []
-    for some, their_cuts in zip(choices, where, strict=True):
-        best, step, chosen = GAIN, None, (context, g, n_contexts)
-        shared = np.bincount(context)[context] > 1  # nothing changes any more for a row that is alone
-        for column, cut in zip(some, their_cuts, strict=True):
-            value = _values(columns[column], cut)[own]
-            distinct, ids = np.unique(context << 32 | value, return_inverse=True)
-            if len(distinct) <= n_contexts:
-                continue
-            cell = np.bincount(ids * n_classes + y, w, minlength=len(distinct) * n_classes)
-            a, b = cell[ids * n_classes + y] - t, np.bincount(ids, w)[ids] - t
-            for m in CHAIN_M:
-                after = np.where(shared, (a + m * g) / (b + m), g)
-                gain = float(w @ np.log(after / g))
-                if gain > best:
-                    best, step, chosen = gain, (int(column), m, cut), (ids, after, len(distinct))
-        if step is not None:
-            steps.append(step)
-            context, g, n_contexts = chosen
-    return steps
-
-
-def _recount(
-    columns: Any, labels: Any, n_classes: int, weight: Floats, taken: Floats, steps: Any, start: Floats
-) -> tuple[Any, Floats]:
-    """(tree of contexts, g of every row left out)"""
-    g, node, going = start.copy(), np.zeros(len(labels), dtype=np.int64), np.arange(len(labels))
-    first_child, n_children, value = [0], [0], [0]
-    counts = [np.bincount(labels, weight, minlength=n_classes).astype(np.float64)]
-    for column, m, cut in steps:
-        distinct, ids = np.unique(node[going] << 32 | _values(columns[column], cut)[going], return_inverse=True)
-        for key in distinct:
-            parent = int(key) >> 32
-            first_child[parent] = first_child[parent] if n_children[parent] else len(value)
-            n_children[parent] += 1
-            value.append(int(key) & 0xFFFFFFFF)
-        here = np.zeros((len(distinct), n_classes))
-        np.add.at(here, (ids, labels[going]), weight[going])
-        counts += list(here)
-        node[going] = len(first_child) + ids
-        first_child += [0] * len(distinct)
-        n_children += [0] * len(distinct)
-        shared = np.bincount(ids)[ids] > 1
-        going, ids = going[shared], ids[shared]
-        without = here[ids]
-        without[np.arange(len(going)), labels[going]] -= taken[going]
-        g[going] = (without + m * g[going]) / (here.sum(axis=1)[ids] - taken[going] + m)[:, None]
-    return (first_child, n_children, value, *_pairs(counts)), g
-
-
-def score_chains(
-    columns: Sequence[Codes | Floats],
-    sizes: NDArray[np.int64],
-    n_learnt: float,
-    prior: Floats,
-    learnt: Learnt,
-    n_threads: int,
-) -> tuple[Floats, Floats]:
-    """Σ ln h and Σ h over the chains for new rows (rows, classes); a value never seen ends a chain."""
-    _check_threads(n_threads)
-    n, n_classes = len(columns[0]), len(prior)
-    ends, column, m, cuts, trees = learnt
-    log_sum, sums = np.zeros((n, n_classes)), np.zeros((n, n_classes))
-    for f in range(len(ends) - 1):
-        tree, g = _tree(trees, f, n_classes), np.tile(prior, (n, 1))
-        node, going = np.zeros(n, dtype=np.int64), np.arange(n)
-        for s in range(ends[f], ends[f + 1]):
-            node[going], there = tree.child(node[going], _values(columns[column[s]], cuts[s])[going])
-            going = going[there]
-            counts = tree.counts[node[going]]
-            g[going] = (counts + m[s] * g[going]) / (counts.sum(axis=1) + m[s])[:, None]
-        h = (n_learnt * g + 1) / (n_learnt + n_classes)
-        log_sum += np.log(h)
-        sums += h
-    return log_sum, sums
-
-
 def exponent_loss(
     factors: NDArray[np.float32],
     labels: NDArray[np.uint32],
@@ -330,7 +196,7 @@ def exponent_loss(
     >>> round(loss, 4), gradient.tolist()
     (0.6931, [-0.5])
     """
-    _check_threads(n_threads)
+    check_threads(n_threads)
     if len(labels) != len(factors) or len(exponents) != factors.shape[2]:
         raise ValueError("factors, labels, weights and exponents do not fit together")
     w, rows = np.ones(len(factors)) if weights is None else weights, np.arange(len(factors))
@@ -348,7 +214,8 @@ class _Tree:
     """One tree, for walking many rows at once."""
 
     def __init__(self, first: Any, number: Any, value: Any, counts: Floats) -> None:
-        order = np.repeat(np.arange(len(first)), number)
+        order = np.repeat(np.arange(len(first)), np.maximum(number, 0))
+        self.rows = np.where(number == ONE_ROW, first, -1)
         self.keys = order << 32 | value[1:].astype(np.int64)  # every node but the root, parent by parent
         self.counts = counts
 
@@ -358,7 +225,7 @@ class _Tree:
         return np.where(there, found + 1, node), there
 
 
-def _tree(trees: Learnt, f: int, n_classes: int) -> _Tree:
+def tree_of(trees: Learnt, f: int, n_classes: int) -> _Tree:
     nodes, pairs, first, number, value, start, label, count = trees
     own, pair = slice(nodes[f], nodes[f + 1]), slice(pairs[f], pairs[f + 1])
     counts = _dense(start[own.start + f : own.stop + f + 1], label[pair], count[pair], n_classes)
@@ -372,26 +239,19 @@ def _find(keys: Any, wanted: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]
     return at, keys[at] == wanted
 
 
-def _values(column: Any, cuts: Floats) -> NDArray[np.int64]:
-    """Codes as they are; a number as how many cuts it is greater than, a missing one as the next."""
-    if column.dtype.kind == "u":
-        return np.asarray(column, dtype=np.int64)
-    return np.where(np.isnan(column), len(cuts) + 1, (column[:, None] > cuts).sum(axis=1))
-
-
 def _dense(start: Any, label: Any, count: Any, n_classes: int) -> Floats:
     table = np.zeros((len(start) - 1, n_classes))
     table[np.repeat(np.arange(len(start) - 1), np.diff(start)), label] = count
     return table
 
 
-def _pairs(counts: list[Floats]) -> tuple[Any, Any, Any]:
+def pairs_of(counts: list[Floats]) -> tuple[Any, Any, Any]:
     table = np.array(counts) if counts else np.zeros((0, 1))
     place, label = np.nonzero(table)
     return np.cumsum([0, *(table > 0).sum(axis=1)]), label, table[place, label]
 
 
-def _flat(trees: list[Any]) -> Learnt:
+def flat_trees(trees: list[Any]) -> Learnt:
     kinds = ("int32", "int32", "uint32", "int32", "uint16", "float32")
     parts = [np.concatenate([np.asarray(tree[i], dtype=kind) for tree in trees]) for i, kind in enumerate(kinds)]
     ends = [np.cumsum([0, *(len(tree[i]) for tree in trees)], dtype=np.int64) for i in (2, 4)]
@@ -399,7 +259,7 @@ def _flat(trees: list[Any]) -> Learnt:
 
 
 def _check(codes: Any, sizes: Any, parents: Any, columns: Any, n_threads: int, beyond: int) -> None:
-    _check_threads(n_threads)
+    check_threads(n_threads)
     if sizes.shape != codes.shape[:2] or parents.shape[:2] != codes.shape[:2]:
         raise ValueError("sizes or parents does not have the members and columns of codes")
     if codes.size and (codes.max(axis=2) >= sizes + beyond).any():
@@ -409,7 +269,7 @@ def _check(codes: Any, sizes: Any, parents: Any, columns: Any, n_threads: int, b
             raise ValueError(f"{name} names no column {numbers.max()}")
 
 
-def _check_rows(labels: Any, n_classes: int, weights: Any, asked: Any) -> None:
+def check_rows(labels: Any, n_classes: int, weights: Any, asked: Any) -> None:
     if weights is not None and len(weights) != len(labels):
         raise ValueError("weights has another length than labels")
     if labels.max(initial=0) >= n_classes:
@@ -418,6 +278,6 @@ def _check_rows(labels: Any, n_classes: int, weights: Any, asked: Any) -> None:
         raise ValueError("asked names a row that is not there")
 
 
-def _check_threads(n_threads: int) -> None:
+def check_threads(n_threads: int) -> None:
     if n_threads < 1:
         raise ValueError(f"n_threads is {n_threads}, not 1 or more")

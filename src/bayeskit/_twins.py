@@ -11,17 +11,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._ensemble_twins import exponent_loss, learn_backoff, learn_chains, score_backoff, score_chains
+from bayeskit._chain_twins import count_chains, learn_chains, score_chains
+from bayeskit._ensemble_twins import exponent_loss, learn_backoff, score_backoff
+from bayeskit._junction_twin import propagate
+from bayeskit._twins_checks import (
+    Codes,
+    Floats,
+    Integers,
+    check_codes,
+    check_kind,
+    check_labels,
+    check_matrix,
+    check_threads,
+    check_weights,
+    length,
+    same_number,
+)
+from bayeskit._twins_joints import context_codes, count_pairs, factor_codes, mdl_cuts, score_aode, score_parents
+from bayeskit._twins_sums import weighted_sums
 
-__all__ = ["exponent_loss", "learn_backoff", "learn_chains", "score_backoff", "score_chains"]  # the others stand here
+__all__ = [  # the others stand here
+    "context_codes",
+    "count_chains",
+    "count_pairs",
+    "exponent_loss",
+    "factor_codes",
+    "learn_backoff",
+    "learn_chains",
+    "mdl_cuts",
+    "propagate",
+    "score_aode",
+    "score_backoff",
+    "score_chains",
+    "score_parents",
+]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
-Integers = NDArray[np.integer[Any]] | NDArray[np.bool_]
 Moments = tuple[NDArray[np.int64] | Floats, Floats, Floats, Floats, Floats, Floats, bool]
 
 LIMIT = 1e150  # beyond it a square may overflow, and the sums have no meaning
-SMALLEST = 1e-280  # products of positive cells that stay above it have all their digits
 
 
 def int_ranges(columns: Sequence[Integers], n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -31,7 +58,7 @@ def int_ranges(columns: Sequence[Integers], n_threads: int) -> tuple[NDArray[np.
     >>> low.tolist(), high.tolist()
     ([1, 7], [3, 7])
     """
-    if _length(columns, n_threads, "integers") == 0 and columns:
+    if length(columns, n_threads, "integers") == 0 and columns:
         raise ValueError("an empty column has no range")
     ends = [(int(column.min()), int(column.max())) for column in columns]
     for j, (_, high) in enumerate(ends):
@@ -54,8 +81,8 @@ def lookup_codes(
     >>> lookup_codes([np.array([10, 12, 99])], np.array([10]), [table], np.array([3], dtype=np.uint32), 1)
     [array([1, 2, 3], dtype=uint8)]
     """
-    _length(columns, n_threads, "integers")
-    _same_number(columns, lo=lo, tables=tables, unseen=unseen)
+    length(columns, n_threads, "integers")
+    same_number(columns, lo=lo, tables=tables, unseen=unseen)
     coded: list[Codes] = []
     for column, low, table, other in zip(columns, lo, tables, unseen, strict=True):
         largest = max(int(table.max(initial=0)), int(other))
@@ -105,9 +132,9 @@ def count_codes(
     >>> count_codes([codes], [3], labels, 2, None, 1)[0].tolist()
     [[0, 1, 1], [0, 1, 0]]
     """
-    _check_labels(labels, n_classes, _length(columns, n_threads, "codes", len(labels)))
-    _check_weights(weights, len(labels))
-    _check_codes(columns, sizes)
+    check_labels(labels, n_classes, length(columns, n_threads, "codes", len(labels)))
+    check_weights(weights, len(labels))
+    check_codes(columns, sizes)
     tables = []
     for column, size in zip(columns, sizes, strict=True):
         cell = labels.astype(np.intp) * size + column
@@ -125,8 +152,8 @@ def count_responsibilities(
     >>> count_responsibilities([np.array([1, 1], dtype=np.uint8)], [2], shares, 1)[0].tolist()
     [[0.0, 1.25], [0.0, 0.75]]
     """
-    _check_matrix("responsibilities", responsibilities, _length(columns, n_threads, "codes", len(responsibilities)))
-    _check_codes(columns, sizes)
+    check_matrix("responsibilities", responsibilities, length(columns, n_threads, "codes", len(responsibilities)))
+    check_codes(columns, sizes)
     tables = []
     for column, size in zip(columns, sizes, strict=True):
         counts = [np.bincount(column, share, minlength=size) for share in responsibilities.T]
@@ -147,12 +174,12 @@ def moments(
     >>> n.tolist(), high.tolist(), low.tolist(), square.tolist(), usable
     ([[2], [2]], [[3.0], [1e+20]], [[0.0], [3.0]], [[5.0], [1e+40]], True)
     """
-    _check_labels(labels, n_classes, _length(columns, n_threads, "floats", len(labels)))
-    _check_weights(weights, len(labels))
+    check_labels(labels, n_classes, length(columns, n_threads, "floats", len(labels)))
+    check_weights(weights, len(labels))
     by_class = np.argsort(labels, kind="stable")
     groups = np.split(by_class, np.cumsum(np.bincount(labels, minlength=n_classes))[:-1])
     x = _matrix(columns, len(labels))
-    parts = [_weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
+    parts = [weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
     n, *sums = (np.array(part).reshape(n_classes, len(columns)) for part in zip(*parts, strict=True))
     count = n.astype(np.int64) if weights is None else n
     return count, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
@@ -165,9 +192,9 @@ def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats
     >>> n.tolist(), high.tolist()
     ([[1.5], [0.5]], [[4.0], [2.0]])
     """
-    _check_matrix("responsibilities", responsibilities, _length(columns, n_threads, "floats", len(responsibilities)))
+    check_matrix("responsibilities", responsibilities, length(columns, n_threads, "floats", len(responsibilities)))
     x = _matrix(columns, len(responsibilities))
-    parts = [_weighted_sums(x, share) for share in responsibilities.T]
+    parts = [weighted_sums(x, share) for share in responsibilities.T]
     n, *sums = (np.array(part).reshape(len(parts), len(columns)) for part in zip(*parts, strict=True))
     return n, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
 
@@ -178,8 +205,8 @@ def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int)
     >>> bin_codes([np.array([0.5, 1.0, 1.5, np.nan])], [np.array([1.0])], 1)
     [array([1, 1, 2, 0], dtype=uint8)]
     """
-    _length(columns, n_threads, "floats")
-    _same_number(columns, cuts=cuts)
+    length(columns, n_threads, "floats")
+    same_number(columns, cuts=cuts)
     coded: list[Codes] = []
     for j, (column, at) in enumerate(zip(columns, cuts, strict=True)):
         if not np.all(at[:-1] <= at[1:]) or np.isnan(at).any():
@@ -198,12 +225,12 @@ def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], scores: Floa
     >>> scores.tolist()
     [[-1.0, -2.0], [0.0, 0.0]]
     """
-    _check_matrix("scores", scores, _length(columns, n_threads, "codes", len(scores)))
-    _same_number(columns, tables=tables)
+    check_matrix("scores", scores, length(columns, n_threads, "codes", len(scores)))
+    same_number(columns, tables=tables)
     for j, table in enumerate(tables):
         if table.ndim != 2 or table.shape[1] != scores.shape[1]:
             raise ValueError(f"table {j} has shape {table.shape}, not (size, {scores.shape[1]})")
-    _check_codes(columns, [len(table) for table in tables])
+    check_codes(columns, [len(table) for table in tables])
     for column, table in zip(columns, tables, strict=True):
         scores += table[column]
 
@@ -226,7 +253,7 @@ def score_gaussian(
     >>> scores.tolist()  # 1 - (3 - 1)² / 2
     [[-1.0], [0.0]]
     """
-    _check_matrix("scores", scores, _length(columns, n_threads, "floats", len(scores)))
+    check_matrix("scores", scores, length(columns, n_threads, "floats", len(scores)))
     wanted = (scores.shape[1], len(columns))
     for name, array in (("mean", mean), ("precision", precision), ("constant", constant)):
         if array.shape != wanted:
@@ -249,14 +276,14 @@ def score_codes_left_out(
     >>> scores.tolist()
     [[-3.0, -4.0]]
     """
-    _check_matrix("scores", scores, _length(columns, n_threads, "codes", len(scores)))
+    check_matrix("scores", scores, length(columns, n_threads, "codes", len(scores)))
     n = scores.shape[1]
-    _check_labels(labels, n, len(scores))
-    _same_number(columns, tables=tables)
+    check_labels(labels, n, len(scores))
+    same_number(columns, tables=tables)
     for j, table in enumerate(tables):
         if table.ndim != 3 or table.shape[0] != n or table.shape[2] != n:
             raise ValueError(f"table {j} has shape {table.shape}, not ({n}, size, {n}) without gaps")
-    _check_codes(columns, [table.shape[1] for table in tables])
+    check_codes(columns, [table.shape[1] for table in tables])
     for column, table in zip(columns, tables, strict=True):
         scores += table[labels, column]
 
@@ -287,8 +314,8 @@ def score_gaussian_left_out(
     >>> scores.tolist()  # the second lies at the mean: 1 - 0 / 2 - log(1) / 2
     [[0.0], [1.0]]
     """
-    _check_matrix("scores", scores, _length(columns, n_threads, "floats", len(scores)))
-    _check_labels(labels, scores.shape[1], len(scores))
+    check_matrix("scores", scores, length(columns, n_threads, "floats", len(scores)))
+    check_labels(labels, scores.shape[1], len(scores))
     wanted = (scores.shape[1], len(columns))
     parts = {"mean": mean, "precision": precision, "constant": constant}
     parts |= {"rate": rate, "own_precision": own_precision, "own_constant": own_constant}
@@ -319,8 +346,8 @@ def best_classes(scores: Floats, tolerance: float, n_threads: int) -> NDArray[np
     >>> best_classes(np.array([[1.0, 3.0, 3.0], [2.0, 2.0 + 1e-15, 0.0]]), 1e-12, 1)
     array([1, 0])
     """
-    _check_threads(n_threads)
-    _check_matrix("scores", scores, len(scores))
+    check_threads(n_threads)
+    check_matrix("scores", scores, len(scores))
     best = scores.max(axis=1)
     with np.errstate(invalid="ignore"):
         within = scores >= (best - tolerance * np.maximum(1.0, np.abs(best)))[:, None]
@@ -340,7 +367,7 @@ def judge(
     ([1], [0.25], [1.125])
     """
     probabilities, evidence = normalise(scores, n_threads)
-    _check_labels(labels, scores.shape[1], len(scores))
+    check_labels(labels, scores.shape[1], len(scores))
     own = np.arange(len(scores)), labels
     with np.errstate(invalid="ignore"):
         log_true = scores[own] - evidence
@@ -357,8 +384,8 @@ def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
     >>> probabilities.round(6).tolist(), np.exp(evidence).round(6).tolist()
     ([[0.25, 0.75]], [0.4])
     """
-    _check_threads(n_threads)
-    _check_matrix("scores", scores, len(scores))
+    check_threads(n_threads)
+    check_matrix("scores", scores, len(scores))
     top = scores.max(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         shifted = np.exp(scores - np.where(np.isneginf(top), 0.0, top)[:, None])
@@ -366,246 +393,98 @@ def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
         return shifted / total[:, None], top + np.log(np.where(np.isneginf(top), 1.0, total))
 
 
-# --- junction trees ----------------------------------------------------------------------------------------
-
-
-def propagate(
-    cliques: NDArray[np.int64],
-    potentials: Floats,
-    floors: Floats,
-    to_separator: NDArray[np.int32],
-    variables: NDArray[np.int64],
-    states: NDArray[np.int32],
-    observed: NDArray[np.int64],
-    likelihoods: Floats,
-    queried: NDArray[np.int64],
+def left_out_evidence(
+    start: NDArray[np.int64],
+    words: NDArray[np.uint32],
+    counts: NDArray[np.uint32],
+    mass: Floats,
+    labels: NDArray[np.uint32],
+    class_mass: Floats,
+    bands: NDArray[np.uint8],
+    a: float,
+    both: bool,
     n_threads: int,
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Posteriors (rows, states of the queried variables), log evidence (rows,), and which rows lost no digits.
+) -> Floats:
+    """What the words of each document say of each class, without the document: (documents, features, classes).
 
-    A tree of tables, the parent of each before it: ``cliques`` holds (size, parent, size of the separator), the root's
-    parent being -1 and its separator 1. A table's cells run through its separator first and slowest; ``to_separator``
-    holds, for every table but the root, the separator's cell of each cell of the *parent's* table. ``floors`` bounds
-    the positive cells of each table from below, 0 where that is not known. ``variables`` holds (home, number of
-    states), and ``states`` the state of each cell of its home's table; ``likelihoods`` (rows, states of the observed
-    variables) is what was found.
-    A row is safe where no positive cell can have come near the smallest float. A row that is impossible has
-    log evidence -inf and posteriors NaN.
+    Words of document i stand from ``start[i]`` to ``start[i + 1]``: which word, how often, and its mass t.
+    ``class_mass`` n_cw (words, classes) is Σ t over the documents of a class; here the document is taken out of it.
+    Features 0–7 are Σ (1 + ln count) λ over the words of each band, 8 is Σ ln(count) λ, with
+    λ = ln(n_cw/s_c + a) and s_c the class's share of all mass; where ``both``, 9–17 are the same with
+    λ = −ln((n_w − n_cw)/(1 − s_c) + a). Each is centred over the classes of a document.
 
-    >>> one = np.array([[2, -1, 1], [4, 0, 2]])            # P(a), and below it P(b | a)
-    >>> tables = np.array([0.25, 0.75, 0.5, 0.5, 0.1, 0.9])
-    >>> homes, states = np.array([[0, 2], [1, 2]]), np.array([0, 1, 0, 1, 0, 1], dtype=np.int32)
-    >>> tree = one, tables, np.full(2, 0.1), np.array([0, 1], dtype=np.int32), homes, states
-    >>> seen = np.array([[1.0, 0.0]])                       # b is 0: P(a | b = 0) = 0.125, 0.075 / 0.2
-    >>> p, log_evidence, safe = propagate(*tree, np.array([1]), seen, np.array([0]), 1)
-    >>> p.round(6).tolist(), np.exp(log_evidence).round(6).tolist(), safe.tolist()
-    ([[0.625, 0.375]], [0.2], [True])
+    >>> one = np.ones(2, np.uint32)
+    >>> left_out_evidence(np.array([0, 1, 2]), 0 * one, one, np.ones(2), np.array([0, 1], np.uint32),
+    ...                   np.array([[1.0, 1.0]]), np.zeros(1, np.uint8), 1.0, False, 1)[:, 0].round(6).tolist()
+    [[-0.346574, 0.346574], [0.346574, -0.346574]]
     """
-    _check_threads(n_threads)
-    _check_tree(cliques, potentials, floors, to_separator, variables, states)
-    for name, named in (("observed", observed), ("queried", queried)):
-        if named.ndim != 1 or np.any(named < 0) or np.any(named >= len(variables)):
-            raise ValueError(f"{name} names a variable which is not there: {named}")
-    n, widths = len(likelihoods), variables[observed, 1]
-    if likelihoods.shape != (n, int(widths.sum())):
-        raise ValueError(f"likelihoods have shape {likelihoods.shape}, not (rows, {int(widths.sum())})")
-    size, parent, separator = cliques.T
-    ends = np.cumsum(size)
-    tables = [np.tile(potentials[end - s : end], (n, 1)) for s, end in zip(size, ends, strict=True)]
-    down: list[Any] = [None, *np.split(to_separator, np.cumsum(size[parent[1:]])[:-1])]
-    state_of = np.split(states, np.cumsum(size[variables[:, 0]])[:-1])
-    floor = np.tile(floors, (n, 1))
-    log_evidence = np.zeros(n)
-
-    def scaled(message: Floats) -> Floats:
-        top = message.max(axis=1)
-        with np.errstate(divide="ignore"):
-            log_evidence[:] += np.log(top)
-        return message / np.where(top > 0, top, 1.0)[:, None]
-
-    def least(message: Floats) -> Floats:
-        return np.asarray(np.min(message, axis=1, where=message > 0, initial=1.0))
-
-    for v, found in zip(observed, np.split(likelihoods, np.cumsum(widths)[:-1], axis=1), strict=False):
-        home, message = int(variables[v, 0]), scaled(found)
-        tables[home] *= message[:, state_of[v]]
-        floor[:, home] *= least(message)
-    messages: list[Any] = [None] * len(size)
-    for i in range(len(size) - 1, 0, -1):
-        messages[i] = scaled(tables[i].reshape(n, separator[i], size[i] // separator[i]).sum(axis=2))
-        tables[parent[i]] *= messages[i][:, down[i]]
-        floor[:, parent[i]] *= least(messages[i])
-    with np.errstate(divide="ignore"):
-        log_evidence += np.log(tables[0].sum(axis=1))
-    log_below = log_evidence.copy()
-    needed = np.zeros(len(size), dtype=bool)
-    needed[variables[queried, 0]] = True
-    for i in range(len(size) - 1, 0, -1):
-        needed[parent[i]] |= needed[i]
-    for i in (np.flatnonzero(needed[1:]) + 1).tolist():
-        order = np.argsort(down[i], kind="stable")  # the parent's cells, those of each separator cell together
-        message = tables[parent[i]][:, order].reshape(n, separator[i], len(order) // separator[i]).sum(axis=2)
-        message = scaled(np.divide(message, messages[i], out=np.zeros_like(message), where=messages[i] > 0))
-        tables[i] *= np.repeat(message, size[i] // separator[i], axis=1)
-        floor[:, i] *= least(message)
-    posteriors = [np.zeros((n, 0))]
-    for v in queried:
-        order = np.argsort(state_of[v], kind="stable")
-        marginal = tables[variables[v, 0]][:, order].reshape(n, variables[v, 1], -1 if n else 0).sum(axis=2)
-        with np.errstate(invalid="ignore"):
-            posteriors.append(marginal / marginal.sum(axis=1, keepdims=True))
-    return np.concatenate(posteriors, axis=1), log_below, np.asarray((floor > SMALLEST).all(axis=1))
+    check_threads(n_threads)
+    check_matrix("class_mass", class_mass, len(class_mass))
+    n, (n_words, k) = len(labels), class_mass.shape
+    check_labels(labels, k, n)
+    if start.shape != (n + 1,) or (np.diff(start) < 0).any() or (n and (start[0] < 0 or start[-1] > len(words))):
+        raise ValueError("the words of a document start behind their end")
+    if len(words) and (int(words.max()) >= n_words or not counts.all()):
+        raise ValueError(f"word {words.max()} is none of {n_words}, or counted 0 times")
+    if counts.shape != words.shape or mass.shape != words.shape or bands.shape != (n_words,):
+        raise ValueError("words, counts and mass go together, and bands with the words of class_mass")
+    if n_words and bands.max() > 7:
+        raise ValueError("a band is beyond 7")
+    features = np.zeros((n, 18 if both else 9, k))
+    word_mass, totals = class_mass.sum(axis=1), class_mass.sum(axis=0)
+    for i, own in enumerate(labels):
+        at = slice(start[i], start[i + 1])
+        taken = np.zeros((len(words[at]), k))
+        taken[:, own] = mass[at]
+        left = totals.sum() - mass[at].sum()
+        share = (totals - taken.sum(axis=0)) / left if left > 0 else np.zeros(k)
+        of_class = np.maximum(class_mass[words[at]] - taken, 0)
+        others = np.maximum((word_mass[words[at]] - mass[at])[:, None] - of_class, 0)
+        odds = [np.log(of_class / np.maximum(share, 1e-9) + a), -np.log(others / np.maximum(1 - share, 1e-9) + a)]
+        log_count = np.log(np.minimum(counts[at], 0xFFFFFF).astype(np.float64))[:, None]
+        for kind, logs in enumerate(odds[: 2 if both else 1]):
+            np.add.at(features[i, 9 * kind :], bands[words[at]], (1 + log_count) * logs)
+            features[i, 9 * kind + 8] = (log_count * logs).sum(axis=0)
+    return np.asarray(features - features.mean(axis=2, keepdims=True))
 
 
-# --- double-double sums ------------------------------------------------------------------------------------
+def softmax_loss(
+    features: Floats,
+    scale: Floats,
+    importance: Floats,
+    weights: Floats,
+    bias: Floats,
+    labels: NDArray[np.uint32],
+    n_threads: int,
+) -> tuple[float, Floats, Floats]:
+    """−Σ importance · ln softmax(scale · Σ_k weight_k feature_k + bias)[label], and its slopes by weight and bias.
 
+    Features are (documents, features, classes); scale and importance have one number a document.
 
-def _weighted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-    """Σw, Σwx (high, low), Σwx² (high, low), the low part of Σw over rows (rows, columns), NaN left out."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        weight = np.where(np.isnan(x), 0.0, w[:, None])
-        x = np.where(np.isnan(x), 0.0, x)
-        n, n_low = _tree_sum(weight, np.zeros_like(weight))
-        sum_high, sum_low = _tree_sum(*_two_product(weight, x))
-        square, error = _two_product(x, x)
-        high, low = _two_product(weight, square)
-        square_high, square_low = _tree_sum(*_quick_two_sum(high, low + weight * error))
-    return n, sum_high, sum_low, square_high, square_low, n_low
-
-
-def _tree_sum(high: Floats, low: Floats) -> tuple[Floats, Floats]:
-    """Sum over the first axis of double-doubles, pairs first, so that errors grow as log n."""
-    if len(high) == 0:
-        return np.zeros(high.shape[1:]), np.zeros(high.shape[1:])
-    while len(high) > 1:
-        if len(high) % 2:
-            high = np.concatenate([high, np.zeros_like(high[:1])])
-            low = np.concatenate([low, np.zeros_like(low[:1])])
-        total, error = _two_sum(high[::2], high[1::2])
-        high, low = _quick_two_sum(total, error + (low[::2] + low[1::2]))
-    return high[0], low[0]
-
-
-def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """a + b as the rounded sum and its exact error (Knuth)."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
-def _quick_two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """As `_two_sum`, where |a| >= |b| (Dekker)."""
-    total = a + b
-    return total, b - (total - a)
-
-
-def _two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """a · b as the rounded product and its exact error, by splitting both sides in halves (Dekker)."""
-    product = a * b
-    (a_high, a_low), (b_high, b_low) = _split(a), _split(b)
-    return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
-
-
-def _split(a: Floats) -> tuple[Floats, Floats]:
-    scaled = a * 134217729.0  # 2**27 + 1
-    high = scaled - (scaled - a)
-    return high, a - high
+    >>> loss, by_weight, by_bias = softmax_loss(np.array([[[1.0, -1.0]]]), np.ones(1), np.ones(1), np.zeros(1),
+    ...                                         np.zeros(2), np.zeros(1, np.uint32), 1)
+    >>> round(loss, 6), by_weight.tolist(), by_bias.tolist()
+    (0.693147, [-1.0], [-0.5, 0.5])
+    """
+    check_threads(n_threads)
+    check_kind("features", features, "floats")
+    if features.ndim != 3 or features.shape[2] == 0:
+        raise ValueError(f"features have shape {features.shape}, not (documents, features, classes)")
+    n, f, k = features.shape
+    check_labels(labels, k, n)
+    if scale.shape != (n,) or importance.shape != (n,) or weights.shape != (f,) or bias.shape != (k,):
+        raise ValueError("scale, weights and bias do not fit the shape of the features")
+    p, evidence = normalise(scores := np.einsum("f,nfk->nk", weights, features) * scale[:, None] + bias, 1)
+    rows = np.arange(n)
+    loss = float(((evidence - scores[rows, labels]) * importance).sum())
+    p[rows, labels] -= 1
+    p *= importance[:, None]
+    return loss, np.einsum("nk,nfk->f", p * scale[:, None], features), p.sum(axis=0)
 
 
 def _usable(x: Floats) -> bool:
     return not bool(np.any(np.abs(x) > LIMIT))
 
 
-# --- checks ------------------------------------------------------------------------------------------------
-
-
 def _matrix(columns: Sequence[Floats], n: int) -> Floats:
     return np.stack(columns, axis=1) if len(columns) else np.zeros((n, 0))
-
-
-def _check_threads(n_threads: int) -> None:
-    if n_threads < 1:
-        raise ValueError(f"n_threads is {n_threads}, not 1 or more")
-
-
-def _length(columns: Sequence[NDArray[Any]], n_threads: int, kind: str, n: int | None = None) -> int:
-    """Number of rows of all columns; an error where they differ, or are not of their kind."""
-    _check_threads(n_threads)
-    for j, column in enumerate(columns):
-        _check_kind(f"column {j}", column, kind)
-    for j, column in enumerate(columns):
-        n = len(column) if n is None else n
-        if column.shape != (n,):
-            raise ValueError(f"column {j} has shape {column.shape}, not ({n},)")
-    return n or 0
-
-
-def _check_kind(name: str, array: NDArray[Any], kind: str) -> None:
-    allowed = {"codes": "BHIL", "integers": "?bhilqBHILQ", "floats": "d"}[kind]
-    if array.dtype.char not in allowed or (kind == "codes" and array.itemsize > 4):
-        raise TypeError(f"{name} is {array.dtype}: not an array of {kind}")
-    if kind == "codes" and not array.flags.c_contiguous:
-        raise ValueError(f"{name} is not contiguous")
-
-
-def _same_number(columns: Sequence[Any], **others: Any) -> None:
-    for name, other in others.items():
-        if len(other) != len(columns):
-            raise ValueError(f"{len(columns)} columns, but {name} has {len(other)}")
-
-
-def _check_codes(columns: Sequence[Codes], sizes: Sequence[int]) -> None:
-    _same_number(columns, sizes=sizes)
-    for j, (column, size) in enumerate(zip(columns, sizes, strict=True)):
-        if size < 0 or (len(column) and int(column.max()) >= size):
-            raise ValueError(f"column {j} has code {column.max(initial=0)}, beyond its size {size}")
-
-
-def _check_labels(labels: Codes, n_classes: int, n: int) -> None:
-    _check_kind("labels", labels, "codes")
-    if labels.shape != (n,):
-        raise ValueError(f"labels have shape {labels.shape}, not ({n},)")
-    if n_classes < 1:
-        raise ValueError(f"n_classes is {n_classes}, not 1 or more")
-    if n and int(labels.max()) >= n_classes:
-        raise ValueError(f"labels hold {labels.max()}, beyond the {n_classes} classes")
-
-
-def _check_weights(weights: Floats | None, n: int) -> None:
-    if weights is not None and weights.shape != (n,):
-        raise ValueError(f"weights have shape {weights.shape}, not ({n},)")
-
-
-def _check_matrix(name: str, matrix: Floats, n: int) -> None:
-    _check_kind(name, matrix, "floats")
-    if matrix.ndim != 2 or len(matrix) != n or matrix.shape[1] == 0:
-        raise ValueError(f"{name} has shape {matrix.shape}, not ({n}, classes) with one class or more")
-
-
-def _check_tree(
-    cliques: NDArray[np.int64],
-    potentials: Floats,
-    floors: Floats,
-    to_separator: NDArray[np.int32],
-    variables: NDArray[np.int64],
-    states: NDArray[np.int32],
-) -> None:
-    if cliques.ndim != 2 or cliques.shape[1] != 3 or not len(cliques) or variables.ndim != 2 or variables.shape[1] != 2:
-        raise ValueError("cliques are (size, parent, separator) for one table or more, variables (home, states)")
-    size, parent, separator = cliques.T
-    rooted = parent[0] == -1 and np.all(parent[1:] >= 0) and np.all(parent[1:] < np.arange(1, len(size)))
-    if not rooted or np.any(size < 1) or np.any(separator < 1) or np.any(size % separator):
-        raise ValueError("the tables form no tree: each needs its parent before it and a separator that divides it")
-    home, n_states = variables.T
-    if np.any(home < 0) or np.any(home >= len(size)) or np.any(n_states < 1) or np.any(size[home] % n_states):
-        raise ValueError("a variable has no home among the tables, or no states there")
-    if potentials.shape != (size.sum(),) or floors.shape != size.shape:
-        raise ValueError(f"potentials have shape {potentials.shape}, not ({size.sum()},), or floors do not fit")
-    for name, cells, lengths, bounds in (
-        ("to_separator", to_separator, size[parent[1:]], separator[1:]),
-        ("states", states, size[home], n_states),
-    ):
-        if cells.shape != (lengths.sum(),):
-            raise ValueError(f"{name} has shape {cells.shape}, not ({lengths.sum()},)")
-        if np.any(cells < 0) or np.any(cells >= np.repeat(bounds, lengths)):
-            raise ValueError(f"{name} holds a cell that is not there")

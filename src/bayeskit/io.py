@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from bayeskit.data.schema import Categorical, Ignored, Numeric, Schema
+from bayeskit.data.schema import Categorical, Ignored, Numeric, Schema, Text
+from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.smoothing import MLE, Automatic, Dirichlet, Laplace, Lidstone, MEstimate
 from bayeskit.tally.container import pack, unpack
 from bayeskit.tally.tally import Tally
@@ -26,19 +29,41 @@ from bayeskit.tally.tally import Tally
 WHAT = "bayeskit model"
 OBJECTS = {
     kind.__name__: kind
-    for kind in (MLE, Laplace, Lidstone, MEstimate, Dirichlet, Automatic, Categorical, Numeric, Ignored)
+    for kind in (
+        MLE,
+        Laplace,
+        Lidstone,
+        MEstimate,
+        Dirichlet,
+        Automatic,
+        BackOff,
+        Categorical,
+        Numeric,
+        Ignored,
+        Text,
+        Tokenizer,
+    )
 }
 """What may stand in settings besides plain values: frozen dataclasses that check their own fields."""
-OF_THE_MACHINE = ("n_threads",)  # settings that say nothing of the model
+OF_THE_MACHINE = ("n_threads", "progress")  # settings that say nothing of the model
+
+
+@dataclass(frozen=True)
+class State:
+    """What a model holds beside its tally, such as fitted weights: plain data and arrays."""
+
+    header: dict[str, Any]
+    arrays: list[npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a file holds: the model's name, its settings and its tally."""
+    """What a file holds: the model's name, its settings, its tally, and what it holds beside it."""
 
     model: str
     settings: dict[str, Any]
     tally: Tally
+    state: State | None = None
 
 
 def to_bytes(saved: Saved) -> bytes:
@@ -53,7 +78,11 @@ def to_bytes(saved: Saved) -> bytes:
         name: _plain(value, name) for name, value in sorted(saved.settings.items()) if name not in OF_THE_MACHINE
     }
     header, arrays = saved.tally.to_parts()
-    return pack({"what": WHAT, "model": saved.model, "settings": settings, "tally": header}, arrays)
+    whole = {"what": WHAT, "model": saved.model, "settings": settings, "tally": header}
+    if saved.state is not None:
+        whole["state"] = {"held": saved.state.header, "arrays": len(saved.state.arrays)}
+        arrays = [*arrays, *saved.state.arrays]
+    return pack(whole, arrays)
 
 
 def from_bytes(data: bytes) -> Saved:
@@ -66,11 +95,23 @@ def from_bytes(data: bytes) -> Saved:
         raise BadFile("the model has no settings")
     try:
         made = {name: _made(value) for name, value in settings.items() if name not in OF_THE_MACHINE}
-        return Saved(header["model"], made, Tally.from_parts(header.get("tally"), arrays))
+        state, arrays = _state(header.get("state"), arrays)
+        return Saved(header["model"], made, Tally.from_parts(header.get("tally"), arrays), state)
     except BayesError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         raise BadFile(f"the model's settings or counts cannot be read: {problem!r}") from None
+
+
+def _state(written: Any, arrays: list[npt.NDArray[Any]]) -> tuple[State | None, list[npt.NDArray[Any]]]:
+    """(what is held beside the tally, the arrays of the tally)"""
+    if written is None:
+        return None, arrays
+    count = written["arrays"]
+    if type(count) is not int or not 0 <= count <= len(arrays) or not isinstance(written["held"], dict):
+        raise BadFile("what the model holds beside its counts does not fit the arrays")
+    at = len(arrays) - count
+    return State(written["held"], arrays[at:]), arrays[:at]
 
 
 def read_whole(path: str | Path) -> bytes:
@@ -135,6 +176,8 @@ def _plain(value: Any, name: str) -> Any:
         return {"object": type(value).__name__, "fields": made}
     if isinstance(value, Mapping):
         return {"map": [[_plain(k, name), _plain(v, name)] for k, v in value.items()]}
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value)
     if isinstance(value, (list, tuple, range, np.ndarray)):
         return {"tuple" if isinstance(value, tuple) else "list": [_plain(v, name) for v in value]}
     raise BayesError(

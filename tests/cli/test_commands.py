@@ -18,7 +18,9 @@ from pyarrow import parquet
 import bayeskit as bk
 from bayeskit.cli.app import COMMANDS
 from bayeskit.cli.console import Page
+from bayeskit.cli.fit import MODELS
 from bayeskit.datasets import load_penguins, path
+from bayeskit.decide import decide
 
 BIRDS = load_penguins()
 ROLES = {"year": "categorical"}
@@ -74,6 +76,28 @@ def test_fit_as_json_holds_the_same_figures(bayes):
     assert found["model"] == "model.bayes"
     assert [c["role"] for c in found["columns"] if c["column"] == "year"] == ["categorical"]
     assert bk.load("model.bayes").tally_ == fitted().tally_
+
+
+def test_best_prints_its_scores_with_what_they_are_worth_and_naive_prints_the_way_to_it(bayes):
+    told = bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--model", "best", "-o", "best.bayes")
+    assert re.search(r"^BayesClassifier +99\.\d%", told.out, re.M)
+    assert re.search(r"^NaiveBayes +98\.3%", told.out, re.M)
+    assert re.search(r"^majority +44\.2%", told.out, re.M)
+    assert "a little optimistic" in told.out
+    assert "most important columns" in told.out
+    model = bk.load("best.bayes")
+    assert isinstance(model, bk.BayesClassifier)
+    before = model.predict_proba(BIRDS)
+    bayes("forget", "best.bayes", "birds.csv", "-o", "none.bayes", code=1)
+    assert np.array_equal(bk.load("best.bayes").predict_proba(BIRDS), before)
+    assert "held-out rows" in bayes("evaluate", "best.bayes", "half.csv", "--held-out").out
+    assert "2-fold cross-validation" in bayes("evaluate", "best.bayes", "half.csv", "--folds", 2).out
+    assert "use --folds 10 or --held-out" in bayes("evaluate", "best.bayes", "half.csv", code=1).err
+    assert "--model best" in bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--no-scores").out
+    assert (
+        "has no such setting"
+        in bayes("fit", "birds.csv", "-t", "species", "-m", "best", "--prior", "uniform", code=2).err
+    )
 
 
 def test_settings_reach_the_model(bayes):
@@ -235,13 +259,49 @@ def test_data_and_models_come_from_standard_input_and_go_to_standard_output(baye
     assert bayes("inspect", "-", "--json", stdin=made.stdout).json["rows"] == 344
 
 
+def test_predict_decides_by_costs_and_abstains_where_that_is_cheaper(bayes, model, here):
+    (here / "costs.csv").write_text("class,Adelie,Chinstrap,Gentoo\nGentoo,1,1,0\nAdelie,0,40,1\nChinstrap,1,0,1\n")
+    costs = {"Adelie": {"Chinstrap": 40, "Gentoo": 1}, "Chinstrap": {"Adelie": 1, "Gentoo": 1}}
+    costs["Gentoo"] = {"Adelie": 1, "Chinstrap": 1}
+    expected = decide(fitted().predict_proba(BIRDS), costs, 0.1, classes=fitted().classes_.tolist())
+    told = bayes("predict", model, "birds.csv", "--costs", "costs.csv", "--reject", "0.1", "--keep", "species")
+    rows = list(csv.DictReader(io.StringIO(told.out)))
+    assert list(rows[0]) == ["species", "decision", "expected cost"]
+    assert [row["decision"] or None for row in rows] == expected.labels.tolist()
+    assert [float(row["expected cost"]) for row in rows] == pytest.approx(expected.expected_loss)
+    assert 0 < expected.rejected.sum() < 50
+    lines = bayes("predict", model, "birds.csv", "--reject", "0.1", "--proba", "--json").out.splitlines()
+    sure = fitted().predict_proba(BIRDS).max(axis=1) >= 0.9
+    assert [json.loads(line)["decision"] is not None for line in lines] == sure.tolist()
+
+
+def test_decisions_that_are_no_classes_may_stand_in_the_costs(bayes, here):
+    (here / "n.csv").write_text("a,y\np,1\np,1\nq,2\nq,2\n")
+    bayes("fit", "n.csv", "-t", "y", "-o", "n.bayes")
+    (here / "costs.csv").write_text("class,1,2,look\n1,0,9,1\n2,9,0,1\n")
+    told = bayes("predict", "n.bayes", "n.csv", "--costs", "costs.csv", "-o", "said.parquet")
+    assert set(parquet.read_table("said.parquet")["decision"].to_pylist()) == {"look"}, told
+
+
+def test_rank_puts_the_most_probable_rows_first(bayes, model):
+    p = fitted().predict_proba(BIRDS)[:, 1]
+    order = np.argsort(-p, kind="stable")
+    rows = list(csv.DictReader(io.StringIO(bayes("rank", model, "birds.csv", "--class", "Chinstrap").out)))
+    assert [int(row["row"]) for row in rows] == order.tolist()
+    assert [float(row["P(Chinstrap)"]) for row in rows] == pytest.approx(p[order])
+    told = bayes("rank", model, "birds.csv", "--class", "Chinstrap", "-n", "3", "--keep", "island", "--json")
+    best = [json.loads(line) for line in told.out.splitlines()]
+    assert [row["row"] for row in best] == order[:3].tolist()
+    assert [row["island"] for row in best] == [BIRDS["island"][int(i)].as_py() for i in order[:3]]
+
+
 # -- mistakes --------------------------------------------------------------------------------------------
 
 MISTAKES = [
     (["fit", "no.csv", "-t", "species"], 1, "there is no file or folder 'no.csv'"),
     (["fit", "birds.csv", "-t", "specie"], 1, "birds.csv has no target column 'specie' (columns: species, island"),
     (["fit", "birds.csv", "-t", "species", "--role", "yaer=ignore"], 1, "there is no column 'yaer'"),
-    (["fit", "birds.csv", "-t", "species", "--role", "year=odd"], 1, "the roles are categorical, numeric, ignore"),
+    (["fit", "birds.csv", "-t", "species", "--role", "year=odd"], 1, "roles are categorical, numeric, text, ignore"),
     (["fit", "birds.csv", "-t", "species", "--type", "yaer=string"], 1, "--type names 'yaer'"),
     (["fit", "birds.csv", "-t", "sex"], 1, "birds.csv: row 3 has no label"),
     (["fit", "birds.csv", "-t", "species", "-o", "no/such/place.bayes"], 1, "written: there is no such folder"),
@@ -249,7 +309,7 @@ MISTAKES = [
     (["predict", "birds.csv", "birds.csv"], 1, "this is no bayeskit data"),
     (["predict", "no.bayes", "birds.csv"], 1, "there is no file 'no.bayes'"),
     (["merge", "no.bayes", "other.bayes", "-o", "x.bayes"], 1, "there is no file 'no.bayes'"),
-    (["fit", "birds.csv"], 2, "Missing option '--target'"),
+    (["fit", "birds.csv"], 2, "--target: it is missing: name the column"),
     (["fit", "birds.csv", "-t", "species", "--role", "year"], 2, "is no COLUMN="),
     (["fit", "birds.csv", "-t", "species", "--smoothing", "lots"], 2, "neither a number nor auto"),
     (["evaluate", "m.bayes", "birds.csv", "--folds", "1"], 2, "--folds"),
@@ -285,6 +345,9 @@ def test_mistakes_with_a_model_leave_it_as_it_was(bayes, model, here):
         (["inspect", model, "--column", "age"], "there is no column 'age'"),
         (["predict", model, "birds.csv", "--keep", "age"], "birds.csv has no column 'age' to keep"),
         (["predict", model, "birds.csv", "-o", "said.odd"], "the name's ending says the format"),
+        (["predict", model, "birds.csv", "--costs", "no.csv"], "no.csv: No such file"),
+        (["predict", model, "birds.csv", "--costs", "tennis.csv"], "tennis.csv, line 2: a cost is no number"),
+        (["rank", model, "birds.csv", "--class", "Emperor"], "there is no class 'Emperor' (there are: 'Adelie', "),
         (["predict", model, "tennis.csv"], "tennis.csv: columns island, "),
     ):
         assert said in bayes(*words, code=1).err
@@ -420,3 +483,24 @@ def test_wide_tables_are_cut_short_and_told(bayes, here):
     assert "… and 28 more columns" in told.out
     assert "… and 8 more classes" in told.out
     assert len(bayes("fit", "wide.parquet", "-t", "y", "--json").json["columns"]) == 40
+
+
+@pytest.mark.parametrize(("name", "kind"), MODELS.items())
+def test_every_named_model_is_fitted_scored_explained_and_goes_on_learning(bayes, name, kind):
+    ignored = ["year", "island", "sex"] if name == "gaussian" else ["year"]  # it is for numbers alone
+    roles = [word for column in ignored for word in ("--role", f"{column}=ignore")]
+    told = bayes("fit", "half.csv", "-t", "species", "--model", name, *roles, "-o", "m.bayes", "--json")
+    assert told.json["leave_one_out"] is None or told.json["leave_one_out"]["accuracy"] > 0.9
+    assert type(bk.load("m.bayes")).__name__ == kind
+    assert bayes("explain", "m.bayes", "birds.csv").code == 0
+    bayes("explain", "m.bayes", code=0 if hasattr(bk.load("m.bayes"), "telling") else 1)
+    assert f"{kind} of species" in bayes("inspect", "m.bayes").out
+    assert bayes("inspect", "m.bayes", "--column", "body_mass_g").code == 0
+    bayes("learn", "m.bayes", "rest.csv", code=0 if hasattr(bk.load("m.bayes"), "partial_fit") else 1)
+    assert bayes("predict", "m.bayes", "birds.csv").out.split()[1].startswith("Adelie,")
+
+
+def test_settings_that_a_named_model_lacks_are_refused(bayes):
+    told = bayes("fit", "birds.csv", "-t", "species", "--model", "tan", "--numeric", "kernel", code=2)
+    assert "no such setting" in told.err
+    assert "naive, tan" in bayes("fit", "birds.csv", "-t", "species", "--model", "all", code=2).err

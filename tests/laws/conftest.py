@@ -1,5 +1,6 @@
 """What the laws run on: a list of models that later ones join, and tables for them to learn."""
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 import bayeskit as bk
+from bayeskit.tally.products import pair_columns
 
 COLUMNS = ["sky", "flag", "size", "year"]
 NUMBERS = ("size", "year")
@@ -25,6 +27,7 @@ class Law:
     columns: tuple[str, ...] = tuple(COLUMNS)
     weighted: bool = False
     missing: bool = True
+    held: bool = False  # a structure of these very columns was given: fewer of them are another model
 
     def model(self, columns=None, **changes):
         """The model; settings of columns that are not there are left out."""
@@ -81,6 +84,8 @@ class Law:
 
 CATEGORICAL = {"roles": {"size": "ignore", "year": "categorical"}}
 NUMERIC = {"roles": {"sky": "ignore", "flag": "ignore"}}
+CUT = {"roles": {"year": "categorical"}, "cuts": {"size": [-50, 0, 12.5]}}
+STRUCTURE = {"parents": {"flag": ["sky"], "year": ["sky", "flag"], "size": ["year"]}}
 LAWS = [
     Law("categorical", CATEGORICAL),
     Law("categorical without smoothing", CATEGORICAL | {"smoothing": 0}),
@@ -95,7 +100,50 @@ LAWS = [
     Law("kernel density of few values, weighted", {"numeric": {"size": "kernel"}, "max_values": 16}, weighted=True),
     Law("mixed, columns of their own", {"prior": bk.Laplace(), "smoothing": {"sky": "auto", "flag": bk.MEstimate(2)}}),
     Law("mixed, weighted", {}, weighted=True),
+    Law("mixed with a text", {"roles": {"sky": bk.Text(bk.Tokenizer("char_wb", (1, 2)))}}),
+    Law("mixed with a text, weighted", {"roles": {"sky": "text"}}, weighted=True),
+    Law("multivariate gaussian", NUMERIC, bk.GaussianBayes),
+    Law("multivariate gaussian, tied, weighted", NUMERIC | {"covariance": "tied"}, bk.GaussianBayes, weighted=True),
+    Law("multivariate gaussian, shrunk", NUMERIC | {"covariance": "shrunk", "ddof": 0}, bk.GaussianBayes),
+    Law("tan", CUT, bk.TAN),
+    Law("tan, Laplace, weighted", CUT | {"smoothing": 1.0}, bk.TAN, weighted=True),
+    Law("tan without smoothing", CATEGORICAL | {"smoothing": 0}, bk.TAN),
+    Law("aode", CUT, bk.AODE),
+    Law("k-dependence on a given structure", CUT | STRUCTURE, bk.KDB, held=True),
+    Law("full joint", CUT, bk.FullJointBayes),
+    Law("full joint, Laplace, weighted", CATEGORICAL | {"smoothing": 1.0}, bk.FullJointBayes, weighted=True),
+    Law("aode, thrice seen, Laplace, weighted", CUT | {"smoothing": 1.0, "min_count": 3}, bk.AODE, weighted=True),
 ]
+
+SMALL = {"n_members": 2, "n_chains": 3, "n_threads": 1}
+ENSEMBLE_LAWS = [  # structure, cuts, m and exponents are held: laws of its own
+    Law("ensemble, mixed", SMALL, bk.BayesClassifier),
+    Law("ensemble, weighted", SMALL, bk.BayesClassifier, weighted=True),
+    Law("ensemble without chains", SMALL | {"fast": True, "domains": {"sky": [*SKIES, "fog"]}}, bk.BayesClassifier),
+]
+
+
+@pytest.fixture(scope="session", params=ENSEMBLE_LAWS, ids=str)
+def ensemble_law(request):
+    """The counting ensemble in each setting."""
+    return request.param
+
+
+QUESTIONS = {
+    "column": "sky",
+    "default": 0,
+    "branches": [["rain", 0], ["sun", {"column": "size", "default": 1, "branches": [[0, 1], [2, 2]]}], ["", 3]],
+}
+TREE_LAWS = [  # tree and cut points are held: laws of its own, on the counts of the leaves
+    Law("nbtree on a given tree", CUT | {"tree": QUESTIONS}, bk.NBTree),
+    Law("nbtree, Laplace, weighted", CUT | {"tree": QUESTIONS, "smoothing": 1.0}, bk.NBTree, weighted=True),
+]
+
+
+@pytest.fixture(scope="session", params=TREE_LAWS, ids=str)
+def tree_law(request):
+    """Naive Bayes in the leaves of a given tree."""
+    return request.param
 
 
 @pytest.fixture(scope="session", params=LAWS, ids=str)
@@ -111,6 +159,18 @@ def _same_counts(a, b):
     for name, family in a.families.items():
         assert family.values == b.families[name].values, name
         assert np.array_equal(family.counts, b.families[name].counts), name
+    assert a.words.keys() == b.words.keys()
+    for name, counted in a.words.items():
+        other = b.words[name]
+        assert counted.words == other.words, name
+        for part in ("indptr", "classes", "counts", "documents", "n_documents", "n_tokens"):
+            assert np.array_equal(getattr(counted, part), getattr(other, part)), (name, part)
+    for one, other in itertools.permutations(a.together.pairs.columns, 2):
+        assert np.array_equal(a.together.pairs.table(one, other), b.together.pairs.table(one, other)), (one, other)
+    assert a.together.joints.keys() == b.together.joints.keys()
+    for names, joint in a.together.joints.items():
+        assert np.array_equal(joint.cells, b.together.joints[names].cells), names
+        assert np.array_equal(joint.counts, b.together.joints[names].counts), names
     assert set(a.moment_columns) == set(b.moment_columns)
     assert a.values == b.values or a.class_counts.dtype != b.class_counts.dtype
     for name, found in a.values.items():
@@ -118,6 +178,9 @@ def _same_counts(a, b):
         assert np.array_equal(found.counts, b.values[name].counts), name
     order = [b.moment_columns.index(name) for name in a.moment_columns]
     assert np.array_equal(a.moments.n, b.moments.n[:, order])
+    assert (a.products is None) == (b.products is None)
+    if a.products is not None:
+        assert np.array_equal(a.products.n, b.products.columns(pair_columns(len(order), order)).n)
 
 
 @pytest.fixture(scope="session")

@@ -173,6 +173,8 @@ def test_columns_are_matched_by_name(law, same_model, data):
 @lawful
 @given(data=st.data())
 def test_restricting_equals_a_fit_on_these_columns(law, same_model, data):
+    if law.held:
+        pytest.skip("its structure names all columns")
     rows = law.rows(data)
     model = law.fit(rows)
     columns = data.draw(st.sets(st.sampled_from(model.schema_.used), min_size=1))

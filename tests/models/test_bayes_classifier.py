@@ -15,8 +15,10 @@ from bayeskit.data.schema import infer
 from bayeskit.data.source import open_source
 from bayeskit.datasets import load_penguins, load_worked_example
 from bayeskit.errors import TooLarge
+from bayeskit.models import bayes_progress, from_bytes, to_bytes
 from bayeskit.models.bayes_rows import read_rows
 from bayeskit.models.bayes_structure import draw_chains, draw_members
+from bayeskit.tally.container import pack, unpack
 
 GRID = (0.5, 2, 8, 32, 128, 512)
 DRAWN = dict.fromkeys(
@@ -134,7 +136,7 @@ def test_a_chain_of_one_step_is_the_formula(kernel):
     assert sums[2, 0] == pytest.approx((8 * g + 1) / 10)
     assert logs[2, 0] == pytest.approx(math.log(sums[2, 0]))
     assert not sums[[0, 1, 4, 5]].any()  # the rows that chose it are not scored by it
-    new = kernel.score_chains([np.array([0, 2], dtype=np.uint8)], np.array([2]), 8.0, prior, learnt, 1)[1]
+    new = kernel.score_chains([np.array([0, 2], dtype=np.uint8)], np.array([2]), [x], 8.0, prior, learnt, 1)[1]
     assert new[0, 0] == pytest.approx((8 * (3 + 0.5) / 5 + 1) / 10)
     assert new[1].tolist() == [0.5, 0.5]  # a value never seen ends the chain
 
@@ -156,6 +158,11 @@ def test_kernels_equal_their_twins(seed, weighted):
     ours, theirs = kernels.learn_backoff(*args, 3), _twins.learn_backoff(*args, 1)
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-10, atol=1e-12)
     same_arrays(ours[1], theirs[1])
+    held = kernels.learn_backoff(*args, 3, ours[1][0]), _twins.learn_backoff(*args, 1, ours[1][0])
+    np.testing.assert_array_equal(held[0][0], ours[0])
+    same_arrays(held[1][1], ours[1])
+    nobody = np.zeros(0, dtype=np.int64)
+    same_arrays(kernels.learn_backoff(*args[:-1], nobody, 3, ours[1][0])[1], ours[1])
     args = (codes, members.sizes, members.parents, columns, n_classes)
     np.testing.assert_allclose(
         kernels.score_backoff(*args, ours[1], 3), _twins.score_backoff(*args, theirs[1], 1), rtol=1e-6, atol=1e-9
@@ -167,7 +174,13 @@ def test_kernels_equal_their_twins(seed, weighted):
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-10)
     same_arrays(ours[2], theirs[2])
-    scored = [k.score_chains(rows.columns, sizes, rows.n, prior, ours[2], 2) for k in (kernels, _twins)]
+    held = (rows.columns, sizes, rows.labels, n_classes, rows.weights, asked, *ours[2][:4], prior)
+    again, twin = kernels.count_chains(*held, 3), _twins.count_chains(*held, 1)
+    np.testing.assert_allclose(again[0], twin[0], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(again[1], twin[1], rtol=1e-10)
+    same_arrays(again[2], twin[2])
+    same_arrays(again[2], ours[2])
+    scored = [k.score_chains(rows.columns, sizes, rows.columns, rows.n, prior, ours[2], 2) for k in (kernels, _twins)]
     np.testing.assert_allclose(scored[0], scored[1], rtol=1e-6)
     factors, exponents = rng.normal(size=(n, n_classes, 11)).astype(np.float32), rng.random(11)
     ours, theirs = (k.exponent_loss(factors, rows.labels, rows.weights, exponents, 2) for k in (kernels, _twins))
@@ -289,9 +302,90 @@ def test_progress_is_told():
     assert all(done <= of for _, done, of in told)
 
 
+def test_a_bar_is_shown_where_the_fit_takes_its_time(monkeypatch, capsys):
+    X, y, _ = table()
+    monkeypatch.setattr(bayes_progress, "PATIENCE", -1)
+    bk.BayesClassifier(**SMALL, progress=True).fit(X, y)
+    assert capsys.readouterr().err == ""  # no terminal
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    bk.BayesClassifier(**SMALL, progress=True).fit(X, y)
+    said = capsys.readouterr()
+    assert "chains" in said.err
+    assert said.out == ""
+
+
+def test_the_report_says_that_its_scores_are_a_little_optimistic(model):
+    assert str(model.left_out_) in model.report()
+    assert "a little optimistic" in " ".join(model.report().split())
+
+
 def test_what_it_cannot_honour_is_absent(model):
-    for name in ("partial_fit", "forget", "merge", "fit_tally", "restrict", "with_prior", "score_samples"):
+    for name in ("fit_tally", "restrict", "with_prior", "score_samples"):
         assert not hasattr(model, name)
+
+
+# -- files ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def saved():
+    X, y, weights = table(weights=True)
+    model = bk.BayesClassifier(**SMALL).fit(X, y, sample_weight=weights)
+    return X, model, to_bytes(model)
+
+
+def test_the_same_model_gives_the_same_bytes_and_machine_settings_stay_outside(saved):
+    X, model, data = saved
+    again = from_bytes(data)
+    assert to_bytes(again) == data
+    again.set_params(progress=print, structure=model.structure_, n_threads=2)
+    assert to_bytes(again) == data
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_a_hostile_file_is_refused_or_is_a_model(saved, seed):
+    X, _, data = saved
+    rng = np.random.default_rng(seed)
+    header, arrays = unpack(data)
+    arrays = [array.copy() for array in arrays]
+    own = len(arrays) - header["state"]["arrays"]
+    for _ in range(rng.integers(1, 4)):
+        at = int(rng.integers(own, len(arrays)))
+        array = arrays[at]
+        match rng.integers(4):
+            case 0 if array.size:  # a cell that points elsewhere
+                odd = [0, 1, 2, 2**31, 2**32 - 1] if array.dtype.kind == "u" else [-(2**62), -2, -1, 0, 1, 2**40]
+                odd = [np.nan, np.inf, -1.0, 1e308, 0.0] if array.dtype.kind == "f" else odd
+                array.ravel()[rng.integers(array.size)] = odd[rng.integers(len(odd))]
+            case 1:  # shorter
+                arrays[at] = array[: len(array) // 2]
+            case 2:  # of another type
+                with np.errstate(invalid="ignore"):
+                    arrays[at] = array.astype(rng.choice(["<i8", "<f8", "|u1", "<u4"]))
+            case _:  # something else of the header
+                key = rng.choice(["columns", "temperatures", "accuracy", "log loss", "importance"])
+                odd = [[], None, ["a"], [1e308] * 3, [-1, 0], {"x": 1}, [0.5] * 3]
+                header["state"]["held"][key] = odd[rng.integers(7)]
+    try:
+        model = from_bytes(pack(header, arrays))
+    except bk.BayesError:
+        return
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_a_file_without_its_rows_or_with_those_of_another_model_is_refused(saved):
+    _, _, data = saved
+    header, arrays = unpack(data)
+    own = len(arrays) - header["state"]["arrays"]
+    with pytest.raises(bk.BayesError):
+        from_bytes(pack({k: v for k, v in header.items() if k != "state"}, arrays[:own]))
+    labels = arrays[own].copy()
+    labels[np.flatnonzero(labels == 0)[0]] = 1
+    with pytest.raises(bk.BayesError, match="the rows of its classes cannot be right"):
+        from_bytes(pack(header, [*arrays[:own], labels, *arrays[own + 1 :]]))
+    with pytest.raises(bk.BayesError, match="holds nothing beside its counts"):
+        from_bytes(pack({**header, "model": "NaiveBayes", "settings": {}}, arrays))
 
 
 # -- bad input -----------------------------------------------------------------------------------------
@@ -338,6 +432,8 @@ def test_few_rows_and_classes_of_one_row_are_taken(n):
 def test_too_much_memory_is_refused_with_the_figure():
     X, y, _ = table()
     with pytest.raises(TooLarge, match=r"60 rows × 3 columns × 3 classes may take .* GB"):
+        bk.BayesClassifier(memory_limit=10_000).fit(X, y)
+    with pytest.raises(TooLarge, match=r"the first 60 rows × 3 columns take"):
         bk.BayesClassifier(memory_limit=1000).fit(X, y)
 
 
@@ -347,6 +443,13 @@ def test_too_much_memory_is_refused_with_the_figure():
 def test_settings_that_mean_nothing_are_refused_by_name(setting):
     with pytest.raises(bk.BayesError, match=next(iter(setting))):
         bk.BayesClassifier(**setting).fit([[1.0], [2.0]], [0, 1])
+
+
+@pytest.mark.parametrize(("roles", "told"), [({"a": "text"}, "'a' is a text"), ("ignore", "every column is ignored")])
+def test_columns_it_cannot_read_are_refused_with_the_way_out(roles, told):
+    X, y, _ = table()
+    with pytest.raises(bk.BayesError, match=told):
+        bk.BayesClassifier(roles=roles).fit(X, y)
 
 
 def test_the_tennis_table_is_taken_as_it_is():

@@ -304,7 +304,7 @@ def test_advice_is_printed_with_the_role_that_would_follow_it():
         bk.NaiveBayes().fit(X, [0, 1] * 20)
     messages = [str(warning.message) for warning in said]
     assert len(messages) == 3
-    for message, name, role in zip(messages, X.columns, ["categorical", "ignore", "ignore"], strict=True):
+    for message, name, role in zip(messages, X.columns, ["categorical", "ignore", "text"], strict=True):
         assert f"column {name!r}" in message
         assert f'roles={{{name!r}: "{role}"}}' in message
     with warnings.catch_warnings():

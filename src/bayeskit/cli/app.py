@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from bayeskit import __version__
-from bayeskit.cli import ask, demo, evaluate, explain, fit, forget, inspect, learn, merge, predict
+from bayeskit.cli import ask, demo, evaluate, explain, fit, forget, inspect, learn, merge, predict, rank
 from bayeskit.cli.wording import in_options
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 
-COMMANDS = [fit, predict, evaluate, explain, inspect, ask, learn, forget, merge, demo]
+COMMANDS = [fit, predict, rank, evaluate, explain, inspect, ask, learn, forget, merge, demo]
 """A module a command, each with a function ``command``; the order is that of the help. A new command is added here."""
 
 app = typer.Typer(

@@ -119,7 +119,7 @@ def lines(found: Record) -> list[str]:
 
 
 def network_of(model: Any) -> BayesianNetwork:
-    """A network as it is; a naive Bayes model as the network class → column, of the columns that have tables."""
+    """A network as it is; a model as the network class → column (and parents → column), of the columns with tables."""
     import numpy as np
 
     from bayeskit import logspace
@@ -132,7 +132,9 @@ def network_of(model: Any) -> BayesianNetwork:
         return model
     tables = getattr(getattr(model, "params_", None), "tables", None)
     if tables is None:
-        raise BayesError(f"a {type(model).__name__} holds no tables to ask of; save a network or a naive Bayes model")
+        raise BayesError(
+            f"a {type(model).__name__} holds no tables to ask of; save a network, or a naive, tan or kdb model"
+        )
     target = model.schema_.target.name
     parents: dict[str, tuple[str, ...]] = {target: ()}
     states: dict[str, tuple[Value, ...]] = {target: tuple(model.tally_.classes)}
@@ -143,9 +145,13 @@ def network_of(model: Any) -> BayesianNetwork:
             role = model.schema_.columns[column]
             if isinstance(role, Numeric) and role.cuts is not None:
                 cuts[column] = role.cuts
-            parents[column] = (target,)
             states[column] = tuple(labels(cuts[column])) if column in cuts else tuple(table.values)
-            arrays[column] = table.probabilities[:, 1 : len(table.values) + 1]
+            others = getattr(table, "parents", None)
+            parents[column] = (target, *(others or ()))
+            if others is None:
+                arrays[column] = table.probabilities[:, 1 : len(table.values) + 1]
+            else:
+                arrays[column] = model.factor(column).reshape(-1, len(table.values))
     if len(arrays) == 1:
         raise QueryError("the model knows no column as a table of values: its numbers are measured, not counted")
     whole = {name: array / array.sum(axis=1, keepdims=True) for name, array in arrays.items()}  # without a missing cell

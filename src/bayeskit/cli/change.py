@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
+
+from bayeskit.errors import BayesError
 
 DOING = {"learn": ("learning", "+"), "forget": ("forgetting", "−")}
 
@@ -18,8 +21,10 @@ def change(
     delimiter: str | None,
     encoding: str | None,
     empty: Sequence[str] | None,
+    text: str | None = None,
 ) -> None:
     """Learn or forget the rows of a file."""
+    from bayeskit.cli import texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.sources import check_writable, open_data, rewriting, watched
     from bayeskit.cli.wording import plural
@@ -30,10 +35,20 @@ def change(
     doing, sign = DOING[how]
     with rewriting(path, output) as model:
         before = model.tally_.n_rows
-        source = open_data(data, model.schema_.target.name, types, delimiter, encoding, empty)
+        target, settings = model.schema_.target.name, (types, delimiter, encoding, empty)
+        if texts.is_text(model):
+            source: Any = texts.open_labelled(data, text or model.column, target, settings)
+        else:
+            texts.refuse_text(model, text)
+            source = open_data(data, target, *settings)
+        if not hasattr(model, f"{how}_source"):
+            if texts.is_text(model):
+                raise BayesError(f"recipe {model.recipe} cannot {how} more: fit it again with all documents")
+            raise BayesError(f"{path}: a {type(model).__name__} cannot {how} more: fit it again with all rows")
         with watched(source, doing) as reading:
             getattr(model, f"{how}_source")(reading)
         after = model.tally_.n_rows
+    before, after = (int(n) if n == int(n) else n for n in (before, after))
     moved = abs(after - before)
     page.line(f"{where}: {before:,} {sign} {moved:,} = {plural(after, 'row')}")
     page.json({"model": where, "before": before, how: moved, "rows": after})

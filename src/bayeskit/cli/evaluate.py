@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Types
+from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Text, Types
 
 
 def command(
@@ -18,6 +18,7 @@ def command(
     held_out: Annotated[
         bool, typer.Option("--held-out", help="The rows are new to the model: score it as it is.")
     ] = False,
+    text: Text = None,
     column_type: Types = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -35,24 +36,36 @@ def command(
       bayes evaluate birds.bayes birds.csv --folds 10
       bayes evaluate birds.bayes tomorrow.csv --held-out
     """
-    from bayeskit.cli import summary
+    from bayeskit.cli import summary, texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.sources import load_model, open_data, watched
 
     page = Page(json)
     fitted = load_model(model)
     target = fitted.schema_.target.name
-    source = open_data(data, target, column_type, delimiter, encoding, empty)
-    with watched(source, "scoring") as reading:
-        found = [_held_out(fitted, reading) if held_out else _left_out(fitted, reading, target)]
+    reading = (column_type, delimiter, encoding, empty)
+    of_texts = texts.is_text(fitted)
+    if of_texts:
+        source: Any = texts.open_labelled(data, text or fitted.column, target, reading)
+    else:
+        texts.refuse_text(fitted, text)
+        source = open_data(data, target, *reading)
+    with watched(source, "scoring") as rows:
+        found = []
+        if held_out:
+            found.append(_held_out(fitted, rows))
+        elif folds is None or hasattr(fitted, "leave_one_out"):  # without it, folds are all there is
+            found.append(_left_out(fitted, rows, target))
         if folds is not None:
-            found.append(_folded(fitted, reading, target, folds))
+            found.append(_folded(fitted, rows, target, folds))
     for i, evaluation in enumerate(found):
         if i:
             page.line()
-        page.line(f"{evaluation.n_rows:,} rows of {source.name}", style="bold")
+        what = "documents" if of_texts else "rows"
+        page.line(f"{evaluation.n_rows:,.0f} {what} of {source.name}", style="bold")
         page.line()
         summary.show_measures(page, evaluation)
+        texts.tell_scores(page, fitted, evaluation.method) if of_texts else None
         page.line()
         by_class = evaluation.by_class
         page.table({name: by_class[name] for name in by_class.column_names})
@@ -80,11 +93,22 @@ def _held_out(model: Any, source: Any) -> Any:
 
 
 def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
+    from collections.abc import Mapping
+    from copy import copy
+
     import pyarrow as pa
 
+    from bayeskit.cli import texts
     from bayeskit.data.source import for_schema
     from bayeskit.evaluate.cross_validation import cross_validate
 
+    if texts.is_text(model):
+        table = texts.documents_of(source, model.column or "text", target)
+        return cross_validate(model, table, target, folds)
+    schema, roles = model.schema_, model.roles
+    if isinstance(roles, Mapping):  # columns that are ignored are not read
+        kept = {schema.find(key): role for key, role in roles.items() if schema.find(key) in schema.used}
+        model = copy(model).set_params(roles=kept or None)
     values = {name: vocabulary.values for name, vocabulary in model.encoder().vocabularies.items()}
     reading = for_schema(source, model.schema_, values, model.tally_.classes)
     parts = [pa.table({**batch.columns, target: batch.labels}) for batch in reading.batches()]

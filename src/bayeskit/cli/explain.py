@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import Delimiter, Empty, Encoding, Json, Model, Types
+from bayeskit.cli.options import Delimiter, Empty, Encoding, Json, Model, Text, Types
 
 
 def command(
@@ -18,6 +18,7 @@ def command(
     against: Annotated[
         str | None, typer.Option(metavar="CLASS", help="Compare with this class instead of the runner-up.")
     ] = None,
+    text: Text = None,
     column_type: Types = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -26,25 +27,34 @@ def command(
 ) -> None:
     """Say why a row is put in its class, column by column.
 
-    The evidence of the columns sums to the log odds of the class.
+    The evidence of the columns sums to the log odds of the class. Of documents
+    it is the evidence of the words; rows are lines, files or rows of a table.
 
     \b
     Examples:
       bayes explain birds.bayes birds.csv --row 3
       bayes explain birds.bayes              (what tells most in the model)
+      echo "cheap pills" | bayes explain spam.bayes -
     """
+    from bayeskit.cli import texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.sources import load_model, open_data
     from bayeskit.errors import BayesError
 
     page = Page(json)
     fitted = load_model(model)
+    reading = (column_type, delimiter, encoding, empty)
+    if texts.is_text(fitted):
+        _explain_texts(page, fitted, model, data, text, sorted(set(row or [0])), against, reading)
+        return
+    texts.refuse_text(fitted, text)
     if not hasattr(fitted, "explain" if data else "telling"):
-        raise BayesError(f"a {type(fitted).__name__} has no explanation that is the model itself")
+        remedy = "" if data else ": its columns speak together. Name DATA, and rows are explained"
+        raise BayesError(f"a {type(fitted).__name__} has no explanation that is the model itself{remedy}")
     if data is None:
         _show_model(page, fitted)
         return
-    source = open_data(data, None, column_type, delimiter, encoding, empty)
+    source = open_data(data, None, *reading)
     rival = _label(against, fitted)
     records = []
     for i, (number, part) in enumerate(_rows(source, sorted(set(row or [0])))):
@@ -53,6 +63,29 @@ def command(
         _show_row(page, found, number)
         records.append(_record(found, number))
     page.json({"model": model, "data": source.name, "rows": records})
+
+
+def _explain_texts(
+    page: Any, model: Any, path: str, data: str | None, text: str | None, rows: list[int], against: str | None,
+    reading: Any,
+) -> None:  # fmt: skip
+    """The words for and against, or the most telling words."""
+    from bayeskit.cli import texts
+
+    if data is None:
+        texts.show_words(page, model, 12)
+        page.json({"telling": texts.telling_records(model, 12)})
+        return
+    source = texts.open_unlabelled(data, text or model.column, text is not None, reading)
+    records = []
+    for i, (number, part) in enumerate(_rows(source, rows)):
+        batch = part.batch
+        document = batch.columns["file"][0].as_py() if "file" in batch.columns else f"row {number}"
+        found = model.explain(batch.columns["text"], against=_label(against, model))[0]
+        page.line() if i else None
+        records.append({"row": number, **texts.document_record(model, found, batch.columns["text"], document)})
+        texts.show_document(page, found, records[-1])
+    page.json({"model": path, "data": source.name, "rows": records})
 
 
 def _label(text: str | None, model: Any) -> Any:
@@ -70,7 +103,10 @@ def _rows(source: Any, wanted: list[int]) -> Any:
         while left and left[0] < start + batch.n_rows:
             at = left[0] - start
             columns = {name: cut(column, at, at + 1) for name, column in batch.columns.items()}
-            yield left.pop(0), OneBatch(source.kinds, Batch(columns, 1, batch.start + at), source.here)
+            yield (
+                left.pop(0),
+                OneBatch(source.kinds, Batch(columns, 1, batch.start + at), getattr(source, "here", None)),
+            )
         if not left:
             return
         start += batch.n_rows
@@ -125,8 +161,11 @@ def _record(found: Any, number: int) -> dict[str, Any]:
 
 def _show_model(page: Any, model: Any) -> None:
     from bayeskit.cli import summary
+    from bayeskit.errors import BayesError
 
-    found = model.telling()
+    found = summary.telling_of(model)
+    if found is None:
+        raise BayesError("all columns are text: explain a row, or fit a text model with --text for its telling words")
     summary.show_telling(page, model, limit=15)
     if found.values:
         page.line()

@@ -3,31 +3,65 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Roles, Target, Types, pairs
+from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Roles, Types, pairs
+
+MODELS = {  # what --model may say, and the class that is fitted
+    "naive": "NaiveBayes",
+    "tan": "TAN",
+    "aode": "AODE",
+    "kdb": "KDB",
+    "joint": "FullJointBayes",
+    "gaussian": "GaussianBayes",
+    "subclass": "SubclassBayes",
+    "nbtree": "NBTree",
+    "best": "BayesClassifier",
+}
 
 
 def command(
     data: Data,
-    target: Target,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column that holds the class.")
+    ] = None,
+    kind: Annotated[str | None, typer.Option("--model", "-m", metavar="|".join(MODELS), help="What is learnt.")] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes; - for stdout.")
     ] = "model.bayes",
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="COLUMN", help="Classify documents: the column that holds the text.")
+    ] = None,
+    recipe: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of documents: auto, fast, multinomial, complement, ...")
+    ] = None,
+    pattern: Annotated[
+        str | None, typer.Option(metavar="PATTERN", help="Of documents: words, words1, char, ..., or an expression.")
+    ] = None,
+    ngrams: Annotated[
+        str | None, typer.Option(metavar="N|LOW-HIGH", help="Of documents: count runs of words, such as 1-2.")
+    ] = None,
+    hash_bits: Annotated[
+        int | None, typer.Option(metavar="BITS", help="Of documents: bound the memory to 2^BITS words.")
+    ] = None,
     smoothing: Annotated[
-        str, typer.Option(metavar="NUMBER|auto", help="Added to every count; 1 is Laplace, 0 is none.")
-    ] = "1",
-    prior: Annotated[str, typer.Option(metavar="empirical|uniform", help="What classes are worth beforehand.")] = (
-        "empirical"
-    ),
+        str | None,
+        typer.Option(
+            metavar="NUMBER|auto", help="Added to every count; 1 is Laplace, 0 is none; else as the model does."
+        ),
+    ] = None,
+    prior: Annotated[
+        str | None, typer.Option(metavar="empirical|uniform", help="What classes are worth beforehand.")
+    ] = None,
     numeric: Annotated[
-        str, typer.Option(metavar="KIND", help="Numbers as gaussian, kernel or histogram.")
-    ] = "gaussian",
+        str | None, typer.Option(metavar="KIND", help="naive: numbers as gaussian (unless said), kernel or histogram.")
+    ] = None,
     unseen: Annotated[
-        str, typer.Option(metavar="ignore|smooth|error", help="What a value never seen in training does.")
-    ] = "ignore",
+        str | None, typer.Option(metavar="ignore|smooth|error", help="What a value never seen in training does.")
+    ] = None,
     role: Roles = None,
     column_type: Types = None,
     delimiter: Delimiter = None,
@@ -42,26 +76,51 @@ def command(
 
     Every column but the target is learnt from: text as categories, numbers as
     numbers. Scores are exact: each row is predicted by the model without it.
+    naive reads the rows one by one, whatever their number; best is the strongest,
+    keeps all rows in memory and tells how far its own scores can be believed.
+    With --text, or on a folder with one sub-folder of files for each class,
+    the words of documents are learnt from.
 
     \b
-    Example:
+    Examples:
       bayes fit birds.csv --target species --role year=ignore -o birds.bayes
+      bayes fit mail.csv --text body --target kind -o mail.bayes
+      bayes fit newsgroups/ -o news.bayes
     """
     from bayeskit.cli import summary
     from bayeskit.cli.console import Page
+    from bayeskit.cli.fit_text import amount, fit_text, settings_of
     from bayeskit.cli.sources import check_writable, open_data, save_model, watched
     from bayeskit.cli.wording import plural, size_of
 
+    reading = (column_type, delimiter, encoding, empty)
+    for_tables = {"--model": kind, "--numeric": numeric, "--unseen": unseen, "--role": role}
+    for_texts = {"--recipe": recipe, "--pattern": pattern, "--ngrams": ngrams, "--hash-bits": hash_bits}
+    if text is not None or (target is None and Path(data).is_dir()):
+        _refuse(for_tables, "is for tables, and these are documents")
+        if target is None and not Path(data).is_dir():
+            raise _lacking_target()
+        settings = settings_of(recipe, smoothing, prior, pattern, ngrams, hash_bits)
+        fit_text(data, text, target or "class", output, settings, scores, json, reading)
+        return
+    _refuse(for_texts, "is for documents: name their column with --text, or give a folder of classes")
+    if target is None:
+        raise _lacking_target()
     check_writable(output)
     page = Page(json, sys.stderr if output == "-" else None)
-    source = open_data(data, target, column_type, delimiter, encoding, empty)
-    model = _model(smoothing, prior, numeric, unseen, pairs("--role", role))
-    with watched(source, "counting") as reading:
-        advice = _fit(model, reading)
+    source = open_data(data, target, *reading)
+    given = {"smoothing": amount(smoothing), "prior": prior, "numeric": numeric, "unseen": unseen}
+    kind = kind or "naive"
+    model = _model(kind, given | {"roles": pairs("--role", role) or None})
+    if kind == "best":
+        advice = _fit(model.set_params(progress=sys.stderr.isatty()), source)
+    else:
+        with watched(source, "counting") as rows:
+            advice = _fit(model, rows)
     found = None
     if scores and model.tally_.n_rows > 1 and hasattr(model, "leave_one_out"):
-        with watched(source, "leaving each row out") as reading:
-            found = model.leave_one_out(reading, target)
+        with watched(source, "leaving each row out") as rows:
+            found = model.leave_one_out(rows, target)
     written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
     tally = model.tally_
     columns = summary.column_records(tally)
@@ -73,9 +132,15 @@ def command(
     if found is not None:
         page.line()
         summary.show_measures(page, found)
+    if kind == "best":
+        page.line()
+        summary.show_left_out(page, model)
     page.line()
-    summary.show_telling(page, model)
-    page.line()
+    if hasattr(model, "telling"):
+        summary.show_telling(page, model)
+        page.line()
+    if kind == "naive":
+        page.line(f"stronger: bayes fit {data} --target {target} --model best")
     for sentence in advice:
         page.line(f"advice: {sentence}")
     page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
@@ -87,6 +152,7 @@ def command(
             "columns": columns,
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
             "leave_one_out": None if found is None else summary.evaluation_record(found),
+            **({"left_out": summary.left_out_record(model)} if kind == "best" else {}),
             "telling": summary.telling_records(model),
             "advice": advice,
             "model": output,
@@ -95,16 +161,32 @@ def command(
     )
 
 
-def _model(smoothing: str, prior: str, numeric: str, unseen: str, roles: dict[str, str]) -> Any:
-    from bayeskit.models.naive_bayes import NaiveBayes
+def _model(kind: str, given: dict[str, Any]) -> Any:
+    """The model of a name, with what was said of it; a setting that it does not have is refused."""
+    import bayeskit
 
-    try:
-        amount: Any = "auto" if smoothing == "auto" else float(smoothing)
-    except ValueError:
-        raise typer.BadParameter(f"{smoothing!r} is neither a number nor auto", param_hint="--smoothing") from None
-    model = NaiveBayes(smoothing=amount, prior=prior, numeric=numeric, unseen=unseen, roles=roles or None)
+    if kind not in MODELS:
+        raise typer.BadParameter(f"{kind!r} is none of {', '.join(MODELS)}", param_hint="--model")
+    model = getattr(bayeskit, MODELS[kind])()
+    said = {name: value for name, value in given.items() if value is not None}
+    for name in said.keys() - model.get_params():
+        if name in ("smoothing", "numeric") or (name == "prior" and said[name] != "empirical"):
+            raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=f"--{name}")
+        del said[name]
+    model.set_params(**said)
     model.check_settings()
     return model
+
+
+def _lacking_target() -> typer.BadParameter:
+    return typer.BadParameter("it is missing: name the column that holds the class", param_hint="--target")
+
+
+def _refuse(options: dict[str, Any], why: str) -> None:
+    """Options that do not go with the data."""
+    for option, value in options.items():
+        if value is not None:
+            raise typer.BadParameter(why, param_hint=option)
 
 
 def _fit(model: Any, source: Any) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Types
+from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Text, Types
 
 
 def command(
@@ -15,6 +15,7 @@ def command(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of over MODEL.")
     ] = None,
+    text: Text = None,
     column_type: Types = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -34,4 +35,4 @@ def command(
     """
     from bayeskit.cli.change import change
 
-    change("forget", model, data, output, json, column_type, delimiter, encoding, empty)
+    change("forget", model, data, output, json, column_type, delimiter, encoding, empty, text)

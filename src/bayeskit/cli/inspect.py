@@ -22,7 +22,7 @@ def command(
     Example:
       bayes inspect birds.bayes --column bill_length_mm
     """
-    from bayeskit.cli import summary
+    from bayeskit.cli import summary, texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.sources import load_model
     from bayeskit.cli.wording import plural
@@ -31,7 +31,8 @@ def command(
     fitted = load_model(model)
     tally, target = fitted.tally_, fitted.schema_.target.name
     if column is not None:
-        table = fitted.table(column)
+        of_text = texts.is_text(fitted) and column == fitted.column
+        table = fitted.table("text" if of_text else column)
         columns = {name: table[name] for name in table.column_names}
         for i, part in enumerate(_parts(columns)):
             page.line() if i else None
@@ -39,7 +40,9 @@ def command(
         page.json({"column": column, **columns})
         return
     settings = _settings(fitted)
-    page.line(f"{model}: {type(fitted).__name__} of {target}, {plural(tally.n_rows, 'row')}", style="bold")
+    what = "document" if texts.is_text(fitted) else "row"
+    rows = int(tally.n_rows) if tally.n_rows == int(tally.n_rows) else tally.n_rows
+    page.line(f"{model}: {type(fitted).__name__} of {target}, {plural(rows, what)}", style="bold")
     if settings:
         page.line("settings: " + ", ".join(f"{name}={value!r}" for name, value in settings.items()))
     page.line()
@@ -51,7 +54,7 @@ def command(
         {
             "model": type(fitted).__name__,
             "target": target,
-            "rows": tally.n_rows,
+            "rows": rows,
             "settings": {name: repr(value) for name, value in settings.items()},
             "columns": records,
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),

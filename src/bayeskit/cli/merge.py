@@ -34,6 +34,8 @@ def command(
     page = Page(json, sys.stderr if output == "-" else None)
     both, counts = load_model(models[0]), []
     counts.append(both.tally_.n_rows)
+    if not hasattr(both, "merge"):
+        raise BayesError(f"{models[0]}: a {type(both).__name__} cannot be merged: fit it again with all rows")
     for path in models[1:]:
         other = load_model(path)
         counts.append(other.tally_.n_rows)

@@ -16,12 +16,16 @@ Data = Annotated[
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A .bayes file, or - for stdin.")]
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column that holds the class.")]
+Text = Annotated[
+    str | None,
+    typer.Option("--text", metavar="COLUMN", help="The column that holds the text, where the model is of documents."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 
 Roles = Annotated[
     list[str] | None,
     typer.Option(
-        "--role", metavar="COLUMN=ROLE", help="Take a column as categorical, numeric or ignore. May be repeated."
+        "--role", metavar="COLUMN=ROLE", help="Take a column as categorical, numeric, text or ignore. May be repeated."
     ),
 ]
 Types = Annotated[

@@ -2,23 +2,87 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from bayeskit.data.table import Table
-from bayeskit.decide import rank
-from bayeskit.errors import BayesError
+import typer
+
+from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Model, Text, Types
 
 
-def rank_rows(model: Any, X: Any, label: Any, limit: int | None = None) -> Table:
-    """Rows of ``X`` by P(label | row), the most probable first, at most ``limit`` of them.
+def command(
+    model: Model,
+    data: Data,
+    label: Annotated[str, typer.Option("--class", metavar="CLASS", help="The class that is looked for.")],
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="The first N alone; by default all rows.")
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="A .csv, .parquet or .jsonl file; - for stdout.")
+    ] = "-",
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Copy a column of the data. May be repeated.")
+    ] = None,
+    text: Text = None,
+    column_type: Types = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    empty: Empty = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of CSV.")] = False,
+) -> None:
+    """Put the rows in order, the most probable of a class first.
 
-    >>> from bayeskit import NaiveBayes
-    >>> model = NaiveBayes().fit({"word": ["win", "win", "hello", "hello"]}, ["spam", "spam", "ham", "spam"])
-    >>> print(rank_rows(model, {"word": ["hello", "win"]}, "spam", limit=1))
-    row  P(spam)
-      1  0.84375
+    Prints CSV with a header: the number of the row (the first is 0), the kept
+    columns and the probability of the class. Rows as probable as each other
+    stay in the order of the data.
+
+    \b
+    Examples:
+      bayes rank mail.bayes new.csv --class spam -n 100 --keep id
+      bayes rank birds.bayes new.csv --class Gentoo --json
     """
-    if limit is not None and limit < 1:
-        raise BayesError(f"limit={limit}: give at least one row")
-    ranked = rank(model.predict_proba(X), label, classes=model.classes_.tolist())
-    return ranked if limit is None else Table({name: ranked[name][:limit] for name in ranked.column_names})
+    from bayeskit.cli.predict import open_for
+    from bayeskit.cli.sources import check_writable, load_model, watched
+    from bayeskit.cli.writing import writer
+    from bayeskit.errors import BayesError
+
+    check_writable(output)
+    fitted = load_model(model)
+    if not hasattr(fitted, "predict_proba"):
+        raise BayesError(f"recipe {fitted.recipe} gives no probabilities to rank by")
+    source, of_batch = open_for(fitted, data, text, keep or [], (column_type, delimiter, encoding, empty))
+    best: Any = None
+    start = 0
+    with watched(source, "ranking") as reading:
+        for batch in reading.batches():
+            best = _first(best, _ranked(fitted, of_batch(batch), label, start), limit)
+            start += batch.n_rows
+    with writer(output, "jsonl" if json else None) as write:
+        write(best)
+
+
+def _ranked(model: Any, batch: tuple[Any, dict[str, Any]], label: str, start: int) -> Any:
+    """The rows of one batch, best first."""
+    import numpy as np
+    import pyarrow as pa
+
+    from bayeskit.cli.writing import plain
+    from bayeskit.decide import rank
+
+    rows, kept = batch
+    ranked = rank(model.predict_proba(rows), label, classes=model.classes_.tolist())
+    order = np.asarray(ranked["row"], dtype=np.int64)
+    columns: dict[str, Any] = {"row": order + start}
+    if kept:
+        copied = plain(pa.table(kept)).take(order)
+        columns |= {name: copied.column(name) for name in kept}
+    return pa.table(columns | {f"P({label})": ranked[f"P({label})"]})
+
+
+def _first(best: Any, rows: Any, limit: int | None) -> Any:
+    """Both together, best first, cut to the limit."""
+    import pyarrow as pa
+
+    if best is not None:
+        rows = pa.concat_tables([best, rows], promote_options="permissive")
+        rows = rows.sort_by([(rows.column_names[-1], "descending"), ("row", "ascending")])
+    return rows if limit is None else rows.slice(0, limit)

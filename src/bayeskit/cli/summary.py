@@ -32,6 +32,12 @@ def column_records(tally: Tally) -> list[dict[str, Any]]:
             n = pooled.n[0, i].item()
             spread = math.sqrt(max(pooled.squared_deviations()[0, i].item(), 0.0) / max(n - 1, 1))
             record |= {"mean": pooled.mean()[0, i].item(), "sd": spread, "missing": rows - n}
+        elif name in tally.words:
+            counted = tally.words[name]
+            total = counted.totals("documents")
+            top = sorted(range(len(total)), key=lambda i, n=total: (-n[i], i))[:3]  # type: ignore[misc]
+            missing = rows - counted.n_documents.sum().item()
+            record |= {"words": len(total), "most_frequent": [counted.words[i] for i in top], "missing": missing}
         elif name in tally.values:
             counts = tally.values[name].counts
             record |= {"values": counts.shape[1], "missing": rows - counts.sum().item()}
@@ -56,6 +62,9 @@ def show_columns(page: Page, records: list[dict[str, Any]]) -> None:
 def _holds(record: dict[str, Any]) -> str:
     if "mean" in record:
         return f"{record['mean']:.4g} ± {record['sd']:.3g}" if not math.isnan(record["mean"]) else "nothing"
+    if "words" in record:
+        more = ", …" if record["words"] > len(record["most_frequent"]) else ""
+        return f"{record['words']:,} words: " + ", ".join(record["most_frequent"]) + more
     if "values" not in record:
         return "" if record["role"] == "ignore" else "–"
     count, first = record["values"], record.get("most_frequent")
@@ -66,7 +75,7 @@ def _holds(record: dict[str, Any]) -> str:
 
 def show_classes(page: Page, tally: Tally) -> None:
     """How many rows each class has."""
-    counts = tally.class_counts.tolist()
+    counts = [int(n) if n == int(n) else n for n in tally.class_counts.tolist()]
     order = sorted(range(len(counts)), key=lambda i: -counts[i])
     shown = order if len(order) <= SHOWN + 3 else order[:SHOWN]
     if len(order) == len(shown):
@@ -125,9 +134,9 @@ def show_measures(page: Page, found: Evaluation) -> None:
 
 def show_telling(page: Page, model: Any, limit: int = 6) -> None:
     """The columns that tell most of the class."""
-    if not hasattr(model, "telling"):
+    found = telling_of(model)
+    if found is None:
         return
-    found = model.telling()
     page.table(
         {
             "most telling columns": [column.column for column in found.columns[:limit]],
@@ -139,6 +148,52 @@ def show_telling(page: Page, model: Any, limit: int = 6) -> None:
 
 def telling_records(model: Any) -> list[dict[str, Any]] | None:
     """Mutual information of each column with the class, the most telling first."""
+    found = telling_of(model)
+    if found is None:
+        return None
+    return [{"column": c.column, "bits": c.bits, "share": c.share} for c in found.columns]
+
+
+def telling_of(model: Any) -> Any:
+    """What tells most of the class, of all columns but texts; None where there is nothing to tell."""
     if not hasattr(model, "telling"):
         return None
-    return [{"column": c.column, "bits": c.bits, "share": c.share} for c in model.telling().columns]
+    tally = model.tally_
+    if not tally.words:
+        return model.telling()
+    others = [name for name in tally.schema.used if name not in tally.words]
+    return model.restrict(others).telling() if others else None
+
+
+def show_left_out(page: Page, model: Any) -> None:
+    """The ensemble's scores on rows left out, beside naive Bayes and the majority, and its columns by importance."""
+    scores, found = model.left_out_, model.importance_
+    page.table(
+        {
+            "leave-one-out": scores["model"],
+            "accuracy": [percent(share) for share in scores["accuracy"]],
+            "log loss (nats)": [short(loss) for loss in scores["log loss"]],
+        }
+    )
+    page.line(
+        "The first line is a little optimistic: structure and exponents have seen the row that is left out. "
+        "Cross-validate for a figure to rely on."
+    )
+    page.line()
+    order = sorted(zip(found["importance"], found["column"], strict=True), key=lambda pair: -pair[0])[:SHOWN]
+    page.table(
+        {
+            "most important columns": [column for _, column in order],
+            "log loss without it": [Figure(f"{rise:+.4f}") for rise, _ in order],
+        }
+    )
+
+
+def left_out_record(model: Any) -> dict[str, Any]:
+    """The same as plain data."""
+    scores, found = model.left_out_, model.importance_
+    return {
+        "optimistic": True,
+        "models": [dict(zip(scores.column_names, row, strict=True)) for row in _rows(scores)],
+        "importance": dict(zip(found["column"], found["importance"], strict=True)),
+    }

@@ -47,7 +47,7 @@ class _Writer:
         return self
 
     def __call__(self, table: Any) -> None:
-        table = _plain(table)
+        table = plain(table)
         if self.kind == "jsonl":
             lines = [json.dumps(row, ensure_ascii=False, default=str) for row in table.to_pylist()]
             self.file.write(("\n".join(lines) + "\n").encode())
@@ -61,6 +61,8 @@ class _Writer:
                 self.open = parquet.ParquetWriter(pa.PythonFile(self.file, mode="w"), table.schema)
             self.open.write_table(table.cast(self.open.schema))
         self.first = False
+        if self.kind != "parquet":
+            self.file.flush()  # whoever reads a pipe gets each batch at once
 
     def _write_csv(self, table: Any) -> None:
         """Quotes only where a text needs them, which Arrow knows for a whole batch alone."""
@@ -88,7 +90,7 @@ class _Writer:
             self.open.close()
 
 
-def _plain(table: Any) -> Any:
+def plain(table: Any) -> Any:
     """Dictionaries as what they hold, so that every batch has the same columns."""
     import pyarrow as pa
 

@@ -13,6 +13,7 @@ from bayeskit.data.source import Batch, cut, is_arrow
 SAMPLE = 10_000  # rows looked at
 FEW = 10  # distinct whole numbers that look like codes
 LONG = 40  # mean characters that look like text
+SPACES = 4  # and mean spaces
 
 
 def advice(batch: Batch, schema: Schema) -> Iterator[str]:
@@ -29,10 +30,12 @@ def advice(batch: Batch, schema: Schema) -> Iterator[str]:
                 yield _sentence(name, f"holds only {distinct} distinct whole numbers", "categorical")
         elif isinstance(role, Categorical) and role.domain is None:
             values = [v for v in factor_values(column, name, 0).values if isinstance(v, str)]
-            if len(values) == n:
+            if values and np.mean([len(v) for v in values]) > LONG and np.mean([v.count(" ") for v in values]) > SPACES:
+                yield _sentence(name, "holds long strings", "text")
+            elif len(values) == n:
                 yield _sentence(name, "has another value in every row, like an identifier", "ignore")
             elif values and np.mean([len(v) for v in values]) > LONG:
-                yield _sentence(name, "holds long strings", "ignore")
+                yield _sentence(name, "holds long strings without spaces", "ignore")
 
 
 def _sentence(name: str, what: str, role: str) -> str:

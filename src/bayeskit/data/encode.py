@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.schema import Categorical, Numeric, Schema
+from bayeskit.data.documents import Documents
+from bayeskit.data.schema import Categorical, Numeric, Schema, Text
 from bayeskit.data.source import (
     Batch,
     Column,
@@ -21,6 +22,7 @@ from bayeskit.data.source import (
     is_arrow,
     naming_the_file,
 )
+from bayeskit.data.tokens import Tokenizer, TokenRows, Words, count_documents
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, UnknownValue
 
@@ -35,7 +37,7 @@ NARROW = 1_024  # integers within this span are coded without looking for the va
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows as the kernels read them: codes and floats by column, labels and weights."""
+    """Some rows as the kernels read them: codes, floats and texts by column, labels and weights."""
 
     n_rows: int
     start: int
@@ -44,14 +46,20 @@ class Block:
     labels: Codes | None = None
     responsibilities: npt.NDArray[np.float64] | None = None
     weights: npt.NDArray[np.float64] | None = None
+    texts: Mapping[str, Documents] = field(default_factory=dict)
+    tokens: Mapping[str, TokenRows] = field(default_factory=dict)  # in the encoder's words, where it has some
 
     def take(self, rows: npt.NDArray[Any]) -> Block:
         """These rows alone."""
         count = len(rows) if rows.dtype != bool else int(rows.sum())
         codes = {name: column[rows] for name, column in self.codes.items()}
         floats = {name: column[rows] for name, column in self.floats.items()}
-        rest = (None if part is None else part[rows] for part in (self.labels, self.responsibilities, self.weights))
-        return Block(count, self.start, codes, floats, *rest)
+        labels, soft, weights = (
+            None if part is None else part[rows] for part in (self.labels, self.responsibilities, self.weights)
+        )
+        texts = {name: column.take(rows) for name, column in self.texts.items()}
+        tokens = {name: column.take(rows) for name, column in self.tokens.items()}
+        return Block(count, self.start, codes, floats, labels, soft, weights, texts, tokens)
 
 
 @dataclass
@@ -68,6 +76,7 @@ class Encoder:
     grow: bool = False
     refuse_unseen: bool = False
     n_threads: int = 1
+    words: Mapping[str, Words] = field(default_factory=dict)
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """All rows of the source, block by block."""
@@ -92,7 +101,16 @@ class Encoder:
                 else:
                     codes[name] = self._binned(numbers, role.cuts, name, batch.start)
         labels, responsibilities = self._labels(batch)
-        return Block(batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights)
+        texts = {n: Documents.of(columns[n], n, batch.start) for n in self.schema.texts()}
+        tokens = {n: self._tokens(n, texts[n]) for n in texts if n in self.words}
+        return Block(
+            batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights, texts, tokens
+        )  # fmt: skip
+
+    def _tokens(self, name: str, documents: Documents) -> TokenRows:
+        role = self.schema.columns[name]
+        tokenizer = role.tokenizer if isinstance(role, Text) else Tokenizer()
+        return count_documents(documents, tokenizer, self.words[name], self.n_threads, in_order=False)
 
     def _binned(self, numbers: npt.NDArray[np.float64], cuts: tuple[float, ...], name: str, start: int) -> Codes:
         raise_unusable({name: numbers}, start)

@@ -7,13 +7,14 @@ infers the same schema. What the values suggest is advice (:mod:`bayeskit.data.a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 
-Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null"]
+Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null", "text"]  # text: whole documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,16 @@ class Ignored:
     name: ClassVar[str] = "ignore"
 
 
-Role = Categorical | Numeric | Ignored
-ROLES: dict[str, type[Role]] = {role.name: role for role in (Categorical, Numeric, Ignored)}
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A document: its words are counted, as the tokenizer cuts them. Only where declared."""
+
+    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    name: ClassVar[str] = "text"
+
+
+Role = Categorical | Numeric | Text | Ignored
+ROLES: dict[str, type[Role]] = {role.name: role for role in (Categorical, Numeric, Text, Ignored)}
 DEFAULT_ROLES: dict[Kind, type[Role]] = {
     "string": Categorical,
     "boolean": Categorical,
@@ -88,11 +97,16 @@ class Schema:
 
     def coded(self) -> list[str]:
         """The columns read as codes: categorical ones and numbers with cut points."""
-        return [n for n in self.used if not isinstance(r := self.columns[n], Numeric) or r.cuts is not None]
+        others = {*self.measured(), *self.texts()}
+        return [name for name in self.used if name not in others]
 
     def measured(self) -> list[str]:
         """The columns read as numbers."""
         return [n for n in self.used if isinstance(r := self.columns[n], Numeric) and r.cuts is None]
+
+    def texts(self) -> list[str]:
+        """The columns read as documents."""
+        return [n for n in self.used if isinstance(self.columns[n], Text)]
 
     def replace(self, roles: Mapping[str, Role]) -> Schema:
         """The same schema with some roles changed."""
@@ -151,6 +165,8 @@ class Schema:
                 entry["domain"] = list(role.domain)
             if isinstance(role, Numeric) and role.cuts is not None:
                 entry["cuts"] = list(role.cuts)
+            if isinstance(role, Text):
+                entry["tokenizer"] = role.tokenizer.to_json()
             columns.append(entry)
         target = {"name": self.target.name, "domain": self.target.domain and list(self.target.domain)}
         return {"columns": columns, "target": target, "named": self.named}
@@ -175,6 +191,8 @@ def _role_from_json(entry: Any) -> Role:
         return Categorical(as_domain(entry["domain"], entry["name"]) if "domain" in entry else None)
     if role is Numeric:
         return Numeric(tuple(float(c) for c in entry["cuts"]) if "cuts" in entry else None)
+    if role is Text:
+        return Text(Tokenizer.from_json(entry["tokenizer"]))
     if role is Ignored:
         return Ignored()
     raise BadFile(f"a schema names the unknown role {entry['role']!r}")
@@ -224,7 +242,7 @@ NO_COLUMNS = "the data has no columns: 0 feature(s) (shape=(n, 0)) while a minim
 
 def as_role(role: str | Role) -> Role:
     """A role from its name or itself."""
-    if isinstance(role, (Categorical, Numeric, Ignored)):
+    if isinstance(role, (Categorical, Numeric, Text, Ignored)):
         return role
     if isinstance(role, str) and role in ROLES:
         return ROLES[role]()

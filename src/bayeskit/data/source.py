@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.schema import Kind, Numeric, Schema
+from bayeskit.data.schema import Kind, Numeric, Schema, Text
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, SchemaMismatch
 
@@ -104,7 +104,7 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
         data = FileSource.of(data, **reading)
     elif reading:
         raise BayesError(f"{', '.join(reading)}: settings for files, and the data is none")
-    if hasattr(data, "batches") and hasattr(data, "kinds"):
+    if is_source(data):
         return _labelled(data, labels, weights)
     if isinstance(data, bytes):
         raise BayesError(f"{data[:40]!r} is bytes, not a table: pass a frame, an array, records or the path of a file")
@@ -120,6 +120,11 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
             raise SchemaMismatch(f"there is no target column {labels!r} (columns: {', '.join(names)}).{hint}")
         target, labels = labels, columns.pop(labels)
     return MemorySource(columns, n_rows, named, target, labels, _as_weights(weights, n_rows))
+
+
+def is_source(data: Any) -> bool:
+    """Whether this is a source already."""
+    return hasattr(data, "batches") and hasattr(data, "kinds")
 
 
 def by_name(source: Source) -> Source:
@@ -146,8 +151,11 @@ def for_schema(
         return source
     asked: dict[str, Kind | None] = {}
     for name, theirs in schema.locate(list(source.kinds), source.named).items():
-        numeric = isinstance(schema.columns[name], Numeric)
-        asked[theirs] = "float" if numeric else _text(values.get(name, ()))
+        role = schema.columns[name]
+        if isinstance(role, Text):
+            asked[theirs] = "text"
+        else:
+            asked[theirs] = "float" if isinstance(role, Numeric) else _text(values.get(name, ()))
     if source.target is not None:
         asked[source.target] = _text(classes)
     return source.reading(asked)

@@ -1,4 +1,4 @@
-"""Small tables to learn and test with: the Palmer penguins and the worked examples of the course.
+"""Small tables to learn and test with: the Palmer penguins, the worked examples of the course, and docstrings.
 
 Each is a CSV file inside the package; a cell without a value is empty.
 
@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bayeskit.datasets.docstrings import load_docstrings
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ WORKED_EXAMPLES = (
     "abc", "boolean_joint", "computer", "mammals", "melon", "sports", "tax", "tennis", "wealth",
 )  # fmt: skip
 
-__all__ = ["WORKED_EXAMPLES", "load_penguins", "load_worked_example", "path"]
+__all__ = ["WORKED_EXAMPLES", "load_docstrings", "load_penguins", "load_worked_example", "path"]
 
 
 def path(name: str) -> Path:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels
 from bayeskit.errors import BayesError
+
+Floats = npt.NDArray[np.float64]
 
 
 def equal_width(low: float, high: float, n_bins: int) -> tuple[float, ...]:
@@ -18,6 +25,71 @@ def equal_width(low: float, high: float, n_bins: int) -> tuple[float, ...]:
         raise BayesError(f"a histogram needs at least one interval, not {n_bins}")
     cuts = [float(low + (high - low) * i / n_bins) for i in range(1, n_bins)] if high > low else []
     return tuple(cut for cut, before in zip(cuts, [low, *cuts], strict=False) if before < cut < high)
+
+
+def equal_frequency(x: Floats, n_bins: int, weights: Floats | None = None) -> tuple[float, ...]:
+    """The cuts that divide numbers into n intervals with as many of them in each as ties allow.
+
+    >>> equal_frequency(np.array([1.0, 2.0, 3.0, 10.0, 20.0, 30.0]), 3)
+    (2.5, 15.0)
+    """
+    if n_bins < 1:
+        raise BayesError(f"cutting needs at least one interval, not {n_bins}")
+    x, shares = _sorted(x, weights)
+    total = len(x) if shares is None else shares[-1] if len(x) else 0.0
+    return at_ranks(x, np.arange(1, n_bins) * (total / n_bins), shares)
+
+
+def random(x: Floats, n_bins: int, rng: np.random.Generator, weights: Floats | None = None) -> tuple[float, ...]:
+    """Cuts at n − 1 random ranks of the numbers: they know nothing of the class.
+
+    >>> len(random(np.arange(100.0), 5, np.random.default_rng(0)))
+    4
+    """
+    if n_bins < 1:
+        raise BayesError(f"cutting needs at least one interval, not {n_bins}")
+    x, shares = _sorted(x, weights)
+    if len(x) < 2:
+        return ()
+    ranks = rng.integers(1, len(x), size=n_bins - 1).astype(np.float64)
+    return at_ranks(x, np.sort(ranks) if shares is None else shares[np.sort(ranks).astype(np.int64) - 1], shares)
+
+
+def mdl(x: Floats, labels: npt.NDArray[Any], n_classes: int, weights: Floats | None = None) -> tuple[float, ...]:
+    """Cuts that tell the classes apart, as many as pay for their description (Fayyad and Irani, 1993).
+
+    >>> ages, buys = np.array([20.0, 21, 22, 23, 24, 30, 31, 32, 33, 34]), np.repeat([0, 1], 5)
+    >>> mdl(ages, buys, 2)
+    (27.0,)
+    """
+    found = kernels.mdl_cuts([x], np.ascontiguousarray(labels, dtype=np.uint32), n_classes, weights, 1)[0]
+    return tuple(found.tolist())
+
+
+def at_ranks(x: Floats, ranks: Floats, shares: Floats | None = None) -> tuple[float, ...]:
+    """Cuts after the values at ranks of sorted numbers, half way to the next; ``shares`` are cumulative weights.
+
+    >>> at_ranks(np.array([1.0, 2.0, 4.0, 4.0, 9.0]), np.array([1, 2, 3]))    # the third lies within the fours
+    (1.5, 3.0, 6.5)
+    """
+    if len(x) < 2 or not len(ranks):
+        return ()
+    counted = np.arange(1, len(x) + 1) if shares is None else shares
+    slack = 1e-9 * counted[-1]  # a rank that falls on a border is there, whatever the last digit says
+    left = np.unique(x[np.minimum(np.searchsorted(counted, ranks - slack), len(x) - 1)])
+    left = left[left < x[-1]]
+    right = x[np.searchsorted(x, left, side="right")]
+    middle = left + (right - left) / 2
+    return tuple(np.where(middle < right, middle, left).tolist())
+
+
+def _sorted(x: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
+    """The numbers that are there in order, and their cumulative weights."""
+    if weights is None:
+        return np.sort(x[~np.isnan(x)]), None
+    rows = np.flatnonzero(~np.isnan(x) & (weights > 0))
+    rows = rows[np.argsort(x[rows], kind="stable")]
+    return x[rows], np.cumsum(weights[rows])
 
 
 def given(cuts: object, column: str) -> tuple[float, ...]:

@@ -7,6 +7,8 @@ The factors are those of rows left out, or the exponents would believe factors t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -41,7 +43,7 @@ def fit_exponents(
     return np.maximum(np.asarray(found.x, dtype=np.float64), 0.0)
 
 
-def fit_temperature(scores: Floats, labels: npt.NDArray[np.uint32], weights: Floats | None) -> float:
+def fit_temperature(scores: Floats, labels: npt.NDArray[Any], weights: Floats | None) -> float:
     """The single exponent β, from e⁻³ to e², with which softmax(β · scores) loses least.
 
     >>> sure = np.array([[5.0, 0.0]] * 10)                  # e⁵ : 1 said, 7 : 3 seen

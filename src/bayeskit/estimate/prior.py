@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit import logspace
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities
 
+GONE = 1e-9  # of all rows: what is left of a weight that was taken away
 SLACK = 1e-3  # a table this close to summing to one is normalised; beyond, refused
 
 
@@ -46,6 +48,32 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[
         f'prior={prior!r}: it is "empirical", "uniform", a mapping from class to probability, '
         "probabilities in the order of the sorted classes, or a smoothing such as Laplace()"
     )
+
+
+def log_prior_without(
+    prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[Any], label: int, unit: float
+) -> npt.NDArray[np.float64]:
+    """ln P(class) without ``unit`` rows of a class; a class that has no others is impossible then.
+
+    >>> log_prior_without("empirical", ["no", "yes"], np.array([1, 3]), 0, 1.0).tolist()
+    [-inf, 0.0]
+    """
+    counts = np.array(class_counts, dtype=np.float64)
+    total = counts.sum()
+    counts[label] -= unit
+    if counts[label] > GONE * total:
+        return np.asarray(logspace.log(class_prior(prior, classes, counts)))
+    counts[label] = 0.0
+    keep = np.arange(len(classes)) != label
+    log_prior = np.full(len(classes), -np.inf)
+    if keep.any():
+        if not isinstance(prior, str) and (isinstance(prior, Mapping) or np.ndim(prior) == 1):
+            shares = class_prior(prior, classes, counts)[keep]
+            log_prior[keep] = logspace.log(shares / shares.sum())
+        else:
+            others = tuple(c for c, kept in zip(classes, keep, strict=True) if kept)
+            log_prior[keep] = logspace.log(class_prior(prior, others, counts[keep]))
+    return log_prior
 
 
 def normalised(shares: Any) -> npt.NDArray[np.float64]:

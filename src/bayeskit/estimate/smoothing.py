@@ -285,11 +285,16 @@ def as_smoothing(spec: object) -> Smoothing:
         return spec
     if isinstance(spec, str) and spec == "auto":
         return Automatic()
+    if isinstance(spec, str) and spec == "back-off":
+        from bayeskit.estimate.back_off import BackOff
+
+        return BackOff()
     if is_number(spec):
         return Lidstone(cast(float, spec))
     raise BayesError(
         f"smoothing={spec!r} is not known. Pass a number (Lidstone's α: 0 for none, 1 for Laplace), 'auto', "
-        "or one of MLE(), Laplace(), Lidstone(alpha), MEstimate(m, prior), Dirichlet(beta), Automatic()."
+        "'back-off', or one of MLE(), Laplace(), Lidstone(alpha), MEstimate(m, prior), Dirichlet(beta), Automatic(), "
+        "BackOff(m)."
     )
 
 

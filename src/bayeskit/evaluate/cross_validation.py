@@ -78,7 +78,7 @@ def _posterior(model: Any, X: Any, classes: tuple[Any, ...]) -> tuple[Floats, Fl
     """(ln P(class) over all classes, evidence): a class that the other folds do not show has −∞."""
     known = positions(model.classes_.tolist(), classes)
     if hasattr(model, "predict_joint_log_proba"):
-        scores = model.predict_joint_log_proba(X)
+        scores = model.predict_joint_log_proba(X) / getattr(model, "temperature", 1.0)
         said, evidence = logspace.log_normalise(scores)
         impossible = np.isneginf(evidence)
         if impossible.any():

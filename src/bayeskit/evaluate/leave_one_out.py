@@ -43,11 +43,13 @@ def leave_one_out(
     tally: Tally,
     choose: Callable[[Floats, Block], Labels] | None = None,
     undecidable: str = "prior",
+    temperature: float = 1.0,
     n_threads: int = 1,
 ) -> Evaluation:
     """The record of all rows of the blocks, which are those that the tally has counted.
 
-    ``choose`` says which class rows of such scores are put in; by default the first class of a tie.
+    ``choose`` says which class rows of such scores are put in; by default the first class of a tie. Scores are
+    divided by ``temperature`` before they become probabilities.
     """
     classes, counts = tally.classes, tally.class_counts.astype(np.float64)
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
@@ -69,6 +71,8 @@ def leave_one_out(
                 "leave-one-out scores the rows that the model was fitted on, each once"
             )
         scores = left_out.scores(block)
+        if temperature != 1:
+            scores = scores / temperature
         found = kernels.judge(scores, block.labels, logspace.TIE, n_threads)
         impossible = np.flatnonzero(np.isneginf(found[1]))
         if len(impossible):

@@ -46,6 +46,8 @@ def mistake_probability(model: Any, boundaries: Sequence[float] | None = None) -
     """
     params, classes = model.params_, np.asarray(model.classes_).tolist()
     tables = {name: table for name, table in params.tables.items() if table.used}
+    if params.texts:
+        raise BayesError(f"column {next(iter(params.texts))!r} is text: P(mistake) is of a table or a line of numbers")
     if len(classes) != 2 or len(tables) + len(params.speaking) != 1:
         raise BayesError(
             "P(mistake) is integrated over one column and two classes; the model has "

@@ -164,6 +164,9 @@ class Explained(Protocol):
         ...
 
     def choose(self, scores: Floats, block: Block) -> npt.NDArray[np.int64]: ...
+    def tempered(self, scores: Floats) -> Floats:
+        """Log scores as they become probabilities."""
+        ...
 
 
 def explain_rows(model: Explained, source: Source, against: Any = None) -> Explanations:
@@ -193,7 +196,7 @@ def _explain(
     model: Explained, batch: Batch, block: Block, where: Mapping[str, str], against: int | None
 ) -> Iterator[Explanation]:
     params, classes = model.params_, model.tally_.classes
-    scores = model.log_joint(params, block)
+    scores = model.tempered(model.log_joint(params, block))
     if not np.isfinite(scores).all():
         raise_unusable(block.floats, block.start)
     undecidable = np.isneginf(scores.max(axis=1, keepdims=True))[:, 0]
@@ -201,7 +204,8 @@ def _explain(
     posterior = logspace.log_normalise(told)[0]
     chosen = model.choose(told, block)
     rivals = _rivals(told, chosen, against)
-    terms = model.log_terms(params, block)
+    terms = {name: model.tempered(term) for name, term in model.log_terms(params, block).items()}
+    prior = model.tempered(getattr(params, "log_start", params.log_prior))  # what is said before any column
     cells = {name: _cells(batch.columns[where[name]]) for name in terms}
     states = {name: _states(block, name, params) for name in terms}
     for i in range(block.n_rows):
@@ -216,7 +220,7 @@ def _explain(
             classes[b],
             float(logspace.exp(posterior[i, a])),
             float(logspace.exp(posterior[i, b])),
-            _less(params.log_prior[a], params.log_prior[b]),
+            _less(prior[a], prior[b]),
             parts,
             _less(told[i, a], told[i, b]),
             bool(undecidable[i]),
@@ -243,6 +247,8 @@ def _states(block: Block, name: str, params: Any) -> list[State]:
     """What each cell of a column is to the model."""
     if name in getattr(params, "silent", ()):
         return ["unused"] * block.n_rows
+    if name in block.texts:
+        return ["missing" if gap else "known" for gap in block.texts[name].missing]
     if name not in block.codes:
         gaps: npt.NDArray[np.bool_] = np.isnan(block.floats[name])
         return ["missing" if gap else "known" for gap in gaps]

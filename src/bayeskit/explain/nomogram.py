@@ -21,7 +21,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import class_position
-from bayeskit.explain.telling import Columnwise, names_of
+from bayeskit.explain.telling import Columnwise, names_of, refuse_texts
 from bayeskit.explain.words import cell
 
 Floats = npt.NDArray[np.float64]
@@ -95,6 +95,7 @@ CHANCES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 
 def nomogram(model: Columnwise, predicted: Any = None, against: Any = None) -> Nomogram:
     """The nomogram of a fitted model for one class against another."""
+    refuse_texts(model.tally_)
     a, b = _pair(model, predicted, against)
     tally, params = model.tally_, model.params_
     silent = getattr(params, "silent", ())
@@ -108,7 +109,8 @@ def nomogram(model: Columnwise, predicted: Any = None, against: Any = None) -> N
         is_number = name not in tally.families
         axes.append(Axis(name, tuple(values), tuple(odds.tolist()), points, float((gap - low) * scale), is_number))
     axes.sort(key=lambda axis: min(axis.points) - max(axis.points))
-    offset = float(params.log_prior[a] - params.log_prior[b]) + sum(lows)
+    prior = model.tempered(params.log_prior)
+    offset = float(prior[a] - prior[b]) + sum(lows)
     wanted = logspace.log(CHANCES) - logspace.log(1 - np.array(CHANCES))
     totals = tuple(((float(w) - offset) * scale, p) for w, p in zip(wanted, CHANCES, strict=True))
     classes = tally.classes
@@ -134,14 +136,14 @@ def _log_odds(model: Columnwise, name: str, a: int, b: int) -> tuple[str, list[V
     tally, params = model.tally_, model.params_
     if name in tally.families:
         values = names_of(tally, name)
-        scores = model.column_scores(params, name, np.arange(len(values) + 1))
+        scores = model.tempered(model.column_scores(params, name, np.arange(len(values) + 1)))
         with np.errstate(invalid="ignore"):
             odds = scores[:, a] - scores[:, b]
         odds = np.where(np.isnan(odds), 0.0, odds)  # impossible under both: it says nothing of the two
         return name, values, odds[1:], float(odds[0])
     ends = model.column_points(params, name, 200)[[a, b]]
     grid = round_numbers(float(ends.min()), float(ends.max()))
-    scores = model.column_scores(params, name, grid)
+    scores = model.tempered(model.column_scores(params, name, grid))
     return name, grid.tolist(), scores[:, a] - scores[:, b], 0.0
 
 

@@ -19,6 +19,7 @@ from bayeskit import logspace
 from bayeskit.data.schema import Numeric
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
+from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.explain.words import cell, times
 from bayeskit.tally.tally import Tally
@@ -41,6 +42,10 @@ class Columnwise(Protocol):
 
     def column_points(self, params: Any, name: str, n: int) -> Floats:
         """Numbers of equal probability in each class (classes, n)."""
+        ...
+
+    def tempered(self, scores: Floats) -> Floats:
+        """Log scores as they become probabilities."""
         ...
 
 
@@ -113,9 +118,19 @@ class Telling:
         return f"{self.table._repr_html_()}<ul>{items}</ul>"
 
 
+def refuse_texts(tally: Tally) -> None:
+    """Texts have no few values to list, nor a line of numbers."""
+    if tally.words:
+        raise BayesError(
+            f"column {next(iter(tally.words))!r} is text, whose words are no values to list here: "
+            "restrict the model to the other columns, or use TextClassifier.telling_words"
+        )
+
+
 def telling(model: Columnwise) -> Telling:
     """The record of a fitted model."""
     tally, params = model.tally_, model.params_
+    refuse_texts(tally)
     prior = logspace.exp(params.log_prior)
     entropy = float(-(prior * np.where(prior > 0, logspace.log(prior), 0.0)).sum()) * BITS
     columns, values = [], []

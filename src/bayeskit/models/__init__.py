@@ -11,6 +11,15 @@ if TYPE_CHECKING:
 
 SAVED = {
     "NaiveBayes": "naive_bayes",
+    "TAN": "tan",
+    "AODE": "aode",
+    "KDB": "kdb",
+    "FullJointBayes": "joint",
+    "TextClassifier": "text",
+    "BayesClassifier": "bayes",
+    "GaussianBayes": "gaussian",
+    "SubclassBayes": "subclass",
+    "NBTree": "nbtree",
 }
 """Names that a .bayes file may hold, and the module of each class: the one way from a file to code."""
 
@@ -58,7 +67,7 @@ def from_bytes(data: bytes) -> TallyClassifier:
         if unknown := saved.settings.keys() - model.get_params(deep=False).keys():
             raise BadFile(f"{saved.model} has no setting {sorted(unknown)[0]!r} in this bayeskit: upgrade")
         with np.errstate(all="ignore"):
-            model.set_params(**saved.settings).fit_tally(saved.tally)
+            model.set_params(**saved.settings).restore(saved.tally, saved.state)
         made: TallyClassifier = model
         return made
     except BayesError:
@@ -67,7 +76,7 @@ def from_bytes(data: bytes) -> TallyClassifier:
         raise BadFile(f"no {saved.model} can be made of what it holds: {problem!r}") from None
 
 
-def to_bytes(model: TallyClassifier) -> bytes:
+def to_bytes(model: Any) -> bytes:
     """The bytes of the file of a fitted model."""
     from bayeskit import io
     from bayeskit.errors import BayesError
@@ -75,7 +84,7 @@ def to_bytes(model: TallyClassifier) -> bytes:
     name = type(model).__name__
     if saved_class(name) is not type(model):
         raise BayesError(f"a {name} cannot be saved; those that can are {', '.join(SAVED)}")
-    return io.to_bytes(io.Saved(name, model.get_params(deep=False), model.tally_))
+    return io.to_bytes(io.Saved(name, model.settings_to_save(), model.tally_to_save(), model.held_state()))
 
 
 def saved_class(name: str) -> Any:

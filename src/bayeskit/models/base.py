@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, cast
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,24 +16,25 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from bayeskit import kernels, logspace
-from bayeskit.data.advice import advice
 from bayeskit.data.encode import Block, Encoder, encode_labels, raise_unusable
 from bayeskit.data.schema import Schema, Target, as_domain, infer
 from bayeskit.data.source import Responsibilities, Source, for_schema, naming_the_file, open_source
 from bayeskit.data.table import Table
-from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.engines import local
-from bayeskit.errors import AdviceWarning, BayesError, BayesWarning
+from bayeskit.errors import BayesError, BayesWarning
+from bayeskit.estimate.smoothing import is_number
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.evidence import Explanations, explain_rows
 from bayeskit.explain.nomogram import Nomogram, nomogram
 from bayeskit.explain.telling import Telling, telling
-from bayeskit.io import write_whole
-from bayeskit.models import to_bytes
+from bayeskit.models.advising import advise
+from bayeskit.models.kept import Kept
 from bayeskit.models.one_row import record_scores
 from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.shown import model_html
+from bayeskit.models.stacking import LogLikelihood, class_array, stacked
 from bayeskit.models.ties import best_class
 from bayeskit.models.undecidable import Impossible
 from bayeskit.tally.plan import Plan
@@ -59,14 +60,7 @@ class Parameters(Protocol):
     def vocabularies(self) -> Mapping[str, Vocabulary]: ...
 
 
-class LogLikelihood(NamedTuple):
-    """Sums over rows: ln P(x, y) and ln P(y | x)."""
-
-    joint: float
-    conditional: float
-
-
-class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that is its tally: learns, forgets and merges exactly.
 
     A model gives :meth:`plan` (what to count), :meth:`estimate` (what to believe, a pure function of the
@@ -81,12 +75,18 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ties: str = "first"
     random_state: Any = None
     n_threads: int | None = None
+    temperature: float = 1.0  # log scores are divided by it before they become probabilities
+    memory_limit: Any = None
 
     # -- what a model adds ---------------------------------------------------------------------------
 
     def plan(self, schema: Schema) -> Plan:
         """What to count for this schema."""
         raise TypeError(f"{type(self).__name__} has no plan")
+
+    def learn_plan(self, schema: Schema, source: Source, engine: Any = None) -> Plan:
+        """What to count where that must be learnt from the rows first, such as which columns go together."""
+        return self.plan(schema)
 
     def estimate(self, tally: Tally) -> Any:
         """Parameters from a tally: same tally, same parameters."""
@@ -107,6 +107,13 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         one_of("ties", self.ties, ("first", "random"))
         if self.n_threads is not None and (not isinstance(self.n_threads, (int, np.integer)) or self.n_threads < 1):
             raise BayesError(f"n_threads={self.n_threads!r}: give a whole number of at least 1, or None for all cores")
+        if not is_number(self.temperature) or not 0 < self.temperature < np.inf:
+            raise BayesError(
+                f"temperature={self.temperature!r}: it is a number above 0, 1 where scores are taken as is"
+            )
+        limit = self.memory_limit
+        if limit is not None and (not is_number(limit) or not limit > 0):
+            raise BayesError(f"memory_limit={limit!r}: give a number of bytes, or None for 2 GB")
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -121,18 +128,18 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         source = self._labelled_source(source, target)
         with naming_the_file(source):
             schema = self._schema_for(source)
-        return self.fit_tally(self._count(source, schema, engine))
+        return self.fit_tally(self._count_new(source, schema, engine))
 
     def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
         """Learn more rows from files or any other source: ``partial_fit`` for what does not fit in memory."""
         if not self._is_fitted():
             return self.fit_source(source, target, engine)
-        return self.fit_tally(self.tally_ + self._count(self._labelled_source(source, target), self.schema_, engine))
+        return self.fit_tally(self.tally_ + self._count_more(self._labelled_source(source, target), engine))
 
     def forget_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
         """Unlearn rows of files or any other source: ``forget`` for what does not fit in memory."""
         self._check_is_fitted()
-        return self._without(self._count(self._labelled_source(source, target), self.schema_, engine))
+        return self._without(self._count_more(self._labelled_source(source, target), engine))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; new values and classes may appear at any time.
@@ -141,11 +148,12 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self.check_settings()
         source = self._labelled(X, y, sample_weight)
-        schema = self.schema_ if self._is_fitted() else self._schema_for(source)
-        if classes is not None and not self._is_fitted():
+        if self._is_fitted():
+            return self.fit_tally(self.tally_ + self._count_more(source))
+        schema = self._schema_for(source)
+        if classes is not None:
             schema = Schema(schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named)
-        new = self._count(source, schema)
-        return self.fit_tally(self.tally_ + new if self._is_fitted() else new)
+        return self.fit_tally(self._count_new(source, schema))
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learnt: the counts are then those of a fit without them.
@@ -154,7 +162,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         test is necessary, not sufficient.)
         """
         self._check_is_fitted()
-        return self._without(self._count(self._labelled(X, y, sample_weight), self.schema_))
+        return self._without(self._count_more(self._labelled(X, y, sample_weight)))
 
     def _without(self, gone: Tally) -> Self:
         left = self.tally_ - gone
@@ -187,7 +195,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         params = self.estimate(tally)  # may refuse; the model is still as it was
         self.params_ = params
         self.tally_, self.schema_ = tally, tally.schema
-        self.classes_ = _as_array(tally.classes)
+        self.classes_ = class_array(tally.classes)
         self.n_features_in_ = len(tally.schema.columns)
         if tally.schema.named:
             self.feature_names_in_ = np.array(list(tally.schema.columns), dtype=object)
@@ -204,7 +212,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def restrict(self, columns: Iterable[str]) -> Self:
         """A new model over these columns alone, from the same tally: nothing is read again."""
         self._check_is_fitted()
-        tally = self.tally_.restrict([columns] if isinstance(columns, str) else columns)
+        tally = self.restricted([columns] if isinstance(columns, str) else list(columns))
         by_name = {}  # settings by position would mean other columns now
         for setting, value in self.get_params(deep=False).items():
             if setting in BY_COLUMN and isinstance(value, Mapping):
@@ -214,41 +222,40 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 }
         return self._with_tally(tally, **by_name)
 
+    def restricted(self, columns: list[str]) -> Tally:
+        """What was counted of these columns alone."""
+        return self.tally_.restrict(columns)
+
     def with_prior(self, prior: Any) -> Self:
         """A new model with another class prior, from the same tally."""
         self._check_is_fitted()
         return self._with_tally(self.tally_, prior=prior)
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to a ``.bayes`` file for :func:`bayeskit.load`: as a whole, or not at all."""
-        self._check_is_fitted()
-        write_whole(path, to_bytes(self))
-
     # -- saying --------------------------------------------------------------------------------------
 
     def predict_joint_log_proba(self, X: Any) -> Scores:
         """ln P(x, class) of each row (rows, classes); −∞ where impossible."""
-        return _stack([scores for _, scores in self._score(X)], len(self.classes_))
+        return stacked([scores for _, scores in self._score(X)], len(self.classes_))
 
     def predict_proba(self, X: Any) -> Scores:
         """P(class | x) of each row (rows, classes)."""
         if type(X) is dict and (scores := record_scores(self, X)) is not None:
-            proba, evidence = logspace.normalise(scores)
+            proba, evidence = logspace.normalise(self.tempered(scores))
             if evidence[0] > -np.inf:
                 return proba
-        return _stack(self._posteriors(X), len(self.classes_))
+        return stacked(self._posteriors(X), len(self.classes_))
 
     def predict_log_proba(self, X: Any) -> Scores:
         """ln P(class | x) of each row (rows, classes)."""
         parts, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
-            log_proba, evidence = logspace.log_normalise(scores)
+            log_proba, evidence = logspace.log_normalise(self.tempered(scores))
             impossible.settle(
                 log_proba, evidence, block.start, logspace.log_normalise(self.params_.log_prior[None])[0][0]
             )
             parts.append(log_proba)
         impossible.tell()
-        return _stack(parts, len(self.classes_))
+        return stacked(parts, len(self.classes_))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row; ties as the setting ``ties`` says."""
@@ -281,9 +288,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Σ ln P(x, y) and Σ ln P(y | x) over the rows; −∞ where a row has a class that is not known."""
         labels, weights = self._label_codes(X, y, sample_weight)
         scores = np.column_stack([self.predict_joint_log_proba(X), np.full(len(labels), -np.inf)])
-        joint = scores[np.arange(len(labels)), labels]
+        joint, tempered = scores[np.arange(len(labels)), labels], self.tempered(scores)
         with np.errstate(invalid="ignore"):
-            conditional = joint - logspace.log_sum_exp(scores)
+            conditional = tempered[np.arange(len(labels)), labels] - logspace.log_sum_exp(tempered)
         conditional[np.isneginf(joint)] = -np.inf
         keep = slice(None) if weights is None else weights > 0
         w = np.ones(len(labels)) if weights is None else weights
@@ -299,7 +306,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.check_settings()
         blocks = self.encoder().blocks(self._labelled(X, y, sample_weight))
         choose = self.choose if self.ties == "random" else None
-        return leave_one_out(self.left_out(), blocks, self.tally_, choose, self.undecidable, self._threads())
+        return leave_one_out(
+            self.left_out(), blocks, self.tally_, choose, self.undecidable, self.temperature, self._threads()
+        )
 
     def choose(self, scores: Scores, block: Block) -> npt.NDArray[np.int64]:
         """The class of each row by its scores; ties as the setting ``ties`` says."""
@@ -336,11 +345,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The class prior, or what was learnt of one column."""
         self._check_is_fitted()
         if column is None or (column == self.schema_.target.name and column not in self.schema_.columns):
-            prior = logspace.exp(self.params_.log_prior)
-            name, counts = self.schema_.target.name, self.tally_.class_counts.tolist()
-            return Table(
-                {self._class_header(): list(self.tally_.classes), "count": counts, f"P({name})": prior.tolist()}
-            )
+            name, prior = f"P({self.schema_.target.name})", logspace.exp(self.params_.log_prior).tolist()
+            labels, counts = list(self.tally_.classes), self.tally_.class_counts.tolist()
+            return Table({self._class_header(): labels, "count": counts, name: prior})
         return self.column_table(self.schema_.find(column))
 
     def _class_header(self) -> str:
@@ -367,16 +374,25 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             target = self.schema_.target.name
         return open_source(source, target)
 
-    def _count(self, source: Source, schema: Schema, engine: Any = None) -> Tally:
-        """The tally of labelled rows. What is learnt already says what the columns of a file hold."""
-        if self._is_fitted():
-            values = {name: family.values for name, family in self.tally_.families.items()}
-            source = for_schema(source, schema, values, self.tally_.classes)
-        plan = self.plan(schema)
+    def _count_new(self, source: Source, schema: Schema, engine: Any = None) -> Tally:
+        """The tally of the first labelled rows."""
+        return self._collect(source, schema, self.learn_plan(schema, source, engine), engine)
+
+    def _count_more(self, source: Source, engine: Any = None) -> Tally:
+        """The tally of more labelled rows. What is learnt already says what the columns of a file hold."""
+        values = {name: family.values for name, family in self.tally_.families.items()}
+        known = for_schema(source, self.schema_, values, self.tally_.classes)
+        return self._collect(known, self.schema_, self.tally_.plan, engine)
+
+    def _collect(self, source: Source, schema: Schema, plan: Plan, engine: Any = None) -> Tally:
         with naming_the_file(source):
             if engine is None:
-                return local.collect(source, schema, plan, self._threads())
+                return local.collect(source, schema, plan, self._threads(), self.memory_limit)
             return cast(Tally, engine.collect(source, schema, plan))
+
+    def count_blocks(self, blocks: Iterable[Block], encoder: Encoder, plan: Plan) -> Tally:
+        """The tally of blocks that are read already, for models that count the same rows many times."""
+        return local.count_blocks(blocks, encoder, plan)
 
     def _schema_for(self, source: Source) -> Schema:
         if self.schema is not None:
@@ -387,31 +403,14 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             target = Target(source.target or "class")
             schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
             if source.named:
-                self._advise(source, schema)
+                advise(source, schema, self.roles)
         return self.complete_schema(schema, for_schema(source, schema, {}, ()))
-
-    def _advise(self, source: Source, schema: Schema) -> None:
-        if self.roles is not None and not isinstance(self.roles, Mapping):
-            return
-        declared = {schema.find(key) for key in self.roles or ()}
-        undeclared = [name for name in schema.used if name not in declared]
-        if source.target in schema.used:
-            warnings.warn(
-                f"column {source.target!r} has the name of the target and is learnt from; if it is the target, "
-                f'pass its name as y, or roles={{{source.target!r}: "ignore"}}',
-                AdviceWarning,
-                stacklevel=4,
-            )
-        batch = next(iter(source.batches()), None)
-        if batch is not None and undeclared:
-            for sentence in advice(batch, schema.restrict(undeclared)):
-                warnings.warn(sentence, AdviceWarning, stacklevel=4)
 
     def encoder(self) -> Encoder:
         """Reads rows in the codes of this model's tables and classes."""
         vocabularies, classes = dict(self.params_.vocabularies), Vocabulary(self.tally_.classes)
-        refuse = self.unseen == "error"
-        return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=self._threads())
+        words, refuse, n = getattr(self.params_, "words", {}), self.unseen == "error", self._threads()
+        return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=n, words=words)
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()
@@ -428,10 +427,14 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if empty:
             raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
 
+    def tempered(self, scores: Scores) -> Scores:
+        """Log scores as they become probabilities."""
+        return scores if self.temperature == 1 else scores / self.temperature
+
     def _posteriors(self, X: Any) -> list[Scores]:
         parts, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
-            proba, evidence = logspace.normalise(scores, self._threads())
+            proba, evidence = logspace.normalise(self.tempered(scores), self._threads())
             impossible.settle(proba, evidence, block.start, logspace.exp(self.params_.log_prior))
             parts.append(proba)
         impossible.tell()
@@ -484,15 +487,3 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-
-def _as_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
-    """Class labels as an array of their own type; as objects where NumPy would round them."""
-    array = np.array(classes)
-    return array if array.tolist() == list(classes) else np.array(classes, dtype=object)
-
-
-def _stack(parts: list[Scores], n_classes: int) -> Scores:
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.zeros((0, n_classes))

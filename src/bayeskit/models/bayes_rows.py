@@ -13,7 +13,7 @@ from bayeskit.data.encode import Block, Encoder, raise_unusable
 from bayeskit.data.schema import Categorical, Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value, Vocabulary, sort_values
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, TooLarge
 
 Floats = npt.NDArray[np.float64]
 
@@ -59,16 +59,29 @@ class LearntRows:
         return np.bincount(self.labels, self.weights, minlength=len(self.classes)).astype(np.float64)
 
 
-def read_rows(source: Source, schema: Schema, n_threads: int) -> LearntRows:
+def read_rows(source: Source, schema: Schema, n_threads: int, memory_limit: float = np.inf) -> LearntRows:
     """Read everything; rows of weight zero are as if they were not there."""
+    if texts := schema.texts():
+        raise BayesError(
+            f"column {texts[0]!r} is a text, which BayesClassifier does not read: "
+            f'pass roles={{{texts[0]!r}: "ignore"}} or "categorical", or use NaiveBayes'
+        )
+    if not schema.used:
+        raise BayesError("every column is ignored: there is nothing to learn from")
     encoder = Encoder(schema, classes=Vocabulary(schema.target.domain or ()), grow=True, n_threads=n_threads)
-    blocks = []
+    blocks, n_rows = [], 0
     for block in encoder.blocks(source):
         if block.labels is None:
             raise BayesError("one label a row is needed here, not responsibilities")
         raise_unusable(block.floats, block.start)
         blocks.append(block if block.weights is None else block.take(block.weights > 0))
-    n_rows = sum(block.n_rows for block in blocks)
+        n_rows += blocks[-1].n_rows
+        if (size := 8.0 * n_rows * len(schema.used)) > memory_limit:
+            raise TooLarge(
+                f"the first {n_rows:,} rows × {len(schema.used):,} columns take {size / 1e9:.3g} GB, more than "
+                f"memory_limit={memory_limit / 1e9:.3g} GB. Raise it, learn from a sample of the "
+                "rows, or use NaiveBayes, which counts row by row."
+            )
     if not blocks or not any(batch.n_rows for batch in source.batches()):
         raise BayesError("there are no rows to learn: Found array with 0 sample(s) while a minimum of 1 is required.")
     if not n_rows:

@@ -13,6 +13,7 @@ from bayeskit.estimate.dependence import conditional_information
 from bayeskit.models.bayes_rows import ColumnCodes, LearntRows
 
 Floats = npt.NDArray[np.float64]
+Codes = dict[str, ColumnCodes]
 PARENTS = 5
 COARSE = 5  # intervals in which dependence is measured
 STEPS, TOGETHER, MOST_CUTS = 24, 12, 3
@@ -27,7 +28,16 @@ class Members:
     sizes: npt.NDArray[np.int64]  # (members, columns)
     parents: npt.NDArray[np.int32]  # (members, columns, parents), −1 where there is none
 
-    def codes(self, columns: list[npt.NDArray[Any]], how: dict[str, ColumnCodes], n_threads: int) -> npt.NDArray[Any]:
+    @classmethod
+    def of(cls, cuts: tuple[dict[str, Floats], ...], parents: npt.NDArray[np.int32], how: Codes) -> Members:
+        """With the number of values that each column has in each member."""
+        sizes = [
+            [len(mine[name]) + 1 + code.missing if code.values is None else code.size for name, code in how.items()]
+            for mine in cuts
+        ]
+        return cls(cuts, np.array(sizes, dtype=np.int64).reshape(len(cuts), len(how)), parents)
+
+    def codes(self, columns: list[npt.NDArray[Any]], how: Codes, n_threads: int) -> npt.NDArray[Any]:
         """(members, columns, rows): numbers by each member's own cuts."""
         n_rows = len(columns[0])
         out = np.empty((*self.sizes.shape, n_rows), dtype=np.min_scalar_type(int(self.sizes.max())))
@@ -38,9 +48,79 @@ class Members:
 
 
 def binned(column: Floats, cuts: Floats, how: ColumnCodes, n_threads: int) -> npt.NDArray[Any]:
-    """Codes of numbers by cuts, a value on a cut to the left."""
-    codes = kernels.bin_codes([column], [cuts], n_threads)[0]
-    return ColumnCodes(tuple(range(len(cuts) + 1)), how.missing).shift(codes)
+    """Codes of numbers by cuts, a value on a cut to the left; infinity is a number that is not known."""
+    by_cuts = ColumnCodes(tuple(range(len(cuts) + 1)), how.missing)
+    codes = by_cuts.shift(kernels.bin_codes([column], [cuts], n_threads)[0])
+    if len(column) and column.max() == np.inf:
+        return np.where(column == np.inf, by_cuts.size, codes)
+    return codes
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of class chains, those of chain b from ``start[b]`` to ``start[b + 1]``."""
+
+    start: npt.NDArray[np.int64]
+    column: npt.NDArray[np.int32]
+    m: Floats
+    cuts: Floats  # (steps, most cuts), NaN where there is none
+
+    @classmethod
+    def of(cls, learnt: list[Any]) -> Steps:
+        """Those of chains that were learnt, some together."""
+        lengths = [np.diff(some[0]) for some in learnt]
+        start = np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, dtype=np.int64), *lengths]))])
+        parts = [np.concatenate([some[i] for some in learnt]) for i in (1, 2, 3)] if learnt else None
+        if parts is None:
+            parts = [np.zeros(0, dtype=np.int32), np.zeros(0), np.zeros((0, MOST_CUTS))]
+        return cls(start.astype(np.int64), *parts)
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def some(self, first: int, last: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], Floats, Floats]:
+        """Start, column, m and cuts of some chains."""
+        start = self.start[first : last + 1]
+        own = slice(start[0], start[-1])
+        return start - start[0], self.column[own], self.m[own], self.cuts[own]
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What stays as it is when the counts move: cuts, parents, m, steps of chains, temperatures, exponents.
+
+    Given as ``structure=`` to another fit, it lets models of several places be merged.
+    """
+
+    columns: tuple[str, ...]
+    cuts: tuple[dict[str, Floats], ...]  # of each member
+    parents: npt.NDArray[np.int32]  # (members, columns, parents)
+    m: Floats  # (columns, members, levels)
+    steps: Steps
+    temperatures: tuple[float, float]
+    exponents: Floats  # columns, two of the chains if there are any, prior
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Structure) or self.columns != other.columns or len(self.cuts) != len(other.cuts):
+            return False
+        ours, theirs = self._arrays(), other._arrays()
+        return len(ours) == len(theirs) and all(
+            np.array_equal(a, b, equal_nan=True) for a, b in zip(ours, theirs, strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _arrays(self) -> list[npt.NDArray[Any]]:
+        cuts, steps = [mine[name] for mine in self.cuts for name in sorted(mine)], self.steps
+        weighed = [np.array(self.temperatures), self.exponents]
+        return [*cuts, self.parents, self.m, steps.start, steps.column, steps.m, steps.cuts, *weighed]
+
+    def __repr__(self) -> str:
+        return f"Structure({len(self.cuts)} members, {len(self.steps)} chains)"
+
+    def members(self, how: Codes) -> Members:
+        """The members for columns coded so."""
+        return Members.of(self.cuts, self.parents, how)
 
 
 def draw_members(rows: LearntRows, n_members: int, rng: np.random.Generator, n_threads: int) -> Members:
@@ -54,26 +134,26 @@ def draw_members(rows: LearntRows, n_members: int, rng: np.random.Generator, n_t
     ]
     information = _information(rows, sorted_numbers, n_threads)
     n_columns, all_cuts = len(how), []
-    sizes = np.empty((n_members, n_columns), dtype=np.int64)
+    orders: list[npt.NDArray[np.int64]] = []
     parents = np.full((n_members, n_columns, min(PARENTS, n_columns - 1)), -1, dtype=np.int32)
     for j in range(n_members):
-        cuts = {}
-        for i, (name, numbers) in enumerate(zip(rows.codes, sorted_numbers, strict=True)):
-            if numbers is None:
-                sizes[j, i] = how[i].size
-                continue
-            cuts[name] = random_cuts(numbers, max(2, round(len(numbers) ** (1 / 3))) - 1, rng)
-            sizes[j, i] = len(cuts[name]) + 1 + how[i].missing
-        all_cuts.append(cuts)
-        order = rng.permutation(n_columns)
-        for at, i in enumerate(order):
+        all_cuts.append(
+            {
+                name: random_cuts(numbers, max(2, round(len(rows.labels) ** (1 / 3))) - 1, rng)
+                for name, numbers in zip(rows.codes, sorted_numbers, strict=True)
+                if numbers is not None
+            }
+        )
+        # Every other order of each kind is the last one reversed: of two columns, each may depend on the other.
+        orders.append(orders[j - 2][::-1] if j % 4 > 1 else rng.permutation(n_columns))
+        for at, i in enumerate(order := orders[j]):
             before = order[:at]
             if j % 2 == 0:
                 chosen = before[np.argsort(-information[i, before] * rng.exponential(size=at), kind="stable")]
             else:
                 chosen = rng.permutation(before)
             parents[j, i, : min(at, PARENTS)] = chosen[:PARENTS]
-    return Members(tuple(all_cuts), sizes, parents)
+    return Members.of(tuple(all_cuts), parents, rows.codes)
 
 
 def random_cuts(numbers: Floats, how_many: int, rng: np.random.Generator) -> Floats:

@@ -125,6 +125,10 @@ def naive_form(model: NaiveBayes) -> LogisticForm:
     Gaussians must share one variance per feature (or one for all), else the log odds are quadratic in x.
     """
     params, schema = model.params_, model.schema_
+    if params.texts:
+        raise BayesError(
+            f"column {next(iter(params.texts))!r} is text, and a logistic form has no words yet: restrict it"
+        )
     rules = {name: model.setting_for("variance", name, schema) for name in params.speaking}
     own = [name for name, rule in rules.items() if rule not in ("feature", "all")]
     if own:
@@ -140,7 +144,10 @@ def naive_form(model: NaiveBayes) -> LogisticForm:
     mean, precision, _ = params.normal_form
     center = mean.mean(axis=0) if len(params.speaking) else np.zeros(0)
     apart = mean - center
+    prior, slope, present = (
+        model.tempered(part) for part in (params.log_prior, apart * precision, -0.5 * apart**2 * precision)
+    )
+    tables = {name: model.tempered(table) for name, table in tables.items()}
     return LogisticForm(
-        model.classes_, model.encoder(), params.log_prior, tuple(params.speaking), center,
-        apart * precision, -0.5 * apart**2 * precision, tables,
+        model.classes_, model.encoder(), prior, tuple(params.speaking), center, slope, present, tables
     )  # fmt: skip

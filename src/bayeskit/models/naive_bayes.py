@@ -2,8 +2,8 @@
 
     P(c | x) ∝ P(c) · Π_j P(x_j | c)
 
-Categorical columns and histograms are tables of smoothed counts, numeric ones are Gaussians. Missing cells
-drop out of the counts and of the product.
+Categorical columns and histograms are tables of smoothed counts, numeric ones are Gaussians, texts are bags of
+words. Missing cells drop out of the counts and of the product.
 """
 
 from __future__ import annotations
@@ -19,24 +19,29 @@ from scipy.special import ndtri
 from sklearn.base import clone
 
 from bayeskit import kernels, logspace
-from bayeskit.data.encode import Block, as_floats, raise_unusable
+from bayeskit.data.encode import Block
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.data.words import Words
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.estimate.kernel_density import KernelDensity, kernel_density
+from bayeskit.estimate.learn_cuts import learn_cuts
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
 from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.drawing import cells_of, draw_slots, mixed, nulls_for_nan
 from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_left_out import NaiveLeftOut
+from bayeskit.models.naive_text import TextTable, text_table
 from bayeskit.models.one_row import BinnedCell, CodedCell, GaussianCell, OneRow
 from bayeskit.models.settings import one_of, seed_of
-from bayeskit.models.tuning import best_smoothing
+from bayeskit.models.text_generative import draw_documents
+from bayeskit.models.tuning import best_smoothing, best_temperature
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.values import LEAST, MOST
@@ -52,7 +57,13 @@ class NaiveParameters:
     tables: dict[str, ValueTable]
     columns: tuple[str, ...]  # the measured ones
     gaussian: Gaussian
+    texts: dict[str, TextTable] = field(default_factory=dict)
     kernels: dict[str, KernelDensity] = field(default_factory=dict)
+
+    @cached_property
+    def words(self) -> Mapping[str, Words]:
+        """The known words of each text."""
+        return {name: table.vocabulary for name, table in self.texts.items()}
 
     @cached_property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
@@ -81,7 +92,7 @@ class NaiveParameters:
 
 
 class NaiveBayes(TallyClassifier):
-    """Naive Bayes for tables with categorical and numeric columns, missing cells and unseen values.
+    """Naive Bayes for tables with categorical, numeric and text columns, missing cells and unseen values.
 
     Parameters
     ----------
@@ -92,17 +103,21 @@ class NaiveBayes(TallyClassifier):
     numeric: "gaussian", "histogram" or "kernel"; a mapping gives some columns their own.
     variance: what Gaussians share: "class_feature" (nothing), "feature" (one for all classes), "class", "all".
     ddof: 1 for unbiased variances, 0 for maximum likelihood.
-    cuts: for histograms, a number of intervals of equal width, or the cut points; also by column.
-    roles: one role for all columns or a mapping from name or position: "categorical", "numeric", "ignore".
+    cuts: for histograms, a number of intervals of equal width, the cut points, or how to learn them: "mdl" (by the
+        classes), "frequency", "width", "random", or one of these with a number: ("frequency", 5); also by column.
+    roles: one role for all columns or a mapping from name or position: "categorical", "numeric", "text" (or
+        ``Text(Tokenizer(…))``), "ignore".
     domains: mapping from column to all its possible values; they count in smoothing.
     schema: the ``schema_`` of another model, taken instead of one inferred from the data.
     missing: "ignore" leaves missing cells out; "value" makes missing one more value of categorical columns.
-    unseen: a value never seen in training is left out ("ignore"), smoothed ("smooth") or refused ("error").
+    unseen: a value never seen in training is left out ("ignore"), smoothed ("smooth") or refused ("error"); words of
+        a text that were never seen are always left out.
     undecidable: rows impossible under every class get the class priors ("prior"), "nan", or an "error".
     ties: the "first" class in sorted order, or one drawn at "random" by ``random_state`` and the row's content.
     n_threads: None for all cores; the result is the same for any number.
     max_values: for kernel densities, how many different numbers of a column are kept; past it, all are read with
         fewer digits.
+    temperature: log scores are divided by it before they become probabilities; ``tune`` fits it.
 
     Examples
     --------
@@ -136,6 +151,7 @@ class NaiveBayes(TallyClassifier):
         random_state: Any = None,
         n_threads: int | None = None,
         max_values: int = 4096,
+        temperature: float = 1.0,
     ) -> None:
         self.smoothing = smoothing
         self.prior = prior
@@ -153,6 +169,7 @@ class NaiveBayes(TallyClassifier):
         self.random_state = random_state
         self.n_threads = n_threads
         self.max_values = max_values
+        self.temperature = temperature
 
     def check_settings(self) -> None:
         super().check_settings()
@@ -169,26 +186,24 @@ class NaiveBayes(TallyClassifier):
             raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
-        """Cut points for the histograms: as given, or of equal width over the numbers seen."""
+        """Cut points for the histograms: as given, or learnt as the setting says."""
         for setting in _DEFAULTS:
             for key in given if isinstance(given := getattr(self, setting), Mapping) else ():
                 schema.find(key)  # a misspelt column is an error
         wanted = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "histogram"]
         chosen = {name: self.setting_for("cuts", name, schema) for name in wanted}
-        counted = [name for name, cuts in chosen.items() if isinstance(cuts, (int, np.integer))]
-        low, high = _ranges(source, schema, counted)
-        roles = {}
-        for name, cuts in chosen.items():
-            if name in counted:
-                roles[name] = Numeric(cut_points.equal_width(low[name], high[name], int(cuts)))
-            else:
-                roles[name] = Numeric(cut_points.given(cuts, name))
-        return schema.replace(roles)
+        return learn_cuts(schema, source, chosen, self._threads(), seed_of(self.random_state))
 
     def plan(self, schema: Schema) -> Plan:
         kernel = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "kernel"]
         moments = tuple(name for name in schema.measured() if name not in kernel)
-        return Plan(tuple(schema.coded()), moments, tuple(kernel), int(self.max_values))
+        return Plan(
+            tuple(schema.coded()),
+            moments,
+            words=tuple(schema.texts()),
+            values=tuple(kernel),
+            max_values=int(self.max_values),
+        )
 
     def estimate(self, tally: Tally) -> NaiveParameters:
         rows = tally.class_counts
@@ -200,8 +215,10 @@ class NaiveBayes(TallyClassifier):
             )  # no interval is unseen
             tables[name] = value_table(family, smoothing, rows, self.missing, unseen)
         prior = class_prior(self.prior, tally.classes, rows)
+        texts = {n: text_table(w, self.setting_for("smoothing", n, tally.schema)) for n, w in tally.words.items()}
         kernels = {name: kernel_density(values, rows) for name, values in tally.values.items()}
-        return NaiveParameters(logspace.log(prior), tables, tally.moment_columns, self._gaussian(tally), kernels)
+        normal = self._gaussian(tally)
+        return NaiveParameters(logspace.log(prior), tables, tally.moment_columns, normal, texts=texts, kernels=kernels)
 
     def _gaussian(self, tally: Tally) -> Gaussian:
         """Means and variances, each variance rule over the columns that follow it."""
@@ -232,12 +249,14 @@ class NaiveBayes(TallyClassifier):
         for name, density in params.kernels.items():
             if density.used:
                 scores += density.scores(block.floats[name])
+        for name, table in params.texts.items():
+            table.add_scores(block.tokens[name], scores, threads)
         return scores
 
     def one_row(self) -> OneRow | None:
         """Scores records one at a time, to the same bits as :meth:`log_joint`."""
         params, schema = self.params_, self.schema_
-        if params.kernels:
+        if params.kernels or params.texts:
             return None
         cells: dict[str, Any] = {}
         for name, table in params.tables.items():
@@ -278,17 +297,28 @@ class NaiveBayes(TallyClassifier):
     def log_terms(self, params: NaiveParameters, block: Block) -> dict[str, Scores]:
         """What each column adds to the scores of a block (rows, classes), in schema order."""
         cells = {**block.codes, **block.floats}
-        return {name: self.column_scores(params, name, cells[name]) for name in self.schema_.used}
+        terms = {}
+        for name in self.schema_.used:
+            if name in params.texts:
+                terms[name] = np.zeros((block.n_rows, len(params.log_prior)))
+                params.texts[name].add_scores(block.tokens[name], terms[name], self._threads())
+            else:
+                terms[name] = self.column_scores(params, name, cells[name])
+        return terms
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit with the one smoothing for all columns that predicts the classes best, leaving each row out in turn.
+        """Fit with the one smoothing and the temperature that predict the classes best, leaving each row out in turn.
 
-        Fixes the number: ``smoothing`` is it afterwards. ("auto" asks the counts alone, column by column.)
+        Fixes the numbers: ``smoothing``, one for all columns, and ``temperature`` are they afterwards. ("auto" asks
+        the counts alone, column by column.)
         """
-        start = clone(self).set_params(smoothing=1.0).fit(X, y, sample_weight)
-        if start.schema_.coded():
+        start = clone(self).set_params(smoothing=1.0, temperature=1.0).fit(X, y, sample_weight)
+        if start.schema_.coded() or start.schema_.texts():
+            start.temperature = best_temperature(start, self._labelled(X, y, sample_weight))
             self.smoothing = best_smoothing(start, self._labelled(X, y, sample_weight))
-        return self.fit_tally(start.tally_)
+        self.fit_tally(start.tally_)
+        self.temperature = best_temperature(self, self._labelled(X, y, sample_weight))
+        return self
 
     def left_out(self) -> NaiveLeftOut:
         """Scores of learnt rows under the estimates made without them."""
@@ -312,6 +342,7 @@ class NaiveBayes(TallyClassifier):
         self._check_is_fitted()
         n_classes = len(self.tally_.classes)
         total: int = n_classes - 1 + sum(n_classes * table.n_free for table in self.params_.tables.values())
+        total += sum(n_classes * max(len(table.vocabulary) - 1, 0) for table in self.params_.texts.values())
         for density in self.params_.kernels.values():  # a density is its values, each with a count
             total += sum(0 if bells is None else len(bells.points) for bells in density.classes)
         rules = [self.setting_for("variance", name, self.schema_) for name in self.params_.speaking]
@@ -330,11 +361,14 @@ class NaiveBayes(TallyClassifier):
             if not np.isnan(table.pseudo[0]):
                 names, slots = [None, *names], [0, *slots]
             columns: dict[str, Any] = {
-                column: [str(n) if n is not None else None for n in names] if _mixed(names) else names
+                column: [str(n) if n is not None else None for n in names] if mixed(names) else names
             }
             columns |= {f"count | {c}": family.counts[i, slots].tolist() for i, c in enumerate(classes)}
             columns |= {f"P({column} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(classes)}
             return Table(columns)
+        if column in self.params_.texts:
+            texts: dict[str, TextTable] = self.params_.texts
+            return texts[column].table(column, classes, self.tally_.words[column])
         if column in self.params_.kernels:
             density = self.params_.kernels[column]
             counts = density.values.counts
@@ -360,14 +394,19 @@ class NaiveBayes(TallyClassifier):
         labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(params.log_prior))
         columns = {}
         for name in self.schema_.used:
-            if name in params.tables:
-                columns[name] = _draw_values(params.tables[name], self.schema_.columns[name], labels, rng)
+            if name in params.texts:
+                words, counted = params.texts[name], self.tally_.words[name]
+                columns[name] = draw_documents(words, counted, "multinomial", labels, rng)
+            elif name in params.tables:
+                table, role = params.tables[name], self.schema_.columns[name]
+                slots = draw_slots(np.nan_to_num(table.probabilities[:, : len(table.values) + 1])[labels], rng)
+                columns[name] = cells_of(table.values if table.used else (), role, slots, rng)
             elif name in params.kernels:
-                columns[name] = _nulls_for_nan(params.kernels[name].draw(labels, rng))
+                columns[name] = nulls_for_nan(params.kernels[name].draw(labels, rng))
             else:
                 i = params.columns.index(name)
                 spread = np.sqrt(params.gaussian.variance[labels, i])
-                columns[name] = _nulls_for_nan(params.gaussian.mean[labels, i] + spread * rng.standard_normal(n))
+                columns[name] = nulls_for_nan(params.gaussian.mean[labels, i] + spread * rng.standard_normal(n))
         return Table(columns), self.classes_[labels]
 
     def setting_for(self, setting: str, name: str, schema: Schema) -> Any:
@@ -384,49 +423,3 @@ _DEFAULTS = {"smoothing": 1.0, "numeric": "gaussian", "variance": "class_feature
 
 def _all_settings(setting: Any) -> list[Any]:
     return list(setting.values()) if isinstance(setting, Mapping) else [setting]
-
-
-def _ranges(source: Source, schema: Schema, names: list[str]) -> tuple[dict[str, float], dict[str, float]]:
-    """Smallest and largest number of each column; 0 and 0 where there is none."""
-    low, high = dict.fromkeys(names, np.inf), dict.fromkeys(names, -np.inf)
-    where = schema.locate(list(source.kinds), source.named)
-    for batch in source.batches() if names else ():
-        for name in names:
-            numbers = as_floats(batch.columns[where[name]], name, batch.start)
-            raise_unusable({name: numbers}, batch.start)
-            numbers = numbers[np.isfinite(numbers) & (True if batch.weights is None else batch.weights > 0)]
-            low[name] = min(low[name], numbers.min(initial=np.inf))
-            high[name] = max(high[name], numbers.max(initial=-np.inf))
-    empty = [name for name in names if low[name] > high[name]]
-    return {**low, **dict.fromkeys(empty, 0.0)}, {**high, **dict.fromkeys(empty, 0.0)}
-
-
-def _mixed(names: list[Any]) -> bool:
-    return len({isinstance(name, str) for name in names if name is not None}) > 1
-
-
-def _nulls_for_nan(numbers: Floats) -> Any:
-    import pyarrow as pa
-
-    return pa.array(numbers, from_pandas=True)
-
-
-def _draw_values(table: ValueTable, role: Any, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
-    """One value a row from the table of its class; inside an interval evenly, an open one as wide as its neighbour."""
-    import pyarrow as pa
-
-    shares = np.nan_to_num(table.probabilities[:, : len(table.values) + 1])
-    cumulative = np.cumsum(shares, axis=1)
-    if not table.used or not table.values:
-        return pa.nulls(len(labels), pa.string())
-    slots = (rng.random(len(labels))[:, None] * cumulative[labels, -1:] >= cumulative[labels]).sum(axis=1)
-    if isinstance(role, Numeric):
-        edges = np.array(role.cuts or (0.0,))
-        width = (edges[-1] - edges[0]) / (len(edges) - 1) if len(edges) > 1 else 1.0
-        edges = np.concatenate([[edges[0] - width], edges, [edges[-1] + width]])
-        numbers = rng.uniform(edges[np.maximum(slots - 1, 0)], edges[np.maximum(slots, 1)])
-        return _nulls_for_nan(np.where(slots == 0, np.nan, numbers))
-    values = [None, *table.values]
-    if _mixed(values):
-        values = [None, *map(str, table.values)]
-    return pa.array(values).take(pa.array(slots))

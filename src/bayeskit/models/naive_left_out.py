@@ -54,6 +54,7 @@ class NaiveLeftOut:
         """ln P(x, class) of each row under the estimates made without it."""
         scores = self.values(block)
         self._add_numbers(block, scores)
+        self.add_texts(block, scores)
         return scores
 
     def values(self, block: Block) -> Floats:
@@ -171,7 +172,7 @@ class NaiveLeftOut:
         label = int(labels[row])
         for name in self._columns:
             if self._lacks(name, block.codes[name][[row]], label, unit[[row]])[0]:
-                raise NotLearnt(_never(block.start + row, name, self.tally.classes[label]))
+                raise NotLearnt(never(block.start + row, name, self.tally.classes[label]))
 
     # -- measured columns ------------------------------------------------------------------------------
 
@@ -215,7 +216,7 @@ class NaiveLeftOut:
             lacks = kernel.lacks(x, labels, unit)
             if lacks.any():
                 i = int(np.argmax(lacks))
-                raise NotLearnt(_never(block.start + int(rows[i]), name, self.tally.classes[labels[i]]))
+                raise NotLearnt(never(block.start + int(rows[i]), name, self.tally.classes[labels[i]]))
             scores[rows] += kernel.scores(x, labels, unit)
 
     def _add_gaussians(self, block: Block, scores: Floats) -> None:
@@ -241,14 +242,28 @@ class NaiveLeftOut:
             lacks = gaussians.lacks(x, labels[some], unit[some])
             if lacks.any():
                 i, j = np.argwhere(lacks)[0]
-                raise NotLearnt(_never(block.start + int(some[i]), names[j], self.tally.classes[labels[some[i]]]))
+                raise NotLearnt(never(block.start + int(some[i]), names[j], self.tally.classes[labels[some[i]]]))
             scores[some] += gaussians.scores(x, labels[some], unit[some])
+
+    # -- texts -----------------------------------------------------------------------------------------
+
+    def add_texts(self, block: Block, scores: Floats) -> None:
+        """Rows that take their class along have their texts scored with the rest, in `values`."""
+        if not self.params.texts:
+            return
+        labels, unit = self._labels(block), _unit(block)
+        rows = np.flatnonzero(~self._last(labels, unit))
+        labels, unit = labels[rows].astype(np.int64), unit[rows]
+        for name, table in self.params.texts.items():
+            scores[rows] += table.left_out(block.tokens[name].take(rows), self.tally.words[name], labels, unit)
 
     # -- term by term ----------------------------------------------------------------------------------
 
     @cached_property
     def term_names(self) -> list[str]:
         """What the terms stand for: the class prior by the target's name, then the columns that speak."""
+        if self.params.texts:
+            raise BayesError(f"texts have no terms of their own yet ({', '.join(self.params.texts)}): leave them out")
         if self.params.kernels:
             names = ", ".join(self.params.kernels)
             raise BayesError(
@@ -300,8 +315,12 @@ class NaiveLeftOut:
         classes = tuple(c for c, kept in zip(tally.classes, keep, strict=True) if kept)
         schema = replace(tally.schema, target=replace(tally.schema.target, domain=None))
         moments = tally.moments.take(np.flatnonzero(keep))
+        words = {name: counted.with_classes(np.flatnonzero(keep)) for name, counted in tally.words.items()}
         values = {name: found.take(np.flatnonzero(keep)) for name, found in tally.values.items()}
-        rest = Tally(schema, classes, tally.class_counts[keep], families, tally.moment_columns, moments, values).tidy()
+        counts = tally.class_counts[keep]
+        rest = Tally(
+            schema, classes, counts, families, tally.moment_columns, moments, words=words, values=values
+        ).tidy()
         params = self.model.estimate(rest)
         held = np.flatnonzero(keep)[positions(rest.classes, classes)]
         kernels_held = {name: density.restrict(held) for name, density in self.params.kernels.items()}
@@ -311,7 +330,8 @@ class NaiveLeftOut:
             new = positions(self.params.tables[name].values, table.values)
             slots = np.concatenate([[0], np.where(new < 0, len(table.values) + 1, new + 1), [len(table.values) + 1]])
             codes[name] = slots.astype(np.uint32)[block.codes[name]]
-        scores[:, held] = self.model.log_joint(params, replace(block, codes=codes))
+        tokens = {name: rows.among(params.words[name]) for name, rows in block.tokens.items()}
+        scores[:, held] = self.model.log_joint(params, replace(block, codes=codes, tokens=tokens))
         return scores
 
 
@@ -320,7 +340,8 @@ def _unit(block: Block) -> Floats:
     return np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
 
 
-def _never(row: int, column: str, label: object) -> str:
+def never(row: int, column: str, label: object) -> str:
+    """What is said of a row that cannot have been learnt."""
     return (
         f"row {row} was never learnt: its value of column {column!r} is not among those of class {label!r}. "
         "Leave-one-out scores the rows that the model was fitted on."

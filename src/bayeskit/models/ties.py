@@ -43,6 +43,10 @@ def _row_hash(block: Block, rows: npt.NDArray[Any], seed: int) -> npt.NDArray[np
     for column in block.floats.values():  # one zero, and one NaN
         numbers = column[rows] + 0.0
         contents.append(np.where(np.isnan(numbers), np.uint64(1), numbers.view(np.uint64)))
+    for tokens in block.tokens.values():
+        cells = _mixed(tokens.ids.astype(np.uint64) << np.uint64(32) | tokens.counts.astype(np.uint64))
+        sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(cells)])  # modulo 2**64; any order of the words
+        contents.append((sums[tokens.indptr[1:]] - sums[tokens.indptr[:-1]])[rows])
     for content in contents:
         state = _mixed(state ^ content)
     return _mixed(state)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.encode import Block, Encoder
 from bayeskit.data.source import Source
+from bayeskit.estimate.exponents import fit_temperature
 from bayeskit.models.naive_left_out import NaiveLeftOut
 
 if TYPE_CHECKING:
@@ -19,11 +22,14 @@ STEPS = 10  # golden-section steps between the neighbours of the best of these
 
 
 def best_smoothing(model: NaiveBayes, source: Source) -> float:
-    """The α with the least leave-one-out log loss −Σ w ln P(class | row) on the rows the model has learnt."""
+    """The α with the least leave-one-out log loss −Σ w ln P(class | row) on the rows the model has learnt.
+
+    Probabilities are those at the model's temperature: else a large α would stand in for a high temperature.
+    """
     from sklearn.base import clone
 
     start = model.left_out()
-    blocks = [(block, start.numbers(block)) for block in model.encoder().blocks(source)]
+    blocks = [(block, start.numbers(block)) for block in weighty_blocks(model, source)]
 
     def loss(log_alpha: float) -> float:
         other = clone(model).set_params(smoothing=float(logspace.exp(log_alpha))).fit_tally(model.tally_)
@@ -31,6 +37,8 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
         total = 0.0
         for block, gaussians in blocks:
             scores = left_out.values(block) + gaussians
+            left_out.add_texts(block, scores)
+            scores /= model.temperature
             labels: npt.NDArray[np.int64] = np.asarray(block.labels, dtype=np.int64)
             log_p = scores[np.arange(block.n_rows), labels] - logspace.log_sum_exp(scores)
             known = np.isfinite(log_p)  # a class that only one row shows is lost for every α
@@ -41,6 +49,34 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
     losses = [loss(log_alpha) for log_alpha in grid]
     best = int(np.argmin(losses))
     return float(logspace.exp(_golden(loss, grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)])))
+
+
+def weighty_blocks(model: LeavesOut, source: Source) -> Iterator[Block]:
+    """The rows in the model's codes, without those of weight zero, which it has not learnt."""
+    for block in model.encoder().blocks(source):
+        yield block if block.weights is None or block.weights.all() else block.take(block.weights > 0)
+
+
+class LeavesOut(Protocol):
+    """A model that scores its own rows, each without itself."""
+
+    def left_out(self) -> Any: ...
+    def encoder(self) -> Encoder: ...
+
+
+def best_temperature(model: LeavesOut, source: Source) -> float:
+    """The T with the least leave-one-out log loss of softmax(scores / T) on the rows the model has learnt."""
+    left_out = model.left_out()
+    scores, labels, weights = [], [], []
+    for block in weighty_blocks(model, source):
+        found = left_out.scores(block)
+        own = np.asarray(block.labels, dtype=np.int64)
+        known = np.isfinite(found[np.arange(block.n_rows), own])  # a class that only one row shows is lost for every T
+        scores.append(found[known])
+        labels.append(own[known])
+        weights.append((np.ones(block.n_rows) if block.weights is None else block.weights)[known])
+    s, y, w = np.concatenate(scores), np.concatenate(labels), np.concatenate(weights)
+    return 1 / fit_temperature(s, y, w) if len(y) and s.shape[1] > 1 else 1.0
 
 
 def _golden(loss: object, low: float, high: float) -> float:

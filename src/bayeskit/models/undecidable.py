@@ -21,6 +21,7 @@ class Impossible:
         self.first = -1
 
     def settle(self, result: Floats, evidence: Floats, start: int, prior: Floats) -> None:
+        """Fill the rows whose evidence is zero."""
         rows = np.flatnonzero(np.isneginf(evidence))
         if not len(rows):
             return
@@ -34,6 +35,7 @@ class Impossible:
         result[rows] = np.nan if self.how == "nan" else prior
 
     def tell(self) -> None:
+        """Warn of them, once."""
         if self.count:
             what = "NaN" if self.how == "nan" else "the class priors"
             rows = "row is" if self.count == 1 else "rows are"

@@ -15,10 +15,15 @@ from bayeskit.data.vocabulary import Value, canonical, positions, sort_values, u
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally.container import pack, unpack
 from bayeskit.tally.families import Counts, Family, aligned
+from bayeskit.tally.joint_parts import together_from_parts
+from bayeskit.tally.joints import Joint, Together
 from bayeskit.tally.moments import Moments
-from bayeskit.tally.plausible import check_sizes, uncounted
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.plausible import ROUNDING, check_sizes, uncounted
+from bayeskit.tally.products import checked_products, of_classes, of_pairs, products_without
 from bayeskit.tally.value_lists import ValueList
 from bayeskit.tally.values import Values
+from bayeskit.tally.words import WordCounts
 
 CANCELLED = 1e-9  # of the total weight: what a subtraction of float weights may leave behind
 UNNAMED = Target().name
@@ -27,7 +32,7 @@ PARTS = ("n", "sum_hi", "sum_lo", "square_hi", "square_lo", "n_lo")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tally:
-    """Counts by class: rows, values of the coded columns, moments of the measured ones.
+    """Counts by class: rows, values of the coded columns, moments of the measured ones, words of text.
 
     >>> a = Tally.from_counts({"sky": {"yes": {"sun": 3}, "no": {"sun": 1, "rain": 2}}})
     >>> b = Tally.from_counts({"sky": {"maybe": {"hail": 1}}})
@@ -43,7 +48,10 @@ class Tally:
     families: dict[str, Family] = field(default_factory=dict)
     moment_columns: tuple[str, ...] = ()
     moments: Moments = field(default_factory=lambda: Moments.zeros(0, 0))
+    together: Together = field(default_factory=Together.empty)  # pairs and other sets of columns
+    words: dict[str, WordCounts] = field(default_factory=dict)
     values: dict[str, Values] = field(default_factory=dict)
+    products: Moments | None = None  # of all pairs of the moment columns
 
     @property
     def n_rows(self) -> int | float:
@@ -56,12 +64,24 @@ class Tally:
         """True where counts are sums of weights."""
         return bool(self.class_counts.dtype.kind == "f")
 
+    @property
+    def plan(self) -> Plan:
+        """What was counted, for counting more of it."""
+        pairs, joints = self.together.pairs.columns, tuple(self.together.joints)
+        most = min((found.max_values for found in self.values.values()), default=Plan.max_values)
+        families, words, values = tuple(self.families), tuple(self.words), tuple(self.values)
+        return Plan(families, self.moment_columns, pairs, joints, words, values, most, self.products is not None)
+
     @classmethod
-    def empty(cls, schema: Schema, plan_families: Iterable[str], plan_moments: Iterable[str]) -> Tally:
+    def empty(
+        cls, schema: Schema, plan_families: Iterable[str], plan_moments: Iterable[str], plan_words: Iterable[str] = ()
+    ) -> Tally:
         """Nothing counted: neutral under +."""
         columns = tuple(plan_moments)
         families = {name: Family((), np.zeros((0, 1), dtype=np.int64)) for name in plan_families}
-        return cls(schema, (), np.zeros(0, dtype=np.int64), families, columns, Moments.zeros(0, len(columns))).tidy()
+        words = {name: WordCounts.zeros(0) for name in plan_words}
+        moments = Moments.zeros(0, len(columns))
+        return cls(schema, (), np.zeros(0, dtype=np.int64), families, columns, moments, words=words).tidy()
 
     @classmethod
     def from_counts(
@@ -100,7 +120,7 @@ class Tally:
         return cls(schema, classes, rows, families, (), Moments.zeros(len(classes), 0)).tidy()
 
     def __repr__(self) -> str:
-        columns = len(self.families) + len(self.moment_columns) + len(self.values)
+        columns = len(self.families) + len(self.moment_columns) + len(self.words) + len(self.values)
         return f"<Tally of {self.n_rows:,} rows, {len(self.classes)} classes, {columns} columns>"
 
     def __eq__(self, other: object) -> bool:
@@ -113,7 +133,10 @@ class Tally:
             and self.families == other.families
             and self.moment_columns == other.moment_columns
             and self.moments == other.moments
+            and self.together == other.together
+            and self.words == other.words
             and self.values == other.values
+            and self.products == other.products
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -129,7 +152,10 @@ class Tally:
             families,
             a.moment_columns,
             a.moments + b.moments,
-            {name: values + b.values[name] for name, values in a.values.items()},
+            a.together + b.together,
+            words={name: counts.plus(b.words[name]) for name, counts in a.words.items()},
+            values={name: values + b.values[name] for name, values in a.values.items()},
+            products=None if a.products is None or b.products is None else a.products + b.products,
         ).tidy()
 
     def __sub__(self, other: Tally) -> Tally:
@@ -159,20 +185,34 @@ class Tally:
                 f"column {a.moment_columns[column]!r} had {a.moments.n[c, column]} numbers in class {a.classes[c]!r}, "
                 f"and the {b.moments.n[c, column]} to forget cannot have been among them; nothing was changed"
             )
-        values = {name: _without(name, a, b.values[name], tolerance) for name in a.values}
-        return Tally(a.schema, a.classes, counts, families, a.moment_columns, a.moments - b.moments, values).tidy()
+        together = a.together.minus(b.together, tolerance)
+        if (lacking := together.lacking()) is not None:
+            raise NotLearnt(
+                f"columns {lacking} were not learnt with these values together and cannot forget them; "
+                "nothing was changed"
+            )
+        words = {n: w.minus(b.words[n], n, a.classes, tolerance) for n, w in a.words.items()}
+        values = {n: found.minus(b.values[n], n, a.classes, tolerance) for n, found in a.values.items()}
+        moments = a.moments - b.moments
+        products = products_without(a.products, b.products, a.moment_columns, a.classes)
+        return Tally(
+            a.schema, a.classes, counts, families, a.moment_columns, moments, together, words, values, products
+        ).tidy()
 
     def _align(self, other: Tally) -> tuple[Tally, Tally]:
         """Both sides over the same classes and values."""
         check_same(self.schema, other.schema)
-        counted = [({*t.families}, {*t.moment_columns}, {*t.values}) for t in (self, other)]
-        if counted[0] != counted[1]:
-            raise SchemaMismatch("the two sides counted different things: learn both with the same model and settings")
+        if self.counted() != other.counted():
+            raise SchemaMismatch(
+                "the two sides counted different things: learn both with the same model and settings "
+                "(a structure that was learnt must be given to the other side too)"
+            )
         classes = union(self.classes, other.classes)
         _check_one_kind(classes)
         schema = replace(self.schema, target=_joint_target(self.schema.target, other.schema.target))
         order = [other.moment_columns.index(name) for name in self.moment_columns]
         moments = (self.moments, other.moments.columns(order))
+        products = self.products, of_pairs(other.products, order)
         ours, theirs = positions(classes, self.classes), positions(classes, other.classes)
         for name, family in self.families.items():
             _check_same_kind(name, family, other.families[name])
@@ -184,8 +224,14 @@ class Tally:
                 np.where(index < 0, 0, tally.class_counts[np.maximum(index, 0)]) if len(tally.classes) else 0 * index
             )
             counts = counts.astype(tally.class_counts.dtype)
+            slots = {name: _slots(family.values, families[name].values) for name, family in tally.families.items()}
+            together = tally.together.align(index, slots, self.together.pairs.columns)
+            words = {name: tally.words[name].with_classes(index) for name in self.words}
             values = {name: tally.values[name].take(index) for name in self.values}
-            sides.append(Tally(schema, classes, counts, families, self.moment_columns, moments[i].take(index), values))
+            taken, both = moments[i].take(index), of_classes(products[i], index)
+            sides.append(
+                Tally(schema, classes, counts, families, self.moment_columns, taken, together, words, values, both)
+            )
         return sides[0], sides[1]
 
     def tidy(self) -> Tally:
@@ -199,8 +245,24 @@ class Tally:
             shown = [v for v, n in zip(family.values, family.present.sum(axis=0), strict=True) if n > 0]
             families[name] = family.align(index, union(tuple(wanted), shown))
         counts = np.array([self.class_counts[i] if i >= 0 else 0 for i in index], dtype=self.class_counts.dtype)
+        slots = {name: _slots(family.values, families[name].values) for name, family in self.families.items()}
+        together = self.together.align(index, slots)
+        words = {name: counted.with_classes(index) for name, counted in self.words.items()}
         distinct = {name: found.take(index).tidy() for name, found in self.values.items()}
-        return Tally(self.schema, classes, counts, families, self.moment_columns, self.moments.take(index), distinct)
+        moments, both = self.moments.take(index), of_classes(self.products, index)
+        return Tally(
+            self.schema, classes, counts, families, self.moment_columns, moments, together, words, distinct, both
+        )
+
+    def counted(self) -> tuple[set[Any], ...]:
+        """The columns whose values, moments, products, pairs, joints, words and distinct numbers were counted."""
+        alone = set(self.families), set(self.moment_columns), set(self.words), set(self.values)
+        multiplied = set() if self.products is None else set(self.moment_columns)
+        return *alone, multiplied, set(self.together.pairs.columns), set(self.together.joints)
+
+    def prune(self, min_count: float = 1, min_documents: float = 1) -> Tally:
+        """Without the words seen less often: nothing is read again. Forgetting then does not look for them."""
+        return replace(self, words={name: w.prune(min_count, min_documents) for name, w in self.words.items()})
 
     def _shown_classes(self) -> list[Value]:
         return [label for label, n in zip(self.classes, self.class_counts, strict=True) if n > 0]
@@ -211,8 +273,15 @@ class Tally:
         columns = tuple(name for name in self.moment_columns if name in schema.columns)
         index = [self.moment_columns.index(name) for name in columns]
         families = {name: family for name, family in self.families.items() if name in schema.columns}
+        together = self.together.restrict(list(families))
+        words = {name: counted for name, counted in self.words.items() if name in schema.columns}
         values = {name: found for name, found in self.values.items() if name in schema.columns}
-        return Tally(schema, self.classes, self.class_counts, families, columns, self.moments.columns(index), values)
+        moments, both = self.moments.columns(index), of_pairs(self.products, index)
+        return Tally(schema, self.classes, self.class_counts, families, columns, moments, together, words, values, both)
+
+    def with_joints(self, joints: Mapping[tuple[str, ...], Joint]) -> Tally:
+        """The same with other sets of columns counted together, in the slots of these families."""
+        return replace(self, together=Together(self.together.pairs, dict(joints)))
 
     def to_bytes(self) -> bytes:
         """Header and arrays, for :meth:`from_bytes`: the same tally gives the same bytes."""
@@ -226,11 +295,19 @@ class Tally:
             "families": [[name, list(family.values)] for name, family in self.families.items()],
             "moments": list(self.moment_columns),
         }
+        if self.words:
+            header["words"] = [[name, counted.pruned] for name, counted in self.words.items()]
         if self.values:
             header["values"] = [[name, found.level, found.max_values] for name, found in self.values.items()]
+        products = [] if self.products is None else [getattr(self.products, part) for part in PARTS]
+        if products:
+            header["products"] = True
         moments = [getattr(self.moments, part) for part in PARTS]
         values = [part for found in self.values.values() for part in (found.values, found.counts)]
-        return header, [self.class_counts, *(family.counts for family in self.families.values()), *moments, *values]
+        words = [array for counted in self.words.values() for array in counted.to_arrays()]
+        families = [family.counts for family in self.families.values()]
+        more, together = self.together.to_parts()
+        return header | more, [self.class_counts, *families, *moments, *values, *words, *products, *together]
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tally:
@@ -249,20 +326,29 @@ class Tally:
             values = [_rising(v) for _, v in header["families"]]
             columns = tuple(str(name) for name in header["moments"])
             distinct = [(str(name), level, most) for name, level, most in header.get("values", ())]
+            texts = [(str(name), bool(pruned)) for name, pruned in header.get("words", ())]
+            n_products = len(PARTS) if header.get("products") else 0
         except (KeyError, TypeError, ValueError) as problem:
             raise BadFile(f"this is no tally: {problem}") from None
-        fixed = 1 + len(names) + len(PARTS)
-        known = [*names, *columns, *(name for name, _, _ in distinct)]
+        fixed, size = 1 + len(names) + len(PARTS), WordCounts.N_ARRAYS
+        end = fixed + 2 * len(distinct)
+        last = end + size * len(texts) + n_products
+        known = [*names, *columns, *(name for name, _, _ in distinct), *(name for name, _ in texts)]
         if (
-            len(arrays) != fixed + 2 * len(distinct)
+            len(arrays) < last
             or not {*names} <= set(schema.coded())
+            or not {name for name, _ in texts} <= set(schema.texts())
             or not set(known) <= set(schema.used)
             or len(set(known)) < len(known)
         ):
             raise BadFile("the tally's arrays do not fit its schema")
-        counts, *rest = arrays[:fixed]
+        (counts, *rest), others = arrays[:fixed], arrays[end:last]
         families = {n: Family(v, a) for n, v, a in zip(names, values, rest, strict=False)}
         moments = Moments(*rest[len(names) :])
+        words = {
+            name: WordCounts.from_arrays(others[i * size : (i + 1) * size], len(classes), pruned)
+            for i, (name, pruned) in enumerate(texts)
+        }
         shape = (len(classes), len(columns))
         shapes_fit = (
             counts.shape == (len(classes),)
@@ -270,11 +356,15 @@ class Tally:
             and all(getattr(moments, part).shape == shape for part in PARTS)
             and all(getattr(moments, part).dtype.kind == "f" for part in PARTS[1:])
         )
+        together = together_from_parts(header, arrays[last:], families)
         kinds = {counts.dtype.kind, *(f.counts.dtype.kind for f in families.values())} | (
             {moments.n.dtype.kind} if columns else set()
         )
+        kinds |= {counted.counts.dtype.kind for counted in words.values()}
         if not shapes_fit or len(kinds) != 1 or kinds - {"i", "f"}:
             raise BadFile("the tally's arrays do not fit its header")
+        if any((counted.n_documents > counts * (1 + ROUNDING)).any() for counted in words.values()):
+            raise BadFile("the tally has more documents than rows")
         numbers = [counts, *(f.counts for f in families.values()), moments.n]
         if any(a.min(initial=0) < 0 for a in numbers):  # that all are finite was checked
             raise BadFile("the tally holds counts that are negative or no numbers")
@@ -282,7 +372,8 @@ class Tally:
             name: Values.checked(level, most, arrays[fixed + 2 * i], arrays[fixed + 2 * i + 1], counts)
             for i, (name, level, most) in enumerate(distinct)
         }
-        tally = cls(schema, classes, counts, families, columns, moments, found)
+        products = checked_products(arrays[last - n_products : last], moments) if n_products else None
+        tally = cls(schema, classes, counts, families, columns, moments, together, words, found, products)
         if not tally._is_tidy():
             raise BadFile("the tally has values that were never counted, or lacks some that are declared")
         return tally
@@ -364,18 +455,10 @@ def _declared_values(schema: Schema, name: str) -> Iterable[Value]:
     return (role.domain or ()) if isinstance(role, Categorical) else ()
 
 
-def _without(name: str, a: Tally, less: Values, tolerance: float) -> Values:
-    """The numbers of a column without some; more of one than there are is refused."""
-    left = a.values[name] - less
-    if tolerance:
-        left.counts[np.abs(left.counts) <= tolerance] = 0
-    if (left.counts < 0).any():
-        c, i = np.argwhere(left.counts < 0)[0]
-        raise NotLearnt(
-            f"column {name!r} had {left.values[i]:g} not as often in class {a.classes[c]!r} as it is to be forgotten; "
-            "nothing was changed"
-        )
-    return left
+def _slots(old: tuple[Value, ...], new: tuple[Value, ...]) -> npt.NDArray[np.int64]:
+    """The old slot of each new one, −1 for a value that is new; slot 0 stays the missing cells."""
+    found = positions(new, old)
+    return np.concatenate([[0], np.where(found < 0, -1, found + 1)])
 
 
 def _subtract(a: Counts, b: Counts, tolerance: float) -> Counts:

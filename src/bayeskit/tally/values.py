@@ -7,13 +7,15 @@ the set of numbers alone, so the order in which tallies are merged cannot matter
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.errors import BadFile, SchemaMismatch
+from bayeskit.data.vocabulary import Value
+from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[Any]  # int64, or float64 where rows have weights
@@ -108,6 +110,19 @@ class Values:
         """The numbers of this side without those of the other; refuses nothing (see the signs of the counts)."""
         a, b = self._aligned(other)
         return Values(a.values, a.counts - b.counts, a.level, a.max_values)
+
+    def minus(self, less: Values, name: str, classes: Sequence[Value], tolerance: float) -> Values:
+        """The numbers of a column without some; more of one than there are is refused."""
+        left = self - less
+        if tolerance:
+            left.counts[np.abs(left.counts) <= tolerance] = 0
+        if (left.counts < 0).any():
+            c, i = np.argwhere(left.counts < 0)[0]
+            raise NotLearnt(
+                f"column {name!r} had {left.values[i]:g} not as often in class {classes[c]!r} as it is to be "
+                "forgotten; nothing was changed"
+            )
+        return left
 
     def take(self, class_index: npt.NDArray[np.int64]) -> Values:
         """The same for these classes in this order; −1 stands for a class without values."""

@@ -1,0 +1,257 @@
+// Columns counted and coded together: all pairs, distinct rows, contexts of parents.
+#include <numeric>
+
+#include "kernels.hpp"
+#include "parallel.hpp"
+
+namespace bayeskit {
+namespace {
+
+constexpr size_t kStretch = 2048;       // rows whose cells are computed before they are counted
+constexpr size_t kLargestCopied = 8192;  // cells; a larger table would push its own copies out of the cache
+constexpr size_t kChunk = 1 << 16;      // rows whose first half of a cell is kept
+
+// Count rows of one pair into (classes, size a, size b); `base` holds label * size a + code a.
+template <class Cell, class Code>
+void count_pair(const Cell* base, const Code* codes, size_t rows, size_t size, size_t n_cells, uint32_t* counts) {
+    const size_t apart = n_cells <= kLargestCopied ? n_cells : 0;
+    uint32_t *c0 = counts, *c1 = c0 + apart, *c2 = c1 + apart, *c3 = c2 + apart;
+    Cell cells[kStretch];
+    for (size_t at = 0; at < rows; at += kStretch) {
+        const size_t some = std::min(kStretch, rows - at);
+        const Cell* first = base + at;
+        const Code* second = codes + at;
+        for (size_t r = 0; r < some; ++r) cells[r] = static_cast<Cell>(first[r] * static_cast<Cell>(size) + second[r]);
+        size_t r = 0;
+        for (; r + 4 <= some; r += 4) {
+            ++c0[cells[r]];
+            ++c1[cells[r + 1]];
+            ++c2[cells[r + 2]];
+            ++c3[cells[r + 3]];
+        }
+        for (; r < some; ++r) ++c0[cells[r]];
+    }
+}
+
+template <class Cell>
+void base_cells(const Codes& column, const Codes& labels, size_t first, size_t rows, size_t size, Cell* base) {
+    with_type(column, [&](auto codes) {
+        with_type(labels, [&](auto classes) {
+            const auto* code = codes + first;
+            const auto* label = classes + first;
+            for (size_t r = 0; r < rows; ++r)
+                base[r] = static_cast<Cell>(static_cast<Cell>(label[r]) * static_cast<Cell>(size) + code[r]);
+        });
+    });
+}
+
+struct Layout {  // where the table of a pair begins among the cells of one class
+    std::vector<size_t> starts;
+    size_t total = 0;
+    explicit Layout(const std::vector<size_t>& sizes) {
+        for (size_t a = 0; a < sizes.size(); ++a)
+            for (size_t b = a + 1; b < sizes.size(); ++b) {
+                starts.push_back(total);
+                total += sizes[a] * sizes[b];
+            }
+    }
+};
+
+size_t pair_index(size_t a, size_t b, size_t k) { return a * k - a * (a + 1) / 2 + (b - a - 1); }
+
+// All pairs of column a with those after it.
+template <class Cell>
+void count_pairs_of(size_t a, const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes,
+                    const Codes& labels, size_t n_classes, const Layout& layout, int64_t* out) {
+    const size_t k = columns.size();
+    std::vector<Cell> base(std::min(n, kChunk));
+    std::vector<uint32_t> counts;
+    for (size_t first = 0; first < n; first += kChunk) {
+        const size_t rows = std::min(kChunk, n - first);
+        base_cells(columns[a], labels, first, rows, sizes[a], base.data());
+        for (size_t b = a + 1; b < k; ++b) {
+            const size_t block = sizes[a] * sizes[b], n_cells = n_classes * block;
+            const size_t copies = n_cells <= kLargestCopied ? 4 : 1;
+            counts.assign(n_cells * copies, 0);
+            with_type(columns[b], [&](auto codes) {
+                count_pair(base.data(), codes + first, rows, sizes[b], n_cells, counts.data());
+            });
+            for (size_t c = 0; c < n_classes; ++c) {
+                int64_t* to = out + c * layout.total + layout.starts[pair_index(a, b, k)];
+                const uint32_t* from = counts.data() + c * block;
+                for (size_t copy = 0; copy < copies; ++copy, from += n_cells)
+                    for (size_t i = 0; i < block; ++i) to[i] += from[i];
+            }
+        }
+    }
+}
+
+constexpr uint64_t kMixer = 0x9E3779B97F4A7C15ull;
+
+// Indices of distinct keys in the order they are first met: an open table, or a direct one where keys are few.
+class KeyIndex {
+public:
+    KeyIndex(uint64_t n_keys, size_t n) : direct_(n_keys <= std::max<uint64_t>(4 * n, 1 << 16)) {
+        if (direct_) {
+            slots_.assign(n_keys, kEmpty);
+        } else {
+            size_t size = 64;
+            while (size < 2 * n) size *= 2;
+            slots_.assign(size, kEmpty);
+            keys_.resize(size);
+        }
+    }
+    uint32_t find_or_add(uint64_t key) {
+        if (direct_) {
+            if (slots_[key] == kEmpty) slots_[key] = count_++;
+            return slots_[key];
+        }
+        const size_t mask = slots_.size() - 1;
+        uint64_t mixed = key * kMixer;
+        mixed ^= mixed >> 29;
+        size_t at = (mixed * kMixer) >> 20 & mask;
+        while (slots_[at] != kEmpty && keys_[at] != key) at = (at + 1) & mask;
+        if (slots_[at] == kEmpty) {
+            slots_[at] = count_++;
+            keys_[at] = key;
+        }
+        return slots_[at];
+    }
+    uint32_t count() const { return count_; }
+
+private:
+    static constexpr uint32_t kEmpty = UINT32_MAX;
+    bool direct_;
+    uint32_t count_ = 0;
+    std::vector<uint32_t> slots_;
+    std::vector<uint64_t> keys_;
+};
+
+}  // namespace
+
+size_t pair_cells(const std::vector<size_t>& sizes) { return Layout(sizes).total; }
+
+void count_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
+                 size_t n_classes, int64_t* out, size_t n_threads) {
+    check_labels(labels, n, n_classes);
+    check_codes(columns, n, sizes, n_threads);
+    const Layout layout(sizes);
+    const size_t k = columns.size();
+    parallel_for(k, n_threads, [&](size_t a) {
+        size_t widest = 0;
+        for (size_t b = a + 1; b < k; ++b) widest = std::max(widest, sizes[b]);
+        const size_t cells = n_classes * sizes[a] * widest;
+        if (cells <= UINT16_MAX)
+            count_pairs_of<uint16_t>(a, columns, n, sizes, labels, n_classes, layout, out);
+        else if (cells <= UINT32_MAX)
+            count_pairs_of<uint32_t>(a, columns, n, sizes, labels, n_classes, layout, out);
+        else
+            count_pairs_of<uint64_t>(a, columns, n, sizes, labels, n_classes, layout, out);
+    });
+}
+
+void weigh_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
+                 size_t n_classes, const double* weights, double* out, size_t n_threads) {
+    check_labels(labels, n, n_classes);
+    check_codes(columns, n, sizes, n_threads);
+    const Layout layout(sizes);
+    const size_t k = columns.size();
+    parallel_for(k, n_threads, [&](size_t a) {
+        for (size_t b = a + 1; b < k; ++b) {
+            double* table = out + layout.starts[pair_index(a, b, k)];
+            const size_t size = sizes[b];
+            with_type(columns[a], [&, table, size](auto first) {
+                with_type(labels, [&, table, size](auto classes) {
+                    with_type(columns[b], [=, &layout](auto second) {
+                        for (size_t r = 0; r < n; ++r)
+                            table[classes[r] * layout.total + first[r] * size + second[r]] += weights[r];
+                    });
+                });
+            });
+        }
+    });
+}
+
+size_t factor_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, uint32_t* indices,
+                    std::vector<int64_t>& first) {
+    check_codes(columns, n, sizes, 1);
+    std::fill_n(indices, n, 0u);
+    size_t count = n ? 1 : 0;
+    for (size_t j = 0; j < columns.size() && n; ++j) {
+        KeyIndex index(static_cast<uint64_t>(count) * sizes[j], n);
+        const uint64_t size = sizes[j];
+        with_type(columns[j], [&](auto codes) {
+            for (size_t r = 0; r < n; ++r) indices[r] = index.find_or_add(indices[r] * size + codes[r]);
+        });
+        count = index.count();
+    }
+    first.assign(count, -1);
+    for (size_t r = n; r-- > 0;) first[indices[r]] = static_cast<int64_t>(r);
+    return count;
+}
+
+void context_codes(const std::vector<Codes>& parents, const Codes& child, size_t child_size, size_t n,
+                   const std::vector<Steps>& steps, uint32_t* out, size_t n_threads) {
+    std::vector<size_t> sizes;
+    for (const Steps& step : steps) sizes.push_back(step.size);
+    check_codes(parents, n, sizes, n_threads);
+    check_codes({child}, n, {child_size}, n_threads);
+    size_t nodes = 1;
+    for (size_t d = 0; d < steps.size(); ++d) {
+        if (steps[d].nodes != (d ? nodes : 1))
+            throw std::invalid_argument("step " + std::to_string(d) + " has another number of nodes than lead to it");
+        nodes = d + 1 < steps.size() ? steps[d + 1].nodes : steps[d].leads_to;
+        for (size_t i = 0; i < steps[d].nodes * steps[d].size; ++i)
+            if (steps[d].next[i] >= static_cast<int64_t>(nodes))
+                throw std::invalid_argument("step " + std::to_string(d) + " leads beyond its nodes");
+    }
+    const uint32_t size = static_cast<uint32_t>(child_size);
+    std::vector<uint32_t> first(steps.empty() ? 0 : steps[0].size);  // where the contexts of the first parent stand
+    for (size_t i = 0; i < first.size(); ++i) first[i] = static_cast<uint32_t>(std::max(steps[0].next[i], -1) + 1) * size;
+    if (steps.size() < 2) {
+        parallel_rows(n, kTile, n_threads, [&](size_t begin, size_t end) {
+            uint32_t codes[kTile];
+            for (size_t at = begin; at < end; at += kTile) {
+                const size_t rows = std::min(kTile, end - at);
+                widen(child, at, rows, 1, out + at);
+                if (steps.empty()) continue;
+                widen(parents[0], at, rows, 1, codes);
+                for (size_t r = 0; r < rows; ++r) out[at + r] += first[codes[r]];
+            }
+        });
+        return;
+    }
+    parallel_rows(n, kTile, n_threads, [&](size_t begin, size_t end) {
+        uint32_t codes[kTile];
+        int32_t local[kTile], alive[kTile];
+        uint32_t node[kTile];
+        for (size_t at = begin; at < end; at += kTile) {
+            const size_t rows = std::min(kTile, end - at);
+            widen(parents[0], at, rows, 1, codes);
+            for (size_t r = 0; r < rows; ++r) {
+                const int32_t next = steps[0].next[codes[r]];
+                alive[r] = next >= 0;
+                local[r] = next >= 0 ? next : 0;
+                node[r] = next >= 0 ? static_cast<uint32_t>(next) + 1 : 0;
+            }
+            uint32_t offset = 1 + static_cast<uint32_t>(steps[1].nodes);
+            for (size_t d = 1; d < steps.size(); ++d) {
+                const Steps step = steps[d];
+                widen(parents[d], at, rows, 1, codes);
+                for (size_t r = 0; r < rows; ++r) {
+                    const size_t cell = static_cast<size_t>(local[r]) * step.size + codes[r];
+                    const int32_t next = alive[r] ? step.next[cell] : -1;
+                    alive[r] = next >= 0;
+                    local[r] = next >= 0 ? next : local[r];
+                    node[r] = next >= 0 ? offset + static_cast<uint32_t>(next) : node[r];
+                }
+                offset += static_cast<uint32_t>(d + 1 < steps.size() ? steps[d + 1].nodes : step.leads_to);
+            }
+            widen(child, at, rows, 1, codes);
+            for (size_t r = 0; r < rows; ++r)
+                out[at + r] = node[r] * size + codes[r];
+        }
+    });
+}
+
+}  // namespace bayeskit

@@ -1,0 +1,154 @@
+"""Documents for a command: where they lie, what a text model says of them, and how it is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayeskit.errors import BayesError
+
+if TYPE_CHECKING:
+    from bayeskit.cli.console import Page
+
+TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".jsonl", ".ndjson", ".json")
+NO_PROBABILITIES = ("complement", "wcnb", "twcnb", "nbsvm")
+
+
+def is_text(model: Any) -> bool:
+    """Whether the model takes documents and not rows."""
+    return type(model).__name__ == "TextClassifier"  # its module is loaded where it is one, and only there
+
+
+def refuse_text(model: Any, text: str | None) -> None:
+    """``--text`` with a model of a table."""
+    if text is not None:
+        raise BayesError(f"--text is for models of documents, and this is a {type(model).__name__}")
+
+
+def open_labelled(data: str, text: str | None, target: str, reading: tuple[Any, ...]) -> Any:
+    """Documents with classes: two columns of a table, or a folder with one sub-folder a class."""
+    from bayeskit.cli.sources import open_data
+    from bayeskit.data.text_files import FolderSource, TextColumn
+
+    if Path(data).is_dir() and (text is None or not _has_tables(Path(data))):
+        return FolderSource.of_classes(data, target)
+    source = open_data(data, target, *reading)
+    if text is None:
+        raise BayesError(f"which column of {source.name} holds the text? --text COLUMN ({', '.join(source.kinds)})")
+    return TextColumn.of(source, text)
+
+
+def open_unlabelled(data: str, text: str | None, named: bool, reading: tuple[Any, ...]) -> Any:
+    """Documents to predict: a column of a table, the files of a folder, else the lines of a file or of a pipe.
+
+    ``named``: whether the column was named in this very command; then a pipe is a table, too.
+    """
+    from bayeskit.cli.sources import open_data
+    from bayeskit.data.text_files import FolderSource, LinesSource, TextColumn
+
+    where = Path(data)
+    if where.is_dir() and not (text is not None and _has_tables(where)):
+        return FolderSource.of_files(where)
+    if named or (data != "-" and (_is_table(where) or not where.exists())):
+        source = open_data(data, None, *reading)
+        if text is None:
+            raise BayesError(f"which column of {source.name} holds the text? --text COLUMN ({', '.join(source.kinds)})")
+        return TextColumn.of(source, text)
+    return LinesSource.of(data)
+
+
+def _is_table(path: Path) -> bool:
+    return any(suffix.lower() in TABLES for suffix in path.suffixes[-2:])
+
+
+def _has_tables(folder: Path) -> bool:
+    return any(_is_table(file) for file in folder.rglob("*") if file.is_file())
+
+
+def columns_of(source: Any) -> Any:
+    """The columns beside the text; files and lines have none."""
+    from bayeskit.data.text_files import TextColumn
+
+    return source.source.head if isinstance(source, TextColumn) else {}
+
+
+def show_words(page: Page, model: Any, n: int = 8) -> None:
+    """The most telling words of each class, a line a class."""
+    page.line("most telling words", style="dim")
+    for label, words in telling_records(model, n).items():
+        page.line(f"{label}: {', '.join(word['word'] for word in words)}")
+
+
+def telling_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
+    """Class → its most telling words, with counts and evidence."""
+    table = model.telling_words(n)
+    found: dict[str, list[dict[str, Any]]] = {str(label): [] for label in model.classes_.tolist()}
+    columns = [table[name] for name in table.column_names]
+    for label, word, count, evidence in zip(*columns, strict=True):
+        found[str(label)].append({"word": word, "count": count, "evidence": evidence})
+    return found
+
+
+def show_document(page: Page, found: Any, record: dict[str, Any], shown: int = 20) -> None:
+    """Why a document is put in its class: its strongest words."""
+    from bayeskit.cli.console import Figure
+    from bayeskit.explain.words import chance
+
+    sure = "" if record["probability"] is None else f" with probability {chance(record['probability'])}"
+    page.line(f"{record['document']}: {found.label}{sure}", style="bold")
+    page.line()
+    words = found.words[:shown]
+    rest = sum(evidence for _, _, evidence in found.words[shown:])
+    names = ["(without words)", *(word for word, _, _ in words)]
+    counts = [Figure(""), *(Figure(f"{count:,}") for _, count, _ in words)]
+    evidence = [found.base, *(evidence for _, _, evidence in words)]
+    if len(found.words) > shown:
+        names.append(f"(and {len(found.words) - shown:,} more)")
+        counts.append(Figure(""))
+        evidence.append(rest)
+    page.table({
+        "word": names, "count": counts, f"evidence for {found.label}": [Figure(f"{x:+.3f}") for x in evidence],
+    })  # fmt: skip
+    scores = "a difference of scores" if record["probability"] is None else "the natural logarithm of the odds"
+    page.line(f"sum: {found.total:+.3f}, {scores} {found.label} : {found.other}")
+    if not found.words:
+        page.line("it has no word that the model knows: the class is what is likely beforehand")
+    if found.n_unknown:
+        page.line(f"words that the model does not know, and that say nothing: {found.n_unknown:,}")
+
+
+def document_record(model: Any, found: Any, text: Any, document: str) -> dict[str, Any]:
+    """An explanation as plain data."""
+    proba = model.predict_proba(text).max().item() if hasattr(model, "predict_proba") else None
+    return {
+        "document": document,
+        "predicted": found.label,
+        "probability": proba,
+        "against": found.other,
+        "log_odds": found.total,
+        "without_words": found.base,
+        "words": [{"word": word, "count": count, "log_odds": evidence} for word, count, evidence in found.words],
+        "unknown_words": found.n_unknown,
+    }
+
+
+def tell_scores(page: Page, model: Any, method: str) -> None:
+    """What is to be known of the scores of some recipes."""
+    if model.recipe in NO_PROBABILITIES:
+        page.line(f"log loss and Brier score mean little here: scores of {model.recipe} are no probabilities")
+    if method == "leave-one-out" and hasattr(model, "weights_"):
+        page.line("the fitted weights are held while a document is left out: a little optimistic")
+
+
+def documents_of(source: Any, name: str, target: str) -> Any:
+    """Documents and classes as an Arrow table, in memory."""
+    import pyarrow as pa
+
+    parts = [pa.table({name: _plain(b.columns["text"]), target: _plain(b.labels)}) for b in source.batches()]
+    return pa.concat_tables(parts)
+
+
+def _plain(column: Any) -> Any:
+    import pyarrow as pa
+
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

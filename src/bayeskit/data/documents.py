@@ -1,0 +1,142 @@
+"""A column of documents from anything: UTF-8 in one stretch of bytes, with offsets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.source import as_one_array
+from bayeskit.errors import BayesError, NotScalar
+
+CELLS = 1 << 31  # bytes that 32-bit offsets reach
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Document i is ``data[offsets[i]:offsets[i + 1]]``; a missing one is empty and marked.
+
+    >>> texts = Documents.of(["A game", None])
+    >>> len(texts), texts.offsets.tolist(), texts.missing.tolist(), texts.tolist()
+    (2, [0, 6, 6], [False, True], ['A game', ''])
+    """
+
+    data: npt.NDArray[np.uint8]
+    offsets: npt.NDArray[np.int64]
+    missing: npt.NDArray[np.bool_]
+    replaced: int = 0  # lone surrogates read as U+FFFD; ill-formed bytes are found where they are cut
+
+    @classmethod
+    def of(cls, column: Any, name: str = "text", start: int = 0) -> Documents:
+        """Documents from a list, array, series or Arrow column of strings or bytes."""
+        import pyarrow as pa
+
+        if isinstance(column, Documents):
+            return column
+        if isinstance(column, (str, bytes)):
+            raise BayesError(
+                "Iterable over raw text documents expected, string object received: one document is a list, [text]"
+            )
+        if not isinstance(column, (pa.Array, pa.ChunkedArray)):
+            column = _listed(column)
+            try:
+                return cls._of_arrow(pa.array(column, from_pandas=True), name, start)
+            except (pa.ArrowException, OverflowError, UnicodeError):
+                return cls._of_cells(column, name, start)
+        return cls._of_arrow(column, name, start)
+
+    @classmethod
+    def _of_arrow(cls, array: Any, name: str, start: int) -> Documents:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        import pyarrow.types as types
+
+        kind = array.type.value_type if types.is_dictionary(array.type) else array.type
+        if types.is_null(kind):
+            array, kind = array.cast(pa.large_string()), pa.large_string()
+        views = [is_view for is_view in (getattr(types, "is_string_view", None),) if is_view is not None]
+        is_text = types.is_string(kind) or types.is_large_string(kind) or any(view(kind) for view in views)
+        if not is_text and not types.is_binary(kind) and not types.is_large_binary(kind):
+            row = next((i for i, cell in enumerate(array) if cell.is_valid), 0)
+            raise _no_text(name, start + row, array[row].as_py() if len(array) else kind)
+        is_long = isinstance(array, pa.ChunkedArray) and array.num_chunks != 1 and array.nbytes >= CELLS
+        if kind != array.type or is_long or any(view(kind) for view in views):
+            array = array.cast(pa.large_string() if is_text else pa.large_binary())
+        array = as_one_array(array)
+        missing = np.zeros(len(array), dtype=bool)
+        if array.null_count:
+            missing = array.is_null().to_numpy(zero_copy_only=False)
+            array = pc.fill_null(array, "" if is_text else b"")
+        wide = types.is_large_string(array.type) or types.is_large_binary(array.type)
+        _, offsets, data = array.buffers()
+        if not len(array):
+            return cls(np.zeros(0, np.uint8), np.zeros(1, np.int64), missing)
+        at = np.frombuffer(offsets, dtype=np.int64 if wide else np.int32)[array.offset : array.offset + len(array) + 1]
+        cells = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
+        return cls(cells[at[0] : at[-1]], at.astype(np.int64) - int(at[0]), missing)
+
+    @classmethod
+    def _of_cells(cls, cells: Any, name: str, start: int) -> Documents:
+        """Cells of several types: strings with lone surrogates, strings among bytes."""
+        parts, replaced = [], 0
+        missing = np.zeros(len(cells), dtype=bool)
+        for row, cell in enumerate(cells):
+            if isinstance(cell, str):
+                part = cell.encode("utf-8", "surrogatepass")
+                if b"\xed" in part:  # where a half of a surrogate pair may be
+                    mended = cell.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+                    replaced += mended.count("�") - cell.count("�")
+                    part = mended.encode()
+            elif isinstance(cell, bytes):
+                part = cell
+            elif cell is None or cell != cell or type(cell).__name__ in ("NAType", "NaTType"):
+                missing[row], part = True, b""
+            else:
+                raise _no_text(name, start + row, cell)
+            parts.append(part)
+        offsets = np.zeros(len(parts) + 1, dtype=np.int64)
+        np.cumsum([len(part) for part in parts], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(parts), dtype=np.uint8), offsets, missing, replaced)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def tolist(self) -> list[str]:
+        """The documents as strings; ill-formed bytes as U+FFFD."""
+        raw, at = self.data.tobytes(), self.offsets.tolist()
+        return [raw[a:b].decode("utf-8", "replace") for a, b in pairwise(at)]
+
+    def take(self, rows: npt.NDArray[Any]) -> Documents:
+        """These documents alone."""
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        parts = [self.data[self.offsets[i] : self.offsets[i + 1]] for i in rows]
+        offsets = np.concatenate([[0], np.cumsum((self.offsets[1:] - self.offsets[:-1])[rows])]).astype(np.int64)
+        data = np.concatenate(parts) if parts else np.zeros(0, np.uint8)
+        return Documents(data, offsets, self.missing[rows])
+
+
+def _listed(column: Any) -> Any:
+    """Anything one-dimensional as a list, a NumPy array or a series."""
+    module = type(column).__module__.partition(".")[0]
+    if module == "polars":
+        return column.to_arrow()
+    if getattr(column, "ndim", 1) != 1:
+        raise BayesError(f"documents are one column, got an array of shape {column.shape}: one string a row")
+    if isinstance(column, np.ndarray):
+        return column.astype(object) if column.dtype.kind in "US" else column
+    if isinstance(column, (list, tuple)) or module in ("pandas", "pyarrow"):
+        return column
+    try:
+        return list(column)
+    except TypeError:
+        raise BayesError(f"documents are strings in a list, series or column, not a {type(column).__name__}") from None
+
+
+def _no_text(name: str, row: int, cell: object) -> NotScalar:
+    return NotScalar(
+        f"column {name!r} has {str(cell)[:40]!r} in row {row}, a {type(cell).__name__} where text is expected: "
+        "its argument must be a string. Turn the cells into strings, or choose another role."
+    )

@@ -1,0 +1,121 @@
+"""What a token is: the settings by which documents are cut, and the plain Python that they stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bayeskit import _token_twins
+from bayeskit.errors import BadFile, BayesError
+
+PATTERNS = ("words", "words1", "words_and_punctuation", "char", "char_wb")  # in the kernels' order
+MOST_BITS = 28
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """How a document is cut into tokens.
+
+    Parameters
+    ----------
+    pattern: "words" (two letters or more: ``\\b\\w\\w+\\b``, as scikit-learn), "words1" (one-letter words kept),
+        "words_and_punctuation", "char" (characters), "char_wb" (characters within words, padded by a space), any
+        other regular expression, or a callable from a document to its tokens.
+    ngrams: shortest and longest run of tokens that is counted as one; of characters their number.
+    lowercase: whether the document is lower-cased first, by the rules of ``str.lower``.
+    stop_words: words left out before runs are made; "english" is scikit-learn's list.
+    hash_bits: tokens are counted in 2^hash_bits buckets and not by name: memory is bounded, and words that fall
+        into one bucket count as one.
+
+    >>> Tokenizer(ngrams=(1, 2)).tokens("The cat sat.")
+    ['the', 'cat', 'sat', 'the cat', 'cat sat']
+    >>> Tokenizer("char", (3, 3)).tokens("ACGT")
+    ['acg', 'cgt']
+    """
+
+    pattern: str | Callable[[str], Sequence[str]] = "words"
+    ngrams: tuple[int, int] = (1, 1)
+    lowercase: bool = True
+    stop_words: str | Iterable[str] | None = None
+    hash_bits: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ngrams", _runs(self.ngrams))
+        object.__setattr__(self, "stop_words", _stop_words(self.stop_words))
+        if self.hash_bits is not None and not 1 <= self.hash_bits <= MOST_BITS:
+            raise BayesError(f"hash_bits={self.hash_bits!r}: give a whole number from 1 to {MOST_BITS}, or None")
+        if not callable(self.pattern) and self.pattern not in PATTERNS:
+            _check_expression(self.pattern)
+
+    def tokens(self, document: str) -> list[str]:
+        """The tokens of one document, in order."""
+        return list(self.analyser()(document))
+
+    def analyser(self) -> Callable[[str], Sequence[str]]:
+        """From a document to its tokens, in Python: the path of custom patterns."""
+        pattern = PATTERNS.index(self.pattern) if self.pattern in PATTERNS else self.pattern
+        stop = frozenset(self.stop_words or ())
+        return _token_twins.analyser(pattern, *self.ngrams, self.lowercase, stop, self.hash_bits or 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: what :meth:`from_json` reads."""
+        if not isinstance(self.pattern, str):
+            raise BayesError("a callable cannot be written down: name a pattern, or give a regular expression")
+        stop = None if self.stop_words is None else list(self.stop_words)
+        runs, bits = list(self.ngrams), self.hash_bits
+        return {
+            "pattern": self.pattern, "ngrams": runs, "lowercase": self.lowercase, "stop_words": stop, "hash_bits": bits,
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, data: Any) -> Tokenizer:
+        """The tokenizer that :meth:`to_json` wrote; anything else is refused."""
+        try:
+            stop, bits = data["stop_words"], data["hash_bits"]
+            plain = isinstance(data["pattern"], str) and isinstance(data["lowercase"], bool)
+            listed = stop is None or (isinstance(stop, Sequence) and not isinstance(stop, str))
+            if not plain or not listed or not isinstance(bits, (int, type(None))):
+                raise BadFile("this is no tokenizer: a setting has the wrong type")
+            return cls(data["pattern"], tuple(data["ngrams"]), data["lowercase"], stop and list(stop), bits)
+        except (KeyError, TypeError) as problem:
+            raise BadFile(f"this is no tokenizer: {problem!r}") from None
+
+
+def _runs(ngrams: Any) -> tuple[int, int]:
+    try:
+        low, high = (int(n) for n in ngrams)
+    except (TypeError, ValueError):
+        low, high = 0, 0
+    if not 1 <= low <= high <= 1000:
+        raise BayesError(f"ngrams={ngrams!r}: give (shortest, longest), from 1 on, such as (1, 2)")
+    return low, high
+
+
+def _stop_words(words: Any) -> tuple[str, ...] | None:
+    if words is None:
+        return None
+    if isinstance(words, str):
+        if words != "english":
+            raise BayesError(f'stop_words={words!r}: give a list of words, "english" or None')
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        words = ENGLISH_STOP_WORDS
+    try:
+        return tuple(sorted({word for word in words if word.encode() is not None}))
+    except (TypeError, AttributeError, UnicodeError):
+        raise BayesError(f'stop_words={words!r}: give a list of words, "english" or None') from None
+
+
+def _check_expression(pattern: Any) -> None:
+    try:
+        groups = re.compile(pattern).groups
+    except (TypeError, re.error) as problem:
+        raise BayesError(
+            f"pattern={pattern!r} is no regular expression ({problem}); the named patterns are {', '.join(PATTERNS)}"
+        ) from None
+    if groups > 1:
+        raise BayesError(
+            f"More than 1 capturing group in token pattern {pattern!r}. Only a single group should be captured."
+        )

@@ -1,0 +1,70 @@
+"""Back-off: what was counted in a context is held to what the shorter context says.
+
+    p_d(x | c, u_1..u_d) = (n(x, c, u_1..u_d) + m_d · p_{d−1}(x | c, u_1..u_{d−1})) / (n(c, u_1..u_d) + m_d)
+
+with p_{−1} uniform: an m-estimate towards the shorter context. m_d is the one of a few numbers under which the
+counts of a level predict each other best, leaving one row out at a time:
+
+    m_d = argmax Σ n ln((n − 1 + m p'_{d−1}) / (N − 1 + m)),   p' without the row too
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.errors import BayesError
+from bayeskit.estimate.smoothing import is_number
+
+Floats = npt.NDArray[np.float64]
+CHOICES = (0.5, 2.0, 8.0, 32.0, 128.0, 512.0)
+
+
+@dataclass(frozen=True)
+class BackOff:
+    """Smoothing towards the shorter context, with weight ``m``; by default m is chosen for each column and level.
+
+    Without parents there is no shorter context, and it is an m-estimate towards uniform.
+
+    >>> BackOff(2).pseudo_counts(["rain", "sun"], np.array([[3, 1]]))
+    array([1., 1.])
+    """
+
+    m: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.m is not None and not (is_number(self.m) and isfinite(self.m) and self.m > 0):
+            raise BayesError(f"BackOff: m is {self.m!r}; it is a number above 0, or None to have it chosen.")
+
+    def pseudo_counts(self, values: Sequence[object], counts: npt.NDArray[Any]) -> Floats:
+        """m / number of values for each value."""
+        n_values = max(len(values), 1)
+        n = np.asarray(counts, dtype=np.float64)
+        lower = np.full(n.shape, 1 / n_values)
+        return np.full(len(values), self.weight(n, n.sum(axis=1, keepdims=True), lower) / n_values)
+
+    def weight(self, n: Floats, total: Floats, lower: Floats) -> float:
+        """m for counts n of values in contexts with these totals; ``lower`` is p' of the shorter context."""
+        return float(self.weights(n, total, lower, [0])[0])
+
+    def weights(self, n: Floats, total: Floats, lower: Floats, starts: Sequence[int]) -> Floats:
+        """m for each group of values along the last axis; ``starts`` are where the groups begin."""
+        if self.m is not None or not n.shape[-1]:
+            return np.full(len(starts), float(self.m or 1.0))
+        once = n >= 1
+        before = np.where(once, n - 1, 0.0)
+        rest = np.where(once, np.broadcast_to(total, n.shape) - 1, 1.0)
+        scores = []
+        for m in CHOICES:
+            with np.errstate(invalid="ignore"):
+                gain = logspace.log((before + m * lower) / (rest + m)) * n
+            gain = np.where(once, gain, 0.0).sum(axis=tuple(range(n.ndim - 1)))
+            scores.append(np.add.reduceat(gain, starts))
+        best = np.argmax(np.nan_to_num(np.array(scores), nan=-np.inf), axis=0)
+        return np.asarray(np.array(CHOICES)[best])

@@ -1,0 +1,171 @@
+"""P(value | class, values of the parents) of one coded column, as far as its contexts are known.
+
+Contexts form a tree: the root knows no parent, a node of level d the values of the first d parents. A row walks
+down as long as its parents' values are present and were seen together; the node where it stops gives the
+table. A class that was never seen in a context says there what it says in the shorter one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels, logspace
+from bayeskit.data.encode import Codes
+from bayeskit.data.vocabulary import Value
+from bayeskit.estimate.back_off import BackOff
+from bayeskit.estimate.smoothing import Smoothing
+from bayeskit.tally.joints import check_memory
+
+Floats = npt.NDArray[np.float64]
+GONE = 1e-9  # of a total: what is left of a weight that was taken away
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """Counts by context: ``counts[d]`` (nodes, values, classes) of level d, and the walk that leads there."""
+
+    counts: tuple[Floats, ...]
+    steps: tuple[npt.NDArray[np.int32], ...]  # (nodes, slots of the parent): the node it leads to, or −1
+    above: tuple[npt.NDArray[np.int64], ...]  # of each node of level d + 1 the node of level d
+
+    @classmethod
+    def of(
+        cls, cells: npt.NDArray[Any], counts: npt.NDArray[Any], n_values: Sequence[int], memory_limit: int | None = None
+    ) -> Contexts:
+        """From slots (cells, parents + child) that occur and their counts (cells, classes).
+
+        >>> cells, counts = np.array([[1, 1], [1, 2], [2, 2]]), np.array([[3, 0], [1, 1], [0, 2]])
+        >>> found = Contexts.of(cells, counts, [2, 2])
+        >>> found.counts[1][0].tolist()                  # the first parent's value: (values, classes)
+        [[3.0, 0.0], [1.0, 1.0]]
+        """
+        child, n_child, n_classes = cells[:, -1].astype(np.int64) - 1, n_values[-1], counts.shape[1]
+        alive, node, n_nodes = child >= 0, np.zeros(len(cells), dtype=np.int64), 1
+        levels, steps, above = [_summed(node[alive], child[alive], counts[alive], 1, n_child)], [], []
+        for parent, n_parent in enumerate(n_values[:-1]):
+            alive = alive & (cells[:, parent] > 0)
+            keys, found = np.unique(node[alive] * (n_parent + 2) + cells[alive, parent], return_inverse=True)
+            step = np.full((n_nodes, n_parent + 2), -1, dtype=np.int32)
+            step.flat[keys] = np.arange(len(keys))
+            n_bytes = 32.0 * (len(keys) * n_child * n_classes)  # counts and tables, and once more for leaving out
+            check_memory(
+                f"{len(keys):,} contexts of {n_child} values and {n_classes} classes", n_bytes, memory_limit,
+                "Use fewer parents (k=), or cut numbers more coarsely.",
+            )  # fmt: skip
+            node[alive], n_nodes = found.ravel(), len(keys)
+            levels.append(_summed(node[alive], child[alive], counts[alive], n_nodes, n_child))
+            steps.append(step)
+            above.append(keys // (n_parent + 2))
+        return cls(tuple(levels), tuple(steps), tuple(above))
+
+
+def _summed(node: Any, child: Any, counts: Any, n_nodes: int, n_child: int) -> Floats:
+    total = np.zeros((n_nodes * n_child, counts.shape[1]))
+    np.add.at(total, node * n_child + child, counts)
+    return total.reshape(n_nodes, n_child, counts.shape[1])
+
+
+@dataclass(frozen=True)
+class ConditionalTable:
+    """The table of a column in its contexts; slots of the child as in :class:`ValueTable`."""
+
+    parents: tuple[str, ...]
+    values: tuple[Value, ...]
+    contexts: Contexts
+    pseudo: tuple[Any, ...]  # of each level: pseudo-counts (values,), or m of back-off
+    backs_off: bool
+    used: bool  # False where some class has no distribution: the column is left out for all
+
+    @property
+    def n_nodes(self) -> int:
+        """Contexts of all levels, the root among them."""
+        return sum(len(level) for level in self.contexts.counts)
+
+    @cached_property
+    def probabilities(self) -> tuple[Floats, ...]:
+        """P (nodes, values, classes) of each level."""
+        return self._levels(0.0)
+
+    def _levels(self, unit: float) -> tuple[Floats, ...]:
+        """Probabilities of each cell; with a unit, those of a row of its own class that is taken away first."""
+        found: list[Floats] = []
+        for d, (n, pseudo) in enumerate(zip(self.contexts.counts, self.pseudo, strict=True)):
+            lower = found[-1][self.contexts.above[d - 1]] if d else np.full(n.shape, 1 / max(n.shape[1], 1))
+            found.append(_estimate(n, pseudo, lower, d, self.backs_off, unit))
+        return tuple(found)
+
+    @cached_property
+    def log_table(self) -> Floats:
+        """ln P (nodes · slots, classes), 0 where a slot says nothing."""
+        return self._flat(self.probabilities)
+
+    def left_out(self, unit: float) -> Floats:
+        """The same where each cell has lost one row of its own class, of this weight."""
+        return self._flat(self._levels(unit))
+
+    def _flat(self, levels: Sequence[Floats]) -> Floats:
+        joined = np.concatenate(levels)
+        table = np.zeros((joined.shape[0], joined.shape[1] + 2, joined.shape[2]))
+        if self.used:
+            table[:, 1:-1] = logspace.log(np.nan_to_num(joined, nan=1.0))
+        return np.ascontiguousarray(table.reshape(-1, joined.shape[2]))
+
+    def codes(self, parents: Sequence[Codes], child: Codes, n_threads: int) -> npt.NDArray[np.uint32]:
+        """The row of the flat table for each row of codes."""
+        return kernels.context_codes(parents, child, len(self.values) + 2, self.contexts.steps, self.n_nodes, n_threads)
+
+    @property
+    def n_free(self) -> int:
+        """Free parameters in each class: one less than there are values, in every context that can be."""
+        n_contexts = int(np.prod([step.shape[1] - 2 for step in self.contexts.steps], dtype=np.float64))
+        return n_contexts * max(len(self.values) - 1, 0) if self.used else 0
+
+
+def conditional_table(
+    parents: tuple[str, ...],
+    values: tuple[Value, ...],
+    contexts: Contexts,
+    smoothing: Smoothing,
+    class_counts: npt.NDArray[Any],
+) -> ConditionalTable:
+    """The table of a column under a smoothing: pseudo-counts in every context, or back-off to the shorter one."""
+    backs_off = isinstance(smoothing, BackOff)
+    pseudo: list[Any] = []
+    left: Floats | None = None
+    for d, n in enumerate(contexts.counts):
+        if isinstance(smoothing, BackOff):
+            lower = np.full(n.shape, 1 / max(n.shape[1], 1)) if left is None else left[contexts.above[d - 1]]
+            total = n.sum(axis=1, keepdims=True)
+            by_value = (a.transpose(0, 2, 1) for a in (n, np.broadcast_to(total, n.shape), lower))
+            pseudo.append(smoothing.weight(*by_value) if n.size else 1.0)
+            left = _estimate(n, pseudo[-1], lower, d, True, 1.0)
+        else:
+            pseudo.append(
+                smoothing.pseudo_counts(values, n.transpose(0, 2, 1).reshape(n.shape[0] * n.shape[2], n.shape[1]))
+            )
+    totals = contexts.counts[0].sum(axis=(0, 1))
+    added = pseudo[0] if backs_off else np.sum(pseudo[0])
+    used = bool(len(values)) and not ((totals + added <= 0) & (class_counts > 0)).any()
+    return ConditionalTable(parents, values, contexts, tuple(pseudo), backs_off, used)
+
+
+def _estimate(n: Floats, pseudo: Any, lower: Floats, level: int, backs_off: bool, unit: float) -> Floats:
+    """P (nodes, values, classes) of one level from that of the level above; each cell a unit short of its own."""
+    total = n.sum(axis=1, keepdims=True)
+    less = total - unit
+    less = np.where(np.abs(less) <= GONE * total, 0.0, less)
+    own = np.maximum(n - unit, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if backs_off:
+            return np.asarray((own + pseudo * lower) / (np.maximum(less, 0.0) + pseudo))
+        found = (own + pseudo[:, None]) / (less + np.sum(pseudo))
+    if level == 0:
+        nowhere = less + np.sum(pseudo) <= 0
+        return np.where(nowhere, lower if unit == 0 else np.nan, found)
+    return np.where(less > 0, found, lower)

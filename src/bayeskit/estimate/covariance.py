@@ -1,0 +1,222 @@
+"""Multivariate normals from products: covariances of a class's own, shared, diagonal, or pulled to the diagonal.
+
+With S_ij = Σ(x_i − mean_i)(x_j − mean_j) over the n_ij rows of a class where both columns are there, and d = 0 (maximum
+likelihood) or 1 (unbiased):
+
+    "full"       Σ_ij = S_ij / (n_ij − d)                   each class its own
+    "tied"       Σ_ij = Σ_c S_ij / Σ_c (n_ij − d)           one for all classes: a linear boundary
+    "diagonal"   Σ_ij = 0 where i ≠ j                       naive Bayes
+    shrunk       Σ_ij → (1 − λ) Σ_ij where i ≠ j            the variances stay
+
+Variances follow `estimate/variance.py`, so a column that says nothing there says nothing here. A correlation matrix
+that is singular, or with missing cells none at all, is pulled to the diagonal until its smallest eigenvalue is 1e-6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.errors import BayesError
+from bayeskit.estimate.variance import VarianceRule, shared_variance
+from bayeskit.tally.moments import Moments
+from bayeskit.tally.products import pairs
+
+Floats = npt.NDArray[np.float64]
+CovarianceRule = Literal["full", "tied", "diagonal"]
+LEAST = 1e-6
+"""The smallest eigenvalue of a correlation matrix: below it, the matrix is singular."""
+
+
+@dataclass(frozen=True)
+class Covariances:
+    """Standard deviations and correlations of each class, (…, classes, columns) and (…, classes, columns, columns).
+
+    ``used`` (…, columns) says which columns speak, ``lifted`` (…, classes) how far a singular matrix was pulled to
+    the diagonal, ``shrinkage`` (…, classes) how far all were. Of a column that is not used only ones are held.
+    """
+
+    deviation: Floats
+    correlation: Floats
+    used: npt.NDArray[np.bool_]
+    lifted: Floats
+    shrinkage: Floats
+
+
+@dataclass(frozen=True)
+class Normal:
+    """The normal of each class: means (classes, columns) and covariances."""
+
+    mean: Floats
+    spread: Covariances
+
+    @property
+    def covariance(self) -> Floats:
+        """(classes, columns, columns); NaN for a column that is left out."""
+        s, used = self.spread, self.spread.used
+        found = s.correlation * s.deviation[:, :, None] * s.deviation[:, None, :]
+        return np.where(used[:, None] & used[None, :], found, np.nan)
+
+
+def normal(
+    moments: Moments,
+    products: Moments,
+    class_counts: npt.NDArray[np.float64],
+    rule: CovarianceRule,
+    ddof: int,
+    shrinkage: float | None,
+) -> Normal:
+    """The normal of each class; ``shrinkage`` None takes the amount from the counts.
+
+    >>> from bayeskit.tally.products import count_products
+    >>> x, y = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 2.0]]), np.zeros(3, dtype=np.uint8)
+    >>> moments = Moments.of(x, y, 1)
+    >>> products = count_products(list(x.T.copy()), y, 1, None, moments, 1)
+    >>> normal(moments, products, np.array([3.0]), "full", 1, 0.0).covariance[0].round(12).tolist()
+    [[4.0, 1.0], [1.0, 1.0]]
+    >>> normal(moments, products, np.array([3.0]), "full", 1, 0.5).covariance[0].round(12).tolist()
+    [[4.0, 0.5], [0.5, 1.0]]
+    """
+    if rule not in get_args(CovarianceRule):
+        raise BayesError(f"covariance={rule!r} is not known. It is one of {', '.join(get_args(CovarianceRule))}.")
+    n, spread = pairs(products)
+    together = moments.pooled()
+    amounts = np.full(len(n), np.nan if shrinkage is None else shrinkage)
+    found = covariances(
+        n.astype(np.float64), spread, together.squared_deviations()[0], class_counts > 0, rule, ddof, amounts
+    )
+    mean = np.where(moments.n > 0, moments.mean(), together.mean())
+    return Normal(mean, found)
+
+
+def covariances(
+    n: Floats,
+    spread: Floats,
+    total_squares: Floats,
+    occurs: npt.NDArray[np.bool_],
+    rule: CovarianceRule,
+    ddof: int,
+    shrinkage: Floats,
+) -> Covariances:
+    """Covariances of any number of cases at once, from n_ij and S_ij (…, classes, columns, columns).
+
+    ``total_squares`` (…, columns) are Σ(x − mean)² about the mean of all classes; ``occurs`` (…, classes) tells the
+    classes that have rows; ``shrinkage`` (classes,) is NaN where the counts choose it.
+    """
+    own, squares = _diagonal(n), _diagonal(spread)
+    shared: VarianceRule = "feature" if rule == "tied" else "class_feature"
+    variance, used = shared_variance(own, squares, total_squares, occurs, shared, ddof)
+    both = used[..., None, :, None] & used[..., None, None, :]
+    deviation = np.where(used[..., None, :], np.sqrt(variance), 1.0)
+
+    k = n.shape[-1]
+    correlation = np.broadcast_to(np.eye(k), n.shape).copy()
+    shrinkage = np.broadcast_to(shrinkage, n.shape[:-2])
+    if rule != "diagonal":
+        freedom = np.where(n > ddof, n - ddof, 0.0)
+        known = np.where(n > ddof, spread, 0.0)
+        pooled = _correlation(known.sum(axis=-3), freedom.sum(axis=-3))[..., None, :, :]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = known / freedom / (deviation[..., :, None] * deviation[..., None, :])
+        several = (n >= 2) & (own >= 2)[..., :, None] & (own >= 2)[..., None, :] & (freedom > 0)
+        found = np.where(several, apart, pooled) if rule == "full" else np.broadcast_to(pooled, n.shape)
+        off = both & ~np.eye(k, dtype=bool)
+        correlation = np.where(off, np.clip(found, -1.0, 1.0), correlation)
+        rows = own.mean(axis=-1)
+        if rule == "tied":
+            rows = np.broadcast_to(rows.sum(axis=-1, keepdims=True), rows.shape)
+        chosen = _from_counts(correlation, rows, used.sum(axis=-1)[..., None])
+        shrinkage = np.where(np.isnan(shrinkage), chosen, shrinkage)
+        correlation = np.where(off, correlation * (1 - shrinkage)[..., None, None], correlation)
+    shrinkage = np.nan_to_num(shrinkage, nan=0.0)
+    lifted = _lift(correlation) if rule != "diagonal" and k > 1 else np.zeros(n.shape[:-2])
+    off_diagonal = ~np.eye(k, dtype=bool)
+    correlation = np.where(off_diagonal, correlation * (1 - lifted)[..., None, None], correlation)
+    return Covariances(deviation, correlation, used, lifted, np.array(shrinkage))
+
+
+def _from_counts(correlation: Floats, rows: Floats, k: npt.NDArray[np.int64]) -> Floats:
+    """How far to pull a correlation matrix R to the diagonal: the oracle approximating shrinkage.
+
+    λ = ((1 − 2/k) tr R² + k²) / ((n + 1 − 2/k)(tr R² − k)), at most 1 (Chen, Wiesel, Eldar and Hero 2010), of the
+    columns that speak; it needs nothing but R and n, so that it survives learning, forgetting and merging.
+    """
+    idle = correlation.shape[-1] - k
+    square = (correlation**2).sum(axis=(-2, -1)) - idle
+    k = np.maximum(k, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        amount = ((1 - 2 / k) * square + k**2) / ((rows + 1 - 2 / k) * (square - k))
+    return np.where(np.isfinite(amount), np.clip(np.nan_to_num(amount), 0.0, 1.0), 1.0)
+
+
+def _lift(correlation: Floats) -> Floats:
+    """λ by which (1 − λ) R + λ I has no eigenvalue under the least one; zero where R has none."""
+    smallest = np.linalg.eigvalsh(correlation)[..., 0]
+    return np.where(smallest < LEAST, (LEAST - smallest) / (1 - np.minimum(smallest, 0.5)), 0.0)
+
+
+def _correlation(spread: Floats, freedom: Floats) -> Floats:
+    """Correlations of pooled sums, zero where they are not known."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        covariance = spread / freedom
+        deviation = np.sqrt(_diagonal(covariance))
+        found = covariance / (deviation[..., :, None] * deviation[..., None, :])
+    return np.where(np.isfinite(found), found, 0.0)
+
+
+def _diagonal(square: Floats) -> Floats:
+    return np.ascontiguousarray(np.diagonal(square, axis1=-2, axis2=-1))
+
+
+def log_density(x: Floats, model: Normal, by_column: bool = False) -> Floats:
+    """ln p(x | class) of rows (rows, classes), or what each column adds to it (rows, classes, columns).
+
+    Missing cells drop out: the normal of the columns that are there. A column adds ln p(x_j | those before it, class).
+    """
+    spread, used = model.spread, model.spread.used
+    n, (n_classes, k) = len(x), model.mean.shape
+    scores = np.zeros((n, n_classes, k) if by_column else (n, n_classes))
+    for columns, rows in _patterns(~np.isnan(x) & used):
+        if not len(columns):
+            continue
+        some = x[np.ix_(rows, columns)] if rows is not None else x[:, columns]
+        for c in range(n_classes):
+            factor, constant = _factor(spread, c, columns)
+            z = _solve(factor, ((some - model.mean[c, columns]) / spread.deviation[c, columns]).T)
+            terms = constant[:, None] - 0.5 * z * z
+            if by_column:
+                scores[(np.arange(n) if rows is None else rows)[:, None], c, columns] = terms.T
+            else:
+                scores[slice(None) if rows is None else rows, c] = terms.sum(axis=0)
+    return scores
+
+
+def _patterns(present: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None]]:
+    """(columns that are there, the rows where these are), None for all rows."""
+    if not len(present):
+        return []
+    if (present == present[0]).all():
+        return [(np.flatnonzero(present[0]), None)]
+    packed = np.packbits(present, axis=1)
+    keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1])))[:, 0]
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(which, kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(which))[:-1])
+    return [(np.flatnonzero(present[row]), rows) for row, rows in zip(first, groups, strict=True)]
+
+
+def _factor(spread: Covariances, c: int, columns: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """(L of the columns' correlations R = L Lᵀ, what each column adds whatever its value)"""
+    factor = np.linalg.cholesky(spread.correlation[c][np.ix_(columns, columns)])
+    constant = -logspace.log(np.sqrt(2 * np.pi) * np.diag(factor) * spread.deviation[c, columns])
+    return factor, constant
+
+
+def _solve(factor: Floats, d: Floats) -> Floats:
+    from scipy.linalg import solve_triangular
+
+    return np.asarray(solve_triangular(factor, d, lower=True, check_finite=False))

@@ -1,0 +1,87 @@
+"""What one column says of the classes in each leaf of a tree, and without one of its rows.
+
+    P(v | leaf, c) = (n(v, leaf, c) + a_v) / (n(leaf, c) + A)
+
+with a_v = α for each value (Lidstone), or a_v = m · P(v | c), what the whole class says (back-off).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.estimate.back_off import BackOff
+from bayeskit.estimate.smoothing import Lidstone
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class LeafTable:
+    """Counts (leaves, classes, values) of one column, and how they are smoothed: by α, or by m towards the class."""
+
+    counts: Floats
+    alpha: float | None
+    m: float
+
+    @classmethod
+    def of(cls, counts: Floats, smoothing: Lidstone | BackOff) -> LeafTable:
+        """The table of counts; m is chosen where it is not given."""
+        if isinstance(smoothing, Lidstone):
+            return cls(counts, float(smoothing.alpha), 0.0)
+        whole = counts.sum(axis=0)
+        n_values = max(counts.shape[2], 1)
+        # without the row, as the counts of the leaves leave it out too
+        lower = (np.maximum(whole - 1, 0.0) + 1) / (np.maximum(whole.sum(axis=1, keepdims=True) - 1, 0.0) + n_values)
+        spread = np.broadcast_to(lower, counts.shape)
+        return cls(counts, None, smoothing.weight(counts, counts.sum(axis=2, keepdims=True), spread))
+
+    @cached_property
+    def _whole(self) -> Floats:
+        """Counts of the classes (classes, values)."""
+        return np.asarray(self.counts.sum(axis=0))
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        """P(value | leaf, class), (leaves, classes, values)."""
+        n_values = max(self.counts.shape[2], 1)
+        if self.alpha is not None:
+            pseudo: Any = self.alpha
+            total = self.alpha * n_values
+        else:
+            whole = self._whole
+            pseudo = self.m * (whole + 1) / (whole.sum(axis=1, keepdims=True) + n_values)
+            total = self.m
+        return np.asarray((self.counts + pseudo) / (self.counts.sum(axis=2, keepdims=True) + total))
+
+    @cached_property
+    def log_table(self) -> Floats:
+        """ln P as scores (leaves, slots, classes): nothing is said of missing (first) and unseen (last) cells."""
+        n_leaves, n_classes, n_values = self.counts.shape
+        table = np.zeros((n_leaves, n_values + 2, n_classes))
+        table[:, 1 : n_values + 1] = np.swapaxes(logspace.log(self.probabilities), 1, 2)
+        return table
+
+    def left_out(self, leaf: int, slots: Index, labels: Index, at_home: Floats, unit: float) -> Floats:
+        """ln P'(cell | leaf, own class) of rows that are gone from their class, and by ``at_home`` from this leaf.
+
+        Cells that say nothing have 0.
+        """
+        n_values = self.counts.shape[2]
+        says = (slots > 0) & (slots <= n_values)
+        value = np.where(says, slots.astype(np.int64) - 1, 0)
+        n = self.counts[leaf][labels, value] - at_home
+        total = self.counts[leaf].sum(axis=1)[labels] - at_home
+        if self.alpha is not None:
+            found = (np.maximum(n, 0.0) + self.alpha) / (np.maximum(total, 0.0) + self.alpha * max(n_values, 1))
+        else:
+            whole = np.maximum(self._whole[labels, value] - unit, 0.0)
+            lower = (whole + 1) / (np.maximum(self._whole.sum(axis=1)[labels] - unit, 0.0) + max(n_values, 1))
+            found = (np.maximum(n, 0.0) + self.m * lower) / (np.maximum(total, 0.0) + self.m)
+        return np.where(says, logspace.log(np.where(says, found, 1.0)), 0.0)

@@ -1,0 +1,108 @@
+"""Cut points learnt from a source: what a setting ``cuts=`` asks for, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels
+from bayeskit.data.encode import as_floats, encode_labels, raise_unusable
+from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.source import Responsibilities, Source
+from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.errors import BayesError
+from bayeskit.estimate import cuts as cut_points
+
+Floats = npt.NDArray[np.float64]
+WAYS = ("mdl", "frequency", "width", "random")
+INTERVALS = 10  # where a way needs a number and none is given
+
+
+def check_cuts(spec: object) -> None:
+    """Refuse a ``cuts=`` that means nothing.
+
+    >>> check_cuts("mdl"), check_cuts(("frequency", 5)), check_cuts([1.5, 3])
+    (None, None, None)
+    """
+    if isinstance(spec, str) or (isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str)):
+        way, number = (spec, INTERVALS) if isinstance(spec, str) else spec
+        if way not in WAYS or not isinstance(number, (int, np.integer)) or number < 1:
+            raise BayesError(f"cuts={spec!r}: {_HELP}")
+    elif isinstance(spec, (bool, float)) or (isinstance(spec, (int, np.integer)) and spec < 1):
+        raise BayesError(f"cuts={spec!r}: {_HELP}")
+
+
+_HELP = (
+    'it is "mdl", "frequency", "width" or "random", one of these with a number of intervals such as '
+    '("frequency", 5), a number of intervals of equal width, or a list of rising numbers'
+)
+
+
+def learn_cuts(
+    schema: Schema, source: Source, wanted: Mapping[str, Any], n_threads: int = 1, seed: int | None = None
+) -> Schema:
+    """The schema with the cut points of the wanted columns, as their settings say; the source is read once.
+
+    Settings: "mdl", "frequency", "width", "random" (with a number of intervals as a pair), a number of
+    intervals of equal width, or the points.
+    """
+    for spec in wanted.values():
+        check_cuts(spec)
+    ways = {name: _way(spec) for name, spec in wanted.items()}
+    learnt = {name: way for name, way in ways.items() if way}
+    columns, labels, n_classes, weights = _read(schema, source, learnt)
+    found = {n: cut_points.given(spec, n) for n, spec in wanted.items() if n not in learnt}
+    by_mdl = [name for name, (way, _) in learnt.items() if way == "mdl"]
+    if by_mdl and labels is None:
+        raise BayesError('cuts="mdl" needs one label a row; pass y, or cut by "frequency" or "width"')
+    if by_mdl and labels is not None:
+        made = kernels.mdl_cuts([columns[n] for n in by_mdl], labels, n_classes, weights, n_threads)
+        found |= {name: tuple(points.tolist()) for name, points in zip(by_mdl, made, strict=True)}
+    rng = np.random.default_rng(seed)
+    for name, (way, number) in learnt.items():
+        if way == "frequency":
+            found[name] = cut_points.equal_frequency(columns[name], number, weights)
+        elif way == "random":
+            found[name] = cut_points.random(columns[name], number, rng, weights)
+        elif way == "width":
+            x = columns[name][~np.isnan(columns[name]) & (True if weights is None else weights > 0)]
+            found[name] = cut_points.equal_width(x.min(initial=np.inf), x.max(initial=-np.inf), number)
+    return schema.replace({name: Numeric(found[name]) for name in wanted})
+
+
+def _way(spec: Any) -> tuple[str, int] | None:
+    """(way, number of intervals) where cuts are to be learnt; None for points."""
+    if isinstance(spec, str):
+        return spec, INTERVALS
+    if isinstance(spec, tuple):
+        return (spec[0], int(spec[1])) if len(spec) == 2 and isinstance(spec[0], str) else None
+    return ("width", int(spec)) if isinstance(spec, (int, np.integer)) else None
+
+
+def _read(
+    schema: Schema, source: Source, names: Mapping[str, Any]
+) -> tuple[dict[str, Floats], npt.NDArray[Any] | None, int, Floats | None]:
+    """(numbers by column, label codes, number of classes, weights) of the whole source."""
+    if not names:
+        return {}, None, 0, None
+    where, classes = schema.locate(list(source.kinds), source.named), Vocabulary()
+    numbers: dict[str, list[Floats]] = {name: [] for name in names}
+    labels, weights = [], []
+    for batch in source.batches():
+        for name, parts in numbers.items():
+            x = as_floats(batch.columns[where[name]], name, batch.start)
+            if np.isinf(x).any():
+                raise_unusable({name: x}, batch.start)
+            parts.append(x)
+        if batch.labels is not None and not isinstance(batch.labels, Responsibilities):
+            labels.append(encode_labels(batch.labels, classes, batch.start, grow=True))
+        if batch.weights is not None:
+            weights.append(batch.weights)
+    if weights and not any(part.any() for part in weights):
+        raise BayesError("every row has weight zero, so there is nothing to cut")
+    columns = {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in numbers.items()}
+    codes = np.concatenate(labels) if labels else None
+    return columns, codes, len(classes.values), np.concatenate(weights) if weights else None

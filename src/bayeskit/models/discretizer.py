@@ -1,0 +1,154 @@
+"""Discretizer: numbers become intervals, learnt from the classes or from the numbers alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+
+from bayeskit import kernels
+from bayeskit.data.encode import as_floats, raise_unusable
+from bayeskit.data.schema import Numeric, Schema, infer
+from bayeskit.data.source import Source, is_arrow, open_source
+from bayeskit.data.table import Table
+from bayeskit.errors import BayesError
+from bayeskit.estimate.cuts import labels
+from bayeskit.estimate.learn_cuts import check_cuts, learn_cuts
+from bayeskit.models.settings import one_of, seed_of
+
+
+class Discretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Numbers into intervals: a value on a cut belongs to the left one, and a missing cell stays missing.
+
+    Parameters
+    ----------
+    cuts: "mdl" (by the classes, as many cuts as pay for themselves: Fayyad and Irani), "frequency", "width" or
+        "random", one of these with a number of intervals such as ``("frequency", 5)``, a number of intervals of
+        equal width, or the points; a mapping gives some columns their own, and the others are cut by "mdl".
+    output: "labels" gives a table with readable intervals in place of numbers and every other column as it is;
+        "codes" an array with the number of the interval from 0 on, NaN where missing, of the numeric columns.
+    roles: as for a classifier; only numeric columns are cut.
+    random_state: for "random".
+    n_threads: None for all cores; the result is the same for any number.
+
+    The learnt ``schema_`` can be given to a classifier (``schema=``), which then reads raw numbers by these cuts.
+
+    >>> people = {"age": [20.0, 21, 22, 23, 24, 30, 31, 32, 33, 34], "sex": list("fmfmfmfmfm")}
+    >>> tool = Discretizer().fit(people, ["no"] * 5 + ["yes"] * 5)
+    >>> tool.cuts_
+    {'age': (27.0,)}
+    >>> print(tool.transform({"age": [19.0, None, 50.0], "sex": ["f", "f", "m"]}))
+    age   sex
+    ≤ 27  f
+    –     f
+    > 27  m
+    """
+
+    def __init__(
+        self,
+        cuts: Any = "mdl",
+        output: str = "labels",
+        roles: Any = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.cuts = cuts
+        self.output = output
+        self.roles = roles
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the cuts of the numeric columns of ``X``; "mdl" needs the classes ``y``."""
+        one_of("output", self.output, ("labels", "codes"))
+        source = open_source(X, y, sample_weight)
+        schema = infer(source.kinds, roles=self.roles, named=source.named)
+        chosen: dict[str, Any] = dict.fromkeys(schema.measured(), self.cuts)
+        if isinstance(self.cuts, Mapping):
+            chosen = {**dict.fromkeys(chosen, "mdl"), **{schema.find(key): v for key, v in self.cuts.items()}}
+        for spec in chosen.values():
+            check_cuts(spec)
+        extra = [name for name in chosen if name not in schema.measured()]
+        if extra:
+            raise BayesError(f"column {extra[0]!r} has cuts but is not numeric (it is {schema.columns[extra[0]].name})")
+        self.schema_: Schema = learn_cuts(schema, source, chosen, self._threads(), seed_of(self.random_state))
+        self.n_features_in_ = len(schema.columns)
+        if source.named:
+            self.feature_names_in_ = np.array(list(schema.columns), dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    @property
+    def cuts_(self) -> dict[str, tuple[float, ...]]:
+        """The cut points of each numeric column."""
+        self._check_is_fitted()
+        roles = self.schema_.columns.items()
+        return {name: role.cuts for name, role in roles if isinstance(role, Numeric) and role.cuts is not None}
+
+    def table(self, column: str | int | None = None) -> Table:
+        """The intervals of one column, or how many each has."""
+        cuts = self.cuts_
+        if column is not None:
+            return Table({"interval": labels(cuts[self.schema_.find(column)])})
+        return Table({"column": list(cuts), "intervals": [len(c) + 1 for c in cuts.values()]})
+
+    def transform(self, X: Any) -> Any:
+        """The rows with intervals for numbers, as the setting ``output`` says."""
+        self._check_is_fitted()
+        source = open_source(X)
+        where = self.schema_.locate(list(source.kinds), source.named)
+        coded = {name: [] for name in self.cuts_}  # type: dict[str, list[npt.NDArray[Any]]]
+        for batch in source.batches():
+            numbers = [as_floats(batch.columns[where[name]], name, batch.start) for name in coded]
+            for name, x in zip(coded, numbers, strict=True):
+                if np.isinf(x).any():
+                    raise_unusable({name: x}, batch.start)
+            points = [np.array(cuts, dtype=np.float64) for cuts in self.cuts_.values()]
+            for parts, codes in zip(coded.values(), kernels.bin_codes(numbers, points, self._threads()), strict=True):
+                parts.append(codes)
+        joined = {name: np.concatenate(parts) for name, parts in coded.items()}
+        if self.output == "codes":
+            out = np.empty((len(next(iter(joined.values()), [])), len(joined)))
+            for j, codes in enumerate(joined.values()):
+                np.subtract(codes, 1.0, out=out[:, j])
+                out[codes == 0, j] = np.nan
+            return out
+        return self._labelled(source, where, joined)
+
+    def _labelled(self, source: Source, where: Mapping[str, str], joined: Mapping[str, npt.NDArray[Any]]) -> Table:
+        import pyarrow as pa
+
+        columns: dict[str, Any] = {}
+        for name in self.schema_.used:
+            if name in joined:
+                text = pa.array([None, *labels(self.cuts_[name])], pa.string())
+                columns[name] = text.take(pa.array(joined[name]))
+                continue
+            parts = [batch.columns[where[name]] for batch in source.batches()]
+            arrays = [part if is_arrow(part) else pa.array(part, from_pandas=True) for part in parts]
+            chunks = [c for a in arrays for c in (a.chunks if isinstance(a, pa.ChunkedArray) else [a])]
+            columns[name] = pa.chunked_array(chunks)
+        return Table(columns)
+
+    def _threads(self) -> int:
+        return self.n_threads or os.cpu_count() or 1
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "schema_")
+
+    def _check_is_fitted(self) -> None:
+        if not hasattr(self, "schema_"):
+            raise NotFittedError("This Discretizer instance is not fitted yet. Call 'fit' with rows and classes first.")

@@ -1,0 +1,435 @@
+"""NBTree: a rough tree that cuts the rows apart, and naive Bayes in its leaves (Kohavi 1996).
+
+    P(c | x) ∝ P(c) · P(leaf | c) · Π_j P(x_j | leaf, c)          over the columns that are not on the way to the leaf
+
+A split is made only where naive Bayes in the branches errs less on held-out rows; so there are few, and each leaf has
+rows enough for a model of its own. A cell that a split asks for and that is missing, or holds a value which the split
+does not know, leaves all its branches open: the row's probability is the sum over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from bayeskit import kernels, logspace
+from bayeskit.data.encode import Block, Encoder
+from bayeskit.data.schema import Schema, Target
+from bayeskit.data.source import Source, for_schema, naming_the_file
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.errors import BayesError, NotLearnt, SchemaMismatch
+from bayeskit.estimate.back_off import BackOff
+from bayeskit.estimate.leaf_table import LeafTable
+from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.smoothing import Lidstone, as_smoothing
+from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.coded import CodedClassifier, names_of
+from bayeskit.models.drawing import draw_slots
+from bayeskit.models.nbtree_growth import Growth, Routes, Tree, check_tree, leaf_paths, stratified_folds
+from bayeskit.models.nbtree_left_out import TreeLeftOut, TreeParameters
+from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of, readable
+from bayeskit.models.settings import seed_of
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.tally import Tally
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
+Progress = Callable[[str, int, int], None]
+
+
+class NBTree(CodedClassifier):
+    """Naive Bayes in the leaves of a rough tree, over raw mixed tables.
+
+    Parameters
+    ----------
+    smoothing: "back-off" (each leaf is held to what its class says as a whole, by a weight chosen by leave-one-out
+        likelihood), ``BackOff(m)``, or a pseudo-count above 0 for each value (1.0 is Laplace).
+    prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
+    min_rows: a node with fewer rows is a leaf.
+    min_gain: the share of a node's errors that a split must take away.
+    folds: of the cross-validation by which splits are judged.
+    max_columns: so many columns at most are tried at a node, those that tell most of the class.
+    tree: the ``tree_`` of another model, taken instead of a new one; give its ``schema_`` too.
+    cuts: for numbers: "mdl", "frequency", "width", a number of intervals, or the points; also by column.
+    roles, domains, schema, unseen, undecidable, ties, n_threads, temperature: as in ``NaiveBayes``.
+    random_state: seed of the folds.
+    progress: called as ``progress(stage, done, of)`` while the tree grows.
+
+    ``partial_fit``, ``forget``, ``merge`` and ``leave_one_out`` hold the tree and the cut points; merging needs them
+    equal.
+
+    Examples
+    --------
+    >>> xor = {"a": ["0", "0", "1", "1"] * 20, "b": ["0", "1", "0", "1"] * 20}
+    >>> y = ["same", "other", "other", "same"] * 20
+    >>> model = NBTree().fit(xor, y)
+    >>> model.score(xor, y)
+    1.0
+    >>> print(model.tree_text())
+    a = 0: leaf 0, 40 rows (other 20, same 20)
+    a = 1: leaf 1, 40 rows (other 20, same 20)
+    """
+
+    tree_: Tree
+    leaf_tally_: Tally
+
+    def __init__(
+        self,
+        smoothing: Any = "back-off",
+        prior: Any = "empirical",
+        min_rows: float = 30,
+        min_gain: float = 0.05,
+        folds: int = 5,
+        max_columns: int = 32,
+        tree: Any = None,
+        cuts: Any = "mdl",
+        roles: Any = None,
+        domains: Any = None,
+        schema: Schema | None = None,
+        unseen: str = "ignore",
+        undecidable: str = "prior",
+        ties: str = "first",
+        random_state: Any = 0,
+        n_threads: int | None = None,
+        temperature: float = 1.0,
+        progress: Progress | None = None,
+    ) -> None:
+        self.smoothing = smoothing
+        self.prior = prior
+        self.min_rows = min_rows
+        self.min_gain = min_gain
+        self.folds = folds
+        self.max_columns = max_columns
+        self.tree = tree
+        self.cuts = cuts
+        self.roles = roles
+        self.domains = domains
+        self.schema = schema
+        self.unseen = unseen
+        self.undecidable = undecidable
+        self.ties = ties
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.temperature = temperature
+        self.progress = progress
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        self._smoothing()
+        for name, least in (("min_rows", 1), ("folds", 2), ("max_columns", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value >= least:
+                raise BayesError(f"{name}={value!r}: give a number of at least {least}")
+        if not isinstance(self.min_gain, (int, float, np.number)) or not 0 <= self.min_gain <= 1:
+            raise BayesError(f"min_gain={self.min_gain!r}: give a share from 0 to 1")
+        if self.tree is not None:
+            check_tree(self.tree)
+
+    def _smoothing(self) -> Lidstone | BackOff:
+        found = as_smoothing(self.smoothing)
+        if isinstance(found, BackOff) or (isinstance(found, Lidstone) and found.alpha > 0):
+            return found
+        raise BayesError(
+            f'smoothing={self.smoothing!r}: NBTree takes "back-off", BackOff(m), or a pseudo-count above 0. A leaf has '
+            "too few rows to go without"
+        )
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def plan(self, schema: Schema) -> Plan:
+        return Plan(tuple(schema.coded()))
+
+    def complete_schema(self, schema: Schema, source: Source) -> Schema:
+        if texts := schema.texts():
+            raise BayesError(
+                f'NBTree takes no texts: leave column {texts[0]!r} out with roles={{{texts[0]!r}: "ignore"}}, or take '
+                "NaiveBayes"
+            )
+        return super().complete_schema(schema, source)
+
+    def _count_new(self, source: Source, schema: Schema, engine: Any = None) -> Tally:
+        if engine is not None:
+            raise BayesError("NBTree grows its tree on rows of this machine: fit without engine=")
+        tree = self.tree
+        if tree is None:
+            tree = self._grown(source, schema)
+        else:
+            unknown = {column for path in leaf_paths(tree) for column, _ in path} - set(schema.coded())
+            if unknown:
+                raise SchemaMismatch(f"the tree asks for column {min(unknown)!r}, which the data has not")
+        self._new_tree = tree
+        return self._count_leaves(source, schema, tree, schema.target.domain or ())
+
+    def _count_more(self, source: Source, engine: Any = None) -> Tally:
+        values = {name: family.values for name, family in self.tally_.families.items()}
+        known = for_schema(source, self.schema_, values, self.tally_.classes)
+        return self._count_leaves(known, self.leaf_tally_.schema, self.tree_, ())
+
+    def _count_leaves(self, source: Source, schema: Schema, tree: Tree, known: tuple[Value, ...]) -> Tally:
+        """Counts by leaf and class; ``known`` classes are declared in every leaf."""
+        n_leaves = len(leaf_paths(tree))
+        classes = Vocabulary(known)
+        encoder = Encoder(schema, classes=classes, grow=True, n_threads=self._threads())
+        parts = Vocabulary()
+        if known:
+            names = sorted(name_of(label, leaf) for label in known for leaf in range(n_leaves))
+            schema = replace(schema, target=Target(schema.target.name, tuple(names)))
+            parts = Vocabulary(names)
+        counting = replace(encoder, classes=parts, schema=schema)
+        return self.count_blocks(self._by_leaf(encoder, source, parts, tree), counting, self.plan(schema))
+
+    def _by_leaf(self, encoder: Encoder, source: Source, parts: Vocabulary, tree: Tree) -> Iterator[Block]:
+        """Blocks whose labels are leaf and class together."""
+        for block in encoder.blocks(source):
+            if block.labels is None:
+                raise BayesError("NBTree needs one label a row, not responsibilities")
+            routes = Routes(tree, _vocabularies(encoder))
+            leaves = routes.leaves(block.codes, block.n_rows)
+            n_classes = len(encoder.classes.values)
+            pair, which = np.unique(leaves * n_classes + block.labels, return_inverse=True)
+            names = [name_of(encoder.classes.values[p % n_classes], int(p // n_classes)) for p in pair]
+            codes = np.array(parts.grow(names), dtype=np.uint32) - 1
+            yield replace(block, labels=codes[which])
+
+    def _grown(self, source: Source, schema: Schema) -> Tree:
+        """A tree of the rows."""
+        counted = self._collect(source, schema, self.plan(schema))
+        values = {name: family.values for name, family in counted.families.items()}
+        vocabularies = {n: Vocabulary(v) for n, v in values.items()}
+        reading = Encoder(schema, vocabularies, Vocabulary(counted.classes), n_threads=self._threads())
+        with naming_the_file(source):
+            blocks = [b if b.weights is None else b.take(b.weights > 0) for b in reading.blocks(source)]
+        if any(block.labels is None for block in blocks):
+            raise BayesError("NBTree needs one label a row, not responsibilities")
+        labels = np.concatenate([np.asarray(block.labels, dtype=np.int64) for block in blocks])
+        weights = None if blocks[0].weights is None else np.concatenate([np.asarray(b.weights) for b in blocks])
+        columns = {n: np.concatenate([b.codes[n] for b in blocks]) for n in values}
+        folds = stratified_folds(labels, int(self.folds), np.random.default_rng(seed_of(self.random_state)))
+        growth = Growth(
+            columns,
+            values,
+            labels,
+            len(counted.classes),
+            weights,
+            folds,
+            int(self.folds),
+            float(self.min_rows),
+            float(self.min_gain),
+            int(self.max_columns),
+            self._threads(),
+            self._tell,
+        )
+        return growth.tree()
+
+    def _tell(self, n_leaves: int) -> None:
+        if self.progress is not None:
+            self.progress("leaves", n_leaves, n_leaves)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows, tree and cut points held; new values and classes may appear at any time."""
+        if not self._is_fitted():
+            return super().partial_fit(X, y, classes, sample_weight)
+        self.check_settings()
+        return self.fit_tally(self.leaf_tally_ + self._count_more(self._labelled(X, y, sample_weight)))
+
+    def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn more rows from files or any other source, tree and cut points held."""
+        if not self._is_fitted():
+            return self.fit_source(source, target, engine)
+        return self.fit_tally(self.leaf_tally_ + self._count_more(self._labelled_source(source, target)))
+
+    def _without(self, gone: Tally) -> Self:
+        try:
+            left = self.leaf_tally_ - gone
+        except NotLearnt as problem:
+            raise NotLearnt(readable(str(problem), gone)) from None
+        if not left.n_rows:
+            raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
+        return self.fit_tally(left)
+
+    def merge(self, other: TallyClassifier) -> Self:
+        """A new model of the rows of both, which must have the same tree and cut points."""
+        self._check_is_fitted()
+        if not isinstance(other, NBTree):
+            raise BayesError(f"an NBTree merges with another one, not with {type(other).__name__}")
+        other._check_is_fitted()
+        if other.tree_ != self.tree_:
+            raise SchemaMismatch(
+                "the two sides have different trees: fit the one with tree= and schema= of the other (its tree_ and "
+                "schema_)"
+            )
+        return self._with_tally(self.leaf_tally_ + other.leaf_tally_)
+
+    def _with_tally(self, tally: Tally, **settings: Any) -> Self:
+        other: Self = clone(self).set_params(**settings)
+        other._new_tree = self.tree_
+        return other.fit_tally(self.leaf_tally_ if tally is self.tally_ else tally)
+
+    def settings_to_save(self) -> dict[str, Any]:
+        """The tree that was learnt is given in the file."""
+        return super().settings_to_save() | {"tree": self.tree_}
+
+    def tally_to_save(self) -> Tally:
+        """The counts of the leaves."""
+        return self.leaf_tally_
+
+    def fit_tally(self, tally: Tally) -> Self:
+        """Learn from the counts of the leaves of a known tree: what another NBTree has, as ``leaf_tally_``."""
+        if getattr(self, "_new_tree", None) is None:
+            self._new_tree = self.tree_ if self._is_fitted() else self.tree
+        tree = self._new_tree
+        if tree is None:
+            raise BayesError("NBTree learns from rows, or from the leaf_tally_ of another one with its tree_ as tree=")
+        try:
+            super().fit_tally(tally)
+        finally:
+            self._new_tree = None
+        self.tree_, self.leaf_tally_ = tree, tally
+        owner, _, classes = parts_of(tally, "NBTree", "leaves")
+        self.tally_ = of_classes(tally, owner, classes)
+        self.schema_ = self.tally_.schema
+        found = np.array(classes)
+        self.classes_ = found if found.tolist() == list(classes) else np.array(classes, dtype=object)
+        return self
+
+    def estimate(self, tally: Tally) -> TreeParameters:
+        tree = self._new_tree if getattr(self, "_new_tree", None) is not None else self.tree_
+        owner, leaf, classes = parts_of(tally, "NBTree", "leaves")
+        n_leaves = len(leaf_paths(tree))
+        if len(leaf) and leaf.max() >= n_leaves:
+            raise BayesError(f"the counts know leaf {leaf.max()}, and the tree has {n_leaves}")
+        counts = np.zeros((n_leaves, len(classes)))
+        counts[leaf, owner] = tally.class_counts
+        smoothing = self._smoothing()
+        tables = {}
+        for name, family in tally.families.items():
+            cells = np.zeros((n_leaves, len(classes), len(family.values)))
+            cells[leaf, owner] = family.present
+            if family.values:
+                tables[name] = LeafTable.of(cells, smoothing)
+        prior = logspace.log(class_prior(self.prior, classes, counts.sum(axis=0)))
+        values = {name: family.values for name, family in tally.families.items()}
+        return TreeParameters(prior, tree, counts, 1.0, tables, values, len(classes))
+
+    # -- saying --------------------------------------------------------------------------------------
+
+    def log_joint(self, params: TreeParameters, block: Block) -> Scores:
+        scores = np.full((block.n_rows, params.n_classes), -np.inf)
+        for leaf, rows in params.routes.compatible(block.codes, block.n_rows):
+            some = np.tile(params.log_leaf[leaf], (len(rows), 1))
+            names = params.speaking[leaf]
+            codes = [np.ascontiguousarray(block.codes[name][rows]) for name in names]
+            kernels.score_codes(codes, [params.tables[name].log_table[leaf] for name in names], some, self._threads())
+            scores[rows] = np.logaddexp(scores[rows], some)
+        return np.asarray(scores + params.log_prior)
+
+    def log_terms(self, params: TreeParameters, block: Block) -> dict[str, Scores]:
+        """What each column adds to the scores (rows, classes) when it joins those before it, in schema order."""
+        codes = {name: np.zeros_like(column) for name, column in block.codes.items()}
+        before, terms = np.tile(params.log_prior, (block.n_rows, 1)), {}
+        for name in self.schema_.used:
+            codes[name] = block.codes[name]
+            after = self.log_joint(params, replace(block, codes=codes))
+            with np.errstate(invalid="ignore"):
+                terms[name] = np.where(np.isneginf(before), 0.0, after - before)
+            before = after
+        return terms
+
+    def left_out(self) -> TreeLeftOut:
+        """Scores of learnt rows under the estimates made without them, tree and cut points held."""
+        self._check_is_fitted()
+        return TreeLeftOut(self)
+
+    def draw(self, labels: Index, rng: np.random.Generator) -> dict[str, Index]:
+        """A leaf for each row by its class, then each column by its table there; the way to the leaf is given."""
+        params = self.params_
+        leaves = draw_slots(logspace.exp(params.log_leaf).T[labels], rng)
+        drawn = {}
+        for name, table in params.tables.items():
+            slots = draw_slots(table.probabilities[leaves, labels], rng) + 1
+            known = {value: i + 1 for i, value in enumerate(params.values[name])}
+            for leaf, path in enumerate(params.paths):
+                on_the_way = dict(path)
+                if name in on_the_way:
+                    slots[leaves == leaf] = known.get(on_the_way[name], 0)
+            drawn[name] = slots.astype(np.uint32)
+        return drawn
+
+    def column_table(self, column: str) -> Table:
+        """P(value | class) in every leaf where the column speaks, with counts."""
+        if column not in self.params_.tables:
+            raise BayesError(f"column {column!r} has no part in the model: there is nothing to show")
+        table, values = self.params_.tables[column], self.params_.values[column]
+        leaves = [leaf for leaf, names in enumerate(self.params_.speaking) if column in names]
+        shown: dict[str, Any] = {
+            "leaf": [leaf for leaf in leaves for _ in values],
+            column: list(names_of(values, self.schema_, column)) * len(leaves),
+        }
+        for i, label in enumerate(self.tally_.classes):
+            cells = table.counts[leaves, i].ravel()
+            shown[f"count | {label}"] = (cells if self.tally_.weighted else cells.astype(np.int64)).tolist()
+        for i, label in enumerate(self.tally_.classes):
+            shown[f"P({column} | {label}, leaf)"] = table.probabilities[leaves, i].ravel().tolist()
+        return Table(shown)
+
+    @property
+    def n_leaves_(self) -> int:
+        """How many leaves the tree has; 1 is naive Bayes."""
+        self._check_is_fitted()
+        return len(self.params_.paths)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters: class prior, shares of the leaves, and a table for each column in each leaf."""
+        self._check_is_fitted()
+        params: TreeParameters = self.params_
+        c = params.n_classes
+        tables = sum(len(params.values[name]) - 1 for names in params.speaking for name in names)
+        return c - 1 + c * (len(params.paths) - 1) + c * tables
+
+    def tree_text(self) -> str:
+        """The tree in words, a line for each branch."""
+        self._check_is_fitted()
+        return "\n".join(self._lines(self.tree_, 0)) or self._leaf_text(0)
+
+    def _lines(self, node: Tree, depth: int) -> Iterator[str]:
+        if not isinstance(node, Mapping):
+            return
+        column, values = node["column"], self.params_.values[node["column"]]
+        names = dict(zip(values, names_of(values, self.schema_, column), strict=True))
+        cut = getattr(self.schema_.columns[column], "cuts", None) is not None
+        for value, child in node["branches"]:
+            shown = names.get(value, value)
+            head = f"{'|  ' * depth}{column} {shown}" if cut else f"{'|  ' * depth}{column} = {shown}"
+            if isinstance(child, Mapping):
+                yield head
+                yield from self._lines(child, depth + 1)
+            else:
+                yield f"{head}: {self._leaf_text(int(child))}"
+
+    def _leaf_text(self, leaf: int) -> str:
+        counts = self.params_.leaf_counts[leaf]
+        shown = ", ".join(f"{c} {n:g}" for c, n in zip(self.tally_.classes, counts, strict=True) if n)
+        return f"leaf {leaf}, {counts.sum():g} rows ({shown})"
+
+
+def _absent(_: NBTree) -> Any:
+    raise AttributeError("NBTree has no restrict: the tree may ask for the columns that would be gone. Fit again.")
+
+
+NBTree.restrict = property(_absent)  # type: ignore[assignment,method-assign]
+
+
+def _vocabularies(encoder: Encoder) -> dict[str, Vocabulary]:
+    """The values of the coded columns as they are now, intervals by their number."""
+    found = {}
+    for name in encoder.schema.coded():
+        cuts = getattr(encoder.schema.columns[name], "cuts", None)
+        found[name] = encoder.vocabularies[name] if cuts is None else Vocabulary(range(len(cuts) + 1))
+    return found

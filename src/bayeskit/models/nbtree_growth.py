@@ -1,0 +1,216 @@
+"""How the tree of an NBTree grows: a split is made where naive Bayes in its branches errs less on held-out rows.
+
+The utility of a node is the cross-validated accuracy of naive Bayes on its rows; that of a split, the accuracy of naive
+Bayes in each branch, together. A split must take away a share of the errors (Kohavi 1996).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels, logspace
+from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.errors import BayesError
+from bayeskit.estimate.structure import mutual_information
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
+Tree = Any  # a leaf's number, or {"column": name, "default": branch, "branches": [[value, Tree], …]}
+
+MOST_BRANCHES = 64  # of a split
+LEAST_ROWS = 5  # of two branches at least
+CELLS = 20_000_000  # of the counts behind one utility
+
+
+@dataclass
+class Growth:
+    """The rows of a table as codes (0 missing, i + 1 the i-th value), and when a node is split."""
+
+    columns: Mapping[str, Index]
+    values: Mapping[str, tuple[Value, ...]]
+    labels: Index
+    n_classes: int
+    weights: Floats | None
+    folds: Index
+    n_folds: int
+    min_rows: float
+    min_gain: float
+    max_columns: int
+    n_threads: int
+    tell: Callable[[int], None]
+    n_leaves: int = 0  # so far
+
+    def tree(self) -> Tree:
+        """The tree of all rows, its leaves numbered from 0, left to right."""
+        self.n_leaves = 0
+        return self._node(np.arange(len(self.labels)))
+
+    def _node(self, rows: Index) -> Tree:
+        split = self._best_split(rows)
+        if split is None:
+            self.n_leaves += 1
+            self.tell(self.n_leaves)
+            return self.n_leaves - 1
+        name, slots, branch, default = split
+        children = [self._node(rows[branch == b]) for b in range(len(slots))]
+        values = self.values[name]
+        branches = [[values[slot - 1], child] for slot, child in zip(slots, children, strict=True)]
+        return {"column": name, "default": default, "branches": branches}
+
+    def _best_split(self, rows: Index) -> tuple[str, list[int], Index, int] | None:
+        """(column, slots of its branches, branch of each row, branch of other values), None for a leaf."""
+        weights = None if self.weights is None else self.weights[rows]
+        total = float(len(rows) if weights is None else weights.sum())
+        if total < self.min_rows or len(np.unique(self.labels[rows])) < 2:
+            return None
+        errors = total - self._right(rows, np.zeros(len(rows), dtype=np.int64), 1)
+        if errors <= 0:
+            return None
+        best, least = None, errors * (1 - self.min_gain)
+        for name in self._candidates(rows):
+            found = self._branches(name, rows, weights)
+            if found is None:
+                continue
+            slots, branch, default = found
+            left = total - self._right(rows, branch, len(slots))
+            if left < least or (best is None and left <= least):
+                best, least = (name, slots, branch, default), left
+        return best
+
+    def _branches(self, name: str, rows: Index, weights: Floats | None) -> tuple[list[int], Index, int] | None:
+        """A branch for each value that the rows show; missing cells go where most rows go."""
+        codes = self.columns[name][rows]
+        size = len(self.values[name]) + 1
+        counts = np.bincount(codes, weights, minlength=size)
+        slots = np.flatnonzero(counts[1:]) + 1
+        if not 2 <= len(slots) <= MOST_BRANCHES or (counts[slots] >= LEAST_ROWS).sum() < 2:
+            return None
+        default = int(np.argmax(counts[slots]))
+        to = np.full(size, default)
+        to[slots] = np.arange(len(slots))
+        return slots.tolist(), to[codes], default
+
+    def _candidates(self, rows: Index) -> list[str]:
+        """The columns to try; of very many, those that tell most of the class."""
+        if len(self.columns) <= self.max_columns:
+            return list(self.columns)
+        names = list(self.columns)
+        labels = self.labels[rows].astype(np.uint32)
+        sizes = [len(self.values[name]) + 1 for name in names]
+        parts = [np.ascontiguousarray(self.columns[name][rows]) for name in names]
+        counted = kernels.count_codes(parts, sizes, labels, self.n_classes, None, self.n_threads)
+        told = [mutual_information(table[:, 1:]) for table in counted]
+        chosen = sorted(range(len(names)), key=lambda i: -told[i])[: self.max_columns]
+        return [names[i] for i in sorted(chosen)]
+
+    def _right(self, rows: Index, branch: Index, n_branches: int) -> float:
+        """The weight of the rows that naive Bayes in their branch puts right, learnt from the other folds."""
+        n_contexts, n_classes = self.n_folds * n_branches, self.n_classes
+        sizes = {name: len(self.values[name]) + 1 for name in self.columns}
+        if n_contexts * n_classes * sum(sizes.values()) > CELLS:
+            return 0.0
+        labels, weights = self.labels[rows], None if self.weights is None else self.weights[rows]
+        context = self.folds[rows] * n_branches + branch
+        key = (context * n_classes + labels).astype(np.uint32)
+        parts = [np.ascontiguousarray(column[rows]) for column in self.columns.values()]
+        counted = kernels.count_codes(parts, list(sizes.values()), key, n_contexts * n_classes, weights, self.n_threads)
+        shape = (self.n_folds, n_branches, n_classes)
+        of_class = np.bincount(key, weights, minlength=n_contexts * n_classes).reshape(shape)
+        others = of_class.sum(axis=0) - of_class
+        prior = logspace.log((others + 1) / (others.sum(axis=2, keepdims=True) + n_classes))
+        scores = np.ascontiguousarray(prior.reshape(n_contexts, n_classes)[context])
+        cells, tables = [], []
+        for codes, size, counts in zip(parts, sizes.values(), counted, strict=True):
+            by_fold = counts.reshape(*shape, size)
+            rest = (by_fold.sum(axis=0) - by_fold)[..., 1:]
+            table = np.zeros((n_contexts, size, n_classes))
+            share = (rest + 1) / (rest.sum(axis=3, keepdims=True) + max(size - 1, 1))
+            table[:, 1:] = np.swapaxes(logspace.log(share).reshape(n_contexts, n_classes, size - 1), 1, 2)
+            tables.append(table.reshape(n_contexts * size, n_classes))
+            cells.append((context * size + codes).astype(np.uint32))
+        kernels.score_codes(cells, tables, scores, self.n_threads)
+        right = kernels.best_classes(scores, logspace.TIE, self.n_threads) == labels
+        return float(right.sum() if weights is None else weights[right].sum())
+
+
+def stratified_folds(labels: Index, n_folds: int, rng: np.random.Generator) -> Index:
+    """A fold for each row, every class spread evenly over them.
+
+    >>> stratified_folds(np.array([0, 0, 1, 1, 0, 0]), 2, np.random.default_rng(0)).tolist()
+    [0, 1, 1, 0, 1, 0]
+    """
+    order = rng.permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    folds = np.empty(len(labels), dtype=np.int64)
+    folds[order] = np.arange(len(labels)) % n_folds
+    return folds
+
+
+@dataclass(frozen=True)
+class Routes:
+    """The way of coded rows through a tree."""
+
+    tree: Tree
+    vocabularies: Mapping[str, Vocabulary]
+
+    def leaves(self, codes: Mapping[str, Index], n: int) -> Index:
+        """The leaf in which each row is counted: missing and other values take the branch of most rows."""
+        found = np.zeros(n, dtype=np.int64)
+        for leaf, rows in self._walk(self.tree, codes, np.arange(n), False):
+            found[rows] = leaf
+        return found
+
+    def compatible(self, codes: Mapping[str, Index], n: int) -> list[tuple[int, Index]]:
+        """(leaf, the rows that may be in it): missing and other values may be in all branches."""
+        return self._walk(self.tree, codes, np.arange(n), True)
+
+    def _walk(self, node: Tree, codes: Mapping[str, Index], rows: Index, all_ways: bool) -> list[tuple[int, Index]]:
+        if not isinstance(node, Mapping):
+            return [(int(node), rows)]
+        vocabulary = self.vocabularies[node["column"]]
+        to = np.full(len(vocabulary.values) + 2, -1 if all_ways else int(node["default"]))
+        slots = vocabulary.codes([value for value, _ in node["branches"]])
+        for b, slot in enumerate(slots):
+            if 0 < slot <= len(vocabulary.values):
+                to[slot] = b
+        branch = to[codes[node["column"]][rows]]
+        found = []
+        for b, (_, child) in enumerate(node["branches"]):
+            there = rows[(branch == b) | (branch < 0)]
+            if len(there):
+                found += self._walk(child, codes, there, all_ways)
+        return found
+
+
+def leaf_paths(tree: Tree) -> list[list[tuple[str, Value]]]:
+    """The columns and values on the way to each leaf, in the order of their numbers."""
+    if not isinstance(tree, Mapping):
+        return [[]]
+    return [[(tree["column"], value), *path] for value, child in tree["branches"] for path in leaf_paths(child)]
+
+
+def check_tree(tree: Tree) -> None:
+    """Refuse what is no tree with leaves numbered from 0, left to right."""
+
+    def leaves(node: Any) -> Iterator[int]:
+        if isinstance(node, Mapping):
+            if set(node) != {"column", "default", "branches"} or not 0 <= node["default"] < len(node["branches"]):
+                raise ValueError
+            for _, child in node["branches"]:
+                yield from leaves(child)
+        elif isinstance(node, bool) or not isinstance(node, (int, np.integer)):
+            raise ValueError
+        else:
+            yield int(node)
+
+    try:
+        found = list(leaves(tree))
+        if found != list(range(len(found))):
+            raise ValueError
+    except (TypeError, ValueError, RecursionError):
+        raise BayesError("tree= takes the tree_ of another NBTree") from None

@@ -1,0 +1,339 @@
+"""SemiSupervised: a classifier taught by few labelled and many unlabelled rows, by EM.
+
+Tables: the expected counts of all rows, each unlabelled one shared among the classes by its posterior, make the
+next model (Dempster, Laird and Rubin 1977; Nigam et al. 2000). Documents: see ``estimate/text_em.py``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import StratifiedKFold
+
+from bayeskit import logspace
+from bayeskit.data.frames import columns_of, is_sparse, label_column
+from bayeskit.data.source import Responsibilities, is_arrow
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value, canonical, sort_values
+from bayeskit.errors import BayesError, BayesWarning
+from bayeskit.models.base import TallyClassifier
+from bayeskit.models.naive_bayes import NaiveBayes
+from bayeskit.models.semi_text import DocumentModel, fit_documents
+from bayeskit.models.text import TextClassifier
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
+CONVERGED = 1e-6  # of the log likelihood
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Accuracy on held-out labelled rows: of the labelled rows alone, and together with the unlabelled ones."""
+
+    alone: float
+    together: float
+    folds: int
+
+    @property
+    def helped(self) -> bool:
+        """Whether the unlabelled rows did no harm."""
+        return self.together >= self.alone
+
+    def __str__(self) -> str:
+        verdict = "helped" if self.helped else "did not help, and the model has learnt from the labelled rows alone"
+        return (
+            f"{self.folds}-fold cross-validation on the labelled rows: accuracy {self.alone:.4f} alone, "
+            f"{self.together:.4f} together; the unlabelled rows {verdict}"
+        )
+
+
+class SemiSupervised(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """EM around a classifier: rows whose label is missing (None, NaN, NA) teach as well.
+
+    Parameters
+    ----------
+    classifier: a ``NaiveBayes`` or another model with expected counts (the default is ``NaiveBayes()``), or a
+        ``TextClassifier``.
+    unlabelled: a label that also means "not known", such as -1.
+    weight: how much an unlabelled row counts; by default 1 for tables and 0.3 for documents.
+    rounds: at most so many rounds; by default 50 for tables, which stop where the likelihood does, and 8 for documents.
+    balance: for documents, whether the posteriors are held to the class mix of the labelled ones. Turn it off where
+        the unlabelled documents have another mix.
+    folds: of the cross-validation that says whether the unlabelled rows helped; 0 for none. Where they did not, the
+        classifier learns from the labelled rows alone.
+    n_classes: with no labels at all, how many classes to look for: a mixture model, its classes numbered from 0.
+    restarts: of the mixture, each from other random beginnings; the most likely one is kept.
+    verbose: print every round.
+
+    After ``fit``: ``history_`` (a table of the rounds), ``comparison_`` (None without cross-validation), ``helped_``,
+    and ``estimator_``, the fitted classifier.
+
+    Examples
+    --------
+    >>> table = {"x": [1.0, 1.2, 0.8, 1.1, 0.9, 9.0, 9.2, 8.8, 9.1, 8.9]}
+    >>> y = ["low", "low", None, None, None, "high", "high", None, None, None]
+    >>> model = SemiSupervised(NaiveBayes(), folds=2).fit(table, y)
+    >>> model.predict({"x": [2.0, 8.0]}).tolist(), model.helped_
+    (['low', 'high'], True)
+    >>> mixture = SemiSupervised(NaiveBayes(), n_classes=2, random_state=0).fit(table)
+    >>> len(set(mixture.predict(table)[:5])), len(set(mixture.predict(table)))
+    (1, 2)
+    """
+
+    def __init__(
+        self,
+        classifier: Any = None,
+        unlabelled: Any = None,
+        weight: float | None = None,
+        rounds: int | None = None,
+        balance: bool = True,
+        folds: int = 5,
+        n_classes: int | None = None,
+        restarts: int = 5,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.classifier = classifier
+        self.unlabelled = unlabelled
+        self.weight = weight
+        self.rounds = rounds
+        self.balance = balance
+        self.folds = folds
+        self.n_classes = n_classes
+        self.restarts = restarts
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from rows, some of whose labels are missing (all of them: ``n_classes`` says how many there are)."""
+        model = NaiveBayes() if self.classifier is None else self.classifier
+        self._check_settings(model)
+        rows = _Rows.of(X, y)
+        labels = _labels(rows.labels, rows.n, self.unlabelled)
+        known = np.array([label is not None for label in labels], dtype=bool)
+        if not known.any():
+            estimator, history = self._mixture(model, rows)
+            comparison = None
+        else:
+            classes = tuple(sort_values({label for label in labels if label is not None}))
+            position = {label: i for i, label in enumerate(classes)}
+            codes = np.array([-1 if label is None else position[label] for label in labels])
+            comparison = self._compare(model, rows, codes, classes)
+            if comparison is not None and not comparison.helped:
+                warnings.warn(str(comparison), BayesWarning, stacklevel=2)
+                estimator, history = self._alone(model, rows, codes, classes), []
+            else:
+                estimator, history = self._together(model, rows, codes, classes, self._tell())
+        self.estimator_, self.comparison_ = estimator, comparison
+        self.helped_ = comparison is None or comparison.helped
+        self.classes_ = estimator.classes_
+        self.history_ = Table({name: [r[i] for r in history] for i, name in enumerate(HISTORY)})
+        return self
+
+    def _check_settings(self, model: Any) -> None:
+        if not isinstance(model, TallyClassifier):
+            raise BayesError(
+                f"SemiSupervised takes a counting classifier such as NaiveBayes() or TextClassifier(), not {model!r}"
+            )
+        if self.folds != 0 and (not isinstance(self.folds, (int, np.integer)) or self.folds < 2):
+            raise BayesError(f"folds={self.folds!r}: give 2 or more, or 0 for no cross-validation")
+        if self.weight is not None and not 0 <= self.weight < np.inf:
+            raise BayesError(f"weight={self.weight!r}: an unlabelled row counts for a finite number of 0 or more")
+        if self.rounds is not None and (not isinstance(self.rounds, (int, np.integer)) or self.rounds < 1):
+            raise BayesError(f"rounds={self.rounds!r}: give a whole number of at least 1")
+
+    def _tell(self) -> Callable[[tuple[int, float, int]], None] | None:
+        if not self.verbose:
+            return None
+        return lambda r: print(f"round {r[0]}: log likelihood {r[1]:.6g}, {r[2]} unlabelled rows changed their class")
+
+    def _together(
+        self, model: Any, rows: _Rows, codes: Index, classes: tuple[Value, ...], tell: Any = None
+    ) -> tuple[Any, list[tuple[int, float, int]]]:
+        if isinstance(model, TextClassifier):
+            weight = 0.3 if self.weight is None else self.weight
+            return fit_documents(model, rows.data, codes, classes, weight, self.rounds or 8, self.balance, tell)
+        start = np.zeros((rows.n, len(classes)))
+        known = codes >= 0
+        start[known, codes[known]] = 1.0
+        first = clone(model).fit(rows.take(known), Responsibilities(classes, start[known]))
+        start[~known] = _aligned(first, rows.take(~known), classes) if (~known).any() else 0.0
+        return self._rounds(model, rows, start, known, classes, tell)
+
+    def _rounds(
+        self, model: Any, rows: _Rows, share: Floats, known: Index, classes: tuple[Value, ...], tell: Any
+    ) -> tuple[Any, list[tuple[int, float, int]]]:
+        """EM on expected counts until the likelihood stands still."""
+        weight = 1.0 if self.weight is None else self.weight
+        weights = np.where(known, 1.0, weight)
+        history: list[tuple[int, float, int]] = []
+        chosen = share.argmax(axis=1)
+        for number in range(1, (self.rounds or 50) + 1):
+            fitted = clone(model).fit(rows.data, Responsibilities(classes, share), weights)
+            joint = _joint(fitted, rows.data, classes)
+            own = np.where(known, joint[np.arange(rows.n), share.argmax(axis=1)], logspace.log_sum_exp(joint))
+            likelihood = float(weights @ own)
+            posterior = logspace.normalise(joint)[0]
+            share = np.where(known[:, None], share, posterior)
+            now = share.argmax(axis=1)
+            history.append((number, likelihood, int((now != chosen).sum())))
+            if tell is not None:
+                tell(history[-1])
+            chosen = now
+            if number > 1 and likelihood - history[-2][1] <= CONVERGED * abs(likelihood):
+                break
+        return fitted, history
+
+    def _alone(self, model: Any, rows: _Rows, codes: Index, classes: tuple[Value, ...]) -> Any:
+        known = codes >= 0
+        return clone(model).fit(rows.take(known), [classes[c] for c in codes[known]])
+
+    def _compare(self, model: Any, rows: _Rows, codes: Index, classes: tuple[Value, ...]) -> Comparison | None:
+        """Both ways on held-out labelled rows; None where there are too few of them, or no unlabelled one."""
+        known = np.flatnonzero(codes >= 0)
+        fewest = np.bincount(codes[known], minlength=len(classes)).min()
+        folds = int(min(self.folds, fewest))
+        if folds < 2 or len(known) == rows.n:
+            return None
+        right = np.zeros(2)
+        for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(known, codes[known]):
+            inner = codes.copy()
+            inner[known[test]] = -1
+            kept = np.setdiff1d(np.arange(rows.n), known[test])
+            held, truth = rows.take(known[test]), np.array([classes[c] for c in codes[known[test]]])
+            part, inner = rows.take(kept, as_rows=True), inner[kept]
+            assert len(train) == (inner >= 0).sum()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", BayesWarning)
+                alone = self._alone(model, part, inner, classes)
+                together, _ = self._together(model, part, inner, classes)
+            right += [np.sum(alone.predict(held) == truth), np.sum(together.predict(held) == truth)]
+        return Comparison(float(right[0] / len(known)), float(right[1] / len(known)), folds)
+
+    def _mixture(self, model: Any, rows: _Rows) -> tuple[Any, list[tuple[int, float, int]]]:
+        if self.n_classes is None or self.n_classes < 1:
+            raise BayesError("no row has a label: pass n_classes= to look for that many classes without any")
+        if isinstance(model, TextClassifier) and model._recipe.learns != "counts":
+            raise BayesError('without labels documents need expected counts: TextClassifier("multinomial")')
+        rng = np.random.default_rng(self.random_state)
+        classes = tuple(range(self.n_classes))
+        best = None
+        for _ in range(self.restarts):
+            share = rng.dirichlet(np.full(self.n_classes, 0.2), rows.n)
+            found = self._rounds(model, rows, share, np.zeros(rows.n, dtype=bool), classes, self._tell())
+            if best is None or found[1][-1][1] > best[1][-1][1]:
+                best = found
+        assert best is not None
+        return best
+
+    # -- saying --------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The most probable class of each row."""
+        return np.asarray(self._fitted().predict(X))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | x) (rows, classes)."""
+        return np.asarray(self._fitted().predict_proba(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """ln P(class | x) (rows, classes)."""
+        return np.asarray(self._fitted().predict_log_proba(X))
+
+    def _fitted(self) -> TallyClassifier | DocumentModel:
+        if not hasattr(self, "estimator_"):
+            raise NotFittedError("This SemiSupervised instance is not fitted yet. Call 'fit' first.")
+        fitted: TallyClassifier | DocumentModel = self.estimator_
+        return fitted
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.classifier is not None:
+            tags.input_tags = self.classifier.__sklearn_tags__().input_tags
+        tags.target_tags.required = False
+        return tags
+
+
+HISTORY = ("round", "log likelihood", "changed")
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of any kind, to be taken apart."""
+
+    data: Any
+    n: int
+    labels: Any
+
+    @classmethod
+    def of(cls, X: Any, y: Any) -> _Rows:
+        """Rows, with labels of their own or from a column of theirs."""
+        if isinstance(X, (str, bytes)) or X is None:
+            raise BayesError("pass a table or a list of documents, not a single string")
+        one = isinstance(X, (list, tuple)) and (not len(X) or isinstance(X[0], (str, bytes, type(None))))
+        if is_sparse(X) or one or getattr(X, "ndim", 2) == 1 or type(X).__name__ in ("ChunkedArray", "StringArray"):
+            data = X.tocsr() if is_sparse(X) else X
+            return cls(data, X.shape[0] if is_sparse(X) else len(X), y)
+        _, columns, n, named = columns_of(X)
+        if isinstance(y, str):
+            if y not in columns:
+                raise BayesError(f"there is no target column {y!r} (columns: {', '.join(columns)})")
+            y = columns.pop(y)
+        return cls(columns if named or not isinstance(X, np.ndarray) else X, n, y)
+
+    def take(self, index: Index, as_rows: bool = False) -> Any:
+        """These rows alone."""
+        index = np.flatnonzero(index) if np.asarray(index).dtype == bool else np.asarray(index)
+        data = self.data
+        if isinstance(data, dict):
+            taken: Any = {name: _taken(column, index) for name, column in data.items()}
+        else:
+            taken = _taken(data, index)
+        return _Rows(taken, len(index), None) if as_rows else taken
+
+
+def _taken(column: Any, index: Index) -> Any:
+    if isinstance(column, (list, tuple)):
+        return [column[i] for i in index]
+    if hasattr(column, "iloc"):
+        return column.iloc[index]
+    if is_arrow(column) and hasattr(column, "take"):
+        return column.take(index)
+    return column[index]
+
+
+def _labels(y: Any, n: int, unlabelled: Any) -> list[Value | None]:
+    """Labels as plain values, None where a row has none."""
+    if y is None:
+        return [None] * n
+    column, _ = label_column(y)
+    cells = column.to_pylist() if is_arrow(column) else column.tolist()
+    if len(cells) != n:
+        raise BayesError(f"Found input variables with inconsistent numbers of samples: [{n}, {len(cells)}]")
+    found = [canonical(cell) for cell in cells]
+    if unlabelled is not None:
+        mark = canonical(unlabelled)
+        found = [None if label == mark else label for label in found]
+    return found
+
+
+def _joint(model: Any, X: Any, classes: tuple[Value, ...]) -> Floats:
+    """ln P(x, class) with the classes in this order; −∞ for a class that has gone."""
+    scores = model.predict_joint_log_proba(X)
+    found = np.full((len(scores), len(classes)), -np.inf)
+    found[:, [classes.index(label) for label in model.tally_.classes]] = scores
+    return found
+
+
+def _aligned(model: Any, X: Any, classes: tuple[Value, ...]) -> Floats:
+    """P(class | x) with the classes in this order."""
+    return logspace.normalise(_joint(model, X, classes))[0]

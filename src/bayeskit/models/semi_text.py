@@ -1,0 +1,85 @@
+"""Documents of which few have labels: the classifier that EM makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.data.documents import Documents
+from bayeskit.data.tokenizer import Tokenizer
+from bayeskit.data.tokens import TokenRows, count_documents
+from bayeskit.data.vocabulary import Value
+from bayeskit.data.words import Words
+from bayeskit.estimate import text_em
+from bayeskit.estimate.text_em import DocumentEM
+from bayeskit.models.text import TextClassifier
+from bayeskit.models.text_reading import document_frequency, text_column, values_matrix
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class DocumentModel:
+    """Scores documents by the weights that EM found."""
+
+    em: DocumentEM
+    words: Words
+    idf: Floats
+    tokenizer: Tokenizer
+    column: str | None
+    classes: tuple[Value, ...]
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The classes, sorted."""
+        return np.array(self.classes)
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Scores (documents, classes); softmax makes probabilities of them."""
+        documents = Documents.of(text_column(X, self.column))
+        rows = count_documents(documents, self.tokenizer, self.words)
+        return self.em.log_joint(_values(rows, self.idf))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | document) (documents, classes)."""
+        return logspace.normalise(self.predict_joint_log_proba(X))[0]
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """ln P(class | document) (documents, classes)."""
+        return logspace.log_normalise(self.predict_joint_log_proba(X))[0]
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The most probable class of each document."""
+        return np.asarray(self.classes_[self.predict_joint_log_proba(X).argmax(axis=1)])
+
+
+def fit_documents(
+    model: TextClassifier,
+    X: Any,
+    codes: npt.NDArray[Any],
+    classes: tuple[Value, ...],
+    weight: float,
+    rounds: int,
+    balance: bool,
+    tell: Any = None,
+) -> tuple[DocumentModel, list[tuple[int, float, int]]]:
+    """EM on documents; a code of -1 is a document without label."""
+    model.check_settings()
+    tokenizer = model._tokenizer()
+    rows = count_documents(Documents.of(text_column(X, model.column)), tokenizer, None, model._threads())
+    idf = text_em.smooth_idf(document_frequency(rows), float(len(codes)))
+    x, known = _values(rows, idf), codes >= 0
+    told = None if tell is None else lambda r: tell((r.number, r.log_evidence, r.changed))
+    em, history = text_em.expectation_maximisation(
+        x[known], codes[known], x[~known], len(classes), weight=weight, rounds=rounds, balance=balance, tell=told
+    )  # fmt: skip
+    made = DocumentModel(em, rows.words, idf, tokenizer, model.column, classes)
+    return made, [(r.number, r.log_evidence, r.changed) for r in history]
+
+
+def _values(rows: TokenRows, idf: Floats) -> Any:
+    return values_matrix(rows, text_em.sublinear_tf_idf(rows.counts, rows.ids, rows.indptr, idf))

@@ -1,0 +1,439 @@
+"""Subclass Bayes: each class is a mixture of clusters, and naive Bayes holds inside each of them.
+
+    P(c | x) ∝ P(c) · Σ_s P(s | c) · Π_j P(x_j | s)
+
+A class that is two things at once (XOR) is no product, but each of the two is. The clusters are found by EM, their
+number by the likelihood of held-out rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.data.encode import Block, Encoder
+from bayeskit.data.schema import Categorical, Schema
+from bayeskit.data.source import Source
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value, Vocabulary, canonical
+from bayeskit.errors import BayesError
+from bayeskit.estimate.prior import class_prior
+from bayeskit.explain.words import cell
+from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
+from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of
+from bayeskit.models.settings import one_of, seed_of
+from bayeskit.models.subclass_em import ClassRows, best_number, by_class, widened
+from bayeskit.tally.tally import Tally
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class SubclassParameters:
+    """What a model of subclasses believes: naive Bayes over subclasses, and whose they are."""
+
+    log_prior: Floats  # of the classes
+    naive: NaiveParameters  # of the subclasses
+    owner: Index  # the class of each subclass
+
+    @property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """Codes of the values."""
+        return self.naive.vocabularies
+
+    @property
+    def silent(self) -> frozenset[str]:
+        """Columns that tell nothing."""
+        return self.naive.silent
+
+
+class SubclassBayes(TallyClassifier):
+    """Naive Bayes inside clusters of each class, found by EM: for classes that are several things at once.
+
+    Parameters
+    ----------
+    n_subclasses: "auto" (for each class the number under which held-out rows are most likely), one number for all
+        classes, or a mapping from class to number.
+    max_subclasses: the most that "auto" tries for a class.
+    smoothing, prior, numeric, variance, ddof, cuts, roles, domains, schema, missing, unseen, undecidable, ties: as in
+        ``NaiveBayes``; numbers are "gaussian" or "histogram".
+    folds: of the held-out likelihood.
+    restarts: EM from so many starts; the most likely end is kept.
+    max_rounds: of EM.
+    random_state: the same seed and the same rows give the same model, for any number of threads.
+    progress: called as ``progress(stage, done, of)`` while fitting.
+
+    There is no ``partial_fit``, ``forget``, ``merge`` or ``leave_one_out``: other rows make other clusters. Use
+    ``cross_validate`` for honest scores.
+
+    After ``fit``: ``subclasses_`` (a table of what each is), ``n_subclasses_`` (by class) and ``held_out_`` (ln p a
+    held-out row, by class and number).
+
+    Examples
+    --------
+    >>> xor = {"a": [0, 0, 1, 1] * 8, "b": [0, 1, 0, 1] * 8}
+    >>> y = ["same", "other", "other", "same"] * 8
+    >>> model = SubclassBayes(roles="categorical").fit(xor, y)
+    >>> model.score(xor, y), NaiveBayes(roles="categorical").fit(xor, y).score(xor, y)
+    (1.0, 0.5)
+    >>> model.n_subclasses_
+    {'other': 2, 'same': 2}
+    """
+
+    def __init__(
+        self,
+        n_subclasses: Any = "auto",
+        max_subclasses: int = 8,
+        smoothing: Any = 1.0,
+        prior: Any = "empirical",
+        numeric: str = "gaussian",
+        variance: str = "class_feature",
+        ddof: int = 1,
+        cuts: Any = 10,
+        roles: Any = None,
+        domains: Any = None,
+        schema: Schema | None = None,
+        missing: str = "ignore",
+        unseen: str = "ignore",
+        undecidable: str = "prior",
+        ties: str = "first",
+        folds: int = 3,
+        restarts: int = 3,
+        max_rounds: int = 100,
+        temperature: float = 1.0,
+        random_state: Any = 0,
+        n_threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.n_subclasses = n_subclasses
+        self.max_subclasses = max_subclasses
+        self.smoothing = smoothing
+        self.prior = prior
+        self.numeric = numeric
+        self.variance = variance
+        self.ddof = ddof
+        self.cuts = cuts
+        self.roles = roles
+        self.domains = domains
+        self.schema = schema
+        self.missing = missing
+        self.unseen = unseen
+        self.undecidable = undecidable
+        self.ties = ties
+        self.folds = folds
+        self.restarts = restarts
+        self.max_rounds = max_rounds
+        self.temperature = temperature
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        one_of("numeric", self.numeric, ("gaussian", "histogram"))
+        for name, least in (("max_subclasses", 1), ("folds", 2), ("restarts", 1), ("max_rounds", 1)):
+            _whole(name, getattr(self, name), least)
+        given = self.n_subclasses
+        for k in given.values() if isinstance(given, Mapping) else [given]:
+            if k != "auto" or not isinstance(k, str):
+                _whole("n_subclasses", k, 1)
+        self._naive().check_settings()
+
+    def _naive(self) -> NaiveBayes:
+        """Naive Bayes with these settings, for subclasses."""
+        shared = ("smoothing", "numeric", "variance", "ddof", "cuts", "missing", "unseen", "undecidable", "n_threads")
+        return NaiveBayes(**{name: getattr(self, name) for name in shared})
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def complete_schema(self, schema: Schema, source: Source) -> Schema:
+        if texts := schema.texts():
+            raise BayesError(
+                f"SubclassBayes takes no texts: leave column {texts[0]!r} out with "
+                f'roles={{{texts[0]!r}: "ignore"}}, or take NaiveBayes'
+            )
+        return self._naive().complete_schema(schema, source)
+
+    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn from files or any other source. Its rows are kept in memory while EM goes over them."""
+        self.check_settings()
+        source = self._labelled_source(source, target)
+        schema = self._schema_for(source)
+        naive = self._naive()
+        counted = naive._count_new(source, schema, engine)
+        block, encoder = self._read(source, counted)
+        shares, names = self._clusters(naive, block, encoder, counted)
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        soft = replace(block, labels=None, weights=None, responsibilities=shares * weights[:, None])
+        named = replace(encoder, schema=counted.schema, classes=Vocabulary(names))
+        target_ = replace(counted.schema.target, domain=None)
+        tally = replace(
+            self.count_blocks([soft], named, naive.plan(schema)), schema=replace(counted.schema, target=target_)
+        )
+        return self.fit_tally(tally)
+
+    def _read(self, source: Source, counted: Tally) -> tuple[Block, Encoder]:
+        """All rows of any weight as one block, in the sorted values of the tally, and what reads them so."""
+        values = {name: family.values for name, family in counted.families.items()}
+        roles = {
+            name: Categorical(values[name])
+            for name, role in counted.schema.columns.items()
+            if isinstance(role, Categorical) and name in values and values[name]
+        }
+        schema = counted.schema.replace(roles)
+        vocabularies = {name: Vocabulary(values[name]) for name in values}
+        classes = Vocabulary(counted.classes)
+        encoder = Encoder(schema, vocabularies, classes, n_threads=self._threads())
+        reading = Encoder(counted.schema, vocabularies, classes, n_threads=self._threads())
+        blocks = [b if b.weights is None else b.take(b.weights > 0) for b in reading.blocks(source)]
+        if any(block.labels is None for block in blocks):
+            raise BayesError("SubclassBayes needs one label a row, not responsibilities")
+        return _joined(blocks), encoder
+
+    def _clusters(
+        self, naive: NaiveBayes, block: Block, encoder: Encoder, counted: Tally
+    ) -> tuple[Floats, tuple[str, ...]]:
+        """(shares of each row (rows, subclasses), names of the subclasses): the largest of each class first."""
+        labels, classes = np.asarray(block.labels), counted.classes
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        seeds = np.random.SeedSequence(seed_of(self.random_state)).spawn(len(classes))
+        parts: list[tuple[Index, Floats]] = []
+        names: list[str] = []
+        self.held_out_: dict[Value, dict[int, float]] = {}
+        for c, label in enumerate(classes):
+            self._tell("classes", c, len(classes))
+            rows = np.flatnonzero(labels == c)
+            if not len(rows):
+                continue
+            own = ClassRows(naive, encoder, block.take(rows), weights[rows])
+            rng = np.random.default_rng(seeds[c])
+            k = self._number(label, own, rng)
+            mixture = own.mixture(k, rng, self.restarts, self.max_rounds)
+            order = np.argsort(-(own.weights @ mixture.shares), kind="stable")
+            parts.append((rows, mixture.shares[:, order]))
+            names += [name_of(label, s + 1) for s in range(len(order))]
+        self._tell("classes", len(classes), len(classes))
+        shares, at = np.zeros((block.n_rows, len(names))), 0
+        for rows, some in parts:
+            shares[rows, at : at + some.shape[1]] = some
+            at += some.shape[1]
+        by_name = np.argsort(np.array(names, dtype=object))  # as a tally sorts its classes
+        return np.ascontiguousarray(shares[:, by_name]), tuple(names[i] for i in by_name)
+
+    def _number(self, label: Value, rows: ClassRows, rng: np.random.Generator) -> int:
+        given = self.n_subclasses
+        if isinstance(given, Mapping):
+            own = {canonical(key): k for key, k in given.items()}
+            given = own.get(canonical(label), "auto")
+        if not isinstance(given, str):
+            return min(int(given), rows.block.n_rows)
+        steps = iter(range(1, 1000))
+        best, found = best_number(
+            rows,
+            self.max_subclasses,
+            self.folds,
+            min(self.restarts, 2),
+            min(self.max_rounds, 40),
+            rng,
+            lambda: self._tell(f"subclasses of {label}", next(steps), self.max_subclasses),
+        )
+        self.held_out_[label] = found
+        return best
+
+    def _tell(self, stage: str, done: int, of: int) -> None:
+        if self.progress is not None:
+            self.progress(stage, done, of)
+
+    def tally_to_save(self) -> Tally:
+        """The counts of the subclasses."""
+        return self.subclass_tally_
+
+    def fit_tally(self, tally: Tally) -> Self:
+        """Learn from the counts of subclasses: what another SubclassBayes has, as ``subclass_tally_``."""
+        super().fit_tally(tally)
+        self.subclass_tally_ = tally
+        owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
+        self.tally_ = of_classes(tally, owner, classes)
+        self.schema_ = self.tally_.schema
+        self.classes_ = np.array(self.tally_.classes)
+        if self.classes_.tolist() != list(self.tally_.classes):
+            self.classes_ = np.array(self.tally_.classes, dtype=object)
+        return self
+
+    def estimate(self, tally: Tally) -> SubclassParameters:
+        owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
+        naive = self._naive()
+        counts = tally.class_counts.astype(np.float64)
+        rows = np.bincount(owner, counts, minlength=len(classes))
+        prior = class_prior(self.prior, classes, rows)
+        params = naive.estimate(tally)
+        within = logspace.log(counts / rows[owner])
+        log_prior = logspace.log(prior)
+        params = replace(params, log_prior=log_prior[owner] + within)
+        return SubclassParameters(log_prior, widened(params, by_class(tally, owner, len(classes))), owner)
+
+    def _with_tally(self, tally: Tally, **settings: Any) -> Self:
+        return super()._with_tally(self.subclass_tally_, **settings)
+
+    # -- saying --------------------------------------------------------------------------------------
+
+    def log_joint(self, params: SubclassParameters, block: Block) -> Scores:
+        return _summed(self._naive().log_joint(params.naive, block), params.owner, len(params.log_prior))
+
+    def log_terms(self, params: SubclassParameters, block: Block) -> dict[str, Scores]:
+        """What each column adds to the scores (rows, classes) when it joins those before it, in schema order."""
+        naive, n_classes = self._naive(), len(params.log_prior)
+        naive.schema_ = self.schema_
+        scores = np.tile(params.naive.log_prior, (block.n_rows, 1))
+        before, terms = np.tile(params.log_prior, (block.n_rows, 1)), {}
+        for name, term in naive.log_terms(params.naive, block).items():
+            scores += term
+            after = _summed(scores, params.owner, n_classes)
+            with np.errstate(invalid="ignore"):
+                terms[name] = np.where(np.isneginf(before), 0.0, after - before)
+            before = after
+        return terms
+
+    def subclass_proba(self, X: Any) -> Floats:
+        """P(subclass | x) of each row (rows, subclasses), in the order of ``subclasses_``."""
+        self._check_is_fitted()
+        naive = self._naive()
+        order = self._order()
+        scores = [naive.log_joint(self.params_.naive, block) for block, _ in self._score(X)]
+        return np.concatenate([logspace.normalise(part)[0] for part in scores])[:, order]
+
+    def _order(self) -> Index:
+        """The subclasses by class and number."""
+        names = [json.loads(str(name)) for name in self.subclass_tally_.classes]
+        at = {label: i for i, label in enumerate(self.tally_.classes)}
+        return np.array(sorted(range(len(names)), key=lambda i: (at[names[i][0]], names[i][1])))
+
+    @property
+    def n_subclasses_(self) -> dict[Value, int]:
+        """How many subclasses each class has."""
+        self._check_is_fitted()
+        counts = np.bincount(self.params_.owner, minlength=len(self.tally_.classes))
+        return dict(zip(self.tally_.classes, counts.tolist(), strict=True))
+
+    @property
+    def subclasses_(self) -> Table:
+        """The subclasses of each class, the largest first: their share of it, and what sets them apart in it."""
+        self._check_is_fitted()
+        params, order, names = self.params_, self._order(), self.subclass_tally_.classes
+        counts = self.subclass_tally_.class_counts
+        share = counts / np.bincount(params.owner, counts)[params.owner]
+        told = [json.loads(str(names[i])) for i in order]
+        return Table(
+            {
+                self._class_header(): [label for label, _ in told],
+                "subclass": [number for _, number in told],
+                "count": [round(float(counts[i]), 3) for i in order],
+                "share": [float(share[i]) for i in order],
+                "what sets it apart": [self._apart(int(i)) for i in order],
+            }
+        )
+
+    def _apart(self, s: int) -> str:
+        """The columns in which a subclass differs most from the rest of its class."""
+        naive, tally = self.params_.naive, self.subclass_tally_
+        rest = np.flatnonzero((self.params_.owner == self.params_.owner[s]) & (np.arange(len(tally.classes)) != s))
+        if not len(rest):
+            return "all of the class"
+        weight = tally.class_counts[rest] / tally.class_counts[rest].sum()
+        found: list[tuple[float, str]] = []
+        for name, table in naive.tables.items():
+            if table.used and table.values:
+                own = np.nan_to_num(table.probabilities[s, 1 : len(table.values) + 1])
+                others = weight @ np.nan_to_num(table.probabilities[rest, 1 : len(table.values) + 1])
+                at = int(np.argmax(own - others))
+                value = self._naive_names(name, table.values)[at]
+                found.append((float(own[at] - others[at]), f"{name} {cell(value)} ({own[at]:.0%})"))
+        for j, name in enumerate(naive.columns):
+            if naive.gaussian.used[j]:
+                own, others = naive.gaussian.mean[s, j], float(weight @ naive.gaussian.mean[rest, j])
+                spread = float(np.sqrt(naive.gaussian.variance[s, j]))
+                far = abs(own - others) / (abs(own - others) + spread)
+                found.append((far, f"{name} near {own:.4g}"))
+        found.sort(key=lambda pair: -pair[0])
+        return ", ".join(text for size, text in found[:3] if size > 0.1) or "nothing much"
+
+    def _naive_names(self, name: str, values: tuple[Value, ...]) -> list[Any]:
+        from bayeskit.models.coded import names_of
+
+        return list(names_of(values, self.schema_, name))
+
+    def column_table(self, column: str) -> Table:
+        """What was learnt of one column, by subclass."""
+        if column not in self.schema_.used:
+            raise BayesError(f"column {column!r} is ignored: there is nothing to show")
+        naive = self._naive()
+        naive.params_, naive.schema_ = self.params_.naive, self.schema_
+        names = [json.loads(str(name)) for name in self.subclass_tally_.classes]
+        shown = replace(self.subclass_tally_, classes=tuple(f"{label} {number}" for label, number in names))
+        naive.tally_ = shown
+        return naive.column_table(column)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters: class prior, shares of the subclasses, and naive Bayes in each."""
+        self._check_is_fitted()
+        naive = self._naive()
+        naive.params_, naive.tally_, naive.schema_ = self.params_.naive, self.subclass_tally_, self.schema_
+        return naive.n_parameters_
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
+        """Rows drawn from the model, and their classes: a subclass by its prior, then each column by itself."""
+        self._check_is_fitted()
+        naive = self._naive()
+        naive.params_, naive.tally_, naive.schema_ = self.params_.naive, self.subclass_tally_, self.schema_
+        naive.classes_ = np.arange(len(self.params_.owner))
+        chosen = self.random_state if random_state is None else random_state
+        drawn, subclass = naive.sample(n, chosen)
+        return drawn, self.classes_[self.params_.owner[subclass]]
+
+
+def _absent(name: str) -> Any:
+    def method(_: SubclassBayes) -> Any:
+        raise AttributeError(f"SubclassBayes has no {name}: other rows make other clusters. Fit again.")
+
+    return property(method)
+
+
+for _name in ("partial_fit", "forget", "merge", "learn_source", "forget_source", "restrict"):
+    setattr(SubclassBayes, _name, _absent(_name))
+
+
+def _summed(scores: Floats, owner: Index, n_classes: int) -> Scores:
+    """ln Σ exp over the subclasses of each class (rows, classes); −∞ for a class without any."""
+    found = np.full((len(scores), n_classes), -np.inf)
+    for c in range(n_classes):
+        if (owner == c).any():
+            found[:, c] = logspace.log_sum_exp(np.ascontiguousarray(scores[:, owner == c]))
+    return found
+
+
+def _joined(blocks: list[Block]) -> Block:
+    """Blocks as one."""
+    first = blocks[0]
+    if len(blocks) == 1:
+        return first
+    codes = {name: np.concatenate([b.codes[name] for b in blocks]) for name in first.codes}
+    floats = {name: np.concatenate([b.floats[name] for b in blocks]) for name in first.floats}
+    labels = np.concatenate([np.asarray(b.labels) for b in blocks])
+    weights = None if first.weights is None else np.concatenate([np.asarray(b.weights) for b in blocks])
+    return Block(sum(b.n_rows for b in blocks), 0, codes, floats, labels, None, weights)
+
+
+def _whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        word = ' or "auto"' if name == "n_subclasses" else ""
+        raise BayesError(f"{name}={value!r}: give a whole number of at least {least}{word}")

@@ -1,0 +1,56 @@
+"""Documents as draws: how probable a length and an order are, and drawing new ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.data.tokens import TokenRows
+from bayeskit.estimate.text_weights import sums_by_document
+from bayeskit.tally.words import WordCounts
+
+Floats = npt.NDArray[np.float64]
+
+
+def log_coefficient(rows: TokenRows) -> Floats:
+    """ln(ℓ! / Π n!): in how many orders the known words of a document can stand."""
+    from scipy.special import gammaln
+
+    counts = rows.counts.astype(np.float64)
+    return np.asarray(
+        gammaln(sums_by_document(counts, rows.indptr) + 1) - sums_by_document(gammaln(counts + 1), rows.indptr)
+    )
+
+
+def mean_length(counted: WordCounts) -> float:
+    """Known words of an average document, over all classes."""
+    return float(counted.counts.sum() / max(float(counted.n_documents.sum()), 1e-300))
+
+
+def log_length(rows: TokenRows, counted: WordCounts) -> Floats:
+    """ln P(ℓ): Poisson, the same for all classes."""
+    from scipy.special import gammaln, xlogy
+
+    length, mean = sums_by_document(rows.counts.astype(np.float64), rows.indptr), mean_length(counted)
+    return np.asarray(xlogy(length, mean) - mean - gammaln(length + 1))
+
+
+def draw_documents(
+    params: Any, counted: WordCounts, recipe: str, labels: npt.NDArray[Any], rng: np.random.Generator
+) -> list[str]:
+    """One document a label: words in random order, or each word by its own coin."""
+    words = np.array(params.vocabulary.tolist(), dtype=object)
+    drawn = []
+    for label in labels:
+        if recipe == "set_of_words":
+            odds = params.weights.table[:, label]
+            ids = np.flatnonzero(rng.random(len(words)) < 1 / (1 + logspace.exp(-odds)))
+        else:
+            shares = logspace.exp(params.weights.table[:, label])
+            length = rng.poisson(mean_length(counted)) if len(words) else 0
+            ids = rng.choice(len(words), size=length, p=shares / shares.sum()) if length else np.zeros(0, np.int64)
+        drawn.append(" ".join(words[ids]))
+    return drawn

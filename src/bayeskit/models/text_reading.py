@@ -1,0 +1,198 @@
+"""Labelled documents as counted words, all at once: what recipes need that look at every document by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.documents import Documents
+from bayeskit.data.encode import encode_labels
+from bayeskit.data.frames import MemorySource, columns_of
+from bayeskit.data.schema import Schema
+from bayeskit.data.source import Responsibilities, Source
+from bayeskit.data.tokens import TokenRows
+from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
+from bayeskit.data.words import Words
+from bayeskit.errors import BayesError
+from bayeskit.tally.moments import Moments
+from bayeskit.tally.tally import Tally
+from bayeskit.tally.words import WordCounts, length_moments
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
+COLUMN = "text"
+
+
+def text_column(X: Any, name: str | None = None) -> Any:
+    """The documents of ``X``: itself, or the named or only column of a table."""
+    if X is None:
+        raise BayesError("there are no documents: X is None")
+    if isinstance(X, (str, bytes)):
+        raise BayesError("one document is a list of one: pass [text]. (A string alone would be read letter by letter.)")
+    if hasattr(X, "columns") or hasattr(X, "column_names") or (not hasattr(X, "ndim") and hasattr(X, "keys")):
+        names, columns, _, _ = columns_of(X)
+        if name is None and len(names) == 1:
+            name = names[0]
+        if name not in columns:
+            raise BayesError(
+                f"which column holds the text? column={name!r}, and the columns are {', '.join(names)}. "
+                "Pass the column itself, or its name as column="
+            )
+        return columns[name]
+    if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1 and not hasattr(X, "tocsr"):
+        X = X[:, 0]
+    if hasattr(X, "tocsr"):
+        raise BayesError("documents are expected, not a matrix of counts: MultinomialNB and ComplementNB take those")
+    if type(X).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow"):
+        return _arrow(X)
+    if isinstance(X, np.ndarray):
+        return X
+    cells = list(X)
+    column = np.empty(len(cells), dtype=object)
+    column[:] = cells
+    return column
+
+
+def _arrow(column: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        return column
+    if hasattr(column, "to_arrow"):
+        return column.to_arrow()
+    return column.to_numpy(dtype=object)
+
+
+def source_of(X: Any, y: Any = None, weights: Any = None, column: str | None = None) -> MemorySource:
+    """Documents and labels as a source of one column; labels may be the name of a column beside it."""
+    from bayeskit.data.source import _as_weights
+
+    target = None
+    if isinstance(y, str):
+        names, columns, _, _ = columns_of(X)
+        if y not in columns:
+            raise BayesError(f"there is no target column {y!r} (columns: {', '.join(names)})")
+        target, y = y, columns[y]
+        others = [name for name in names if name != target]
+        X = {name: columns[name] for name in others}
+    documents = text_column(X, column)
+    n = len(documents)
+    return MemorySource({COLUMN: documents}, n, False, target, y, _as_weights(weights, n))
+
+
+@dataclass(frozen=True)
+class LabelledDocuments:
+    """Documents of weight over 0, with codes of sorted classes."""
+
+    texts: Documents
+    labels: npt.NDArray[np.int64]
+    weights: Floats | None
+    classes: tuple[Value, ...]
+
+
+def read_all(source: Source, classes: tuple[Value, ...] = ()) -> LabelledDocuments:
+    """All documents of a source; ``classes`` are there even where no document shows them."""
+    known = Vocabulary(classes)
+    texts, labels, weights = [], [], []
+    for batch in source.batches():
+        if isinstance(batch.labels, Responsibilities):
+            raise BayesError("one label a document is needed here")
+        codes = encode_labels(batch.labels, known, batch.start, grow=True).astype(np.int64)
+        part = Documents.of(batch.columns[COLUMN], COLUMN, batch.start)
+        if batch.weights is not None:
+            kept = np.flatnonzero(batch.weights > 0)
+            part, codes = part.take(kept), codes[kept]
+            weights.append(batch.weights[kept])
+        texts.append(part)
+        labels.append(codes)
+    if not sum(map(len, labels)):
+        raise BayesError("there are no documents: Found array with 0 sample(s) while a minimum of 1 is required.")
+    codes = np.concatenate(labels)
+    shown = {known.values[i] for i in np.unique(codes)} | set(classes)
+    in_order = tuple(sort_values(shown))
+    codes = positions(known.values, in_order)[codes]
+    return LabelledDocuments(_joined(texts), codes, np.concatenate(weights) if weights else None, in_order)
+
+
+def _joined(parts: list[Documents]) -> Documents:
+    if len(parts) == 1:
+        return parts[0]
+    shifts = np.cumsum([0, *(len(part.data) for part in parts)])
+    offsets = [part.offsets[:-1] + shift for part, shift in zip(parts, shifts, strict=False)]
+    return Documents(
+        np.concatenate([part.data for part in parts]),
+        np.concatenate([*offsets, shifts[-1:]]),
+        np.concatenate([part.missing for part in parts]),
+        sum(part.replaced for part in parts),
+    )
+
+
+def with_words(rows: TokenRows, keep: npt.NDArray[np.bool_]) -> TokenRows:
+    """The same documents with some of the words alone."""
+    if keep.all():
+        return rows
+    cells = keep[rows.ids]
+    new = np.cumsum(keep) - 1
+    indptr = np.concatenate([[0], np.cumsum(cells)])[rows.indptr]
+    ids = new[rows.ids[cells]].astype(rows.ids.dtype)
+    return replace(rows, words=rows.words.take(keep), indptr=indptr, ids=ids, counts=rows.counts[cells])
+
+
+def values_matrix(rows: TokenRows, values: Floats) -> Any:
+    """Documents by words (CSR) with these values, one for each cell in the order of the rows."""
+    from scipy.sparse import csr_matrix
+
+    made = csr_matrix((values, rows.ids, rows.indptr), shape=(len(rows.lengths), len(rows.words)))
+    made.sort_indices()
+    return made
+
+
+def content_hash(rows: TokenRows) -> npt.NDArray[np.uint64]:
+    """A number for each document that depends on its words and their counts alone."""
+    cells = (rows.ids.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    cells = (cells ^ (cells >> np.uint64(29))) * (rows.counts.astype(np.uint64) * np.uint64(2) + np.uint64(1))
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(cells, dtype=np.uint64)])
+    return np.asarray(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
+
+
+def document_frequency(rows: TokenRows, weights: Floats | None = None) -> Floats:
+    """How many documents have each word, or their weight."""
+    by = None if weights is None else np.repeat(weights, np.diff(rows.indptr))
+    return np.bincount(rows.ids, by, minlength=len(rows.words)).astype(np.float64)
+
+
+def has_space(words: Words) -> npt.NDArray[np.bool_]:
+    """Which words are runs of several."""
+    found = np.zeros(len(words), dtype=bool)
+    found[np.searchsorted(words.offsets, np.flatnonzero(words.data == ord(" ")), side="right") - 1] = True
+    return found
+
+
+def class_sums(rows: TokenRows, values: Floats, labels: Index, n_classes: int, weights: Floats | None) -> Floats:
+    """Σ of the values of each word by class (words, classes)."""
+    by = values if weights is None else values * np.repeat(weights, np.diff(rows.indptr))
+    keys = rows.ids * np.int64(n_classes) + np.repeat(labels, np.diff(rows.indptr))
+    sums = np.bincount(keys, by, minlength=len(rows.words) * n_classes)
+    return np.asarray(sums.reshape(-1, n_classes), dtype=np.float64)
+
+
+def mass_tally(
+    schema: Schema, rows: TokenRows, values: Floats, read: LabelledDocuments, pruned: bool
+) -> tuple[Tally, Floats]:
+    """(The tally of documents whose words have these values instead of counts, the sums as a table)."""
+    k = len(read.classes)
+    lengths = np.where(read.texts.missing, np.nan, rows.lengths)
+    moments = length_moments(lengths, read.labels.astype(np.uint32), k, read.weights)
+    moments = replace(moments, n=moments.n.astype(np.float64))
+    sums = class_sums(rows, values, read.labels, k, read.weights)
+    documents = class_sums(rows, np.ones(len(rows.ids)), read.labels, k, read.weights)
+    keys = np.flatnonzero(documents)
+    counted = WordCounts._of_keys(
+        rows.words, keys, sums.ravel()[keys], documents.ravel()[keys], k, moments, pruned
+    )  # fmt: skip
+    rows_of_class = np.bincount(read.labels, read.weights, minlength=k).astype(np.float64)
+    tally = Tally(schema, read.classes, rows_of_class, {}, (), Moments.zeros(k, 0, True), words={COLUMN: counted})
+    return tally.tidy(), sums

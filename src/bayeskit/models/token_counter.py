@@ -1,0 +1,317 @@
+"""TokenCounter: documents into a matrix of counts, with CountVectorizer's parameters and results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import pairwise
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+
+from bayeskit.data.documents import Documents
+from bayeskit.data.tokenizer import Tokenizer
+from bayeskit.data.tokens import TokenRows, count_documents
+from bayeskit.data.words import Words, union
+from bayeskit.errors import BayesError
+from bayeskit.tally.words import choose_words
+
+NATIVE = {r"(?u)\b\w\w+\b": "words", r"(?u)\b\w+\b": "words1", r"(?u)\w+|[^\w\s]": "words_and_punctuation"}
+
+
+class TokenCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Counts of the words of each document, as a CSR matrix (documents, words) for any model.
+
+    The parameters are those of scikit-learn's ``CountVectorizer``, and so are vocabulary and matrix. Words, runs of
+    words and of characters are cut natively; another ``token_pattern``, a ``tokenizer``, ``preprocessor`` or
+    ``analyzer`` of your own runs in Python. Documents are strings, bytes in UTF-8 or files, in a list, a series or an
+    Arrow column.
+
+    Parameters
+    ----------
+    input, encoding, decode_error: where the text comes from ("content", "filename", "file") and how bytes are read.
+    strip_accents, lowercase, preprocessor, tokenizer, stop_words, token_pattern, ngram_range, analyzer: a token.
+    max_df, min_df, max_features: which tokens are kept: by the number of their documents, or their share where a float.
+    vocabulary: tokens given beforehand. binary: 1 for every count. dtype: of the matrix.
+    hash_bits: count in 2^hash_bits buckets instead of by name. n_threads: None for all cores.
+
+    >>> counter = TokenCounter()
+    >>> counter.fit_transform(["A very close game", "a great game, a great match"]).toarray()
+    array([[1, 1, 0, 0, 1],
+           [0, 1, 2, 1, 0]])
+    >>> counter.get_feature_names_out().tolist()
+    ['close', 'game', 'great', 'match', 'very']
+    """
+
+    def __init__(
+        self,
+        *,
+        input: str = "content",  # noqa: A002
+        encoding: str = "utf-8",
+        decode_error: str = "strict",
+        strip_accents: Any = None,
+        lowercase: bool = True,
+        preprocessor: Any = None,
+        tokenizer: Any = None,
+        stop_words: Any = None,
+        token_pattern: str | None = r"(?u)\b\w\w+\b",
+        ngram_range: tuple[int, int] = (1, 1),
+        analyzer: Any = "word",
+        max_df: float = 1.0,
+        min_df: float = 1,
+        max_features: int | None = None,
+        vocabulary: Any = None,
+        binary: bool = False,
+        dtype: Any = np.int64,
+        hash_bits: int | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.input = input
+        self.encoding = encoding
+        self.decode_error = decode_error
+        self.strip_accents = strip_accents
+        self.lowercase = lowercase
+        self.preprocessor = preprocessor
+        self.tokenizer = tokenizer
+        self.stop_words = stop_words
+        self.token_pattern = token_pattern
+        self.ngram_range = ngram_range
+        self.analyzer = analyzer
+        self.max_df = max_df
+        self.min_df = min_df
+        self.max_features = max_features
+        self.vocabulary = vocabulary
+        self.binary = binary
+        self.dtype = dtype
+        self.hash_bits = hash_bits
+        self.n_threads = n_threads
+
+    def fit(self, raw_documents: Any, y: Any = None) -> Self:
+        """Learn the vocabulary of the documents."""
+        self.fit_transform(raw_documents)
+        return self
+
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
+        """Learn the vocabulary and return the counts."""
+        self._check_limits()
+        if self.vocabulary is not None:
+            self._words, self._columns = _given(self.vocabulary)
+            self.fixed_vocabulary_ = True
+            return self.transform(raw_documents)
+        rows = self._count(raw_documents, None)
+        matrix, words = rows.matrix(self.dtype), rows.words
+        if not len(words):
+            raise BayesError("empty vocabulary; perhaps the documents only contain stop words")
+        documents, counts = _totals(rows)
+        self._forget()
+        self.fixed_vocabulary_ = False
+        self._documents, self._counts, self._all_words, self.n_documents_ = documents, counts, words, len(rows.lengths)
+        keep = self._choose()
+        if not keep.all():
+            matrix = matrix[:, np.flatnonzero(keep)]
+        return self._binary(matrix)
+
+    def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:
+        """Learn more documents: the vocabulary is then that of all of them, within the limits of all of them."""
+        if self.vocabulary is not None or not hasattr(self, "_all_words"):
+            return self.fit(raw_documents)
+        self._check_limits()
+        rows = self._count(raw_documents, None)
+        documents, counts = _totals(rows)
+        words, ours, theirs = union(self._all_words, rows.words)
+        sums = np.zeros((2, len(words)), dtype=np.int64)
+        sums[:, ours] = self._documents, self._counts
+        sums[0, theirs] += documents
+        sums[1, theirs] += counts
+        n = self.n_documents_ + len(rows.lengths)
+        self._forget()
+        self._documents, self._counts, self._all_words, self.n_documents_ = sums[0], sums[1], words, n
+        self._choose()
+        return self
+
+    def transform(self, raw_documents: Any) -> Any:
+        """Counts of the known words in each document."""
+        self._check_is_fitted()
+        rows = self._count(raw_documents, self._words)
+        matrix = rows.matrix(self.dtype)
+        if self._columns is not None:
+            matrix = matrix[:, self._columns]
+            matrix.sort_indices()
+        return self._binary(matrix)
+
+    def inverse_transform(self, X: Any) -> list[npt.NDArray[Any]]:
+        """The words of each row that have a count."""
+        from scipy.sparse import csr_matrix
+
+        names, matrix = self.get_feature_names_out(), csr_matrix(X)
+        cells = pairwise(matrix.indptr)
+        return [names[matrix.indices[a:b][matrix.data[a:b] != 0]] for a, b in cells]
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """The words, in the order of the columns."""
+        self._check_is_fitted()
+        names = np.array(self._words.tolist(), dtype=object)
+        return names if self._columns is None else names[self._columns]
+
+    @property
+    def vocabulary_(self) -> dict[str, int]:
+        """Word → column."""
+        self._check_is_fitted()
+        return self._vocabulary
+
+    @cached_property
+    def _vocabulary(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self.get_feature_names_out().tolist())}
+
+    def build_analyzer(self) -> Any:
+        """From a document to its tokens, in plain Python."""
+        if self._is_native():
+            return self._tokenizer().analyser()
+        if self.hash_bits is not None:
+            from bayeskit._token_twins import bucket
+
+            analyse, bits = self._count_vectorizer().build_analyzer(), self.hash_bits
+            return lambda document: [bucket(token.encode("utf-8", "replace"), bits) for token in analyse(document)]
+        return self._count_vectorizer().build_analyzer()
+
+    # -- inside --------------------------------------------------------------------------------------
+
+    def _count(self, raw_documents: Any, words: Words | None) -> TokenRows:
+        documents = Documents.of(self._content(raw_documents))
+        if documents.missing.any():
+            row = int(np.argmax(documents.missing))
+            raise BayesError(
+                f"row {row} is missing (None or np.nan is an invalid document): give an empty string instead"
+            )
+        rows = count_documents(documents, self._tokenizer(), words, self.n_threads or os.cpu_count() or 1)
+        if self.decode_error == "strict" and rows.replaced > documents.replaced:
+            raise _no_utf8(documents)
+        return rows
+
+    def _content(self, raw_documents: Any) -> Any:
+        """The text itself, where files or bytes in another encoding were given."""
+        plain = self.encoding.lower().replace("_", "-") in ("utf-8", "utf8") and self.decode_error != "ignore"
+        if self.input == "content" and (plain or _is_text(raw_documents)):
+            return raw_documents
+        decode = self._count_vectorizer().decode
+        return [decode(document) for document in raw_documents]
+
+    def _is_native(self) -> bool:
+        words = self.analyzer == "word" and self.tokenizer is None and self.token_pattern in NATIVE
+        own = self.strip_accents is None and self.preprocessor is None
+        return own and (words or self.analyzer in ("char", "char_wb"))
+
+    def _tokenizer(self) -> Tokenizer:
+        runs = self.ngram_range
+        if not self._is_native():
+            analyse = self._count_vectorizer().build_analyzer()  # everything but buckets is in it
+            return Tokenizer(analyse, (1, 1), lowercase=False, hash_bits=self.hash_bits)
+        pattern = NATIVE[self.token_pattern] if self.analyzer == "word" else self.analyzer  # type: ignore[index]
+        stop = self.stop_words if self.analyzer == "word" else None
+        return Tokenizer(pattern, runs, self.lowercase, stop, self.hash_bits)
+
+    def _count_vectorizer(self) -> Any:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        names = CountVectorizer().get_params()
+        return CountVectorizer(**{name: value for name, value in self.get_params().items() if name in names})
+
+    def _choose(self) -> npt.NDArray[np.bool_]:
+        """Keep the words within the limits."""
+        low, high = (
+            limit if isinstance(limit, Integral) else limit * self.n_documents_ for limit in (self.min_df, self.max_df)
+        )
+        if high < low:
+            raise BayesError("max_df corresponds to < documents than min_df")
+        occurrences = self._documents if self.binary else self._counts
+        keep = choose_words(
+            self._documents, occurrences, self.n_documents_, self.min_df, self.max_df, self.max_features, "quicksort"
+        )
+        if not keep.any():
+            raise BayesError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
+        self._words, self._columns = self._all_words if keep.all() else self._all_words.take(keep), None
+        return keep
+
+    def _check_limits(self) -> None:
+        for name, limit in (("min_df", self.min_df), ("max_df", self.max_df)):
+            share = isinstance(limit, float) and 0 <= limit <= 1
+            if not share and (isinstance(limit, (float, bool)) or not isinstance(limit, Integral) or limit < 1):
+                raise BayesError(f"{name}={limit!r}: give a number of documents from 1 on, or a share from 0.0 to 1.0")
+        if self.max_features is not None and (not isinstance(self.max_features, Integral) or self.max_features < 1):
+            raise BayesError(f"max_features={self.max_features!r}: give a whole number from 1 on, or None")
+        if self.input not in ("content", "filename", "file"):
+            raise BayesError(f"input={self.input!r} is not one of 'content', 'filename', 'file'")
+
+    def _binary(self, matrix: Any) -> Any:
+        if self.binary:
+            matrix.data.fill(1)
+        return matrix
+
+    def _forget(self) -> None:
+        self.__dict__.pop("_vocabulary", None)
+
+    def _check_is_fitted(self) -> None:
+        if not hasattr(self, "_words") and self.vocabulary is not None:
+            self._words, self._columns = _given(self.vocabulary)  # as CountVectorizer: nothing to learn
+            self.fixed_vocabulary_ = True
+        if not hasattr(self, "_words"):
+            raise NotFittedError("This TokenCounter instance is not fitted yet. Call 'fit' with documents first.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_words") or self.vocabulary is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_vocabulary"}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _is_text(documents: Any) -> bool:
+    """Whether the column can hold nothing but strings."""
+    kind = getattr(documents, "type", getattr(documents, "dtype", None))
+    return str(kind) in ("string", "large_string", "str", "String")
+
+
+def _totals(rows: TokenRows) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(documents, occurrences) of each word."""
+    n = len(rows.words)
+    return np.bincount(rows.ids, minlength=n), np.bincount(rows.ids, rows.counts, n).astype(np.int64)
+
+
+def _given(vocabulary: Any) -> tuple[Words, npt.NDArray[np.int64] | None]:
+    """A vocabulary given beforehand: its words sorted, and which of them each column is."""
+    if isinstance(vocabulary, Mapping):
+        if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+            raise BayesError("Vocabulary contains repeated indices or doesn't contain every index from 0 on.")
+        names = sorted(vocabulary, key=lambda word: vocabulary[word])
+    elif isinstance(vocabulary, Iterable) and not isinstance(vocabulary, str):
+        names = sorted(vocabulary) if isinstance(vocabulary, (set, frozenset)) else list(vocabulary)
+    else:
+        raise BayesError("vocabulary is a mapping from words to columns, or a list of words")
+    if not names:
+        raise BayesError("empty vocabulary passed to fit")
+    words = Words.of(names)
+    if len(words) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BayesError(f"Duplicate term in vocabulary: {twice!r}")
+    columns = words.positions(names)
+    return words, None if np.array_equal(columns, np.arange(len(names))) else columns
+
+
+def _no_utf8(documents: Documents) -> BayesError:
+    """As under ``decode_error="strict"``: bytes that are no UTF-8 are refused, with their place."""
+    for row in range(len(documents)):
+        try:
+            bytes(documents.data[documents.offsets[row] : documents.offsets[row + 1]]).decode()
+        except UnicodeDecodeError as problem:
+            return BayesError(f'row {row} is no UTF-8 ({problem}): give its encoding=, or pass decode_error="replace"')
+    return BayesError("a document is no UTF-8")

@@ -1,0 +1,176 @@
+"""Products of pairs of numbers: what a multivariate normal needs counted besides the moments.
+
+For k columns the moments of all k · k pairs (i, j), one after the other, over the rows where both cells are there:
+n, Σx_i and Σx_i·x_j, in double-double like all moments, so that + and − are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from math import isqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels
+from bayeskit.data.vocabulary import Value
+from bayeskit.errors import BadFile, NotLearnt
+from bayeskit.tally import double_double as dd
+from bayeskit.tally.moments import Moments
+
+Floats = npt.NDArray[np.float64]
+Pairs = npt.NDArray[Any]  # (…, columns, columns)
+
+_NOISE = 1e-24  # of the columns' sizes: what is rounding and not dependence
+
+
+def pair_columns(n_columns: int, index: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Where the pairs of some columns stand among those of all.
+
+    >>> pair_columns(3, [2, 0]).tolist()            # (2, 2), (2, 0), (0, 2), (0, 0)
+    [8, 6, 2, 0]
+    """
+    at = np.asarray(index, dtype=np.int64)
+    return (at[:, None] * n_columns + at).ravel()
+
+
+def count_products(
+    columns: Sequence[Floats],
+    labels: npt.NDArray[Any],
+    n_classes: int,
+    weights: Floats | None,
+    moments: Moments,
+    n_threads: int,
+) -> Moments:
+    """The products of rows whose moments are known, (classes, columns · columns).
+
+    A weighted sum of x_j with the weights w·x_i is Σw·x_i·x_j, and its total weight Σw·x_i, over the rows where both
+    are there: the kernel of the moments serves.
+    """
+    k = len(columns)
+    n, n_lo = (np.repeat(part[:, :, None], k, axis=2) for part in (moments.n, moments.n_lo))
+    sums = [np.repeat(part[:, :, None], k, axis=2) for part in (moments.sum_hi, moments.sum_lo)]
+    products = [np.zeros((n_classes, k, k)), np.zeros((n_classes, k, k))]
+    gaps = any(bool(np.isnan(column).any()) for column in columns)
+    once = np.ones(len(labels)) if weights is None else weights
+    for i, column in enumerate(columns):
+        present = ~np.isnan(column)
+        x = np.where(present, column, 0.0)
+        by = x if weights is None else x * weights
+        parts = [by] if weights is None else [by, dd.two_prod(x, weights)[1]]
+        found = [kernels.moments(columns, labels, n_classes, np.ascontiguousarray(p), n_threads) for p in parts]
+        product = found[0][1], found[0][2]
+        total = found[0][0].astype(np.float64), found[0][5]
+        for more in found[1:]:
+            product, total = dd.add(product, (more[1], more[2])), dd.add(total, (more[0].astype(np.float64), more[5]))
+        products[0][:, i], products[1][:, i] = product
+        if gaps:
+            sums[0][:, i], sums[1][:, i] = total
+            both = np.where(present, once, 0.0)
+            count = kernels.moments(columns, labels, n_classes, both, n_threads)
+            n[:, i], n_lo[:, i] = count[0].astype(n.dtype), count[5]
+    at, (above, below) = np.arange(k), np.triu_indices(k, 1)
+    own = moments.n, moments.sum_hi, moments.sum_lo, moments.square_hi, moments.square_lo, moments.n_lo
+    whole = [n, *sums, *products, n_lo]
+    for part, diagonal in zip(whole, own, strict=True):  # the bits of the moments, and the same on both sides
+        part[:, at, at] = diagonal
+        if part is not sums[0] and part is not sums[1]:
+            part[:, below, above] = part[:, above, below]
+    return Moments(*(part.reshape(n_classes, k * k) for part in whole))
+
+
+def of_classes(products: Moments | None, index: npt.NDArray[np.int64]) -> Moments | None:
+    """The products of these classes, where there are any."""
+    return None if products is None else products.take(index)
+
+
+def of_pairs(products: Moments | None, index: Sequence[int]) -> Moments | None:
+    """The products of these columns among each other, where there are any."""
+    return None if products is None else products.columns(pair_columns(isqrt(products.shape[1]), index))
+
+
+def products_without(
+    products: Moments | None, gone: Moments | None, columns: Sequence[str], classes: Sequence[Value]
+) -> Moments | None:
+    """The products without some; more of a pair of columns than there are is refused."""
+    if products is None or gone is None:
+        return None
+    left = products - gone
+    if left.negative().any():
+        c, cell = np.argwhere(left.negative())[0]
+        first, second = (columns[i] for i in divmod(int(cell), len(columns)))
+        raise NotLearnt(
+            f"columns {first!r} and {second!r} were not both there so often in class {classes[c]!r}; "
+            "nothing was changed"
+        )
+    return left
+
+
+def stacked(parts: Sequence[Moments]) -> Moments:
+    """Classes one after the other."""
+    return Moments(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Moments)))
+
+
+def checked_products(arrays: Sequence[npt.NDArray[Any]], moments: Moments) -> Moments:
+    """Products from a file, which fit the moments beside them."""
+    n_classes, k = moments.shape
+    fit = all(array.shape == (n_classes, k * k) for array in arrays) and arrays[0].dtype == moments.n.dtype
+    if not fit or any(array.dtype.kind != "f" for array in arrays[1:]):
+        raise BadFile("the tally's products do not fit its columns")
+    products = Moments(*arrays)
+    n = products.n.reshape(n_classes, k, k)
+    same = products.columns(np.arange(k) * (k + 1)) == moments
+    if not same or not (n >= 0).all() or (n != np.swapaxes(n, 1, 2)).any() or (n > moments.n[:, :, None]).any():
+        raise BadFile("the tally's products do not fit its moments")
+    return products
+
+
+def pairs(products: Moments) -> tuple[Pairs, Floats]:
+    """(n, Σ(x_i − mean_i)(x_j − mean_j)), both (classes, columns, columns), over the rows where both cells are there.
+
+    >>> x = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 2.0]])
+    >>> labels = np.zeros(3, dtype=np.uint8)
+    >>> n, spread = pairs(count_products(list(x.T.copy()), labels, 1, None, Moments.of(x, labels, 1), 1))
+    >>> n[0].tolist(), spread[0].tolist()
+    ([[3, 3], [3, 3]], [[8.0, 2.0], [2.0, 2.0]])
+    """
+    k = isqrt(products.shape[1])
+    n, n_lo, sum_hi, sum_lo, product_hi, product_lo = (
+        part.reshape(len(part), k, k)
+        for part in (
+            products.n,
+            products.n_lo,
+            products.sum_hi,
+            products.sum_lo,
+            products.square_hi,
+            products.square_lo,
+        )
+    )
+    count = np.where(n == 0, 1.0, n.astype(np.float64)), n_lo
+    mean = dd.divide((sum_hi, sum_lo), count)
+    across = np.swapaxes(sum_hi, 1, 2), np.swapaxes(sum_lo, 1, 2)
+    spread, _ = dd.subtract((product_hi, product_lo), dd.multiply(mean, across))
+    size = np.sqrt(np.maximum(np.diagonal(product_hi, axis1=1, axis2=2), 0.0))
+    spread = np.where(np.abs(spread) <= _NOISE * size[:, :, None] * size[:, None, :], 0.0, spread)
+    upper = np.triu_indices(k, 1)
+    spread[:, upper[1], upper[0]] = spread[:, upper[0], upper[1]]
+    return n, spread
+
+
+def products_of_rows(x: Floats, unit: Floats) -> Moments:
+    """The products of one row each, with its weight: (rows, columns · columns); nothing where a cell is missing."""
+    whole = bool((unit == 1).all())
+    n_rows, k = x.shape
+    present = ~np.isnan(x)
+    both = present[:, :, None] & present[:, None, :]
+    cells = np.where(present, x, 0.0)
+    first = np.where(both, cells[:, :, None], 0.0)
+    second = np.where(both, cells[:, None, :], 0.0)
+    weight = np.where(both, unit[:, None, None], 0.0)
+    zero = np.zeros_like(first)
+    weighted = dd.multiply((weight, zero), (first, zero))
+    product = dd.multiply(weighted, (second, zero))
+    n: npt.NDArray[Any] = weight.astype(np.int64) if whole else weight
+    return Moments(*(part.reshape(n_rows, k * k) for part in (n, *weighted, *product, zero)))

@@ -1,0 +1,367 @@
+"""Counts of words by class: occurrences, documents that have the word, and the lengths of documents.
+
+Most words stand in few classes, so only the cells that are not zero are kept, word by word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit._token_twins import ByClass
+from bayeskit.data.tokens import TokenRows
+from bayeskit.data.vocabulary import Value
+from bayeskit.data.words import Words, union
+from bayeskit.errors import BadFile, NotLearnt
+from bayeskit.tally.moments import Moments
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Cells = npt.NDArray[Any]  # int64, or float64 where documents have weights
+PARTS = tuple(part.name for part in fields(Moments))
+LARGEST = 2**53  # occurrences of all words
+ROUNDING = 1 + 1e-6  # of sums of weights in another order
+
+
+@dataclass(frozen=True, eq=False)
+class WordCounts:
+    """Word w has in class ``classes[k]`` the cells ``counts[k]`` and ``documents[k]``, k in indptr[w]:indptr[w + 1].
+
+    ``counts`` are occurrences, ``documents`` are documents that have the word at least once; ``lengths`` holds, for
+    each class, how many documents there are, Σ of their tokens and Σ of the squares (one column).
+    ``pruned`` says that words were taken out: those are then not looked for when documents are forgotten.
+
+    >>> from bayeskit.data.tokens import Tokenizer, count_documents
+    >>> texts = count_documents(["the cat, the hat", "a hat", "cat"], Tokenizer())
+    >>> counted = WordCounts.of_rows(texts, np.array([0, 1, 1], np.uint8), 2)
+    >>> list(counted.words), counted.table().tolist(), counted.table("documents").tolist()
+    (['cat', 'hat', 'the'], [[1, 1], [1, 1], [2, 0]], [[1, 1], [1, 1], [1, 0]])
+    >>> counted.n_documents.tolist(), counted.n_tokens.tolist()
+    ([1, 2], [4, 2])
+    """
+
+    words: Words
+    indptr: npt.NDArray[np.int64]
+    classes: npt.NDArray[np.int64]  # rising within a word
+    counts: Cells
+    documents: Cells
+    lengths: Moments
+    pruned: bool = False
+
+    @classmethod
+    def zeros(cls, n_classes: int, weighted: bool = False) -> Self:
+        """Nothing counted: neutral under :meth:`plus`."""
+        none = np.zeros(0, np.float64 if weighted else np.int64)
+        start, classes = np.zeros(1, np.int64), np.zeros(0, np.int64)
+        return cls(Words.of([]), start, classes, none, none, Moments.zeros(n_classes, 1, weighted))
+
+    @classmethod
+    def of_classes(cls, found: ByClass, lengths: Moments) -> Self:
+        """What the kernel counted."""
+        words = Words(found.word_data, found.word_offsets)
+        return cls(words, found.indptr, found.classes.astype(np.int64), found.counts, found.documents, lengths)
+
+    @classmethod
+    def of_rows(
+        cls, rows: TokenRows, labels: npt.NDArray[Any], n_classes: int, weights: npt.NDArray[np.float64] | None = None
+    ) -> Self:
+        """Documents with one class each, and weights."""
+        where = np.repeat(np.arange(len(rows.lengths)), np.diff(rows.indptr))
+        keys = rows.ids.astype(np.int64) * n_classes + labels[where]
+        found, cell = np.unique(keys, return_inverse=True)
+        columns = np.column_stack([rows.counts, np.ones(len(rows.counts), np.int64)])
+        if weights is not None:
+            columns = columns * weights[where, None]
+        sums = np.zeros((len(found), 2), dtype=columns.dtype)
+        np.add.at(sums, cell, columns)
+        lengths = length_moments(rows.lengths, labels, n_classes, weights)
+        return cls._of_keys(rows.words, found, sums[:, 0].copy(), sums[:, 1].copy(), n_classes, lengths)
+
+    @classmethod
+    def of_responsibilities(cls, rows: TokenRows, responsibilities: npt.NDArray[np.float64], lengths: Moments) -> Self:
+        """Documents that belong to each class by a part (documents, classes)."""
+        n_classes = responsibilities.shape[1]
+        matrix = rows.matrix(np.float64)
+        counts = np.asarray(matrix.T @ responsibilities).ravel()
+        matrix.data[:] = 1.0
+        documents = np.asarray(matrix.T @ responsibilities).ravel()
+        keys = np.flatnonzero(documents)
+        return cls._of_keys(rows.words, keys, counts[keys], documents[keys], n_classes, lengths)
+
+    @classmethod
+    def _of_keys(
+        cls,
+        words: Words,
+        keys: npt.NDArray[np.int64],
+        counts: Cells,
+        documents: Cells,
+        n_classes: int,
+        lengths: Moments,
+        pruned: bool = False,
+    ) -> Self:
+        """From cells by rising ``word · n_classes + class``; cells and words without a document are left out."""
+        keep = documents > 0
+        if not keep.all():
+            keys, counts, documents = keys[keep], counts[keep], documents[keep]
+        word, label = np.divmod(keys, max(n_classes, 1))
+        sizes = np.bincount(word, minlength=len(words))
+        if not (sizes > 0).all():
+            words, sizes = words.take(sizes > 0), sizes[sizes > 0]
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(words, indptr, label, counts, documents, lengths, pruned)
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return self.lengths.shape[0]
+
+    @property
+    def n_documents(self) -> Cells:
+        """Documents of each class, the missing ones left out."""
+        return self.lengths.n[:, 0]
+
+    @property
+    def n_tokens(self) -> Cells:
+        """Occurrences of all words in each class."""
+        summed = np.bincount(self.classes, self.counts, self.n_classes)
+        return summed if self.counts.dtype.kind == "f" else summed.astype(np.int64)
+
+    def table(self, part: str = "counts") -> Cells:
+        """``counts`` or ``documents`` with their zeros (words, classes)."""
+        cells: Cells = getattr(self, part)
+        dense = np.zeros((len(self.words), self.n_classes), dtype=cells.dtype)
+        dense[self.word_of_cell, self.classes] = cells
+        return dense
+
+    def totals(self, part: str = "counts") -> Cells:
+        """``counts`` or ``documents`` of each word, over all classes."""
+        cells: Cells = getattr(self, part)
+        if not len(self.words):
+            return cells[:0]
+        return np.asarray(np.add.reduceat(cells, self.indptr[:-1]))
+
+    @property
+    def word_of_cell(self) -> npt.NDArray[np.int64]:
+        """The position of the word of each cell."""
+        return np.repeat(np.arange(len(self.words)), np.diff(self.indptr))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, WordCounts)
+            and self.words == other.words
+            and self.counts.dtype == other.counts.dtype
+            and self.pruned == other.pruned
+            and self.lengths == other.lengths
+            and all(
+                np.array_equal(getattr(self, n), getattr(other, n))
+                for n in ("indptr", "classes", "counts", "documents")
+            )
+            and np.array_equal(self.indptr, other.indptr)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- algebra -------------------------------------------------------------------------------------
+
+    def with_classes(self, class_index: npt.NDArray[np.int64]) -> Self:
+        """The same counts under other classes: new class i is the old ``class_index[i]``, or empty where that is -1."""
+        n_new = len(class_index)
+        if n_new >= self.n_classes and np.array_equal(class_index[: self.n_classes], np.arange(self.n_classes)):
+            return replace(self, lengths=self.lengths.take(class_index))
+        position = np.full(self.n_classes, -1, dtype=np.int64)
+        position[class_index[class_index >= 0]] = np.flatnonzero(class_index >= 0)
+        label, word = position[self.classes], self.word_of_cell
+        kept = label >= 0
+        keys = word[kept] * n_new + label[kept]
+        order = np.argsort(keys, kind="stable")
+        cells = (keys[order], self.counts[kept][order], self.documents[kept][order])
+        return self._of_keys(self.words, *cells, n_new, self.lengths.take(class_index), self.pruned)
+
+    def plus(self, other: WordCounts) -> Self:
+        """The documents of both sides, over the same classes."""
+        words, ours, theirs = union(self.words, other.words)
+        counts, documents = (
+            self._matrix(part, ours, len(words)) + other._matrix(part, theirs, len(words))
+            for part in ("counts", "documents")
+        )  # cells are over zero, so both have the same
+        indptr, classes = (part.astype(np.int64) for part in (documents.indptr, documents.indices))
+        lengths, pruned = self.lengths + other.lengths, self.pruned or other.pruned
+        return type(self)(words, indptr, classes, counts.data, documents.data, lengths, pruned)
+
+    def _matrix(self, part: str, places: npt.NDArray[np.int64], n_words: int) -> csr_matrix:
+        """``counts`` or ``documents`` as SciPy's CSR matrix (words, classes), each word in its new place."""
+        from scipy.sparse import csr_matrix
+
+        indptr = np.zeros(n_words + 1, dtype=np.int64)
+        indptr[places + 1] = np.diff(self.indptr)
+        made = csr_matrix((getattr(self, part), self.classes, np.cumsum(indptr)), shape=(n_words, self.n_classes))
+        made.has_sorted_indices = made.has_canonical_format = True
+        return made
+
+    def minus(self, other: WordCounts, column: str, labels: Sequence[Value], tolerance: float) -> Self:
+        """The documents of this side without the other's; :class:`NotLearnt` where they cannot be among them."""
+        if self.pruned:
+            other = other.keep(self.words.index.find(other.words.data, other.words.offsets) >= 0)
+        words, keys, mine, theirs = self._aligned(other)
+        left = []
+        for what, a, b in zip(("occurrences", "documents"), mine, theirs, strict=True):
+            rest = a - b
+            rest[np.abs(rest) <= tolerance] = 0
+            if (rest < 0).any():
+                k = int(np.argmax(rest < 0))
+                word, label = words[int(keys[k]) // self.n_classes], labels[int(keys[k]) % self.n_classes]
+                raise NotLearnt(
+                    f"column {column!r} had {a[k]:g} {what} of {word!r} in class {label!r} and cannot forget {b[k]:g}; "
+                    "nothing was changed"
+                )
+            left.append(rest)
+        if self.lengths.lacks(other.lengths).any():
+            raise NotLearnt(
+                f"column {column!r}: documents of these lengths were not learnt in these classes; nothing was changed"
+            )
+        return self._of_keys(words, keys, left[0], left[1], self.n_classes, self.lengths - other.lengths, self.pruned)
+
+    def _aligned(
+        self, other: WordCounts
+    ) -> tuple[Words, npt.NDArray[np.int64], tuple[Cells, Cells], tuple[Cells, Cells]]:
+        """(words, cells, own counts and documents, the other's): both sides over the cells of either."""
+        words, ours, theirs = union(self.words, other.words)
+        n = max(self.n_classes, 1)
+        a = ours[self.word_of_cell] * n + self.classes
+        b = theirs[other.word_of_cell] * n + other.classes
+        both = np.sort(np.concatenate([a, b]), kind="stable")  # two rising runs: merged in one pass
+        keys = both[np.concatenate([[True], both[1:] != both[:-1]])] if len(both) else both
+        sides = []
+        for where, side in ((a, self), (b, other)):
+            at = np.searchsorted(keys, where)
+            cells = []
+            for given in (side.counts, side.documents):
+                spread = np.zeros(len(keys), dtype=given.dtype)
+                spread[at] = given
+                cells.append(spread)
+            sides.append((cells[0], cells[1]))
+        return words, keys, sides[0], sides[1]
+
+    # -- choosing words ------------------------------------------------------------------------------
+
+    def keep(self, words: npt.NDArray[np.bool_]) -> Self:
+        """The same counts without the words that are not marked."""
+        if words.all():
+            return self
+        cells = words[self.word_of_cell]
+        keys = (self.word_of_cell * max(self.n_classes, 1) + self.classes)[cells]
+        return self._of_keys(
+            self.words, keys, self.counts[cells], self.documents[cells], self.n_classes, self.lengths, True
+        )
+
+    def prune(self, min_count: float = 1, min_documents: float = 1) -> Self:
+        """Without the words seen less often: memory back, without reading any text again.
+
+        A word that comes again is counted from there on; forgetting does not look for those taken out.
+        """
+        return self.keep((self.totals("counts") >= min_count) & (self.totals("documents") >= min_documents))
+
+    # -- in and out ----------------------------------------------------------------------------------
+
+    def to_arrays(self) -> list[npt.NDArray[Any]]:
+        """What a file holds of the counts."""
+        lengths = [getattr(self.lengths, part) for part in PARTS]
+        return [
+            self.words.data, self.words.offsets, self.indptr, self.classes, self.counts, self.documents, *lengths,
+        ]  # fmt: skip
+
+    N_ARRAYS = 6 + len(PARTS)
+
+    @classmethod
+    def from_arrays(cls, arrays: Sequence[npt.NDArray[Any]], n_classes: int, pruned: bool) -> Self:
+        """The counts of :meth:`to_arrays`, everything checked."""
+        data, offsets, indptr, classes, counts, documents, *sums = arrays
+        words, lengths = Words.checked(data, offsets), Moments(*sums)
+        n_cells = len(counts) if counts.ndim == 1 else -1
+        fits = (
+            indptr.dtype == classes.dtype == np.int64
+            and indptr.shape == (len(words) + 1,)
+            and indptr[0] == 0
+            and indptr[-1] == n_cells
+            and bool((np.diff(indptr) > 0).all())
+            and classes.shape == documents.shape == (n_cells,)
+            and bool(((classes >= 0) & (classes < n_classes)).all())
+            and counts.dtype == documents.dtype == lengths.n.dtype
+            and counts.dtype.kind in "if"
+            and all(part.shape == (n_classes, 1) for part in sums)
+            and all(part.dtype.kind == "f" for part in sums[1:])
+        )
+        if not fits:
+            raise BadFile("the counts of words do not fit together")
+        made = cls(words, indptr, classes, counts, documents, lengths, pruned)
+        keys = made.word_of_cell * max(n_classes, 1) + classes
+        sound = (
+            bool((np.diff(keys) > 0).all())
+            and all(np.isfinite(part).all() for part in (counts, documents, *sums))
+            and bool((documents > 0).all() and (counts > 0).all() and (lengths.n >= 0).all())
+        )
+        if not sound:
+            raise BadFile("the counts of words are not sorted, negative or no numbers")
+        most = lengths.n[classes, 0] * (ROUNDING if counts.dtype.kind == "f" else 1)
+        if (documents > most).any() or counts.sum(dtype=np.float64) > LARGEST:
+            raise BadFile("words were counted in more documents than there are")
+        if counts.dtype.kind == "i" and (counts < documents).any():
+            raise BadFile("a word was counted less often than there are documents that have it")
+        return made
+
+
+def length_moments(
+    lengths: npt.NDArray[Any],
+    labels: npt.NDArray[Any],
+    n_classes: int,
+    weights: npt.NDArray[np.float64] | None = None,
+    n_threads: int = 1,
+) -> Moments:
+    """How many documents, Σ and Σ² of their tokens, by class; NaN stands for a missing document."""
+    from bayeskit import kernels
+
+    floats = np.ascontiguousarray(lengths, dtype=np.float64)
+    return Moments(*kernels.moments([floats], labels, n_classes, weights, n_threads)[:-1])
+
+
+def selected(
+    counts: WordCounts, min_df: float = 1, max_df: float = 1.0, max_features: int | None = None
+) -> npt.NDArray[np.bool_]:
+    """Which words lie within these limits: documents as a number, or as a share where the limit is a float.
+
+    Of more than ``max_features`` those that occur most, the first in order of a tie.
+    """
+    return choose_words(
+        counts.totals("documents"),
+        counts.totals("counts"),
+        float(counts.n_documents.sum()),
+        min_df,
+        max_df,
+        max_features,
+    )
+
+
+def choose_words(
+    documents: Cells,
+    counts: Cells,
+    n_documents: float,
+    min_df: float,
+    max_df: float,
+    max_features: int | None,
+    ties: Literal["stable", "quicksort"] = "stable",
+) -> npt.NDArray[np.bool_]:
+    """:func:`selected` from the totals alone."""
+    low = min_df * n_documents if isinstance(min_df, float) else min_df
+    high = max_df * n_documents if isinstance(max_df, float) else max_df
+    keep = (documents >= low) & (documents <= high)
+    if max_features is not None and int(keep.sum()) > max_features:
+        order = np.argsort(-counts[keep], kind=ties)[:max_features]
+        keep[np.flatnonzero(keep)] = np.isin(np.arange(int(keep.sum())), order)
+    return np.asarray(keep)

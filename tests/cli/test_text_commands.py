@@ -1,0 +1,270 @@
+"""The commands on documents: folders of classes, columns of tables, lines as they come."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pyarrow import parquet
+
+import bayeskit as bk
+
+TEXTS = {
+    "good": ["sun and sea", "a calm sea", "sun, sun and wine", "the sea\nand the sun"],
+    "bad": ["rain and wind", "more wind", "cold rain, \"really\" cold", "wind and fog"],
+}  # fmt: skip
+ROWS = [(text, label) for label, texts in TEXTS.items() for text in texts]
+
+
+@pytest.fixture
+def texts(here):
+    """A folder ``weather`` of classes, and the same documents as tables."""
+    for label, documents in TEXTS.items():
+        (here / "weather" / label).mkdir(parents=True)
+        for i, text in enumerate(documents):
+            (here / "weather" / label / f"{i}.txt").write_text(text)
+    frame = pd.DataFrame(ROWS, columns=["body", "kind"])
+    frame.insert(0, "id", range(len(frame)))
+    frame.to_csv("mail.csv", index=False)
+    frame.to_csv("mail.csv.gz", index=False)
+    frame.to_parquet("mail.parquet")
+    frame.to_json("mail.jsonl", orient="records", lines=True)
+    return frame
+
+
+@pytest.fixture
+def mail(bayes, texts):
+    """mail.bayes, of the column ``body``."""
+    bayes(
+        "fit", "mail.csv", "--text", "body", "-t", "kind", "--recipe", "multinomial", "-o", "mail.bayes", "--no-scores"
+    )
+    return "mail.bayes"
+
+
+def fitted(texts, recipe="multinomial", **settings):
+    return bk.TextClassifier(recipe, **settings).fit(texts["body"], texts["kind"])
+
+
+def test_a_folder_of_one_sub_folder_a_class_is_learnt_and_told(bayes, texts):
+    told = bayes("fit", "weather", "-o", "w.bayes")
+    assert told.out.startswith("weather: 8 documents, 2 classes of class\nrecipe auto: ")
+    assert "of 8 tried" in " ".join(told.out.split())
+    for words in ("leave-one-out", "a little optimistic", "most telling words", "model written to w.bayes"):
+        assert words in told.out
+    assert told.err == ""
+    assert max(map(len, told.out.splitlines())) <= 80
+    model = bk.load("w.bayes")
+    assert model.recipe == "auto"
+    assert model.tally_.n_rows == 8
+    assert model.schema_.target.name == "class"
+    named = bayes("fit", "weather", "--recipe", "complement", "--json").json
+    assert named["documents"] == 8
+    assert named["classes"] == {"bad": 4, "good": 4}
+    assert {word["word"] for word in named["telling"]["good"]} >= {"sun", "sea"}
+
+
+@pytest.mark.parametrize("name", ["mail.csv", "mail.csv.gz", "mail.parquet", "mail.jsonl"])
+@pytest.mark.parametrize("recipe", ["multinomial", "tfidf", "fast", "nbsvm"])
+def test_a_text_column_of_any_table_gives_the_model_of_the_library(bayes, texts, name, recipe):
+    bayes("fit", name, "--text", "body", "-t", "kind", "--recipe", recipe, "-o", "m.bayes")
+    model, expected = bk.load("m.bayes"), fitted(texts, recipe)
+    assert model.tally_.words == expected.tally_.words
+    assert np.array_equal(
+        model.predict_joint_log_proba(["sun", "wind"]), expected.predict_joint_log_proba(["sun", "wind"])
+    )
+
+
+def test_scores_are_those_of_leaving_each_document_out(bayes, texts):
+    found = bayes("fit", "mail.csv", "--text", "body", "-t", "kind", "--recipe", "multinomial", "--json").json
+    exact = fitted(texts).leave_one_out(texts["body"], texts["kind"])
+    assert found["leave_one_out"]["log_loss"] == pytest.approx(exact.log_loss, abs=1e-12)
+    assert found["leave_one_out"]["accuracy"] == exact.accuracy
+
+
+def test_settings_of_documents_reach_the_model(bayes, texts):
+    bayes(
+        "fit", "weather", "--recipe", "multinomial", "--pattern", "words1", "--ngrams", "1-2", "--hash-bits", "8",
+        "--smoothing", "0.5", "--prior", "uniform", "--no-scores",
+    )  # fmt: skip
+    model = bk.load("model.bayes")
+    assert (model.pattern, model.ngrams, model.hash_bits) == ("words1", (1, 2), 8)
+    assert (model.smoothing, model.prior) == (0.5, "uniform")
+    bayes("fit", "weather", "--recipe", "multinomial", "--ngrams", "2", "--no-scores")
+    assert bk.load("model.bayes").ngrams == (1, 2)
+
+
+def test_predict_takes_a_table_a_folder_and_lines(bayes, mail, texts, here):
+    model = fitted(texts)
+    expected = model.predict(texts["body"]).tolist()
+    rows = list(csv.DictReader(io.StringIO(bayes("predict", mail, "mail.csv", "--keep", "id").out)))
+    assert [row["kind"] for row in rows] == expected
+    assert [row["id"] for row in rows] == [str(i) for i in range(8)]
+    assert np.allclose([float(row["probability"]) for row in rows], model.predict_proba(texts["body"]).max(axis=1))
+
+    rows = list(csv.DictReader(io.StringIO(bayes("predict", mail, "weather").out)))
+    assert [row["file"] for row in rows] == [f"{label}/{i}.txt" for label in ("bad", "good") for i in range(4)]
+    assert [row["kind"] for row in rows] == ["bad"] * 4 + ["good"] * 4
+
+    said = bayes("predict", mail, "-", "--json", stdin=b"the sun\r\n\nrain \xff wind").out.splitlines()
+    assert [json.loads(line)["kind"] for line in said] == ["good", "bad", "bad"]
+    assert json.loads(said[1])["probability"] == 0.5
+    (here / "new.txt").write_text("the sun\nwind\n")
+    assert [line.split(",")[0] for line in bayes("predict", mail, "new.txt").out.splitlines()] == [
+        "kind",
+        "good",
+        "bad",
+    ]
+    bayes("predict", mail, "-", "--text", "body", "--proba", "-o", "p.parquet", stdin=Path("mail.csv").read_bytes())
+    said = parquet.read_table("p.parquet")
+    assert said.column_names == ["kind", "P(bad)", "P(good)"]
+    assert np.allclose(np.column_stack([said["P(bad)"], said["P(good)"]]), model.predict_proba(texts["body"]))
+
+
+def test_a_line_is_answered_before_the_next_one_comes(mail):
+    command = [sys.executable, "-m", "bayeskit.cli", "predict", mail, "-", "--json"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        for line, label in ((b"sun\n", "good"), (b"rain\n", "bad"), (b"the sea\n", "good")):
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["kind"] == label
+        process.stdin.close()
+        assert process.stdout.read() == b""
+        assert process.wait() == 0
+
+
+def test_evaluate_scores_documents_by_leave_one_out_folds_and_as_new_ones(bayes, mail, texts):
+    found = bayes("evaluate", mail, "mail.csv", "--folds", "4", "--json").json["evaluations"]
+    exact = fitted(texts).leave_one_out(texts["body"], texts["kind"])
+    assert [e["method"] for e in found] == ["leave-one-out", "4-fold cross-validation"]
+    assert found[0]["accuracy"] == exact.accuracy
+    assert found[0]["log_loss"] == pytest.approx(exact.log_loss, abs=1e-12)
+    new = bayes("evaluate", mail, "mail.parquet", "--held-out", "--json").json["evaluations"][0]
+    assert new["accuracy"] == fitted(texts).score(texts["body"], texts["kind"])
+    assert "8 documents of mail.csv" in bayes("evaluate", mail, "mail.csv").out
+
+    bayes("fit", "weather", "--recipe", "nbsvm", "-o", "w.bayes")
+    assert "--folds 10 or --held-out" in bayes("evaluate", "w.bayes", "weather", code=1).err
+    assert "are no probabilities" in bayes("evaluate", "w.bayes", "weather", "--folds", "2").out
+    assert "1.0" in str(
+        bayes("evaluate", "w.bayes", "weather", "--held-out", "--json").json["evaluations"][0]["accuracy"]
+    )
+
+
+def test_explain_lists_words_that_sum_to_the_log_odds(bayes, mail, texts):
+    found = bayes("explain", mail, "mail.csv", "--row", "0", "--row", "4", "--json").json["rows"]
+    scores = fitted(texts).predict_joint_log_proba(texts["body"])
+    for row in found:
+        total = row["without_words"] + sum(word["log_odds"] for word in row["words"])
+        sign = 1 if row["predicted"] == "good" else -1
+        assert total == pytest.approx(row["log_odds"], abs=1e-9)
+        assert total == pytest.approx(sign * (scores[row["row"], 1] - scores[row["row"], 0]), abs=1e-9)
+    told = bayes("explain", mail, "-", stdin=b"the sun shines")
+    assert "row 0: good with probability" in told.out
+    assert "words that the model does not know, and that say nothing: 1" in told.out
+    assert "no word that the model knows" in bayes("explain", mail, "-", stdin=b"xyzzy").out
+    assert bayes("explain", mail, "weather", "--row", "1").out.startswith("bad/1.txt: bad")
+    assert "most telling words" in bayes("explain", mail).out
+    assert bayes("explain", mail, "--json").json["telling"]["bad"]
+
+
+def test_inspect_shows_recipe_words_and_the_telling_ones(bayes, mail):
+    told = bayes("inspect", mail)
+    assert "mail.bayes: TextClassifier of kind, 8 documents" in told.out
+    assert "recipe='multinomial'" in told.out
+    assert "words: " in told.out
+    assert "evidence" in bayes("inspect", mail, "--column", "body").out
+    assert "evidence" in bayes("inspect", mail, "--column", "text").out
+
+
+@pytest.mark.parametrize("recipe", ["multinomial", "auto", "twcnb"])
+def test_documents_are_learnt_forgotten_and_merged(bayes, texts, here, recipe):
+    texts.iloc[::2].to_csv("half.csv", index=False)
+    texts.iloc[1::2].to_csv("rest.csv", index=False)
+    for name in ("half", "rest", "mail"):
+        bayes(
+            "fit",
+            f"{name}.csv",
+            "--text",
+            "body",
+            "-t",
+            "kind",
+            "--recipe",
+            recipe,
+            "-o",
+            f"{name}.bayes",
+            "--no-scores",
+        )
+    before = (here / "half.bayes").read_bytes()
+    assert "half.bayes: 4 + 4 = 8 rows" in bayes("learn", "half.bayes", "rest.csv").out
+    if recipe == "multinomial":
+        assert bk.load("half.bayes").tally_ == bk.load("mail.bayes").tally_
+        assert "4 + 8 = 12 rows" in bayes("merge", "rest.bayes", "half.bayes", "-o", "x.bayes").out
+    bayes("forget", "half.bayes", "rest.csv")
+    again = bk.load("half.bayes")
+    (here / "before.bayes").write_bytes(before)
+    assert np.allclose(again.predict_proba(["sun", "fog"]), bk.load("before.bayes").predict_proba(["sun", "fog"]))
+
+
+MISTAKES = [
+    (["fit", "nowhere", "--text", "body", "-t", "kind"], 1, "there is no file or folder 'nowhere'"),
+    (["fit", "mail.csv", "--text", "nothing", "-t", "kind"], 1, "'nothing' is not there (columns: id, body)"),
+    (["fit", "mail.csv", "--text", "kind", "-t", "kind"], 1, "is the class and cannot be the text, too"),
+    (["fit", "mail.csv", "--text", "body", "-t", "nothing"], 1, "no target column 'nothing'"),
+    (["fit", "mail.csv", "--text", "body"], 2, "--target: it is missing: name the column"),
+    (["fit", "mail.csv", "-t", "kind", "--recipe", "fast"], 2, "is for documents"),
+    (["fit", "weather", "--numeric", "kernel"], 2, "is for tables"),
+    (["fit", "weather", "--recipe", "odd"], 1, "recipe='odd'"),
+    (["fit", "weather", "--ngrams", "two"], 2, "LOW-HIGH"),
+    (["fit", "weather", "--ngrams", "2-1"], 1, "ngrams=(2, 1)"),
+    (["fit", "weather", "--hash-bits", "99"], 1, "hash_bits=99"),
+    (["fit", "weather", "--pattern", "(", "--recipe", "multinomial"], 1, "no regular expression"),
+    (["fit", "weather/good"], 1, "has no sub-folders"),
+    (["fit", "lonely"], 1, "holds no file"),
+    (["fit", "weather", "--smoothing", "lots"], 2, "neither a number nor auto"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "code", "said"), MISTAKES, ids=lambda case: str(case)[:40])
+def test_a_mistake_is_told_in_one_line_with_a_remedy_and_a_code(bayes, texts, here, words, code, said):
+    (here / "lonely" / "class").mkdir(parents=True)
+    told = bayes(*words, code=code)
+    assert said in told.err
+    assert told.out == ""
+    if code == 1:
+        assert len(told.err.strip().splitlines()) == 1
+    assert list(Path().glob("*.bayes")) == []
+
+
+def test_mistakes_with_a_model_are_told(bayes, mail, texts, model):
+    bayes("fit", "weather", "--recipe", "nbsvm", "-o", "w.bayes")
+    for words, said in (
+        (["predict", "w.bayes", "mail.csv"], "which column of mail.csv holds the text? --text COLUMN (id, body, kind)"),
+        (["predict", mail, "birds.csv"], "column 'body' is not there"),
+        (["predict", mail, "mail.csv", "--keep", "age"], "mail.csv has no column 'age' to keep"),
+        (["predict", mail, "weather", "--keep", "age"], "has no column 'age' to keep"),
+        (["predict", "w.bayes", "weather", "--proba"], "leave --proba out"),
+        (["predict", mail, "nowhere.txt"], "there is no file or folder 'nowhere.txt'"),
+        (["predict", model, "birds.csv", "--text", "island"], "--text is for models of documents"),
+        (["learn", "w.bayes", "weather"], "recipe nbsvm cannot learn more"),
+        (["explain", mail, "-", "--row", "3"], "standard input has 0 rows"),
+        (["merge", mail, model, "-o", "x.bayes"], "a TextClassifier merges with another one"),
+        (["ask", mail, "P(kind = good)"], "a TextClassifier holds no tables to ask of"),
+    ):
+        told = bayes(*words, code=1)
+        assert said in told.err, words
+        assert len(told.err.strip().splitlines()) == 1
+
+
+def test_a_text_column_beside_others_is_a_role(bayes, texts):
+    bayes("fit", "mail.csv", "-t", "kind", "--role", "body=text", "--role", "id=ignore", "-o", "both.bayes")
+    rows = list(csv.DictReader(io.StringIO(bayes("predict", "both.bayes", "mail.csv").out)))
+    assert [row["kind"] for row in rows] == ["good"] * 4 + ["bad"] * 4
+    assert "body" in bayes("inspect", "both.bayes").out
+    assert "row 0: good" in bayes("explain", "both.bayes", "mail.csv").out

@@ -1,0 +1,170 @@
+"""Cut points against brute force and definitions; the Discretizer against scikit-learn's and by hand."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import bayeskit as bk
+from bayeskit.datasets import load_penguins
+from bayeskit.estimate import cuts
+
+few = settings(max_examples=60, deadline=None)
+rows = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 2)), min_size=1, max_size=40)
+
+
+def entropy(labels):
+    return -sum(p * math.log2(p) for c in set(labels) if (p := labels.count(c) / len(labels)))
+
+
+def fayyad_irani(pairs):
+    """The published rule, in bits, by trying every cut."""
+    pairs = sorted(pairs)
+    values, labels = [x for x, _ in pairs], [c for _, c in pairs]
+    n, tried = len(pairs), []
+    for i in range(1, n):
+        if values[i - 1] < values[i]:
+            e = (i * entropy(labels[:i]) + (n - i) * entropy(labels[i:])) / n
+            tried.append((round(e, 10), i))
+    if not tried:
+        return []
+    _, i = min(tried)
+    left, right = labels[:i], labels[i:]
+    k, k1, k2 = (len(set(part)) for part in (labels, left, right))
+    whole, e1, e2 = entropy(labels), entropy(left), entropy(right)
+    gain = whole - (i * e1 + (n - i) * e2) / n
+    delta = math.log2(3**k - 2) - (k * whole - k1 * e1 - k2 * e2)
+    if gain <= (math.log2(n - 1) + delta) / n + 1e-12:
+        return []
+    return sorted([*fayyad_irani(pairs[:i]), (values[i - 1] + values[i]) / 2, *fayyad_irani(pairs[i:])])
+
+
+@few
+@given(rows, st.integers(0, 4))
+def test_mdl_cuts_are_those_of_the_published_rule(drawn, shift):
+    pairs = [(float(x + shift * c), c) for x, c in drawn]
+    x, y = (np.array(part) for part in zip(*pairs, strict=True))
+    assert list(cuts.mdl(x, y, 3)) == pytest.approx(fayyad_irani(pairs))
+
+
+def test_mdl_finds_the_steps_of_a_large_table_and_none_in_noise():
+    rng = np.random.default_rng(0)
+    x = rng.random(200_000)
+    y = (np.digitize(x, [0.25, 0.5, 0.9]) % 2) ^ (rng.random(len(x)) < 0.05)
+    assert cuts.mdl(x, y, 2) == pytest.approx((0.25, 0.5, 0.9), abs=1e-4)
+    assert cuts.mdl(x, rng.integers(0, 3, len(x)), 3) == ()
+    assert cuts.mdl(np.exp(np.exp(5 * x)), y, 2) == pytest.approx(
+        np.exp(np.exp(5 * np.array([0.25, 0.5, 0.9]))), rel=0.1
+    )
+
+
+@few
+@given(rows, st.integers(1, 8))
+def test_a_weight_of_two_cuts_as_the_row_twice(drawn, n_bins):
+    x, y = (np.array(part) for part in zip(*drawn, strict=True))
+    x = x.astype(float)
+    double, weights = np.repeat(x, 2), np.full(len(x), 2.0)
+    assert cuts.mdl(x, y, 3, weights) == cuts.mdl(double, np.repeat(y, 2), 3)
+    assert cuts.equal_frequency(x, n_bins, weights) == cuts.equal_frequency(double, n_bins)
+
+
+@few
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=60), st.integers(1, 9))
+def test_equal_frequency_leaves_no_interval_empty_and_none_too_full_but_for_ties(drawn, n_bins):
+    x = np.array(drawn, dtype=float)
+    found = cuts.equal_frequency(x, n_bins)
+    counts = np.bincount(np.searchsorted(found, x), minlength=len(found) + 1)
+    assert (counts > 0).all()
+    assert len(counts) <= n_bins
+    most_equal = np.unique(x, return_counts=True)[1].max()
+    assert counts.max() <= math.ceil(len(x) / n_bins) + most_equal
+
+
+def test_random_cuts_follow_their_seed_and_cut_within_the_numbers():
+    x = np.random.default_rng(1).normal(size=500)
+    a, b, c = (cuts.random(x, 8, np.random.default_rng(seed)) for seed in (3, 3, 4))
+    assert a == b != c
+    assert len(a) <= 7
+    assert x.min() < a[0]
+    assert a[-1] < x.max()
+
+
+@pytest.mark.parametrize("values", [[], [math.nan] * 3, [2.0] * 5, [1.0]])
+def test_columns_without_two_values_have_no_cut(values):
+    x, y = np.array(values), np.arange(len(values)) % 2
+    assert cuts.mdl(x, y, 2) == cuts.equal_frequency(x, 4) == cuts.random(x, 4, np.random.default_rng(0)) == ()
+
+
+def test_neighbouring_floats_are_told_apart():
+    x = np.array([1.0] * 20 + [np.nextafter(1.0, 2.0)] * 20)
+    (cut,) = cuts.mdl(x, np.repeat([0, 1], 20), 2)
+    assert cut == 1.0
+
+
+# -- the transformer ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([bk.Discretizer(way, output="codes", roles="numeric") for way in ("frequency", "mdl")])
+def test_the_checks_of_scikit_learn_pass(estimator, check):
+    check(estimator)
+
+
+def test_codes_are_the_intervals_and_missing_stays_missing():
+    X = np.array([[1.0, 5.0], [2.0, np.nan], [3.0, 7.0]])
+    tool = bk.Discretizer({0: [1.5, 2.0], 1: [6]}, output="codes").fit(X)
+    assert np.array_equal(tool.transform(X), [[0, 0], [1, np.nan], [2, 1]], equal_nan=True)
+
+
+def test_labels_are_readable_and_other_columns_stay():
+    birds = load_penguins()
+    tool = bk.Discretizer().fit(birds, "species")
+    assert set(tool.cuts_) == {"bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g", "year"}
+    out = tool.transform(birds)
+    assert out["island"] == birds["island"].to_pylist()
+    assert out["bill_length_mm"].count(None) == birds["bill_length_mm"].null_count
+    assert out["flipper_length_mm"][0].startswith("≤ ")
+    assert tool.table("bill_length_mm")["interval"][0].startswith("≤ ")
+    assert tool.table()["column"] == list(tool.cuts_)
+
+
+@pytest.mark.parametrize("setting", ["mdl", "frequency", ("frequency", 4), "width", ("random", 6), 7])
+def test_a_model_cuts_as_the_transformer_does(setting):
+    frame = load_penguins().to_pandas().drop(columns=["species", "year"])
+    y = load_penguins()["species"].to_pylist()
+    tool = bk.Discretizer(setting, random_state=1).fit(frame, y)
+    inside = bk.NaiveBayes(numeric="histogram", cuts=setting, random_state=1).fit(frame, y)
+    assert {n: r.cuts for n, r in inside.schema_.columns.items() if r.name == "numeric"} == tool.cuts_
+    shared = bk.NaiveBayes(schema=inside.schema_).fit(frame, y)
+    outside = make_pipeline(tool, bk.NaiveBayes()).fit(frame, y)
+    np.testing.assert_allclose(shared.predict_proba(frame), inside.predict_proba(frame))
+    assert (outside.predict(frame) == inside.predict(frame)).mean() > 0.99  # empty intervals count in smoothing
+
+
+@pytest.mark.parametrize("setting", ["mld", ("mdl", 0), ("width", 2.5), 0, -1, 2.5, True, [3, 2], ["a"], {"x": "up"}])
+def test_cuts_that_mean_nothing_are_refused(setting):
+    with pytest.raises(bk.BayesError, match=r"cut|interval"):
+        bk.Discretizer(setting).fit({"x": [1.0, 2.0]}, [0, 1])
+
+
+def test_what_cannot_be_cut_is_refused_by_name():
+    with pytest.raises(bk.BayesError, match="'sky'"):
+        bk.Discretizer({"sky": 3}).fit({"sky": ["a", "b"], "x": [1, 2]}, [0, 1])
+    with pytest.raises(bk.BayesError, match="needs one label"):
+        bk.Discretizer("mdl").fit({"x": [1, 2]})
+    with pytest.raises(bk.BayesError, match="row 1"):
+        bk.Discretizer(3).fit({"x": [1.0, math.inf]})
+
+
+def test_pandas_frames_of_every_number_type_are_cut():
+    x = np.arange(40)
+    frame = pd.DataFrame({"i": x.astype("int8"), "f": x.astype("float32"), "n": pd.array(x, dtype="Int64")})
+    found = bk.Discretizer().fit(frame, x > 20).cuts_
+    assert set(itertools.chain(*found.values())) == {20.5}

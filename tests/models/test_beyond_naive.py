@@ -1,0 +1,566 @@
+"""TAN, AODE, k-DB and the full joint against enumeration by hand, against each other, and broken on purpose."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import bayeskit as bk
+import bayeskit.data.source
+from bayeskit.datasets import load_penguins, load_worked_example
+from bayeskit.errors import NotLearnt, SchemaMismatch, TooLarge, UnknownValue
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
+lawful = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+NAMES = ("a", "b", "d")
+PARENTS = {"b": ["a"], "d": ["a"]}
+CHAIN = {"b": ["a"], "d": ["b", "a"]}
+cell = st.sampled_from(["u", "v", "w"])
+whole_rows = st.lists(st.tuples(cell, cell, st.sampled_from("xy"), st.sampled_from("pq")), min_size=2, max_size=25)
+gap = cell | st.none()
+rows_with_gaps = st.lists(st.tuples(gap, gap, gap, st.sampled_from("pq")), min_size=2, max_size=20)
+
+
+def table(rows):
+    columns = {name: np.array([row[i] for row in rows], dtype=object) for i, name in enumerate(NAMES)}
+    return columns, [row[-1] for row in rows]
+
+
+def two_classes(rows):
+    assume({row[-1] for row in rows} == {"p", "q"})
+    assume(all(any(row[i] is not None for row in rows) for i in range(3)))
+
+
+# -- by hand: the definitions, row by row -------------------------------------------------------------------------
+
+
+def share(rows, label, column, value, context, alpha, m):
+    """P(value | label, context): smoothed where the class was seen in the context, else one parent less."""
+    seen = [r for r in rows if r[-1] == label and r[column] is not None and all(r[j] == v for j, v in context)]
+    n_values = len({r[column] for r in rows} - {None})
+    count = sum(r[column] == value for r in seen)
+    if m is not None:
+        lower = share(rows, label, column, value, context[:-1], alpha, m) if context else 1 / n_values
+        return (count + m * lower) / (len(seen) + m)
+    if not seen and context:
+        return share(rows, label, column, value, context[:-1], alpha, m)
+    return (count + alpha) / (len(seen) + alpha * n_values)
+
+
+def product(rows, record, label, parents, alpha, m):
+    """P(label) · Π P(x | label, parents), the walk through the parents ending at a gap or an unseen context."""
+    p = sum(r[-1] == label for r in rows) / len(rows)
+    for i, name in enumerate(NAMES):
+        if record[i] is None or all(r[i] != record[i] for r in rows):
+            continue
+        context = []
+        for parent in parents.get(name, ()):
+            j = NAMES.index(parent)
+            longer = [*context, (j, record[j])]
+            if record[j] is None or not any(r[i] is not None and all(r[k] == v for k, v in longer) for r in rows):
+                break
+            context = longer
+        p *= share(rows, label, i, record[i], context, alpha, m)
+    return p
+
+
+def averaged(rows, record, label, alpha, m, min_count=1):
+    """The mean over parents; naive Bayes where there is none."""
+    terms = []
+    for p in range(3):
+        if record[p] is None or sum(r[p] == record[p] for r in rows) < min_count:
+            continue
+        parents = {name: [NAMES[p]] for name in NAMES if name != NAMES[p]}
+        terms.append(product(rows, record, label, parents, alpha, m))
+    return sum(terms) / len(terms) if terms else product(rows, record, label, {}, alpha, m)
+
+
+def whole(rows, record, label, alpha):
+    present = [i for i in range(3) if record[i] is not None and any(r[i] == record[i] for r in rows)]
+    having = [r for r in rows if r[-1] == label and all(r[i] is not None for i in present)]
+    sizes = [len({r[i] for r in rows} - {None}) for i in range(3)]
+    rest = math.prod(sizes[i] for i in range(3) if i not in present)
+    prior = sum(r[-1] == label for r in rows) / len(rows)
+    if not present:
+        return prior
+    total = len(having) + alpha * math.prod(sizes)
+    count = sum(all(r[i] == record[i] for i in present) for r in having)
+    return prior * (count + alpha * rest) / total if total else 0.0
+
+
+def same_joint(model, records, expected):
+    X = {name: np.array([r[i] for r in records], dtype=object) for i, name in enumerate(NAMES)}
+    found = np.exp(model.predict_joint_log_proba(X))
+    wanted = [[expected(r, label) for label in model.classes_] for r in records]
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-15)
+
+
+SMOOTHINGS = [(0, 0.0, None), (1.0, 1.0, None), (bk.Lidstone(0.3), 0.3, None), (bk.BackOff(2), 0.0, 2.0)]
+ALL = list(itertools.product(["u", "v", None], ["w", "u", None], ["x", "y", None, "never"]))
+
+
+@pytest.mark.parametrize(("smoothing", "alpha", "m"), SMOOTHINGS)
+@lawful
+@given(rows_with_gaps)
+def test_products_of_tables_are_those_of_their_definition(smoothing, alpha, m, rows):
+    two_classes(rows)
+    assume(alpha or m or all({r[-1] for r in rows if r[i] is not None} == {"p", "q"} for i in range(3)))
+    X, y = table(rows)
+    for model in (bk.TAN(smoothing, parents=PARENTS), bk.KDB(2, parents=CHAIN, smoothing=smoothing)):
+        parents = model.parents
+        same_joint(model.fit(X, y), ALL, lambda r, c, p=parents: product(rows, r, c, p, alpha, m))
+
+
+@pytest.mark.parametrize(("smoothing", "alpha", "m"), SMOOTHINGS)
+@pytest.mark.parametrize("min_count", [1, 3])
+@lawful
+@given(rows_with_gaps)
+def test_aode_is_the_mean_over_its_parents(smoothing, alpha, m, min_count, rows):
+    two_classes(rows)
+    assume(alpha or m or all({r[-1] for r in rows if r[i] is not None} == {"p", "q"} for i in range(3)))
+    model = bk.AODE(min_count, smoothing=smoothing).fit(*table(rows))
+    same_joint(model, ALL, lambda r, c: averaged(rows, r, c, alpha, m, min_count))
+
+
+@pytest.mark.parametrize("alpha", [0, 1.0])
+@lawful
+@given(rows_with_gaps)
+def test_the_full_joint_judges_a_row_by_the_rows_that_equal_it(alpha, rows):
+    two_classes(rows)
+    model = bk.FullJointBayes(alpha).fit(*table(rows))
+    same_joint(model, ALL, lambda r, c: whole(rows, r, c, alpha))
+
+
+# -- against each other --------------------------------------------------------------------------------------------
+
+
+def same_scores(a, b, X):
+    with np.errstate(under="ignore"):
+        np.testing.assert_allclose(
+            np.exp(a.predict_joint_log_proba(X)), np.exp(b.predict_joint_log_proba(X)), rtol=1e-9, atol=1e-15
+        )
+
+
+def test_tan_is_naive_bayes_where_columns_are_independent():
+    cells = [(a, b, d, c) for c in "pq" for a in "uuv" for b in "uvw" for d in ("xxxy" if c == "p" else "xyyy")]
+    X, y = table(cells)
+    tan = bk.TAN(0).fit(X, y)
+    assert len(tan.arcs()) == 0
+    same_scores(tan, bk.NaiveBayes(smoothing=0).fit(X, y), X)
+    same_scores(bk.TAN(0, parents=PARENTS).fit(X, y), bk.NaiveBayes(smoothing=0).fit(X, y), X)
+
+
+@lawful
+@given(whole_rows)
+def test_any_root_gives_the_same_joint_without_smoothing(rows):
+    two_classes(rows)
+    X, y = table(rows)
+    models = [bk.TAN(0, root=root).fit(X, y) for root in NAMES]
+    arcs = [{frozenset((parent, name)) for name, own in m.parents_.items() for parent in own} for m in models]
+    assert arcs[0] == arcs[1] == arcs[2]
+    for other in models[1:]:
+        same_scores(models[0], other, X)
+
+
+@lawful
+@given(rows_with_gaps, st.sampled_from([0, 1.0, "auto", bk.MEstimate(2), "back-off"]))
+def test_with_nothing_to_depend_on_all_are_naive_bayes(rows, smoothing):
+    two_classes(rows)
+    X, y = table(rows)
+    naive = bk.NaiveBayes(smoothing=smoothing)
+    same_scores(bk.KDB(0, smoothing=smoothing).fit(X, y), naive.fit(X, y), X)
+    same_scores(bk.TAN(smoothing, parents={}).fit(X, y), naive, X)
+    alone = {"a": X["a"]}
+    for model in (bk.AODE(smoothing=smoothing), bk.TAN(smoothing), bk.KDB(3, smoothing=smoothing)):
+        same_scores(model.fit(alone, y), naive.fit(alone, y), alone)
+
+
+@lawful
+@given(whole_rows)
+def test_with_all_parents_kdb_is_the_full_joint(rows):
+    two_classes(rows)
+    X, y = table(rows)
+    same_scores(bk.KDB(3, smoothing=0).fit(X, y), bk.FullJointBayes(0).fit(X, y), X)
+
+
+def test_the_tree_has_the_largest_information_of_all_trees():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    a = rng.integers(0, 3, 400)
+    X = {"a": a, "b": (a + (rng.random(400) < 0.3)) % 3, "c": (a + y) % 3, "d": rng.integers(0, 2, 400)}
+    X["e"] = (X["b"] + X["d"]) % 3
+    model = bk.TAN(roles="categorical").fit(X, y)
+    gains = {}
+    for one, two in itertools.combinations("abcde", 2):
+        frame = pd.DataFrame({"x": X[one], "z": X[two], "y": y})
+        p = frame.value_counts() / len(frame)
+        py, px, pz = (frame[keys].value_counts() / len(frame) for keys in (["y"], ["x", "y"], ["z", "y"]))
+        gains[one, two] = sum(q * math.log(q * py[k[2:]] / (px[k[0], k[2]] * pz[k[1], k[2]])) for k, q in p.items())
+    arcs = model.arcs()
+    for parent, child, gain in zip(arcs["parent"], arcs["child"], arcs["I(parent; child | class)"], strict=True):
+        assert gain == pytest.approx(gains[tuple(sorted((parent, child)))])
+    forests = [
+        f for size in range(5) for f in itertools.combinations(gains, size)
+        if len({frozenset(p) for p in _components(f)}) == 5 - size
+    ]  # fmt: skip
+    kept = {pair for pair in gains if frozenset(pair) in {frozenset((p, c[0])) for c, p in _arcs(model)}}
+    assert sum(gains[pair] for pair in kept) == pytest.approx(
+        max(sum(gains[pair] for pair in f) for f in forests), abs=0.02
+    )
+
+
+def _arcs(model):
+    return [((name,), parent) for name, own in model.parents_.items() for parent in own]
+
+
+def _components(arcs):
+    parts = [{name} for name in "abcde"]
+    for one, two in arcs:
+        joined = [part for part in parts if part & {one, two}]
+        parts = [part for part in parts if part not in joined] + [set().union(*joined)]
+    return parts
+
+
+# -- worked examples 1, 2 and 21 --------------------------------------------------------------------------------------
+
+
+def test_1_and_2_the_full_joint_decides_one_row_and_says_that_it_cannot_decide_another():
+    model = bk.FullJointBayes().fit(load_worked_example("abc"), "C")
+    found = dict(zip(model.classes_, np.exp(model.predict_joint_log_proba({"A": "g", "B": "q"})[0]), strict=True))
+    assert found == pytest.approx({"t": 1 / 5, "f": 1 / 10}, rel=1e-12)
+    assert model.predict({"A": "g", "B": "q"}).tolist() == ["t"]
+    assert np.isneginf(model.predict_joint_log_proba({"A": "m", "B": "q"})).all()
+    with pytest.warns(bk.UndecidableWarning, match="row 0"):
+        assert model.predict_proba({"A": "m", "B": "q"}).tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize(
+    "model", [bk.TAN(), bk.AODE(), bk.KDB(1), bk.FullJointBayes(), bk.TAN(1.0), bk.AODE(smoothing=0)]
+)
+def test_21_two_bits_decide_together_what_neither_says_alone(model):
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 10)
+    y = X[:, 0] ^ X[:, 1]
+    assert model.set_params(roles="categorical").fit(X, y).score(X, y) == 1.0
+    assert bk.NaiveBayes(roles="categorical").fit(X, y).score(X, y) == 0.5
+
+
+def test_21_the_parity_of_five_bits_needs_four_parents():
+    X = np.repeat((np.arange(32)[:, None] >> np.arange(5)) & 1, 3, axis=0)
+    y = X.sum(axis=1) % 2
+    for model in (bk.KDB(4), bk.FullJointBayes()):
+        assert model.set_params(roles="categorical").fit(X, y).score(X, y) == 1.0
+    for model in (bk.NaiveBayes(), bk.TAN(), bk.AODE(), bk.KDB(3)):
+        assert model.set_params(roles="categorical").fit(X, y).score(X, y) == 0.5
+
+
+# -- leaving one out ------------------------------------------------------------------------------------------------
+
+
+def refitted(model, rows, i):
+    """Scores of row i, in the classes of all, by the same model without it."""
+    rest = rows[:i] + rows[i + 1 :]
+    other = model.__class__(**model.get_params()).fit(*table(rest))
+    scores = np.full(2, -np.inf)
+    at = [["p", "q"].index(label) for label in other.classes_]
+    scores[at] = other.predict_joint_log_proba(table([rows[i]])[0])[0]
+    return scores
+
+
+LEFT_OUT = [
+    bk.TAN(1.0, parents=PARENTS),
+    bk.TAN(bk.BackOff(3), parents=PARENTS, prior=bk.Laplace()),
+    bk.KDB(parents=CHAIN, smoothing=0.5, prior="uniform"),
+    bk.KDB(parents=CHAIN, smoothing=bk.BackOff(1)),
+    bk.AODE(smoothing=1.0),
+    bk.AODE(2, smoothing=bk.BackOff(2), prior={"p": 0.3, "q": 0.7}),
+    bk.FullJointBayes(),
+    bk.FullJointBayes(1, domains={"a": "uvw", "b": "uvw", "d": "uvwxy"}),
+]
+
+
+@pytest.mark.parametrize("model", LEFT_OUT, ids=lambda m: f"{type(m).__name__} {m.smoothing}")
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(rows_with_gaps)
+def test_leaving_one_out_is_refitting_without_the_row(model, rows):
+    two_classes(rows)
+    given_prior = isinstance(model.prior, dict)
+    assume(not given_prior or min(sum(r[-1] == c for r in rows) for c in "pq") > 1)
+    assume(all(sum(r[i] is not None for r in rows) > 1 for i in range(3)))
+    X, y = table(rows)
+    model.fit(X, y)
+    block = next(iter(model.encoder().blocks(bk.data.source.open_source(X, y))))
+    found = model.left_out().scores(block)
+    wanted = np.array([refitted(model, rows, i) for i in range(len(rows))])
+    np.testing.assert_allclose(np.exp(found), np.exp(wanted), rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("model", [bk.TAN(), bk.AODE(), bk.KDB(2)], ids=str)
+def test_tuning_fits_a_temperature_that_makes_probabilities_honest(model):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 400)
+    bits = (rng.random((400, 3)) < np.where(y == 1, 0.7, 0.3)[:, None]).astype(int)
+    X = np.repeat(bits, 6, axis=1) ^ (rng.random((400, 18)) < 0.15)  # the same evidence over and over
+    model = model.set_params(roles="categorical").tune(X[:200], y[:200])
+    tuned = model.log_likelihood(X[200:], y[200:]).conditional
+    assert model.temperature > 1.05
+    assert tuned > model.set_params(temperature=1.0).log_likelihood(X[200:], y[200:]).conditional
+    naive = bk.NaiveBayes(roles="categorical").tune(X[:200], y[:200])
+    assert 1.5 < naive.temperature < 8
+    proba = naive.predict_proba(X[200:])
+    np.testing.assert_allclose(np.exp(naive.predict_log_proba(X[200:])), proba)
+
+
+def test_log_linear_weights_leave_useless_parents_aside():
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 3, (600, 6))
+    y = (X[:, 0] + X[:, 1] >= 3).astype(int) ^ (rng.random(600) < 0.05)
+    equal, weighted = (bk.AODE(weights=w, roles="categorical").fit(X[:400], y[:400]) for w in ("equal", "log-linear"))
+    assert weighted.exponents_.argsort()[-2:].tolist() in ([0, 1], [1, 0])
+    better = weighted.log_likelihood(X[400:], y[400:]).conditional
+    assert better > equal.log_likelihood(X[400:], y[400:]).conditional
+    before = weighted.exponents_.copy()
+    assert np.array_equal(weighted.partial_fit(X[400:], y[400:]).exponents_, before)
+
+
+def test_selective_kdb_leaves_noise_and_needless_parents_out():
+    rng = np.random.default_rng(3)
+    a, b, noise = rng.integers(0, 2, (3, 500))
+    X = {"a": a, "b": b, **{f"n{i}": rng.integers(0, 4, 500) for i in range(4)}, "z": noise}
+    y = (a | b) ^ (rng.random(500) < 0.02)
+    model = bk.KDB(3, selective=True, roles="categorical").fit(X, y)
+    assert {"a", "b"} <= set(model.parents_)
+    assert model.score(X, y) > 0.95
+
+    def loss(other):
+        block = next(iter(other.encoder().blocks(bk.data.source.open_source(X, y))))
+        scores = other.left_out().scores(block)
+        return (np.logaddexp.reduce(scores, axis=1) - scores[np.arange(500), y.astype(int)]).sum()
+
+    order = list(bk.KDB(3, roles="categorical").fit(X, y).parents_.items())
+    tried = {
+        (k, n): loss(bk.KDB(parents={c: p[:k] for c, p in order[:n]}, roles="categorical").fit(X, y))
+        for k, n in itertools.product(range(4), (len(model.parents_), 7))
+        if n == 7
+    }
+    assert loss(model) <= min(tried.values()) + 1e-9
+
+
+def test_columns_that_are_not_selected_have_no_part():
+    rng = np.random.default_rng(3)
+    X = {"a": rng.integers(0, 2, 300), **{f"n{i}": rng.integers(0, 30, 300) for i in range(4)}}
+    model = bk.KDB(1, selective=True, roles="categorical", smoothing=0.01).fit(X, X["a"])
+    assert list(model.parents_) == ["a"]
+    assert np.isfinite(model.predict_proba({**X, "n0": np.full(300, 99)})).all()
+    with pytest.raises(bk.BayesError, match="no part"):
+        model.table("n0")
+
+
+# -- what is drawn --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        bk.TAN(0, parents=PARENTS),
+        bk.TAN(1.0, parents=PARENTS),
+        bk.KDB(parents=CHAIN, smoothing=0),
+        bk.FullJointBayes(),
+        bk.FullJointBayes(1.0),
+    ],
+    ids=str,
+)
+def test_samples_approach_the_joint(model):
+    rng = np.random.default_rng(5)
+    rows = [(*rng.choice(["u", "v"], 2), rng.choice(["x", "y"]), rng.choice(["p", "q"])) for _ in range(40)]
+    model.fit(*table(rows))
+    drawn, labels = model.sample(20_000, random_state=0)
+    records = list(itertools.product("uv", "uv", "xy"))
+    joint = np.exp(model.predict_joint_log_proba({n: [r[i] for r in records] for i, n in enumerate(NAMES)}))
+    assert joint.sum() == pytest.approx(1)
+    cells = list(zip(drawn["a"], drawn["b"], drawn["d"], labels, strict=True))
+    for i, record in enumerate(records):
+        for c, label in enumerate(model.classes_):
+            assert cells.count((*record, label)) / 20_000 == pytest.approx(joint[i, c], abs=0.012)
+
+
+# -- numbers, tables, structure -----------------------------------------------------------------------------------
+
+
+def test_raw_mixed_tables_go_in_directly():
+    birds = load_penguins()
+    for model in (bk.TAN(), bk.AODE(), bk.KDB()):
+        model.set_params(roles={"year": "categorical"}).fit(birds, "species")
+        assert model.score(birds, "species") > 0.97
+        assert model.schema_.columns["bill_length_mm"].cuts
+        assert str(model.table("bill_length_mm"))
+        assert model.table("island")["island"]
+    frame = birds.to_pandas()
+    scores = cross_val_score(bk.TAN(), frame.drop(columns=["species", "year"]), frame["species"], cv=3)
+    assert scores.mean() > 0.95
+
+
+def test_the_table_of_a_column_with_a_parent_has_a_row_for_each_context():
+    model = bk.TAN(0, parents={"wind": "outlook"}).fit(load_worked_example("tennis"), "play")
+    shown = model.table("wind")
+    assert shown.column_names == [
+        "outlook", "wind", "count | no", "count | yes", "P(wind | no, outlook)", "P(wind | yes, outlook)",
+    ]  # fmt: skip
+    rows = list(zip(*(shown[name] for name in shown.column_names), strict=True))
+    assert ("sunny", "strong", 1, 1, 1 / 3, 1 / 2) in [(*r[:4], pytest.approx(r[4]), pytest.approx(r[5])) for r in rows]
+
+
+def test_what_was_learnt_is_held_when_rows_come_and_go():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(150)
+    X, y = X[order], y[order]
+    model = bk.KDB(2).fit(X[:100], y[:100])
+    parents = model.parents_
+    held = bk.KDB(parents={k: list(v) for k, v in parents.items()}, schema=model.schema_)
+    more = model.partial_fit(X[100:], y[100:])
+    assert more.parents_ == parents
+    assert more.tally_ == held.fit(X, y).tally_
+    assert model.forget(X[100:], y[100:]).tally_ == held.fit(X[:100], y[:100]).tally_
+    merged = model.merge(bk.KDB(parents=held.parents, schema=model.schema_).fit(X[100:], y[100:]))
+    assert merged.tally_ == held.fit(X, y).tally_
+    with pytest.raises(SchemaMismatch, match="structure"):
+        model.merge(bk.KDB(parents={}, schema=model.schema_).fit(X[100:], y[100:]))
+    with pytest.raises(SchemaMismatch, match="schema_ of one"):
+        model.merge(bk.KDB(2, cuts=3).fit(X[100:], y[100:]))
+
+
+SETTINGS = [
+    bk.TAN(),
+    bk.TAN(1.0, cuts=5),
+    bk.AODE(cuts=("frequency", 4)),
+    bk.AODE(30, smoothing="auto"),
+    bk.KDB(1),
+    bk.KDB(2, selective=True),
+    bk.FullJointBayes(0.01, cuts="frequency"),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(SETTINGS)
+def test_the_checks_of_scikit_learn_pass(estimator, check):
+    check(estimator)
+
+
+# -- bad input ------------------------------------------------------------------------------------------------------
+
+
+MODELS = [bk.TAN(), bk.AODE(), bk.KDB(2), bk.KDB(3, selective=True), bk.FullJointBayes(1.0), bk.AODE(smoothing=0)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_odd_columns_have_a_defined_answer(model):
+    n = 60
+    y = np.array(["p", "q", "q"] * 20)
+    X = pd.DataFrame(
+        {
+            "one": ["same"] * n,
+            "gone": [None] * n,
+            "class": y,
+            "each": [f"id{i}" for i in range(n)],
+            "number": np.arange(n) % 7,
+            "constant": 3.5,
+            "empty": np.nan,
+            "bit": np.arange(n) % 2 == 0,
+        }
+    )
+    model.set_params(roles=None).fit(X, y)
+    proba = model.predict_proba(X)
+    assert np.isfinite(proba).all()
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    new = X.assign(each="never", one="other", gone="now")
+    assert np.isfinite(model.predict_proba(new)).all()
+    assert model.predict(X.drop(columns="class").assign(**{"class": y}))[0] == "p"
+    assert np.isfinite(
+        model.left_out().scores(next(iter(model.encoder().blocks(bk.data.source.open_source(X, y)))))
+    ).any()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_a_class_with_one_row_and_more_columns_than_rows_are_learnt(model):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (9, 30))
+    y = ["p"] * 4 + ["q"] * 4 + ["lone"]
+    model.set_params(roles="categorical", domains=None).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    if not isinstance(model, bk.FullJointBayes):  # under smoothing it has 3^30 rows to believe in
+        assert model.predict(X).tolist()[8] == "lone"
+    block = next(iter(model.encoder().blocks(bk.data.source.open_source(X, y))))
+    assert np.isneginf(model.left_out().scores(block)[8, model.classes_.tolist().index("lone")])
+
+
+def test_ten_thousand_values_are_taken_or_refused_with_the_figure():
+    n = 10_000
+    X = {"id": [f"i{i}" for i in range(n)], "other": [f"o{i}" for i in range(n)], "bit": np.arange(n) % 2 == 0}
+    y = np.arange(n) % 3
+    with pytest.raises(TooLarge, match=r"4\.8 GB.*memory_limit=2 GB.*ignore"):
+        bk.TAN().fit(X, y)
+    with pytest.raises(TooLarge, match="GB"):
+        bk.AODE().fit({"id": X["id"], "bit": X["bit"]}, y)
+    one = bk.TAN().fit({"id": X["id"], "bit": X["bit"]}, y)
+    assert one.predict({"id": X["id"][:3], "bit": X["bit"][:3]}).shape == (3,)
+    with pytest.raises(TooLarge, match="memory_limit=1 MB"):
+        bk.TAN(memory_limit=1_000_000).fit({"id": X["id"], "bit": X["bit"]}, y)
+    with pytest.raises(TooLarge, match="contexts"):
+        bk.KDB(parents={"other": ["id"]}, memory_limit=500_000_000).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (bk.TAN(parents={"a": "b", "b": "a"}), "own ancestor"),
+        (bk.TAN(parents={"a": ["b", "d"]}), "2 parents"),
+        (bk.TAN(parents={"a": "nowhere"}), "nowhere"),
+        (bk.TAN(root="nowhere"), "nowhere"),
+        (bk.TAN(parents={"a": "b"}, roles={"b": "ignore"}), "'b'"),
+        (bk.TAN("none"), "smoothing"),
+        (bk.TAN(bk.BackOff), "smoothing"),
+        (bk.TAN(cuts="up"), "cuts"),
+        (bk.TAN(unseen="smooth"), "unseen"),
+        (bk.TAN(temperature=0), "temperature"),
+        (bk.TAN(memory_limit=-1), "memory_limit"),
+        (bk.AODE(0), "min_count"),
+        (bk.AODE(weights="best"), "weights"),
+        (bk.KDB(-1), "k=-1"),
+        (bk.KDB(1.5), "k=1.5"),
+        (bk.KDB(selective="yes"), "selective"),
+        (bk.FullJointBayes("auto"), "one number"),
+    ],
+    ids=str,
+)
+def test_settings_that_mean_nothing_are_refused(model, words):
+    X, y = table([("u", "v", "x", "p"), ("v", "v", "y", "q")])
+    with pytest.raises(bk.BayesError, match=words):
+        model.fit(X, y)
+
+
+def test_m_of_back_off_is_above_zero():
+    for m in (0, -1, math.inf, math.nan, "2", True):
+        with pytest.raises(bk.BayesError, match="BackOff"):
+            bk.BackOff(m)
+
+
+@pytest.mark.parametrize("model", [bk.TAN(), bk.AODE(), bk.KDB(parents={}), bk.FullJointBayes()], ids=str)
+def test_a_tally_without_the_counts_is_refused(model):
+    naive = bk.NaiveBayes().fit({"a": ["u", "v"], "n": [1.0, 2.0]}, ["p", "q"])
+    with pytest.raises(bk.BayesError, match="fit on rows"):
+        model.fit_tally(naive.tally_)
+
+
+def test_values_never_seen_and_rows_never_learnt_are_refused_by_name():
+    X, y = table([("u", "v", "x", "p"), ("v", "v", "y", "q")])
+    model = bk.TAN(unseen="error").fit(X, y)
+    with pytest.raises(UnknownValue, match="'z'"):
+        model.predict({"a": "z", "b": "v", "d": "x"})
+    with pytest.raises(NotLearnt):
+        model.forget({"a": ["u"], "b": ["v"], "d": ["y"]}, ["p"])
