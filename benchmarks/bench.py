@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-PARTS = ["tables", "text", "text_models", "files", "everyday", "networks", "decide", "semi_naive"]
+PARTS = ["tables", "text", "text_models", "files", "everyday", "networks", "decide", "semi_naive", "ensemble"]
 
 
 @dataclass

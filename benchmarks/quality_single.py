@@ -40,6 +40,8 @@ MODELS: dict[str, Say] = {
     AODE: ours(bk.AODE),
     "AODE, tuned": tuned(bk.AODE),
     "AODE, log-linear": ours(bk.AODE, weights="log-linear"),
+    "NBTree": ours(bk.NBTree),
+    "NBTree, tuned": tuned(bk.NBTree),
     "KDB(2)": ours(bk.KDB),
     "KDB(5), selective": ours(bk.KDB, k=5, selective=True),
 }

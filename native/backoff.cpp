@@ -262,37 +262,57 @@ private:
 
 constexpr size_t kBeforeLog = 4;  // members multiplied before their logarithm is taken
 
-// P(x | class) of a row: down to the longest known context, then the formula from the shortest to it.
-void say(const FamilyView& family, uint32_t x, const std::vector<Codes>& parents, size_t r, size_t C, double* p,
-         std::vector<int32_t>& path) {
-    path.clear();
+// P(x | class) of a row, from the shortest context to the longest known one.
+template <class Code>
+void say(const FamilyView& family, uint32_t x, const Code* const* parents, size_t r, size_t C, double* p) {
+    std::fill(p, p + C, 1.0 / static_cast<double>(family.size));
+    const CountsView& all = family.contexts.counts;
     int32_t node = 0;
     for (size_t d = 0;; ++d) {
-        path.push_back(node);
-        if (d == family.n_parents) break;
-        const uint32_t by = with_type(parents[d], [r](auto codes) { return static_cast<uint32_t>(codes[r]); });
-        node = family.contexts.child(node, by);
-        if (node < 0) break;
-    }
-    std::fill(p, p + C, 1.0 / static_cast<double>(family.size));
-    for (size_t d = 0; d < path.size(); ++d) {
-        const int32_t at = path[d];
-        if (family.n_entries[at] == 0) break;  // a root of too few rows
+        if (family.n_entries[node] == 0) return;  // a root of too few rows
         const double m = family.m[d];
-        const CountsView& all = family.contexts.counts;
-        const uint32_t *first = family.entry + family.first_entry[at], *last = first + family.n_entries[at];
-        const uint32_t* found = std::lower_bound(first, last, x);
-        if (found != last && *found == x) {
-            const size_t e = static_cast<size_t>(found - family.entry);
-            for (size_t k = 0; k < C; ++k) p[k] *= m;
-            for (int32_t i = family.counts.start[e]; i < family.counts.start[e + 1]; ++i)
-                p[family.counts.label[i]] += family.counts.count[i];
-        } else {
-            for (size_t k = 0; k < C; ++k) p[k] *= m;
+        for (int32_t i = all.start[node]; i < all.start[node + 1]; ++i)  // n + m is m where a class does not occur
+            p[all.label[i]] *= m / (all.count[i] + m);
+        const int32_t first = family.first_entry[node];
+        const int32_t found = place_of(family.entry + first, family.n_entries[node], x);
+        if (found >= 0) {
+            const int32_t e = first + found, begin = all.start[node], end = all.start[node + 1];
+            int32_t of_context = begin;
+            for (int32_t i = family.counts.start[e]; i < family.counts.start[e + 1]; ++i) {
+                const uint16_t k = family.counts.label[i];
+                while (of_context + 1 < end && all.label[of_context] != k) ++of_context;  // both rise
+                p[k] += family.counts.count[i] / (all.count[of_context] + m);
+            }
         }
-        // Divided by n + m, which is m where a class does not occur.
-        for (int32_t i = all.start[at]; i < all.start[at + 1]; ++i) p[all.label[i]] *= m / (all.count[i] + m);
-        for (size_t k = 0; k < C; ++k) p[k] /= m;
+        if (d == family.n_parents) return;
+        node = family.contexts.child(node, static_cast<uint32_t>(parents[d][r]));
+        if (node < 0) return;
+    }
+}
+
+template <class Code>
+void score_column(const FamilyView* families, const Codes* children, const std::vector<Codes>* parents, size_t n,
+                  size_t n_members, size_t C, double* log_factors, size_t n_columns) {
+    std::vector<double> p(C), product(C), sum(C);
+    std::vector<std::vector<const Code*>> above(n_members);
+    for (size_t j = 0; j < n_members; ++j)
+        for (const Codes& parent : parents[j]) above[j].push_back(static_cast<const Code*>(parent.data));
+    for (size_t r = 0; r < n; ++r) {
+        std::fill(product.begin(), product.end(), 1.0);
+        std::fill(sum.begin(), sum.end(), 0.0);
+        for (size_t j = 0; j < n_members; ++j) {
+            const auto x = static_cast<uint32_t>(static_cast<const Code*>(children[j].data)[r]);
+            if (x < families[j].size) {  // a value never seen is left out
+                say(families[j], x, above[j].data(), r, C, p.data());
+                for (size_t k = 0; k < C; ++k) product[k] *= p[k];
+            }
+            if ((j + 1) % kBeforeLog && j + 1 < n_members) continue;
+            for (size_t k = 0; k < C; ++k) {
+                sum[k] += std::log(product[k]);
+                product[k] = 1;
+            }
+        }
+        for (size_t k = 0; k < C; ++k) log_factors[(r * C + k) * n_columns] = sum[k] / static_cast<double>(n_members);
     }
 }
 
@@ -327,27 +347,11 @@ void score_families(const std::vector<FamilyView>& families, const std::vector<C
                     double* log_factors, size_t n_threads) {
     const size_t n_columns = families.size() / n_members;
     parallel_for(n_columns, n_threads, [&](size_t i) {
-        std::vector<double> p(C), product(C), sum(C);
-        std::vector<int32_t> path;
-        for (size_t r = 0; r < n; ++r) {
-            std::fill(product.begin(), product.end(), 1.0);
-            std::fill(sum.begin(), sum.end(), 0.0);
-            for (size_t j = 0; j < n_members; ++j) {
-                const size_t f = i * n_members + j;
-                const uint32_t x = with_type(children[f], [r](auto codes) { return static_cast<uint32_t>(codes[r]); });
-                if (x < families[f].size) {  // a value never seen is left out
-                    say(families[f], x, parents[f], r, C, p.data(), path);
-                    for (size_t k = 0; k < C; ++k) product[k] *= p[k];
-                }
-                if ((j + 1) % kBeforeLog && j + 1 < n_members) continue;
-                for (size_t k = 0; k < C; ++k) {
-                    sum[k] += std::log(product[k]);
-                    product[k] = 1;
-                }
-            }
-            for (size_t k = 0; k < C; ++k)
-                log_factors[(r * C + k) * n_columns + i] = sum[k] / static_cast<double>(n_members);
-        }
+        const size_t f = i * n_members;
+        with_type(children[f], [&](auto codes) {  // all codes are of one type
+            using Code = std::remove_const_t<std::remove_pointer_t<decltype(codes)>>;
+            score_column<Code>(&families[f], &children[f], &parents[f], n, n_members, C, log_factors + i, n_columns);
+        });
     });
 }
 

@@ -30,7 +30,7 @@ double exponent_loss(const float* factors, size_t n, size_t C, size_t T, const u
                 most = std::max(most, sum);
             }
             const double own = s[labels[r]], w = weights ? weights[r] : 1.0;
-            for (size_t k = 0; k < C; ++k) total += s[k] = std::exp(s[k] - most);
+            for (size_t k = 0; k < C; ++k) total += s[k] = s[k] == most ? 1.0 : std::exp(s[k] - most);
             part[T] += w * (std::log(total) + most - own);
             for (size_t k = 0; k < C; ++k) {
                 const double share = w * (s[k] / total - (k == labels[r]));

@@ -39,6 +39,14 @@ struct Trie {
     }
 };
 
+// Where a value stands among n rising ones, or -1. The i-th is i at least, so it stands no later than its own place.
+inline int32_t place_of(const uint32_t* values, int32_t n, uint32_t wanted) {
+    if (wanted < static_cast<uint32_t>(n) && values[wanted] == wanted) return static_cast<int32_t>(wanted);
+    const uint32_t* last = values + std::min(static_cast<int64_t>(n), static_cast<int64_t>(wanted));
+    const uint32_t* at = std::lower_bound(values, last, wanted);
+    return at != last && *at == wanted ? static_cast<int32_t>(at - values) : -1;
+}
+
 // Counts and trees as flat arrays, for reading.
 struct CountsView {
     const int32_t* start;
@@ -53,9 +61,9 @@ struct TrieView {
 
     // The child of a node by this value, or -1.
     int32_t child(int32_t node, uint32_t by) const {
-        const uint32_t *first = value + first_child[node], *last = first + n_children[node];
-        const uint32_t* at = std::lower_bound(first, last, by);
-        return at != last && *at == by ? static_cast<int32_t>(at - value) : -1;
+        const uint32_t* first = value + first_child[node];
+        const int32_t at = place_of(first, n_children[node], by);
+        return at < 0 ? -1 : first_child[node] + at;
     }
 };
 

@@ -78,6 +78,28 @@ def test_fit_as_json_holds_the_same_figures(bayes):
     assert bk.load("model.bayes").tally_ == fitted().tally_
 
 
+def test_best_prints_its_scores_with_what_they_are_worth_and_naive_prints_the_way_to_it(bayes):
+    told = bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--model", "best", "-o", "best.bayes")
+    assert re.search(r"^BayesClassifier +99\.\d%", told.out, re.M)
+    assert re.search(r"^NaiveBayes +98\.3%", told.out, re.M)
+    assert re.search(r"^majority +44\.2%", told.out, re.M)
+    assert "a little optimistic" in told.out
+    assert "most important columns" in told.out
+    model = bk.load("best.bayes")
+    assert isinstance(model, bk.BayesClassifier)
+    before = model.predict_proba(BIRDS)
+    bayes("forget", "best.bayes", "birds.csv", "-o", "none.bayes", code=1)
+    assert np.array_equal(bk.load("best.bayes").predict_proba(BIRDS), before)
+    assert "held-out rows" in bayes("evaluate", "best.bayes", "half.csv", "--held-out").out
+    assert "2-fold cross-validation" in bayes("evaluate", "best.bayes", "half.csv", "--folds", 2).out
+    assert "use --folds 10 or --held-out" in bayes("evaluate", "best.bayes", "half.csv", code=1).err
+    assert "--model best" in bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--no-scores").out
+    assert (
+        "has no such setting"
+        in bayes("fit", "birds.csv", "-t", "species", "-m", "best", "--prior", "uniform", code=2).err
+    )
+
+
 def test_settings_reach_the_model(bayes):
     bayes(
         "fit", "birds.csv", "-t", "species", "--smoothing", "auto", "--prior", "uniform", "--numeric", "histogram",
@@ -465,17 +487,16 @@ def test_wide_tables_are_cut_short_and_told(bayes, here):
 
 @pytest.mark.parametrize(("name", "kind"), MODELS.items())
 def test_every_named_model_is_fitted_scored_explained_and_goes_on_learning(bayes, name, kind):
-    told = bayes(
-        "fit", "half.csv", "-t", "species", "--model", name, "--role", "year=ignore", "-o", "m.bayes", "--json"
-    )
-    assert told.code == 0
+    ignored = ["year", "island", "sex"] if name == "gaussian" else ["year"]  # it is for numbers alone
+    roles = [word for column in ignored for word in ("--role", f"{column}=ignore")]
+    told = bayes("fit", "half.csv", "-t", "species", "--model", name, *roles, "-o", "m.bayes", "--json")
     assert told.json["leave_one_out"] is None or told.json["leave_one_out"]["accuracy"] > 0.9
     assert type(bk.load("m.bayes")).__name__ == kind
     assert bayes("explain", "m.bayes", "birds.csv").code == 0
     bayes("explain", "m.bayes", code=0 if hasattr(bk.load("m.bayes"), "telling") else 1)
     assert f"{kind} of species" in bayes("inspect", "m.bayes").out
-    assert bayes("inspect", "m.bayes", "--column", "sex").code == 0
-    assert bayes("learn", "m.bayes", "rest.csv").code == 0
+    assert bayes("inspect", "m.bayes", "--column", "body_mass_g").code == 0
+    bayes("learn", "m.bayes", "rest.csv", code=0 if hasattr(bk.load("m.bayes"), "partial_fit") else 1)
     assert bayes("predict", "m.bayes", "birds.csv").out.split()[1].startswith("Adelie,")
 
 

@@ -339,3 +339,16 @@ def test_memory_is_bounded_by_the_batch_and_not_by_the_file(tmp_path):
 def test_the_bundled_file_is_a_source_for_fit_itself():
     assert model().fit(str(path("penguins")), "species").tally_ == model().fit(BIRDS, "species").tally_
     assert Path(os.fspath(path("penguins"))).exists()
+
+
+@pytest.mark.parametrize("place", [0, 2, 40])
+def test_rows_of_any_length_up_to_64_mb_are_read_once_and_in_order(tmp_path, place):
+    rows = [(f"{i} short", "ab"[i % 2]) for i in range(60)]
+    rows[place] = ("long " * 1_000_000, "a")  # 5 MB, longer than what is read at a time
+    with (tmp_path / "long.csv").open("w") as file:
+        file.write("body,kind\n" + "".join(f"{body},{kind}\n" for body, kind in rows))
+    for asked in ("string", "text"):
+        source = FileSource.of(tmp_path / "long.csv", "kind").reading({"body": asked})
+        batches = list(source.batches())
+        assert [text.as_py() for batch in batches for text in batch.columns["body"]] == [body for body, _ in rows]
+        assert [label.as_py() for batch in batches for label in batch.labels] == [kind for _, kind in rows]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
@@ -74,6 +74,7 @@ def test_left_out_scores_equal_refitting(how, seed, n):
 @pytest.mark.parametrize("how", SETTINGS, ids=str)
 @settings(max_examples=3)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(3, 14))
+@example(seed=13184, n=3)
 def test_a_row_of_weight_w_leaves_by_one_unit_or_by_all_of_a_smaller_weight(how, seed, n):
     rng = np.random.default_rng(seed)
     rows, y = some_rows(rng, n)

@@ -129,6 +129,23 @@ def ensemble_law(request):
     return request.param
 
 
+QUESTIONS = {
+    "column": "sky",
+    "default": 0,
+    "branches": [["rain", 0], ["sun", {"column": "size", "default": 1, "branches": [[0, 1], [2, 2]]}], ["", 3]],
+}
+TREE_LAWS = [  # tree and cut points are held: laws of its own, on the counts of the leaves
+    Law("nbtree on a given tree", CUT | {"tree": QUESTIONS}, bk.NBTree),
+    Law("nbtree, Laplace, weighted", CUT | {"tree": QUESTIONS, "smoothing": 1.0}, bk.NBTree, weighted=True),
+]
+
+
+@pytest.fixture(scope="session", params=TREE_LAWS, ids=str)
+def tree_law(request):
+    """Naive Bayes in the leaves of a given tree."""
+    return request.param
+
+
 @pytest.fixture(scope="session", params=LAWS, ids=str)
 def law(request):
     """Each model in each setting."""

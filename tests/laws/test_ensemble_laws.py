@@ -9,10 +9,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
+from bayeskit import kernels
 from bayeskit.data import frames
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
-lawful = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+lawful = settings(max_examples=3 if kernels.NATIVE else 1, deadline=None, suppress_health_check=list(HealthCheck))
 SMALL = {"n_members": 2, "n_chains": 3, "n_threads": 1}
 
 
@@ -204,7 +205,8 @@ def test_scores_of_rows_left_out_are_those_of_refits_with_the_structure_held(law
 
 def test_the_number_of_threads_changes_no_bit():
     rng = np.random.default_rng(0)
-    X = {"a": rng.choice(list("uvw"), 3000), "b": rng.normal(size=3000), "c": rng.integers(0, 9, 3000)}
+    n = 3000 if kernels.NATIVE else 100
+    X = {"a": rng.choice(list("uvw"), n), "b": rng.normal(size=n), "c": rng.integers(0, 9, n)}
     y = np.where((X["a"] == "u") ^ (X["b"] > 0), "yes", "no")
     models = [bk.BayesClassifier(n_members=3, n_chains=9, n_threads=t).fit(X, y) for t in (1, 2, 3)]
     for model in models[1:]:

@@ -15,7 +15,7 @@ from bayeskit.data.schema import infer
 from bayeskit.data.source import open_source
 from bayeskit.datasets import load_penguins, load_worked_example
 from bayeskit.errors import TooLarge
-from bayeskit.models import from_bytes, to_bytes
+from bayeskit.models import bayes_progress, from_bytes, to_bytes
 from bayeskit.models.bayes_rows import read_rows
 from bayeskit.models.bayes_structure import draw_chains, draw_members
 from bayeskit.tally.container import pack, unpack
@@ -158,6 +158,11 @@ def test_kernels_equal_their_twins(seed, weighted):
     ours, theirs = kernels.learn_backoff(*args, 3), _twins.learn_backoff(*args, 1)
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-10, atol=1e-12)
     same_arrays(ours[1], theirs[1])
+    held = kernels.learn_backoff(*args, 3, ours[1][0]), _twins.learn_backoff(*args, 1, ours[1][0])
+    np.testing.assert_array_equal(held[0][0], ours[0])
+    same_arrays(held[1][1], ours[1])
+    nobody = np.zeros(0, dtype=np.int64)
+    same_arrays(kernels.learn_backoff(*args[:-1], nobody, 3, ours[1][0])[1], ours[1])
     args = (codes, members.sizes, members.parents, columns, n_classes)
     np.testing.assert_allclose(
         kernels.score_backoff(*args, ours[1], 3), _twins.score_backoff(*args, theirs[1], 1), rtol=1e-6, atol=1e-9
@@ -169,6 +174,12 @@ def test_kernels_equal_their_twins(seed, weighted):
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-10)
     same_arrays(ours[2], theirs[2])
+    held = (rows.columns, sizes, rows.labels, n_classes, rows.weights, asked, *ours[2][:4], prior)
+    again, twin = kernels.count_chains(*held, 3), _twins.count_chains(*held, 1)
+    np.testing.assert_allclose(again[0], twin[0], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(again[1], twin[1], rtol=1e-10)
+    same_arrays(again[2], twin[2])
+    same_arrays(again[2], ours[2])
     scored = [k.score_chains(rows.columns, sizes, rows.columns, rows.n, prior, ours[2], 2) for k in (kernels, _twins)]
     np.testing.assert_allclose(scored[0], scored[1], rtol=1e-6)
     factors, exponents = rng.normal(size=(n, n_classes, 11)).astype(np.float32), rng.random(11)
@@ -289,6 +300,23 @@ def test_progress_is_told():
     bk.BayesClassifier(**SMALL, progress=lambda *step: told.append(step)).fit(X, y)
     assert [stage for stage, *_ in told] == ["members", "chains", "exponents", "exponents"]
     assert all(done <= of for _, done, of in told)
+
+
+def test_a_bar_is_shown_where_the_fit_takes_its_time(monkeypatch, capsys):
+    X, y, _ = table()
+    monkeypatch.setattr(bayes_progress, "PATIENCE", -1)
+    bk.BayesClassifier(**SMALL, progress=True).fit(X, y)
+    assert capsys.readouterr().err == ""  # no terminal
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    bk.BayesClassifier(**SMALL, progress=True).fit(X, y)
+    said = capsys.readouterr()
+    assert "chains" in said.err
+    assert said.out == ""
+
+
+def test_the_report_says_that_its_scores_are_a_little_optimistic(model):
+    assert str(model.left_out_) in model.report()
+    assert "a little optimistic" in " ".join(model.report().split())
 
 
 def test_what_it_cannot_honour_is_absent(model):
@@ -415,6 +443,13 @@ def test_too_much_memory_is_refused_with_the_figure():
 def test_settings_that_mean_nothing_are_refused_by_name(setting):
     with pytest.raises(bk.BayesError, match=next(iter(setting))):
         bk.BayesClassifier(**setting).fit([[1.0], [2.0]], [0, 1])
+
+
+@pytest.mark.parametrize(("roles", "told"), [({"a": "text"}, "'a' is a text"), ("ignore", "every column is ignored")])
+def test_columns_it_cannot_read_are_refused_with_the_way_out(roles, told):
+    X, y, _ = table()
+    with pytest.raises(bk.BayesError, match=told):
+        bk.BayesClassifier(roles=roles).fit(X, y)
 
 
 def test_the_tennis_table_is_taken_as_it_is():

@@ -93,6 +93,9 @@ def _held_out(model: Any, source: Any) -> Any:
 
 
 def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
+    from collections.abc import Mapping
+    from copy import copy
+
     import pyarrow as pa
 
     from bayeskit.cli import texts
@@ -102,7 +105,10 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
     if texts.is_text(model):
         table = texts.documents_of(source, model.column or "text", target)
         return cross_validate(model, table, target, folds)
-
+    schema, roles = model.schema_, model.roles
+    if isinstance(roles, Mapping):  # columns that are ignored are not read
+        kept = {schema.find(key): role for key, role in roles.items() if schema.find(key) in schema.used}
+        model = copy(model).set_params(roles=kept or None)
     values = {name: vocabulary.values for name, vocabulary in model.encoder().vocabularies.items()}
     reading = for_schema(source, model.schema_, values, model.tally_.classes)
     parts = [pa.table({**batch.columns, target: batch.labels}) for batch in reading.batches()]

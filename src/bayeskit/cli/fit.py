@@ -140,7 +140,7 @@ def command(
         summary.show_telling(page, model)
         page.line()
     if kind == "naive":
-        page.line(f"stronger, where the rows fit in memory: bayes fit {data} --target {target} --model best")
+        page.line(f"stronger: bayes fit {data} --target {target} --model best")
     for sentence in advice:
         page.line(f"advice: {sentence}")
     page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 SAMPLE = 1 << 22  # bytes that decide the types
 BLOCK = 1 << 21  # bytes read at a time
-LONGEST = 1 << 24  # bytes read at a time where lines are very long
+TEXT_BLOCK = 1 << 20  # the same where whole documents are read, of which Arrow keeps many blocks
+LONGEST = 1 << 26  # bytes read at a time where lines are very long
 DELIMITERS = ",\t;|"
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "n/a", "-NaN", "-nan", "#NA", "<NA>")
 
@@ -33,29 +34,57 @@ class CsvFile:
 
     def head(self) -> pa.Schema:
         """Names and types, as the first megabytes show them."""
-        with unpacked(self.place) as (_, stream):
-            try:
-                schema = self._open(stream, {}, SAMPLE, None).schema
-                names = schema.names
-            except _problems() as problem:
+        try:
+            schema = self._head(SAMPLE)
+        except _problems() as problem:
+            if "straddling" not in str(problem):
                 raise self._told(problem, 1) from None
+            try:
+                schema = self._head(LONGEST)
+            except _problems() as again:
+                raise self._told(again, 1) from None
+        names = schema.names
         if any(str(type_) == "binary" for type_ in schema.types) or not names:  # Arrow's word for what is no UTF-8
             raise self._badly_encoded()
         return schema
 
+    def _head(self, size: int) -> pa.Schema:
+        with unpacked(self.place) as (_, stream):
+            return self._open(stream, {}, size, None).schema
+
     def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, int]]:
         """These columns in these types, with the bytes read so far."""
-        line, parsed, problems = 1, 0, _problems()
-        packed = compression_of(self.place) is not None
+        import pyarrow as pa
+
+        done, problems = 0, _problems()
+        block = self._block(TEXT_BLOCK if pa.string() in types.values() else BLOCK)
+        try:
+            for batch, read in self._rows(types, block, 0):
+                yield batch, read
+                done += batch.num_rows
+        except problems as problem:
+            if "straddling" not in str(problem) or block >= LONGEST:
+                raise self._told(problem, done + 1) from None
+        else:
+            return
+        try:  # a row is longer than what was read at a time: once more from the start, in larger parts
+            for batch, read in self._rows(types, LONGEST, done):
+                yield batch, read
+                done += batch.num_rows
+        except problems as problem:
+            raise self._told(problem, done + 1) from None
+
+    def _rows(self, types: Mapping[str, pa.DataType], block: int, skipped: int) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """The rows after the first ``skipped`` ones, and the bytes read so far."""
+        parsed, packed = 0, compression_of(self.place) is not None
         with unpacked(self.place) as (raw, stream):
-            try:
-                reader = self._open(stream, types, BLOCK, list(types))
-                for batch in reader:
-                    line += batch.num_rows
-                    parsed += self._block(BLOCK)
-                    yield batch, raw.tell() if packed else min(raw.tell(), parsed)  # Arrow reads many blocks ahead
-            except problems as problem:
-                raise self._told(problem, line) from None
+            for batch in self._open(stream, types, block, list(types)):
+                parsed += block
+                skip = min(skipped, batch.num_rows)
+                skipped -= skip
+                if skip < batch.num_rows or not skip:
+                    read = raw.tell() if packed else min(raw.tell(), parsed)  # Arrow reads many blocks ahead
+                    yield (batch.slice(skip) if skip else batch), read
 
     def _open(self, stream: Any, types: Mapping[str, pa.DataType], block: int, columns: list[str] | None) -> Any:
         from pyarrow import csv
@@ -124,7 +153,7 @@ class CsvFile:
             )
         if "straddling" in text:
             return BadFile(
-                f"{name}: a row after line {line} has no end within {self._block(BLOCK) >> 20} MB. Most likely "
+                f"{name}: a row after line {line} has no end within {LONGEST >> 20} MB. Most likely "
                 "a double quote is opened there and never closed: close or remove it."
             )
         return BadFile(f"{name}, after line {line}: {text}. The file may be cut off or damaged; copy it again.")

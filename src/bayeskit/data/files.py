@@ -183,7 +183,9 @@ class FileSource:
         for name in dict.fromkeys(names):
             found, kind = self.head[name], (self.asked or {}).get(name)
             declared = name in (self.types or {})
-            if kind == "float" and not declared and _may_be_number(found):
+            if kind == "text":
+                found = pa.string()  # no dictionary: documents do not come twice
+            elif kind == "float" and not declared and _may_be_number(found):
                 found = pa.float64()
             elif (kind == "string" and not declared) or pa.types.is_null(found) or pa.types.is_string(found):
                 found = _arrow("string")

@@ -38,7 +38,8 @@ class ParquetFile:
         schema = self.head()
         if absent := [name for name in names if name not in schema.names]:
             raise SchemaMismatch(f"{self.place.name} has no column {absent[0]!r} (it has: {', '.join(schema.names)})")
-        texts = [n for n in names if pa.types.is_string(t := schema.field(n).type) or pa.types.is_large_string(t)]
+        few = [n for n, wanted in types.items() if pa.types.is_dictionary(wanted)]
+        texts = [n for n in few if pa.types.is_string(t := schema.field(n).type) or pa.types.is_large_string(t)]
         file = self._open(texts)
         try:
             total, size = max(file.metadata.num_rows, 1), self.place.size or 0

@@ -14,7 +14,7 @@ from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 
-Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null"]
+Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null", "text"]  # text: whole documents
 
 
 @dataclass(frozen=True, slots=True)

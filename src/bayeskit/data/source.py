@@ -153,7 +153,7 @@ def for_schema(
     for name, theirs in schema.locate(list(source.kinds), source.named).items():
         role = schema.columns[name]
         if isinstance(role, Text):
-            asked[theirs] = "string"
+            asked[theirs] = "text"
         else:
             asked[theirs] = "float" if isinstance(role, Numeric) else _text(values.get(name, ()))
     if source.target is not None:

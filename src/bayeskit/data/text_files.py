@@ -186,7 +186,7 @@ class TextColumn:
         if column not in source.kinds:
             what = "the class and cannot be the text, too" if column == source.target else "not there"
             raise BayesError(f"{source.name}: column {column!r} is {what} (columns: {', '.join(names)})")
-        return cls(source.reading({column: "string"}), column)
+        return cls(source.reading({column: "text"}), column)
 
     @property
     def name(self) -> str:
@@ -210,7 +210,7 @@ class TextColumn:
 
     def keeping(self, names: list[str]) -> TextColumn:
         """The same documents with some other columns beside them."""
-        return replace(self, source=self.source.reading({**dict.fromkeys(names), self.column: "string"}))
+        return replace(self, source=self.source.reading({**dict.fromkeys(names), self.column: "text"}))
 
     def watched(self, watch: Watch | None) -> Self:
         """The same documents, with someone told how far each reading is."""

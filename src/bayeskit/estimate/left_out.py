@@ -60,7 +60,7 @@ class LeftOutValues:
         sums = self.counts.sum(axis=1)
         rows = np.arange(len(slots))
         own_sum = sums[labels] - unit
-        own_sum[np.abs(own_sum) <= GONE * sums[labels]] = 0
+        own_sum[own_sum <= GONE * sums[labels]] = 0  # below: a table of all cells asks of some that no row has
         own_count = np.where(gone, 0.0, np.maximum(counts[rows, labels] - unit, 0.0))
         with np.errstate(invalid="ignore", divide="ignore"):
             others = (counts + pseudo[:, None]) / (sums + total[:, None])

@@ -39,7 +39,8 @@ def held_out(model: Any, source: Source) -> Evaluation:
             raise BayesError("rows without labels cannot be scored: name the column that holds the class")
         labels.append(encode_labels(batch.labels, vocabulary, batch.start, grow=True).astype(np.intp))
         rows = OneBatch(source.kinds, batch, getattr(source, "here", None))
-        scores.append(model.tempered(model.predict_joint_log_proba(rows)))
+        joint = hasattr(model, "predict_joint_log_proba")  # a model may know P(class | x) alone
+        scores.append(model.tempered(model.predict_joint_log_proba(rows)) if joint else model.predict_log_proba(rows))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndecidableWarning)  # the record tells of such rows
             chosen.append(model.predict(rows).tolist())

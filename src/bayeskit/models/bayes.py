@@ -48,7 +48,7 @@ class _Absent:
         self.name = name
 
     def __get__(self, model: object, owner: type | None = None) -> NoReturn:
-        raise AttributeError(f"BayesClassifier has no {self.name}: what it counts depends on rows it no longer has")
+        raise AttributeError(f"BayesClassifier has no {self.name}: it knows P(class | x), and counts by rows")
 
 
 class BayesClassifier(TallyClassifier):

@@ -43,13 +43,15 @@ class Bar:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+            console = Console(file=sys.stderr)
             self.shown = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=16),
                 MofNCompleteColumn(),
                 TimeRemainingColumn(compact=True),
-                console=Console(file=sys.stderr),
+                console=console,
                 transient=True,
+                disable=not console.is_terminal,
             )
             self.shown.start()
         if stage not in self.tasks:

@@ -23,7 +23,7 @@ from bayeskit.data.schema import Schema, Target
 from bayeskit.data.source import Source, for_schema, naming_the_file
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
-from bayeskit.errors import BayesError, SchemaMismatch
+from bayeskit.errors import BayesError, NotLearnt, SchemaMismatch
 from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.prior import class_prior
@@ -33,7 +33,7 @@ from bayeskit.models.coded import CodedClassifier, names_of
 from bayeskit.models.drawing import draw_slots
 from bayeskit.models.nbtree_growth import Growth, Routes, Tree, check_tree, leaf_paths, stratified_folds
 from bayeskit.models.nbtree_left_out import TreeLeftOut, TreeParameters
-from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of
+from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of, readable
 from bayeskit.models.settings import seed_of
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -245,7 +245,10 @@ class NBTree(CodedClassifier):
         return self.fit_tally(self.leaf_tally_ + self._count_more(self._labelled_source(source, target)))
 
     def _without(self, gone: Tally) -> Self:
-        left = self.leaf_tally_ - gone
+        try:
+            left = self.leaf_tally_ - gone
+        except NotLearnt as problem:
+            raise NotLearnt(readable(str(problem), gone)) from None
         if not left.n_rows:
             raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
         return self.fit_tally(left)

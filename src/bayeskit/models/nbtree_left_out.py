@@ -67,11 +67,16 @@ class TreeLeftOut(CodedLeftOut):
     """Leave-one-out for an NBTree: a row leaves its class, and the leaf in which it was counted."""
 
     model: NBTree
+    _home: Index  # the leaf of each row, by its values as they were learnt
+
+    def _of_unit(self, block: Block, unit: float) -> Floats:
+        self._home = self.model.params_.routes.leaves(block.codes, block.n_rows)
+        return super()._of_unit(block, unit)
 
     def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
         params, threads = self.model.params_, self.model._threads()
         labels = np.asarray(block.labels, dtype=np.int64)
-        home = params.routes.leaves(block.codes, block.n_rows)
+        home = self._home
         scores = np.full((block.n_rows, params.n_classes), -np.inf)
         own = np.full(block.n_rows, -np.inf)
         n_leaves = len(params.leaf_counts)

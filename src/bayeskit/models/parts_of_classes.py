@@ -65,3 +65,11 @@ def of_classes(tally: Tally, owner: Index, classes: tuple[Value, ...]) -> Tally:
         families=families,
         moments=moments,
     )
+
+
+def readable(sentence: str, tally: Tally) -> str:
+    """A sentence of a tally of leaves, its parts named as people do."""
+    for name in tally.classes:
+        label, number = json.loads(str(name))
+        sentence = sentence.replace(repr(name), f"{label!r} in leaf {number}")
+    return sentence

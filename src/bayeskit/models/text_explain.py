@@ -83,7 +83,7 @@ def explain_documents(model: TextClassifier, X: Any, against: Any = None) -> lis
             other = int(order[i, min(1, len(labels) - 1)]) if against is None else labels.index(against)
             at = slice(rows.indptr[i], rows.indptr[i + 1])
             unknown = int(rows.lengths[i] - known[i])
-            constant = model.params_.constant
+            constant = model.params_.constant if at.stop > at.start else model.params_.without_words
             records.append(
                 explained(best, other, labels, constant, parts[at], rows.ids[at], rows.counts[at], rows.words, unknown)
             )

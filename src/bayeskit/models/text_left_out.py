@@ -85,4 +85,6 @@ class TextLeftOut:
         left = documents[rows.ids] - np.repeat(unit, np.diff(rows.indptr)) > GONE * documents[rows.ids]
         known = np.bincount(np.repeat(np.arange(len(labels)), np.diff(rows.indptr)), left, minlength=len(labels))
         scale = np.maximum(known, 1.0) ** -weights.g
-        return np.asarray(np.einsum("f,nfk->nk", theta, features) * scale[:, None] + self.model.params_.bias)
+        found = np.einsum("f,nfk->nk", theta, features) * scale[:, None] + self.model.params_.bias
+        found[known == 0] = 0.0  # nothing is known of such a document but the prior
+        return np.asarray(found)

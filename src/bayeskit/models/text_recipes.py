@@ -126,8 +126,13 @@ class PlainParameters(_WithWords):
 
     @property
     def constant(self) -> Floats:
-        """The score of a document without known words."""
+        """What words are added to."""
         return np.asarray(self.log_prior + self.weights.constant)
+
+    @property
+    def without_words(self) -> Floats:
+        """The score of a document without known words: of a set of words, what all the absent ones say."""
+        return self.constant
 
     @property
     def table(self) -> Floats:
@@ -157,8 +162,13 @@ class EvidenceParameters(_WithWords):
 
     @property
     def constant(self) -> Floats:
-        """The score of a document without known words."""
+        """What words are added to."""
         return np.asarray(self.log_prior + self.bias)
+
+    @property
+    def without_words(self) -> Floats:
+        """The score of a document without known words: the prior, for the fitted bias goes with words."""
+        return self.log_prior
 
     @property
     def table(self) -> Floats:
@@ -167,9 +177,9 @@ class EvidenceParameters(_WithWords):
 
     def scores(self, rows: TokenRows, n_threads: int) -> Floats:
         """(documents, classes)"""
-        return word_evidence.scores(
-            rows.indptr, rows.ids, rows.counts, self.tables, self.g, self.constant, n_threads
-        )  # fmt: skip
+        found = word_evidence.scores(rows.indptr, rows.ids, rows.counts, self.tables, self.g, self.constant, n_threads)
+        found[np.diff(rows.indptr) == 0] = self.without_words
+        return found
 
     def parts(self, rows: TokenRows) -> Floats:
         """What each cell adds to the score (cells, classes)."""
