@@ -142,6 +142,7 @@ def page(table: dict[str, dict[str, list[float]]], official: dict[str, list[floa
         "",
         "Made by `make quality`: accuracy / log loss in nats / CPU seconds of fit and predict on one thread, summed",
         f"over the folds. {len(table)} sets, the same folds for all models, defaults everywhere (forest: 200 trees).",
+        "Means are over the sets that were measured; a run that was stopped goes on where it was.",
         f"Machine: {platform.machine()}, {os.cpu_count()} cores. Date: {date.today()}.",
         "",
         "| | " + " | ".join(MODELS) + " |",
