@@ -319,7 +319,7 @@ def test_memory_is_bounded_by_the_batch_and_not_by_the_file(tmp_path):
     rows = "".join(f"v{i % 7},w{i % 11},{'xyz'[i % 3]}\n" for i in range(100_000))
     with file.open("w") as out:
         out.write("a,b,y\n")
-        for _ in range(70):
+        for _ in range(160):
             out.write(rows)
     code = (
         "import resource, sys, bayeskit as b\n"
@@ -332,8 +332,8 @@ def test_memory_is_bounded_by_the_batch_and_not_by_the_file(tmp_path):
     short.write_text("a,b,y\n" + rows * 15)
     command = [sys.executable, "-c", code, str(short), str(file)]
     grown = int(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
-    assert file.stat().st_size > 50e6
-    assert grown * 1024 < 32e6  # what Arrow reads ahead
+    assert file.stat().st_size > 120e6
+    assert grown * 1024 < 64e6  # what Arrow reads ahead, more on a busy machine
 
 
 def test_the_bundled_file_is_a_source_for_fit_itself():
