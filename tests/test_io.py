@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
@@ -266,6 +266,7 @@ HEADER_END = 16 + struct.unpack_from("<Q", PACKED, 8)[0]
 
 @settings(max_examples=250, deadline=None)
 @given(st.integers(16, HEADER_END - 1), st.sampled_from([*b'0123456789"[]{},:nuletrfasi@-.']))
+@example(place=562, letter=101)
 def test_headers_altered_by_a_letter_and_sealed_again_are_never_another_error(place, letter):
     body = bytearray(PACKED[:-32])
     body[place] = letter

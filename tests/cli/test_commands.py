@@ -504,3 +504,19 @@ def test_settings_that_a_named_model_lacks_are_refused(bayes):
     told = bayes("fit", "birds.csv", "-t", "species", "--model", "tan", "--numeric", "kernel", code=2)
     assert "no such setting" in told.err
     assert "naive, tan" in bayes("fit", "birds.csv", "-t", "species", "--model", "all", code=2).err
+
+
+def test_a_tree_forgets_and_learns_again_and_a_model_of_subclasses_says_that_it_cannot(bayes, here):
+    for name in ("nbtree", "subclass"):
+        bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--model", name, "-o", f"{name}.bayes")
+    before = bk.load("nbtree.bayes").tally_to_save()
+    bayes("forget", "nbtree.bayes", "half.csv")
+    bayes("learn", "nbtree.bayes", "half.csv")
+    assert bk.load("nbtree.bayes").tally_to_save() == before
+    assert "cannot learn more" in bayes("learn", "subclass.bayes", "rest.csv", code=1).err
+    assert "cannot be merged" in bayes("merge", "subclass.bayes", "subclass.bayes", "-o", "n.bayes", code=1).err
+
+
+def test_a_normal_of_words_is_refused_with_the_option_that_leaves_them_out(bayes):
+    told = bayes("fit", "birds.csv", "-t", "species", "--model", "gaussian", "--role", "year=ignore", code=1)
+    assert "--role island=ignore" in " ".join(told.err.split())

@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import bayeskit as bk
 from bayeskit.datasets import load_penguins
 from bayeskit.estimate.back_off import BackOff
+from bayeskit.models import from_bytes, to_bytes
 
 XOR = pd.DataFrame({"a": list("0011") * 20, "b": list("0101") * 20})
 XOR_Y = np.array(["same", "other", "other", "same"] * 20)
@@ -245,3 +246,20 @@ def test_what_it_cannot_learn_from_is_refused():
     with pytest.raises(bk.BayesError, match="asks for column 'a'"):
         bk.NBTree(tree=bk.NBTree().fit(XOR, XOR_Y).tree_).fit(XOR[["b"]], XOR_Y)
     assert not hasattr(bk.NBTree(), "restrict")
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"column": "z", "default": 0, "branches": [["0", 0], ["1", 1]]},
+        {"column": "a", "default": 0, "branches": [[["0"], 0], ["1", 1]]},
+        {"column": "a", "default": 2, "branches": [["0", 0], ["1", 1]]},
+        {"column": "a", "default": 0, "branches": [["0", 1], ["1", 0]]},
+        0,
+    ],
+)
+def test_a_file_with_another_tree_is_refused(tree, monkeypatch):
+    model = bk.NBTree().fit(XOR, XOR_Y)
+    monkeypatch.setattr(model, "tree_", tree)
+    with pytest.raises(bk.BayesError, match="tree"):
+        from_bytes(to_bytes(model))

@@ -302,6 +302,9 @@ class NBTree(CodedClassifier):
         tree = self._new_tree if getattr(self, "_new_tree", None) is not None else self.tree_
         owner, leaf, classes = parts_of(tally, "NBTree", "leaves")
         n_leaves = len(leaf_paths(tree))
+        asked = {column for path in leaf_paths(tree) for column, _ in path} - tally.families.keys()
+        if asked:
+            raise BayesError(f"the tree asks for column {min(asked)!r}, which was not counted")
         if len(leaf) and leaf.max() >= n_leaves:
             raise BayesError(f"the counts know leaf {leaf.max()}, and the tree has {n_leaves}")
         counts = np.zeros((n_leaves, len(classes)))

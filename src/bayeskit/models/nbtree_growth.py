@@ -201,7 +201,9 @@ def check_tree(tree: Tree) -> None:
         if isinstance(node, Mapping):
             if set(node) != {"column", "default", "branches"} or not 0 <= node["default"] < len(node["branches"]):
                 raise ValueError
-            for _, child in node["branches"]:
+            for value, child in node["branches"]:
+                if not isinstance(value, (str, int, float)) or not isinstance(node["column"], str):
+                    raise ValueError
                 yield from leaves(child)
         elif isinstance(node, bool) or not isinstance(node, (int, np.integer)):
             raise ValueError

@@ -144,7 +144,10 @@ def _header(encoded: bytes) -> dict[str, Any]:
         if _depth(encoded) > DEPTH_LIMIT:
             raise BadFile("the header is nested too deeply")
         header = json.loads(
-            encoded.decode("utf-8", "surrogatepass"), parse_constant=_refuse_constant, object_pairs_hook=_unique
+            encoded.decode("utf-8", "surrogatepass"),
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            object_pairs_hook=_unique,
         )
         lists = header.get("lists", [])
         listed = isinstance(lists, list) and all(_are_lengths(sizes, 2) for sizes in lists)
@@ -176,6 +179,14 @@ def _check_references(part: Any, n_lists: int) -> None:
 def _are_lengths(numbers: Any, count: int | None = None) -> bool:
     is_list = isinstance(numbers, list) and (count is None or len(numbers) == count)
     return is_list and all(type(n) is int and 0 <= n < 1 << 48 for n in numbers)
+
+
+def _finite(digits: str) -> float:
+    """A number of the header; 1e999 would be an infinite one."""
+    number = float(digits)
+    if abs(number) == float("inf"):
+        raise BadFile(f"the header has a number beyond all bounds: {digits[:20]}")
+    return number
 
 
 def _refuse_constant(name: str) -> float:
