@@ -20,7 +20,6 @@ from bayeskit.cli.app import COMMANDS
 from bayeskit.cli.console import Page
 from bayeskit.cli.fit import MODELS
 from bayeskit.datasets import load_penguins, path
-from bayeskit.decide import decide
 
 BIRDS = load_penguins()
 ROLES = {"year": "categorical"}
@@ -258,44 +257,6 @@ def test_data_and_models_come_from_standard_input_and_go_to_standard_output(baye
     assert [json.loads(line)["species"] for line in said] == fitted().predict(BIRDS).tolist()
     assert bayes("inspect", "-", "--json", stdin=made.stdout).json["rows"] == 344
 
-
-def test_predict_decides_by_costs_and_abstains_where_that_is_cheaper(bayes, model, here):
-    (here / "costs.csv").write_text("class,Adelie,Chinstrap,Gentoo\nGentoo,1,1,0\nAdelie,0,40,1\nChinstrap,1,0,1\n")
-    costs = {"Adelie": {"Chinstrap": 40, "Gentoo": 1}, "Chinstrap": {"Adelie": 1, "Gentoo": 1}}
-    costs["Gentoo"] = {"Adelie": 1, "Chinstrap": 1}
-    expected = decide(fitted().predict_proba(BIRDS), costs, 0.1, classes=fitted().classes_.tolist())
-    told = bayes("predict", model, "birds.csv", "--costs", "costs.csv", "--reject", "0.1", "--keep", "species")
-    rows = list(csv.DictReader(io.StringIO(told.out)))
-    assert list(rows[0]) == ["species", "decision", "expected cost"]
-    assert [row["decision"] or None for row in rows] == expected.labels.tolist()
-    assert [float(row["expected cost"]) for row in rows] == pytest.approx(expected.expected_loss)
-    assert 0 < expected.rejected.sum() < 50
-    lines = bayes("predict", model, "birds.csv", "--reject", "0.1", "--proba", "--json").out.splitlines()
-    sure = fitted().predict_proba(BIRDS).max(axis=1) >= 0.9
-    assert [json.loads(line)["decision"] is not None for line in lines] == sure.tolist()
-
-
-def test_decisions_that_are_no_classes_may_stand_in_the_costs(bayes, here):
-    (here / "n.csv").write_text("a,y\np,1\np,1\nq,2\nq,2\n")
-    bayes("fit", "n.csv", "-t", "y", "-o", "n.bayes")
-    (here / "costs.csv").write_text("class,1,2,look\n1,0,9,1\n2,9,0,1\n")
-    told = bayes("predict", "n.bayes", "n.csv", "--costs", "costs.csv", "-o", "said.parquet")
-    assert set(parquet.read_table("said.parquet")["decision"].to_pylist()) == {"look"}, told
-
-
-def test_rank_puts_the_most_probable_rows_first(bayes, model):
-    p = fitted().predict_proba(BIRDS)[:, 1]
-    order = np.argsort(-p, kind="stable")
-    rows = list(csv.DictReader(io.StringIO(bayes("rank", model, "birds.csv", "--class", "Chinstrap").out)))
-    assert [int(row["row"]) for row in rows] == order.tolist()
-    assert [float(row["P(Chinstrap)"]) for row in rows] == pytest.approx(p[order])
-    told = bayes("rank", model, "birds.csv", "--class", "Chinstrap", "-n", "3", "--keep", "island", "--json")
-    best = [json.loads(line) for line in told.out.splitlines()]
-    assert [row["row"] for row in best] == order[:3].tolist()
-    assert [row["island"] for row in best] == [BIRDS["island"][int(i)].as_py() for i in order[:3]]
-
-
-# -- mistakes --------------------------------------------------------------------------------------------
 
 MISTAKES = [
     (["fit", "no.csv", "-t", "species"], 1, "there is no file or folder 'no.csv'"),

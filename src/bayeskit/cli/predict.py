@@ -74,10 +74,11 @@ def _decider(model: Any, costs: str | None, reject: float | None) -> Any:
     from bayeskit.decide import Costs, decide, read_costs
 
     classes = model.classes_.tolist()
+    read = None if costs is None else read_costs(costs)
     try:
-        given = Costs.of(read_costs(costs) if costs else None, classes)
+        given = Costs.of(read, classes)
     except BayesError as problem:
-        raise type(problem)(str(problem) if str(problem).startswith(str(costs)) else f"{costs}: {problem}") from None
+        raise type(problem)(f"{costs}: {problem}") from None
     kinds = {type(label) for label in given.decisions}
     whole = pa.array(given.decisions if len(kinds) == 1 else list(map(str, given.decisions))).type
 
