@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -94,7 +95,7 @@ class CodedClassifier(TallyClassifier):
         raise TypeError(f"{type(self).__name__} cannot be sampled")
 
 
-class CodedLeftOut:
+class CodedLeftOut(ABC):
     """Scores of learnt rows, each without itself: structure, cuts and smoothing held.
 
     A model gives ``likelihoods(block, unit)``: ln P(x | class), and the same where a row of weight ``unit`` and of its
@@ -106,9 +107,9 @@ class CodedLeftOut:
         self.tally: Tally = model.tally_
         self._of_value = {name: family.counts.sum(axis=0) for name, family in self.tally.families.items()}
 
+    @abstractmethod
     def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
         """(ln P(x | class), ln P'(x | class)), both (rows, classes); of the second the own class is taken."""
-        raise NotImplementedError
 
     def scores(self, block: Block) -> Scores:
         """ln P(x, class) of each row under the estimates made without it."""
