@@ -67,6 +67,12 @@ struct Loops {
 
     // Softmax of each row and the log of its sum, for kTile rows at most.
     void (*normalise)(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence);
+
+    // Σ_i lines[l][i] by[i] for lines of `width` floats that stand one after the other.
+    void (*multiply_lines)(const float* lines, size_t n_lines, size_t width, const double* by, double* products);
+
+    // The other way: add Σ_l shares[l] lines[l][i] to sums[i].
+    void (*add_lines)(const float* lines, size_t n_lines, size_t width, const double* shares, double* sums);
 };
 
 const Loops& loops();

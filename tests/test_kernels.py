@@ -423,6 +423,22 @@ def test_judged_scores_equal_their_twin(seed: int, n: int, n_classes: int, n_thr
         assert a.dtype == b.dtype
 
 
+@given(seeds, sizes, class_counts, st.sampled_from([0, 1, 2, 3, 4, 7, 13, 16, 30]), st.booleans(), thread_counts)
+def test_the_loss_of_exponents_equals_its_twin(
+    seed: int, n: int, n_classes: int, n_terms: int, weighted: bool, n_threads: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    factors = (rng.normal(size=(n, n_classes, n_terms)) * 10.0 ** rng.integers(-3, 3)).astype(np.float32)
+    labels = rng.integers(0, n_classes, n).astype(np.uint32)
+    args = factors, labels, rng.random(n) if weighted else None, rng.random(n_terms)
+    ours, theirs = kernels.exponent_loss(*args, n_threads), _twins.exponent_loss(*args, 1)
+    size = np.abs(factors).sum() + 1
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-12, atol=1e-14 * size)
+    np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-12, atol=1e-14 * size)
+    one = kernels.exponent_loss(*args, 1)
+    assert (one[0], one[1].tobytes()) == (ours[0], ours[1].tobytes())
+
+
 def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
     """Results of all kernels on one table, big enough for several parts."""
     rng = np.random.default_rng(7)
@@ -450,6 +466,11 @@ def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
     flags = kernels.score_gaussian_left_out(numbers, labels, *rng.random((6, 3, 9)), 1e-3, left, n_threads)
     out += [left, flags, *kernels.judge(left, labels, 1e-12, n_threads)]
     out += [kernels.best_classes(left, 1e-12, n_threads)]
+    for n_classes, n_terms in ((3, 13), (5, 36), (2, 3)):
+        terms = rng.normal(size=(3_000, n_classes, n_terms)).astype(np.float32)
+        own = rng.integers(0, n_classes, 3_000).astype(np.uint32)
+        loss = kernels.exponent_loss(terms, own, weights[:3_000], rng.random(n_terms), n_threads)
+        out += [np.asarray(part) for part in loss]
     return [*out, scores, *kernels.normalise(scores, n_threads)]
 
 
@@ -556,6 +577,14 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
         ),
     ),
     "a label beyond, judged": ("labels hold 1", lambda k: k.judge(np.zeros((1, 1)), ONE, 1e-12, 1)),
+    "a label beyond the factors": (
+        "labels hold a class beyond",
+        lambda k: k.exponent_loss(np.zeros((1, 2, 1), np.float32), np.full(1, 2, np.uint32), None, X, 1),
+    ),
+    "short weights of factors": (
+        "do not fit",
+        lambda k: k.exponent_loss(np.zeros((1, 2, 1), np.float32), np.zeros(1, np.uint32), X[:0], X, 1),
+    ),
     "cuts out of order": ("not sorted", lambda k: k.bin_codes([X], [np.array([2.0, 1.0])], 1)),
     "too few tables": (
         "tables",
