@@ -124,3 +124,33 @@ def test_values_never_seen_and_rows_never_learnt_are_refused_by_name():
         model.predict({"a": "z", "b": "v", "d": "x"})
     with pytest.raises(NotLearnt):
         model.forget({"a": ["u"], "b": ["v"], "d": ["y"]}, ["p"])
+
+
+EVERY = [*MODELS[:3], bk.FullJointBayes(), bk.NBTree(), bk.SubclassBayes(2), bk.BayesClassifier(), bk.Discretizer()]
+
+
+@pytest.mark.parametrize("model", EVERY, ids=lambda m: type(m).__name__)
+def test_a_table_without_rows_is_refused(model):
+    empty = pd.DataFrame({"sky": pd.Series([], dtype=object), "n": pd.Series([], dtype=float)})
+    with pytest.raises(bk.BayesError, match="no rows"):
+        model.__class__(**model.get_params()).set_params(roles=None).fit(empty, [])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("model", [bk.KDB(2, selective=True), bk.NBTree(), bk.SubclassBayes(2)], ids=str)
+def test_one_class_and_one_row_are_told_of_by_their_name(model):
+    for rows in (1, 40):
+        with pytest.warns(bk.BayesWarning, match=r"one class only \('p'\)"):
+            model.fit({"a": list("uv" * 20)[:rows], "n": np.arange(rows) / 7}, ["p"] * rows)
+        assert model.predict({"a": ["u"], "n": [0.5]}).tolist() == ["p"]
+
+
+def test_a_discretizer_without_numbers_has_nothing_to_cut():
+    tool = bk.Discretizer(output="codes").fit({"sky": list("uvw")}, list("pqp"))
+    assert tool.transform({"sky": list("uvw")}).shape == (3, 0)
+    with pytest.raises(bk.BayesError, match="'sky' is categorical"):
+        tool.table("sky")
+    with pytest.raises(bk.BayesError, match="beyond 1e150"):
+        bk.Discretizer("width").fit({"n": [1.0, 1e200]})
+    with pytest.raises(bk.BayesError, match="no rows"):
+        bk.Discretizer("width").fit({"n": [1.0, 2.0]}).transform({"n": np.zeros(0)})

@@ -125,3 +125,14 @@ def test_a_product_of_tables_is_a_network_and_answers_as_one(model):
     network = network_of(model.fit(few, "species"))
     whole = few.drop_null()
     np.testing.assert_allclose(network.predict_proba(whole, "species"), model.predict_proba(whole), atol=1e-9)
+
+
+@pytest.mark.parametrize("model", [bk.NBTree(), bk.AODE(weights="log-linear")], ids=str)
+def test_a_loaded_model_learns_its_structure_anew_when_it_is_fitted_anew(model):
+    again = from_bytes(to_bytes(model.fit(BIRDS, "species")))
+    assert again.get_params() == model.get_params()
+    assert np.array_equal(again.predict_proba(BIRDS), model.predict_proba(BIRDS))
+    header, arrays = unpack(to_bytes(model))
+    for held in ({}, {"tree": 3}, {"tree": {"column": "sex"}}, {"exponents": {"sex": -1.0}}):
+        with pytest.raises(bk.BayesError):
+            from_bytes(pack({**header, "state": {**header["state"], "held": held}}, arrays))

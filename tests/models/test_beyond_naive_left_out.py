@@ -111,3 +111,31 @@ def test_columns_that_are_not_selected_have_no_part():
     assert np.isfinite(model.predict_proba({**X, "n0": np.full(300, 99)})).all()
     with pytest.raises(bk.BayesError, match="no part"):
         model.table("n0")
+
+
+def test_what_is_held_while_a_row_is_left_out_is_said():
+    rng = np.random.default_rng(0)
+    X, y = {"a": rng.choice(list("uv"), 60), "n": np.arange(60.0)}, np.arange(60) // 30
+    said = {
+        bk.TAN(): ("structure", "cuts", "smoothing"),
+        bk.TAN(1.0, parents={}, cuts=4): (),
+        bk.AODE(weights="log-linear", cuts=("mdl", 5)): ("weights", "cuts", "smoothing"),
+        bk.NBTree(smoothing=1.0): ("structure", "cuts"),
+        bk.FullJointBayes(1.0): ("cuts",),
+        bk.KDB(smoothing=bk.BackOff(2), cuts={"n": [10.0]}): ("structure",),
+        bk.NaiveBayes(): (),
+        bk.NaiveBayes(smoothing="auto"): ("smoothing",),
+    }
+    for model, held in said.items():
+        found = model.fit(X, y).leave_one_out(X, y)
+        assert found.held == held
+        assert any("have seen" in note or "has seen" in note for note in found.notes) == bool(held)
+    assert "Structure, cuts and smoothing have seen the row" in str(bk.TAN().fit(X, y).leave_one_out(X, y))
+
+
+def test_random_classes_show_why_it_is_said():
+    rng = np.random.default_rng(1)
+    X, y = rng.choice(list("uvw"), (50, 40)), np.arange(50) % 2
+    model = bk.TAN()
+    assert model.fit(X, y).leave_one_out(X, y).accuracy > 0.8
+    assert bk.cross_validate(model, X, y).accuracy < 0.7

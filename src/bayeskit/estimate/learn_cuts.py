@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.encode import as_floats, encode_labels, raise_unusable
+from bayeskit.data.encode import LARGEST, as_floats, encode_labels, raise_unusable
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Responsibilities, Source
 from bayeskit.data.vocabulary import Vocabulary
@@ -94,13 +94,15 @@ def _read(
     for batch in source.batches():
         for name, parts in numbers.items():
             x = as_floats(batch.columns[where[name]], name, batch.start)
-            if np.isinf(x).any():
+            if not -LARGEST <= np.fmin.reduce(x, initial=0.0) <= np.fmax.reduce(x, initial=0.0) <= LARGEST:
                 raise_unusable({name: x}, batch.start)
             parts.append(x)
         if batch.labels is not None and not isinstance(batch.labels, Responsibilities):
             labels.append(encode_labels(batch.labels, classes, batch.start, grow=True))
         if batch.weights is not None:
             weights.append(batch.weights)
+    if not next(iter(numbers.values())):
+        raise BayesError("there are no rows to cut: Found array with 0 sample(s) while a minimum of 1 is required.")
     if weights and not any(part.any() for part in weights):
         raise BayesError("every row has weight zero, so there is nothing to cut")
     columns = {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in numbers.items()}

@@ -36,6 +36,7 @@ class Evaluation:
     n_rows: how many rows were scored, or their total weight.
     n_lost: rows of a class that only they show: they count as wrong, and apart.
     n_undecidable: rows impossible under every class, scored by the class priors.
+    held: what was chosen with all rows and stays as it is while each is left out, such as "structure".
     """
 
     method: str
@@ -50,6 +51,7 @@ class Evaluation:
     n_undecidable: int
     counts: npt.NDArray[Any] = field(repr=False, compare=False)
     probabilities: Floats = field(repr=False, compare=False)
+    held: tuple[str, ...] = ()
 
     @property
     def confusion(self) -> Table:
@@ -89,6 +91,8 @@ class Evaluation:
             notes.append(f"{_rows(self.n_undecidable)} impossible under every class: scored by the class priors.")
         if np.isinf(self.log_loss):
             notes.append("Log loss is infinite: probability zero for the own class of a row. Smoothing mends it.")
+        if self.held:
+            notes.append(_held(self.held))
         return notes
 
     def __str__(self) -> str:
@@ -116,6 +120,7 @@ def finished(
     baseline: Scoreboard,
     probabilities: Floats,
     n_undecidable: int,
+    held: tuple[str, ...] = (),
 ) -> Evaluation:
     """The record of two scoreboards."""
     m = board.measures()
@@ -134,7 +139,20 @@ def finished(
         n_undecidable,
         counts.astype(np.int64) if whole else counts,
         probabilities,
+        held,
     )
+
+
+def _held(what: tuple[str, ...]) -> str:
+    """Why figures of rows left out may be too good.
+
+    >>> _held(("smoothing",))
+    'Smoothing has seen the row that is left out: where rows are few, the figures are too good. Cross-validate.'
+    """
+    words = " and ".join([", ".join(what[:-1]), what[-1]] if len(what) > 1 else what)
+    verb = "have" if len(what) > 1 or words.endswith("s") else "has"
+    seen = f"{words[:1].upper()}{words[1:]} {verb} seen the row that is left out"
+    return f"{seen}: where rows are few, the figures are too good. Cross-validate."
 
 
 def _plain(weight: float) -> int | float:

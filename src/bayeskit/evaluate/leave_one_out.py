@@ -45,11 +45,12 @@ def leave_one_out(
     undecidable: str = "prior",
     temperature: float = 1.0,
     n_threads: int = 1,
+    held: tuple[str, ...] = (),
 ) -> Evaluation:
     """The record of all rows of the blocks, which are those that the tally has counted.
 
     ``choose`` says which class rows of such scores are put in; by default the first class of a tie. Scores are
-    divided by ``temperature`` before they become probabilities.
+    divided by ``temperature`` before they become probabilities. ``held`` names what has seen the rows all the same.
     """
     classes, counts = tally.classes, tally.class_counts.astype(np.float64)
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
@@ -90,7 +91,7 @@ def leave_one_out(
     if not parts:
         raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
     whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return finished("leave-one-out", tally.schema.target.name, classes, board, baseline, whole, n_undecidable)
+    return finished("leave-one-out", tally.schema.target.name, classes, board, baseline, whole, n_undecidable, held)
 
 
 def _known(block: Block, classes: tuple[Value, ...]) -> Block:

@@ -22,9 +22,10 @@ from bayeskit.data.encode import Block
 from bayeskit.data.schema import Schema
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
-from bayeskit.errors import BayesError
+from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.one_dependence import OneDependence, one_dependence
 from bayeskit.estimate.smoothing import as_smoothing, is_number
+from bayeskit.io import State
 from bayeskit.models.base import Scores
 from bayeskit.models.coded import CodedClassifier, CodedLeftOut, names_of, need_pairs
 from bayeskit.models.drawing import draw_slots
@@ -156,9 +157,24 @@ class AODE(CodedClassifier):
         self.params_ = replace(self.params_, exponents=self.exponents_)
         return self
 
-    def settings_to_save(self) -> dict[str, Any]:
-        """Exponents that were learnt are given in the file."""
-        return super().settings_to_save() | self._held(self.tally_)
+    def _held_structure(self) -> tuple[str, ...]:
+        return ("weights",) if self.weights == "log-linear" else ()
+
+    def held_state(self) -> State | None:
+        """Exponents that were learnt."""
+        learnt = self.weights == "log-linear" and self.params_.exponents is not None
+        return State({"exponents": self._held(self.tally_)["weights"]}, []) if learnt else None
+
+    def restore(self, tally: Tally, state: State | None) -> Self:
+        """The model of a file, with its exponents; a new fit learns others."""
+        if self.weights != "log-linear":
+            return super().restore(tally, state)
+        found = None if state is None else state.header.get("exponents")
+        fits = isinstance(found, dict) and found.keys() == tally.families.keys()
+        if found is None or not fits or not all(is_number(w) and 0 <= w < np.inf for w in found.values()):
+            raise BadFile("an AODE with log-linear weights holds an exponent for each column, and the file has others")
+        self.exponents_ = np.array([float(found[name]) for name in tally.families])
+        return self.fit_tally(tally)
 
     def _held(self, tally: Tally) -> dict[str, Any]:
         """The setting that holds the exponents for the columns of a tally."""

@@ -20,7 +20,7 @@ from bayeskit.data.encode import Block, Encoder, encode_labels, raise_unusable
 from bayeskit.data.schema import Schema, Target, as_domain, infer
 from bayeskit.data.source import Responsibilities, Source, for_schema, naming_the_file, open_source
 from bayeskit.data.table import Table
-from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.smoothing import is_number
@@ -195,19 +195,21 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         params = self.estimate(tally)  # may refuse; the model is still as it was
         self.params_ = params
         self.tally_, self.schema_ = tally, tally.schema
-        self.classes_ = class_array(tally.classes)
+        classes = self._classes_of(tally)
+        self.classes_ = class_array(classes)
         self.n_features_in_ = len(tally.schema.columns)
         if tally.schema.named:
             self.feature_names_in_ = np.array(list(tally.schema.columns), dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        if len(tally.classes) == 1:
-            warnings.warn(
-                f"there is one class only ({tally.classes[0]!r}): every row will be put in it",
-                BayesWarning,
-                stacklevel=3,
-            )
+        if len(classes) == 1:
+            told = f"there is one class only ({classes[0]!r}): every row will be put in it"
+            warnings.warn(told, BayesWarning, stacklevel=3)
         return self
+
+    def _classes_of(self, tally: Tally) -> tuple[Value, ...]:
+        """The classes of what was counted, which may be parts of them."""
+        return tally.classes
 
     def restrict(self, columns: Iterable[str]) -> Self:
         """A new model over these columns alone, from the same tally: nothing is read again."""
@@ -306,9 +308,12 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.check_settings()
         blocks = self.encoder().blocks(self._labelled(X, y, sample_weight))
         choose = self.choose if self.ties == "random" else None
-        return leave_one_out(
-            self.left_out(), blocks, self.tally_, choose, self.undecidable, self.temperature, self._threads()
-        )
+        how = (choose, self.undecidable, self.temperature, self._threads(), self.held_while_left_out())
+        return leave_one_out(self.left_out(), blocks, self.tally_, *how)
+
+    def held_while_left_out(self) -> tuple[str, ...]:
+        """What was chosen with all rows, and stays while each is left out."""
+        return ()
 
     def choose(self, scores: Scores, block: Block) -> npt.NDArray[np.int64]:
         """The class of each row by its scores; ties as the setting ``ties`` says."""

@@ -25,7 +25,7 @@ from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.drawing import cells_of, mixed
 from bayeskit.models.naive_left_out import never
-from bayeskit.models.settings import one_of, seed_of
+from bayeskit.models.settings import held_choices, one_of, seed_of
 from bayeskit.models.tuning import best_temperature
 from bayeskit.tally.tally import Tally
 
@@ -52,6 +52,13 @@ class CodedClassifier(TallyClassifier):
         default = "mdl" if isinstance(self.cuts, Mapping) else self.cuts
         chosen = {name: own.get(name, default) for name in schema.measured()}
         return learn_cuts(schema, source, chosen, self._threads(), seed_of(self.random_state))
+
+    def held_while_left_out(self) -> tuple[str, ...]:
+        return (*self._held_structure(), *held_choices(self.smoothing, self.cuts, self.schema_))
+
+    def _held_structure(self) -> tuple[str, ...]:
+        """What a model learns besides cuts and smoothing."""
+        return ()
 
     def log_prior(self, tally: Tally) -> Floats:
         """ln P(class)."""

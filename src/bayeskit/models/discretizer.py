@@ -95,7 +95,10 @@ class Discretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The intervals of one column, or how many each has."""
         cuts = self.cuts_
         if column is not None:
-            return Table({"interval": labels(cuts[self.schema_.find(column)])})
+            name = self.schema_.find(column)
+            if name not in cuts:
+                raise BayesError(f"column {name!r} is {self.schema_.columns[name].name}: only numbers have intervals")
+            return Table({"interval": labels(cuts[name])})
         return Table({"column": list(cuts), "intervals": [len(c) + 1 for c in cuts.values()]})
 
     def transform(self, X: Any) -> Any:
@@ -104,7 +107,9 @@ class Discretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         source = open_source(X)
         where = self.schema_.locate(list(source.kinds), source.named)
         coded = {name: [] for name in self.cuts_}  # type: dict[str, list[npt.NDArray[Any]]]
+        n_rows = 0
         for batch in source.batches():
+            n_rows = batch.start + batch.n_rows
             numbers = [as_floats(batch.columns[where[name]], name, batch.start) for name in coded]
             for name, x in zip(coded, numbers, strict=True):
                 if np.isinf(x).any():
@@ -112,9 +117,11 @@ class Discretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             points = [np.array(cuts, dtype=np.float64) for cuts in self.cuts_.values()]
             for parts, codes in zip(coded.values(), kernels.bin_codes(numbers, points, self._threads()), strict=True):
                 parts.append(codes)
+        if not n_rows:
+            raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
         joined = {name: np.concatenate(parts) for name, parts in coded.items()}
         if self.output == "codes":
-            out = np.empty((len(next(iter(joined.values()), [])), len(joined)))
+            out = np.empty((n_rows, len(joined)))
             for j, codes in enumerate(joined.values()):
                 np.subtract(codes, 1.0, out=out[:, j])
                 out[codes == 0, j] = np.nan

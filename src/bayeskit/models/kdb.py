@@ -114,6 +114,9 @@ class KDB(StructuredClassifier):
             plan = Plan(columns, (), (), self._selected(tally, source))
         return plan
 
+    def _held_structure(self) -> tuple[str, ...]:
+        return ("structure",) if self.parents is None else ()
+
     def estimate(self, tally: Tally) -> StructuredParameters:
         if not tally.together.joints or tally.moment_columns:
             raise BayesError("KDB needs counts of columns with their parents, which this tally has not: fit on rows")
@@ -179,6 +182,7 @@ def _losses(model: KDB, left_out: StructuredLeftOut, block: Any) -> Floats:
             kernels.score_codes(codes, [table.log_table], own, 1)
             own[rows, labels] = mine
             scores = scores + own
-        log_p = scores[rows, labels] - logspace.log_sum_exp(scores)
+        with np.errstate(invalid="ignore"):  # a row without which nothing is possible
+            log_p = scores[rows, labels] - logspace.log_sum_exp(scores)
         losses.append(-float(np.where(np.isfinite(log_p), log_p, -700.0) @ weights))
     return np.array(losses)

@@ -39,7 +39,7 @@ from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_left_out import NaiveLeftOut
 from bayeskit.models.naive_text import TextTable, text_table
 from bayeskit.models.one_row import BinnedCell, CodedCell, GaussianCell, OneRow
-from bayeskit.models.settings import one_of, seed_of
+from bayeskit.models.settings import held_choices, one_of, seed_of
 from bayeskit.models.text_generative import draw_documents
 from bayeskit.models.tuning import best_smoothing, best_temperature
 from bayeskit.tally.plan import Plan
@@ -324,6 +324,9 @@ class NaiveBayes(TallyClassifier):
         """Scores of learnt rows under the estimates made without them."""
         self._check_is_fitted()
         return NaiveLeftOut(self)
+
+    def held_while_left_out(self) -> tuple[str, ...]:
+        return held_choices(self.smoothing, self.cuts, self.schema_)
 
     def to_logistic(self) -> LogisticForm:
         """The same model as weights and intercept of a logistic function: exact, for tables and shared variances.

@@ -23,11 +23,12 @@ from bayeskit.data.schema import Schema, Target
 from bayeskit.data.source import Source, for_schema, naming_the_file
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
-from bayeskit.errors import BayesError, NotLearnt, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import Lidstone, as_smoothing
+from bayeskit.io import State
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.coded import CodedClassifier, names_of
 from bayeskit.models.drawing import draw_slots
@@ -271,9 +272,17 @@ class NBTree(CodedClassifier):
         other._new_tree = self.tree_
         return other.fit_tally(self.leaf_tally_ if tally is self.tally_ else tally)
 
-    def settings_to_save(self) -> dict[str, Any]:
-        """The tree that was learnt is given in the file."""
-        return super().settings_to_save() | {"tree": self.tree_}
+    def held_state(self) -> State:
+        """The tree that was learnt."""
+        return State({"tree": self.tree_}, [])
+
+    def restore(self, tally: Tally, state: State | None) -> Self:
+        """The model of a file, with its tree; a new fit grows another."""
+        if state is None or "tree" not in state.header:
+            raise BadFile("an NBTree holds a tree beside its counts, and there is none")
+        check_tree(state.header["tree"])
+        self._new_tree = state.header["tree"]
+        return self.fit_tally(tally)
 
     def tally_to_save(self) -> Tally:
         """The counts of the leaves."""
@@ -294,9 +303,13 @@ class NBTree(CodedClassifier):
         owner, _, classes = parts_of(tally, "NBTree", "leaves")
         self.tally_ = of_classes(tally, owner, classes)
         self.schema_ = self.tally_.schema
-        found = np.array(classes)
-        self.classes_ = found if found.tolist() == list(classes) else np.array(classes, dtype=object)
         return self
+
+    def _classes_of(self, tally: Tally) -> tuple[Value, ...]:
+        return parts_of(tally, "NBTree", "leaves")[2]
+
+    def _held_structure(self) -> tuple[str, ...]:
+        return ("structure",) if self.tree is None else ()
 
     def estimate(self, tally: Tally) -> TreeParameters:
         tree = self._new_tree if getattr(self, "_new_tree", None) is not None else self.tree_

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from bayeskit.data.schema import Numeric, Schema
 from bayeskit.errors import BayesError
+from bayeskit.estimate.back_off import BackOff
+from bayeskit.estimate.smoothing import Automatic, as_smoothing
 
 
 def seed_of(random_state: Any) -> int | None:
@@ -26,3 +30,20 @@ def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Refuse a setting that is not one of the words for it."""
     if not isinstance(value, str) or value not in allowed:
         raise BayesError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")
+
+
+def held_choices(smoothing: Any, cuts: Any, schema: Schema) -> tuple[str, ...]:
+    """Which of cut points and smoothing were chosen by looking at the classes of the rows.
+
+    >>> held_choices("auto", "mdl", Schema({"age": Numeric((27.5,))})), held_choices(1.0, 10, Schema({}))
+    (('cuts', 'smoothing'), ())
+    """
+    ways = cuts.values() if isinstance(cuts, Mapping) else [cuts]
+    by_class = any(
+        "mdl" in ((way,) if isinstance(way, str) else way[:1] if isinstance(way, tuple) else ()) for way in ways
+    )
+    cut = any(isinstance(role, Numeric) and role.cuts for role in schema.columns.values())
+    amounts = [as_smoothing(one) for one in (smoothing.values() if isinstance(smoothing, Mapping) else [smoothing])]
+    fitted = any(isinstance(one, Automatic) or (isinstance(one, BackOff) and one.m is None) for one in amounts)
+    smoothed = bool(schema.coded() or schema.texts())
+    return ("cuts",) * (by_class and cut) + ("smoothing",) * (fitted and smoothed)

@@ -264,10 +264,10 @@ class SubclassBayes(TallyClassifier):
         owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
         self.tally_ = of_classes(tally, owner, classes)
         self.schema_ = self.tally_.schema
-        self.classes_ = np.array(self.tally_.classes)
-        if self.classes_.tolist() != list(self.tally_.classes):
-            self.classes_ = np.array(self.tally_.classes, dtype=object)
         return self
+
+    def _classes_of(self, tally: Tally) -> tuple[Value, ...]:
+        return parts_of(tally, "SubclassBayes", "subclasses")[2]
 
     def estimate(self, tally: Tally) -> SubclassParameters:
         owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")

@@ -128,6 +128,9 @@ class TAN(StructuredClassifier):
             roots[names.index(tally.schema.find(self.root))] = np.inf
         return best_tree(names, dependence(tally.together.pairs), roots)
 
+    def _held_structure(self) -> tuple[str, ...]:
+        return ("structure",) if self.parents is None else ()
+
     def arcs(self) -> Table:
         """Which column depends on which besides the class, the strongest first; the information is in nats."""
         self._check_is_fitted()
