@@ -18,7 +18,6 @@ from pyarrow import parquet
 import bayeskit as bk
 from bayeskit.cli.app import COMMANDS
 from bayeskit.cli.console import Page
-from bayeskit.cli.fit import MODELS
 from bayeskit.datasets import load_penguins, path
 
 BIRDS = load_penguins()
@@ -444,40 +443,3 @@ def test_wide_tables_are_cut_short_and_told(bayes, here):
     assert "… and 28 more columns" in told.out
     assert "… and 8 more classes" in told.out
     assert len(bayes("fit", "wide.parquet", "-t", "y", "--json").json["columns"]) == 40
-
-
-@pytest.mark.parametrize(("name", "kind"), MODELS.items())
-def test_every_named_model_is_fitted_scored_explained_and_goes_on_learning(bayes, name, kind):
-    ignored = ["year", "island", "sex"] if name == "gaussian" else ["year"]  # it is for numbers alone
-    roles = [word for column in ignored for word in ("--role", f"{column}=ignore")]
-    told = bayes("fit", "half.csv", "-t", "species", "--model", name, *roles, "-o", "m.bayes", "--json")
-    assert told.json["leave_one_out"] is None or told.json["leave_one_out"]["accuracy"] > 0.9
-    assert type(bk.load("m.bayes")).__name__ == kind
-    assert bayes("explain", "m.bayes", "birds.csv").code == 0
-    bayes("explain", "m.bayes", code=0 if hasattr(bk.load("m.bayes"), "telling") else 1)
-    assert f"{kind} of species" in bayes("inspect", "m.bayes").out
-    assert bayes("inspect", "m.bayes", "--column", "body_mass_g").code == 0
-    bayes("learn", "m.bayes", "rest.csv", code=0 if hasattr(bk.load("m.bayes"), "partial_fit") else 1)
-    assert bayes("predict", "m.bayes", "birds.csv").out.split()[1].startswith("Adelie,")
-
-
-def test_settings_that_a_named_model_lacks_are_refused(bayes):
-    told = bayes("fit", "birds.csv", "-t", "species", "--model", "tan", "--numeric", "kernel", code=2)
-    assert "no such setting" in told.err
-    assert "naive, tan" in bayes("fit", "birds.csv", "-t", "species", "--model", "all", code=2).err
-
-
-def test_a_tree_forgets_and_learns_again_and_a_model_of_subclasses_says_that_it_cannot(bayes, here):
-    for name in ("nbtree", "subclass"):
-        bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--model", name, "-o", f"{name}.bayes")
-    before = bk.load("nbtree.bayes").tally_to_save()
-    bayes("forget", "nbtree.bayes", "half.csv")
-    bayes("learn", "nbtree.bayes", "half.csv")
-    assert bk.load("nbtree.bayes").tally_to_save() == before
-    assert "cannot learn more" in bayes("learn", "subclass.bayes", "rest.csv", code=1).err
-    assert "cannot be merged" in bayes("merge", "subclass.bayes", "subclass.bayes", "-o", "n.bayes", code=1).err
-
-
-def test_a_normal_of_words_is_refused_with_the_option_that_leaves_them_out(bayes):
-    told = bayes("fit", "birds.csv", "-t", "species", "--model", "gaussian", "--role", "year=ignore", code=1)
-    assert "--role island=ignore" in " ".join(told.err.split())

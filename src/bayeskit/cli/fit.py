@@ -62,6 +62,10 @@ def command(
     unseen: Annotated[
         str | None, typer.Option(metavar="ignore|smooth|error", help="What a value never seen in training does.")
     ] = None,
+    memory_limit: Annotated[
+        float | None,
+        typer.Option(metavar="GB", help="tan, aode, kdb, joint, gaussian, best: refuse what would take more."),
+    ] = None,
     role: Roles = None,
     column_type: Types = None,
     delimiter: Delimiter = None,
@@ -75,7 +79,8 @@ def command(
     """Learn a classifier from a file, score it and keep it.
 
     Every column but the target is learnt from: text as categories, numbers as
-    numbers. Scores are exact: each row is predicted by the model without it.
+    numbers. Scores are exact: each row is predicted by the model without it;
+    what has seen the row all the same, such as a learnt tree, is said.
     naive reads the rows one by one, whatever their number; best is the strongest,
     keeps all rows in memory and tells how far its own scores can be believed.
     With --text, or on a folder with one sub-folder of files for each class,
@@ -94,7 +99,8 @@ def command(
     from bayeskit.cli.wording import plural, size_of
 
     reading = (column_type, delimiter, encoding, empty)
-    for_tables = {"--model": kind, "--numeric": numeric, "--unseen": unseen, "--role": role}
+    for_tables: dict[str, Any] = {"--model": kind, "--numeric": numeric, "--unseen": unseen, "--role": role}
+    for_tables["--memory-limit"] = memory_limit
     for_texts = {"--recipe": recipe, "--pattern": pattern, "--ngrams": ngrams, "--hash-bits": hash_bits}
     if text is not None or (target is None and Path(data).is_dir()):
         _refuse(for_tables, "is for tables, and these are documents")
@@ -110,6 +116,7 @@ def command(
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, *reading)
     given = {"smoothing": amount(smoothing), "prior": prior, "numeric": numeric, "unseen": unseen}
+    given["memory_limit"] = None if memory_limit is None else int(memory_limit * 1e9)
     kind = kind or "naive"
     model = _model(kind, given | {"roles": pairs("--role", role) or None})
     if kind == "best":
@@ -170,8 +177,8 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
     model = getattr(bayeskit, MODELS[kind])()
     said = {name: value for name, value in given.items() if value is not None}
     for name in said.keys() - model.get_params():
-        if name in ("smoothing", "numeric") or (name == "prior" and said[name] != "empirical"):
-            raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=f"--{name}")
+        if name in ("smoothing", "numeric", "memory_limit") or (name == "prior" and said[name] != "empirical"):
+            raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=f"--{name.replace('_', '-')}")
         del said[name]
     model.set_params(**said)
     model.check_settings()

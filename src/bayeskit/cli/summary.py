@@ -16,6 +16,8 @@ SHOWN = 12  # columns and classes in a table; --json has them all
 
 def column_records(tally: Tally) -> list[dict[str, Any]]:
     """What each column was taken for, and what it holds."""
+    from bayeskit.estimate.cuts import labels as intervals
+
     rows: float = tally.n_rows
     records: list[dict[str, Any]] = []
     for name, role in tally.schema.columns.items():
@@ -24,14 +26,16 @@ def column_records(tally: Tally) -> list[dict[str, Any]]:
             family = tally.families[name]
             present = family.present.sum(axis=0)
             top = sorted(range(len(present)), key=lambda i, n=present: (-n[i], i))[:3]  # type: ignore[misc]
-            record |= {"values": len(family.values), "most_frequent": [family.values[i] for i in top]}
-            record["missing"] = family.missing.sum().item()
+            cuts = getattr(role, "cuts", None)
+            names = family.values if cuts is None else intervals(cuts)
+            record |= {"values": len(family.values), "most_frequent": [names[i] for i in top]}
+            record["missing"] = _count(family.missing.sum().item())
         elif name in tally.moment_columns:
             pooled = tally.moments.pooled()
             i = tally.moment_columns.index(name)
             n = pooled.n[0, i].item()
             spread = math.sqrt(max(pooled.squared_deviations()[0, i].item(), 0.0) / max(n - 1, 1))
-            record |= {"mean": pooled.mean()[0, i].item(), "sd": spread, "missing": rows - n}
+            record |= {"mean": pooled.mean()[0, i].item(), "sd": spread, "missing": _count(rows - n)}
         elif name in tally.words:
             counted = tally.words[name]
             total = counted.totals("documents")
@@ -43,6 +47,15 @@ def column_records(tally: Tally) -> list[dict[str, Any]]:
             record |= {"values": counts.shape[1], "missing": rows - counts.sum().item()}
         records.append(record)
     return records
+
+
+def _count(n: float) -> int | float:
+    """A number of rows; of expected counts what is rounding goes.
+
+    >>> _count(-5.7e-14), _count(89.0000000001), _count(2.5)
+    (0, 89, 2.5)
+    """
+    return round(n) if abs(n - round(n)) <= 1e-9 * max(abs(n), 1.0) else n
 
 
 def show_columns(page: Page, records: list[dict[str, Any]]) -> None:
@@ -68,6 +81,8 @@ def _holds(record: dict[str, Any]) -> str:
     if "values" not in record:
         return "" if record["role"] == "ignore" else "–"
     count, first = record["values"], record.get("most_frequent")
+    if not count:
+        return "nothing"
     if first is None:
         return f"{count:,} numbers"
     return f"{count:,}: " + ", ".join(map(str, first)) + (", …" if count > len(first) else "")
@@ -75,7 +90,7 @@ def _holds(record: dict[str, Any]) -> str:
 
 def show_classes(page: Page, tally: Tally) -> None:
     """How many rows each class has."""
-    counts = [int(n) if n == int(n) else n for n in tally.class_counts.tolist()]
+    counts = [_count(n) for n in tally.class_counts.tolist()]
     order = sorted(range(len(counts)), key=lambda i: -counts[i])
     shown = order if len(order) <= SHOWN + 3 else order[:SHOWN]
     if len(order) == len(shown):

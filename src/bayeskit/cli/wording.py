@@ -16,13 +16,22 @@ def in_options(text: str) -> str:
     'to take it so, pass --role year=categorical'
     >>> in_options('Pass unseen="ignore" to leave the column out.')
     'Pass --unseen ignore to leave the column out.'
+    >>> in_options("more than memory_limit=2 GB. Use TAN or NaiveBayes; or raise memory_limit=.")
+    'more than --memory-limit 2 GB. Use --model tan or --model naive; or raise --memory-limit.'
     """
-    pattern = rf"\b({'|'.join(OPTIONS)})=\{{'([^']*)': \"?(\w+)\"?\}}"
+    pattern = rf"\b({'|'.join(OPTIONS)})=\{{['\"]([^'\"]*)['\"]: \"?(\w+)\"?\}}"
     text = re.sub(pattern, lambda found: f"--{OPTIONS[found[1]]} {_quoted(f'{found[2]}={found[3]}')}", text)
     text = re.sub(rf'\b({PLAIN})="([^"]*)"', r"--\1 \2", text)
     text = re.sub(r"Categorical\(domain=None\)|Numeric\(cuts=None\)|Ignored\(\)", lambda m: ROLES[m[0]], text)
     text = text.replace("Pass the schema_ of one as schema= to the fit of the other", "Fit both with the same --role")
+    text = re.sub(r"\bmemory_limit=(\d?)", r"--memory-limit \1", text).replace("--memory-limit .", "--memory-limit.")
+    text = text.replace("cut numbers more coarsely (cuts=), ", "").replace("ask for fewer n_members, ", "")
+    text = re.sub(r"\b([Uu]se|take) (TAN or )?NaiveBayes\b", _models, text)
     return re.sub(r"\b(types|roles)= names", lambda found: f"--{OPTIONS[found[1]]} names", text)
+
+
+def _models(found: re.Match[str]) -> str:
+    return f"{found[1]} {'--model tan or ' if found[2] else ''}--model naive"
 
 
 def _quoted(words: str) -> str:
