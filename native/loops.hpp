@@ -74,6 +74,12 @@ struct Loops {
 
     // ln x of each x, -∞ where it is not positive; n is a multiple of 4.
     void (*logarithms)(const double* x, size_t n, double* out);
+
+    // Σ_i lines[l][i] by[i] for lines of `width` floats that stand one after the other.
+    void (*multiply_lines)(const float* lines, size_t n_lines, size_t width, const double* by, double* products);
+
+    // The other way: add Σ_l shares[l] lines[l][i] to sums[i].
+    void (*add_lines)(const float* lines, size_t n_lines, size_t width, const double* shares, double* sums);
 };
 
 const Loops& loops();
