@@ -109,10 +109,18 @@ nb::tuple py_judge(const Array& scores, const Array& labels, double tolerance, i
     return nb::make_tuple(probabilities.array, evidence.array, best.array, log_true.array, brier.array);
 }
 
-nb::tuple py_normalise(const Array& scores, int64_t n_threads) {
+nb::tuple py_normalise(const Array& scores, int64_t n_threads, const nb::object& out) {
     check_matrix(scores, "scores", std::nullopt, 0);
     const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
-    const auto probabilities = make<double>("empty", "float64", n, c), evidence = make<double>("empty", "float64", n);
+    Made<double> probabilities{out, nullptr};
+    if (out.is_none()) {
+        probabilities = make<double>("empty", "float64", n, c);
+    } else {
+        const auto given = nb::cast<Writable>(out);
+        check_matrix(given, "out", n, c);
+        probabilities.data = static_cast<double*>(given.data());
+    }
+    const auto evidence = make<double>("empty", "float64", n);
     {
         nb::gil_scoped_release release;
         normalise(static_cast<const double*>(scores.data()), n, c, probabilities.data, evidence.data, t);
@@ -185,7 +193,7 @@ void bind_scores(nb::module_& m) {
           "n_threads"_a);
     m.def("best_classes", &py_best_classes, "scores"_a, "tolerance"_a, "n_threads"_a);
     m.def("judge", &py_judge, "scores"_a, "labels"_a, "tolerance"_a, "n_threads"_a);
-    m.def("normalise", &py_normalise, "scores"_a, "n_threads"_a);
+    m.def("normalise", &py_normalise, "scores"_a, "n_threads"_a, "out"_a.none() = nb::none());
     m.def("left_out_evidence", &py_left_out_evidence, "start"_a, "words"_a, "counts"_a, "mass"_a, "labels"_a,
           "class_mass"_a, "bands"_a, "a"_a, "both"_a, "n_threads"_a);
     m.def("softmax_loss", &py_softmax_loss, "features"_a, "scale"_a, "importance"_a, "weights"_a, "bias"_a,

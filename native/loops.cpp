@@ -245,8 +245,8 @@ inline Lanes exponential(Lanes x) {
     return (sum * power_of_two(half)) * power_of_two((k - (half - magic)) + magic);
 }
 
-// ln x for x >= 1, within an ulp, after FDLIBM: x = 2^k (1 + f) with 1 + f near one, and with s = f / (2 + f)
-// ln(1 + f) = f - f²/2 + s (f²/2 + R(s²)).
+// ln x of a normal x > 0, within an ulp for x >= 1, after FDLIBM: x = 2^k (1 + f) with 1 + f near one, and with
+// s = f / (2 + f) ln(1 + f) = f - f²/2 + s (f²/2 + R(s²)).
 inline Lanes logarithm(Lanes x) {
     const Mask above = bits(x) + each(int64_t{0x3ff0000000000000 - 0x3fe6a09e667f3bcd});  // a step at each 2^(k + 1/2)
     const Mask exponent = above & each(int64_t{0x7ff0000000000000});
@@ -350,6 +350,29 @@ void normalise(const double* scores, size_t rows, size_t n_classes, double* prob
     }
 }
 
+// --- buckets -------------------------------------------------------------------------------------------------
+
+bool spread(const double* x, size_t rows, double low, double scale, double last, double missing, uint16_t* at) {
+    int32_t whole[kTile];
+    int64_t infinite = 0;
+    for (size_t r = 0; r < rows; ++r) {
+        double place = (x[r] - low) * scale + 1.0;
+        place = place > 0.0 ? place : 0.0;
+        place = place < last ? place : last;
+        whole[r] = static_cast<int32_t>(x[r] == x[r] ? place : missing);
+        infinite |= std::fabs(x[r]) == HUGE_VAL ? 1 : 0;
+    }
+    for (size_t r = 0; r < rows; ++r) at[r] = static_cast<uint16_t>(whole[r]);
+    return infinite != 0;
+}
+
+void logarithms(const double* x, size_t n, double* out) {
+    for (size_t i = 0; i < n; i += kLanes) {
+        const Lanes value = load(x + i);
+        store(out + i, where(less(each(0.0), value), logarithm(value), each(-HUGE_VAL)));
+    }
+}
+
 // --- lines of floats -----------------------------------------------------------------------------------------
 
 // Several lines at once, so that their sums do not wait for each other.
@@ -415,6 +438,6 @@ void add_lines(const float* lines, size_t n_lines, size_t width, const double* s
 extern const Loops BAYESKIT_LOOPS;
 const Loops BAYESKIT_LOOPS = {inspect, add_moments, add_weighted, widen, pair_offsets, bin,
                               add_tables, add_gaussian, add_gaussian_of_others, add_gaussian_of_own,
-                              sum_exponentials, normalise, multiply_lines, add_lines};
+                              sum_exponentials, normalise, spread, logarithms, multiply_lines, add_lines};
 
 }  // namespace bayeskit

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import _twins, kernels
@@ -122,6 +122,32 @@ def test_cuts_equal_their_twin(
         kernels.mdl_cuts(strided(x, how), labels, n_classes, weights, n_threads),
         _twins.mdl_cuts(list(x.T), labels, n_classes, weights, 1),
     )
+
+
+@settings(max_examples=40)
+@given(seeds, st.integers(100, 6000), st.integers(1, 18), st.integers(2, 6), st.booleans(), thread_counts)
+def test_cuts_of_many_rows_equal_their_twin(
+    seed: int, n: int, k: int, n_classes: int, weighted: bool, n_threads: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    labels = codes(rng, n, n_classes)
+    x = rng.normal(size=(n, k)) + labels[:, None] * rng.choice([0.0, 0.2, 1.0, 5.0], k)
+    x = np.where(rng.random(k) < 0.3, np.exp(2 * x), x)  # skewed: most rows in few buckets
+    x = np.where(rng.random(k) < 0.3, np.maximum(x, 0.5), x)  # a spike
+    x = np.where(rng.random(k) < 0.3, x.round(1), x)
+    x[rng.random((n, k)) < 0.05] = np.nan
+    weights = rng.choice([0.0, 0.1, 0.3, 1.0, 7.5], n) if weighted else None
+    same(
+        kernels.mdl_cuts(strided(x, 1), labels, n_classes, weights, n_threads),
+        _twins.mdl_cuts(list(x.T), labels, n_classes, weights, 1),
+    )
+
+
+@pytest.mark.parametrize("module", [kernels, _twins])
+def test_cuts_refuse_infinity(module: Any) -> None:
+    x, labels = np.array([1.0, 2.0, -np.inf]), np.array([0, 1, 1], dtype=np.uint8)
+    with pytest.raises(ValueError, match="column 1 holds infinity"):
+        module.mdl_cuts([np.zeros(3), x], labels, 2, None, 1)
 
 
 MIXED = ["sun", "rain", None, "sun", "ré", "日本", "re", 1, 1.5, float("nan"), "", "\udc80", "x" * 100, "sun "]

@@ -37,6 +37,7 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
     "no classes": ("n_classes", lambda k: k.moments([X], ONE, 0, None, 1)),
     "no threads": ("n_threads", lambda k: k.normalise(np.zeros((1, 2)), 0)),
     "scores without classes": ("scores", lambda k: k.normalise(np.zeros((3, 0)), 1)),
+    "no room for probabilities": ("out", lambda k: k.normalise(np.zeros((3, 2)), 1, np.zeros((3, 3)))),
     "scores of one axis": ("scores", lambda k: k.normalise(np.zeros(3), 1)),
     "scores of another length": (
         "column 0",

@@ -61,6 +61,10 @@ def test_probabilities_equal_their_twin(seed: int, n: int, n_classes: int, n_thr
     scores[rng.random(scores.shape) < 0.2] = -np.inf
     before = scores.copy()
     ours, theirs = kernels.normalise(scores, n_threads), _twins.normalise(scores, 1)
+    for module in (kernels, _twins):
+        room = np.empty_like(scores)
+        assert module.normalise(scores, 1, room)[0] is room
+        np.testing.assert_allclose(room, ours[0], rtol=1e-13)
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-14, atol=1e-300)
     np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-14, atol=1e-14)
     np.testing.assert_array_equal(scores, before)
