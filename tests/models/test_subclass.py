@@ -123,7 +123,7 @@ def test_samples_follow_the_model():
 
 def test_methods_that_it_cannot_honour_are_not_there():
     model = bk.SubclassBayes().fit(XOR, XOR_Y)
-    for name in ("partial_fit", "forget", "merge", "leave_one_out", "restrict", "tune"):
+    for name in ("partial_fit", "forget", "merge", "leave_one_out", "restrict"):
         assert not hasattr(model, name), name
     with pytest.raises(AttributeError, match="other clusters"):
         model.forget(XOR, XOR_Y)
@@ -184,3 +184,15 @@ def test_texts_and_plain_tallies_are_refused():
         bk.SubclassBayes(roles={"a": "text"}).fit(XOR, XOR_Y)
     with pytest.raises(bk.BayesError, match="know no subclasses"):
         bk.SubclassBayes().fit_tally(bk.NaiveBayes().fit(XOR, XOR_Y).tally_)
+
+
+def test_tuning_fits_a_temperature_by_cross_validation():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    seen = (rng.random(300) < np.where(y == 1, 0.7, 0.3)).astype(int)
+    X = {f"copy {i}": seen for i in range(6)}  # one piece of evidence, six times
+    plain, tuned = (bk.SubclassBayes(1, roles="categorical") for _ in range(2))
+    plain.fit(X, y)
+    assert 4 < tuned.tune(X, y).temperature < 9
+    assert tuned.predict(X).tolist() == plain.predict(X).tolist()
+    assert bk.cross_validate(tuned, X, y).log_loss < 0.5 * bk.cross_validate(plain, X, y).log_loss

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 
 from bayeskit import logspace
 from bayeskit.data.encode import Block, Encoder
@@ -23,6 +24,7 @@ from bayeskit.data.source import Source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError
+from bayeskit.estimate.exponents import fit_temperature
 from bayeskit.estimate.prior import class_prior
 from bayeskit.explain.words import cell
 from bayeskit.models.base import Scores, TallyClassifier
@@ -248,6 +250,22 @@ class SubclassBayes(TallyClassifier):
         )
         self.held_out_[label] = found
         return best
+
+    def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit, and choose the ``temperature`` that predicts the classes best, cross-validated in ``folds`` parts."""
+        from bayeskit.evaluate.cross_validation import cross_validate
+
+        plain = clone(self).set_params(temperature=1.0, progress=None)
+        scores = logspace.log(cross_validate(plain, X, y, self.folds, sample_weight).probabilities)
+        self.fit(X, y, sample_weight)
+        blocks = list(self.encoder().blocks(self._labelled(X, y, sample_weight)))
+        labels = np.concatenate([np.asarray(block.labels, dtype=np.int64) for block in blocks])
+        weights = np.concatenate([np.ones(b.n_rows) if b.weights is None else b.weights for b in blocks])
+        rows = np.flatnonzero((weights > 0) & (labels < len(self.classes_)))
+        rows = rows[np.isfinite(scores[rows, labels[rows]])]  # a class that only one fold shows is lost for every T
+        if len(rows) and scores.shape[1] > 1:
+            self.temperature = 1 / fit_temperature(scores[rows], labels[rows], weights[rows])
+        return self
 
     def _tell(self, stage: str, done: int, of: int) -> None:
         if self.progress is not None:
