@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 NATIVE := CMakeLists.txt $(wildcard native/*)
 
 # What stands on the kernels; the rest (files, command line, pages) does not see which of them serve.
-ON_TWINS := tests/test_kernels.py tests/laws tests/worked_examples tests/tally tests/engines tests/estimate tests/network \
+ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/engines tests/estimate tests/network \
   tests/models/test_naive_bayes.py tests/models/test_drop_in.py tests/data/test_tokens.py tests/models/test_text.py tests/models/test_naive_text.py
 
 .DEFAULT_GOAL := help

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -25,8 +26,18 @@ template <class T, size_t D>
 using In = nb::ndarray<const T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
 using Weights = std::optional<In<double, 1>>;
 
-void need(bool holds, const std::string& otherwise) {
-    if (!holds) throw nb::value_error(otherwise.c_str());
+void need(bool holds, const char* otherwise) {
+    if (!holds) throw nb::value_error(otherwise);
+}
+
+void need(bool holds, const std::string& otherwise) { need(holds, otherwise.c_str()); }
+
+// Asked before a message is put together: once an array, not once a cell.
+template <class T>
+size_t beyond_largest(const T* cells, size_t n) {
+    T top = 0;
+    for (size_t r = 0; r < n; ++r) top = std::max(top, cells[r]);
+    return n ? static_cast<size_t>(top) + 1 : 0;
 }
 
 size_t at_least_one(int64_t number, const char* name) {
@@ -107,8 +118,8 @@ Rows rows_of(const In<uint32_t, 1>& labels, int64_t n_classes, const Weights& we
     const Rows rows{n, labels.data(), at_least_one(n_classes, "n_classes"), weights ? weights->data() : nullptr,
                     asked.data(), asked.shape(0)};
     need(rows.n_classes <= UINT16_MAX, "n_classes is beyond 65535");
-    for (size_t r = 0; r < n; ++r)
-        need(labels.data()[r] < rows.n_classes, "labels hold " + std::to_string(labels.data()[r]) + ", beyond the classes");
+    const size_t classes = beyond_largest(labels.data(), n);
+    need(classes <= rows.n_classes, "labels hold " + std::to_string(classes - 1) + ", beyond the classes");
     for (size_t i = 0; i < asked.shape(0); ++i)
         need(asked.data()[i] >= 0 && asked.data()[i] < static_cast<int64_t>(n), "asked names a row that is not there");
     return rows;
@@ -282,8 +293,8 @@ void need_codes_within(const std::vector<Column>& columns, size_t n) {
     for (size_t i = 0; i < columns.size(); ++i)
         if (columns[i].coded)
             with_type(columns[i].codes, [&](auto cells) {
-                for (size_t r = 0; r < n; ++r)
-                    need(cells[r] < columns[i].size, "column " + std::to_string(i) + " has a code beyond its size");
+                need(beyond_largest(cells, n) <= columns[i].size,
+                     "column " + std::to_string(i) + " has a code beyond its size");
             });
 }
 
@@ -422,7 +433,7 @@ nb::tuple py_exponent_loss(const In<float, 3>& factors, const In<uint32_t, 1>& l
     const size_t t = at_least_one(n_threads, "n_threads"), n = factors.shape(0), C = factors.shape(1);
     need(labels.shape(0) == n && exponents.shape(0) == factors.shape(2) && (!weights || weights->shape(0) == n),
          "factors, labels, weights and exponents do not fit together");
-    for (size_t r = 0; r < n; ++r) need(labels.data()[r] < C, "labels hold a class beyond the factors");
+    need(beyond_largest(labels.data(), n) <= C, "labels hold a class beyond the factors");
     auto [gradient, cells] = doubles(factors.shape(2));
     double loss;
     {

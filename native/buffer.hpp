@@ -7,6 +7,10 @@
 #include <type_traits>
 #include <utility>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 namespace bayeskit {
 
 template <class T>
@@ -32,9 +36,20 @@ public:
         if (!moved) throw std::bad_alloc();
         data_ = static_cast<T*>(moved);
         size_ = n;
+        ask_for_large_pages();
     }
 
 private:
+    // A large block is then set up in few steps, and reached through few entries of the tables of pages.
+    void ask_for_large_pages() {
+#ifdef __linux__
+        constexpr size_t kLarge = size_t{1} << 22, kPage = 4096;
+        if (size_ * sizeof(T) < kLarge) return;
+        const size_t first = (reinterpret_cast<size_t>(data_) + kPage - 1) & ~(kPage - 1);
+        madvise(reinterpret_cast<void*>(first), reinterpret_cast<size_t>(data_ + size_) - first, MADV_HUGEPAGE);
+#endif
+    }
+
     T* data_ = nullptr;
     size_t size_ = 0;
 };

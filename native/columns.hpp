@@ -1,4 +1,4 @@
-// What the kernels read: columns as pointer and stride. Shapes and types were checked at the door (bindings.cpp).
+// What the kernels read: columns as pointer and stride. Shapes and types were checked at the door (bindings*.cpp).
 #pragma once
 
 #include <algorithm>

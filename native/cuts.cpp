@@ -1,66 +1,135 @@
-// Cut points by minimum description length (Fayyad and Irani). Rows are put in buckets by value; a bucket is sorted
-// only where the best cut may lie in it, which a bound on the entropy tells.
+// Cut points by minimum description length (Fayyad and Irani). Rows are put in buckets by value and counted there by
+// class; a bound on the entropy between two borders tells which few buckets may hold the best cut, and only those
+// are sorted.
 #include <cmath>
 #include <limits>
+#include <queue>
 
+#include "buffer.hpp"
 #include "kernels.hpp"
 #include "parallel.hpp"
 
 namespace bayeskit {
 namespace {
 
-constexpr size_t kBucketRows = 32;       // about, where values are spread evenly
-constexpr size_t kMostBuckets = 1 << 15;
-constexpr size_t kMostCounts = 1 << 20;   // buckets times classes
-constexpr size_t kLargestTable = 1 << 24;
-constexpr double kTie = 1e-10;            // of the rows: entropies this close are equal, and the first cut is taken
+constexpr size_t kBucketRows = 24;       // about, where values are spread evenly
+constexpr size_t kMostBuckets = 65'000;  // with the three others within sixteen bits
+constexpr size_t kMostCounts = 1 << 20;  // buckets times classes
+constexpr size_t kSampled = 1024;        // rows whose range is divided evenly
+constexpr size_t kColumns = 16;          // columns whose rows are put in buckets in one pass
+constexpr double kTie = 1e-10;           // of the rows: entropies this close are equal, and the first cut is taken
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// x ln x, from a table where counts are whole.
-class Entropies {
-public:
-    Entropies(size_t n, bool whole) {
-        if (!whole || n > kLargestTable) return;
-        table_.resize(n + 1);
-        for (size_t i = 1; i <= n; ++i) table_[i] = static_cast<double>(i) * std::log(static_cast<double>(i));
-    }
-    double operator()(double x) const {
-        if (!table_.empty()) return table_[static_cast<size_t>(x)];
-        return x > 0 ? x * std::log(x) : 0.0;
+double times_log(double x) { return x > 0 ? x * std::log(x) : 0.0; }
+
+// Buckets of numbers: one below a range, `inner` that divide it evenly, one above it; then those without a number.
+struct Buckets {
+    double low = 0, scale = 0;  // without a scale all rows are in the first
+    size_t inner = 1;
+
+    Buckets(const Floats& column, size_t n, size_t n_classes) {
+        double high = -kInfinity;
+        low = kInfinity;
+        const auto widen_by = [&](size_t step) {
+            for (size_t r = 0; r < n; r += step) {
+                const double x = column.data[static_cast<ptrdiff_t>(r) * column.stride];
+                low = x < low ? x : low;
+                high = x > high ? x : high;
+            }
+        };
+        widen_by(std::max<size_t>(1, n / kSampled));
+        if (!(low < high)) widen_by(1);
+        const size_t most = std::max<size_t>(1, std::min(kMostBuckets, kMostCounts / n_classes));
+        inner = std::clamp<size_t>(n / kBucketRows, 1, most);
+        scale = low < high ? static_cast<double>(inner) / (high - low) : 0.0;
+        if (!std::isfinite(scale)) scale = 0.0;
+        if (scale == 0) low = 0;
     }
 
-private:
-    std::vector<double> table_;
+    size_t size() const { return inner + 2; }
+    uint16_t missing() const { return static_cast<uint16_t>(size()); }
+
+    // The bucket of each x of a tile; whether one is infinite.
+    bool put(const double* x, size_t rows, uint16_t* of) const {
+        return loops().spread(x, rows, low, scale, static_cast<double>(inner + 1), missing(), of);
+    }
 };
 
+struct Side {  // of a cut
+    double rows = 0, entropy = 0, classes = 0;  // entropy times rows, and the number of classes that occur
+    double bits() const { return rows > 0 ? classes * entropy / rows : 0.0; }
+};
+
+template <class Count>
+struct Cut {
+    const Count* counts;  // by class, of all rows before it
+    Side left, right;
+    double log_ratio;  // of the rows on the left to those on the right
+    size_t logs;       // where that of the right to the left stands for each class
+    double entropy() const { return left.entropy + right.entropy; }
+};
+
+template <class Count>
+struct Range {
+    double bound;  // no cut from the first to the last has less entropy
+    size_t from, to;  // borders of buckets
+    Cut<Count> first, last;
+};
+
+struct Cell {
+    double x;
+    uint32_t label, row;
+    bool operator<(const Cell& other) const { return x < other.x || (x == other.x && row < other.row); }
+};
+
+// Counts of rows are whole, sums of weights are not.
+template <class Count>
 class Column {
+    using Cut = bayeskit::Cut<Count>;
+    using Range = bayeskit::Range<Count>;
+    static constexpr bool kWeighted = std::is_same_v<Count, double>;
+
 public:
-    Column(const Floats& column, size_t n, const uint32_t* labels, size_t n_classes, const double* weights,
-           const Entropies& f)
-        : n_classes_(n_classes), labels_(labels), weights_(weights), f_(f), x_(n) {
-        std::vector<double>& x = x_;
-        gather_column(column, 0, n, x.data());
-        double low = std::numeric_limits<double>::infinity(), high = -low;
-        size_t present = 0;
-        for (size_t r = 0; r < n; ++r) {
-            if (weights && !(weights[r] > 0)) x[r] = std::numeric_limits<double>::quiet_NaN();
-            low = x[r] < low ? x[r] : low;
-            high = x[r] > high ? x[r] : high;
-            present += x[r] == x[r];
+    Column(const Floats& column, size_t n, const Buckets& buckets, const uint16_t* of, const Codes& labels,
+           size_t n_classes, const double* weights, Buffer<uint32_t>& room)
+        : column_(column), n_classes_(n_classes), labels_(labels), weights_(weights), starts_(buckets.size() + 2),
+          before_((buckets.size() + 2) * n_classes), latest_(buckets.size() + 1), next_(room), sorted_(buckets.size()),
+          all_(n_classes), sizes_((2 * n_classes + 5) / 4 * 8) {
+        if (next_.size() < n) next_.resize(n);
+        with_type(labels, [&](auto label) {
+            for (size_t r = 0; r < n; ++r) {  // the last bucket is of those without a number
+                const size_t b = of[r], at = (b + 1) * n_classes + label[r];
+                if constexpr (kWeighted) {
+                    before_[at] += weights[r];
+                    ++starts_[b + 1];
+                } else {
+                    ++before_[at];
+                }
+                next_[r] = latest_[b];
+                latest_[b] = static_cast<uint32_t>(r);
+            }
+        });
+        for (size_t b = 0; b < buckets.size(); ++b) {
+            starts_[b + 1] += starts_[b];
+            for (size_t c = 0; c < n_classes; ++c) {
+                Count& here = before_[(b + 1) * n_classes + c];
+                if constexpr (!kWeighted) starts_[b + 1] += here;
+                here += before_[b * n_classes + c];
+            }
         }
-        low_ = low, high_ = high;
-        spread(present, low, high);
+        starts_.pop_back();
     }
 
     std::vector<double> cuts() {
         std::vector<double> found;
         std::vector<std::pair<size_t, size_t>> open;
-        if (rows_.size() > 1 && low_ < high_) open.emplace_back(0, rows_.size());
+        if (starts_.back() > 1) open.emplace_back(0, starts_.back());
         while (!open.empty()) {
             const auto [first, last] = open.back();
             open.pop_back();
             const size_t at = best(first, last);
             if (!at) continue;
-            const double left = x_[rows_[at - 1]], right = x_[rows_[at]], middle = left + (right - left) / 2;
+            const double left = value(at - 1), right = value(at), middle = left + (right - left) / 2;
             found.push_back(middle < right ? middle : left);
             open.emplace_back(first, at);
             open.emplace_back(at, last);
@@ -70,192 +139,273 @@ public:
     }
 
 private:
-    void spread(size_t n, double low, double high) {
-        const std::vector<double>& x = x_;
-        const size_t most = std::max<size_t>(1, std::min(kMostBuckets, kMostCounts / n_classes_));
-        const size_t buckets = std::clamp<size_t>(n / kBucketRows, 1, most);
-        const double scale = static_cast<double>(buckets) / (high - low);
-        const bool even = n > 0 && std::isfinite(scale) && scale > 0;
-        starts_.assign(buckets + 1, 0);
-        before_.assign((buckets + 1) * n_classes_, 0.0);
-        sorted_.assign(buckets, 0);
-        std::vector<uint16_t> of(x.size());
-        for (size_t r = 0; r < x.size(); ++r) {
-            if (x[r] != x[r]) continue;
-            const size_t b = even ? std::min(buckets - 1, static_cast<size_t>((x[r] - low) * scale)) : 0;
-            of[r] = static_cast<uint16_t>(b);
-            ++starts_[b + 1];
-            before_[(b + 1) * n_classes_ + labels_[r]] += weights_ ? weights_[r] : 1.0;
-        }
-        for (size_t b = 0; b < buckets; ++b) {
-            starts_[b + 1] += starts_[b];
-            for (size_t c = 0; c < n_classes_; ++c) before_[(b + 1) * n_classes_ + c] += before_[b * n_classes_ + c];
-        }
-        rows_.resize(n);
-        std::vector<size_t> next(starts_.begin(), starts_.end() - 1);
-        for (size_t r = 0; r < x.size(); ++r)
-            if (x[r] == x[r]) rows_[next[of[r]]++] = static_cast<uint32_t>(r);
-    }
-
-    double weight(size_t position) const { return weights_ ? weights_[rows_[position]] : 1.0; }
-    uint32_t label(size_t position) const { return labels_[rows_[position]]; }
-
-    void sort_bucket(size_t b) {
-        if (sorted_[b]) return;
-        sorted_[b] = 1;
-        std::sort(rows_.data() + starts_[b], rows_.data() + starts_[b + 1],
-                  [this](uint32_t p, uint32_t q) { return x_[p] < x_[q] || (x_[p] == x_[q] && p < q); });
-    }
-
     size_t bucket_at(size_t position) const {  // the one that holds this row
         return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), position) - starts_.begin()) - 1;
     }
 
-    // Weights by class of the rows before a position; its bucket must be sorted unless it starts there.
-    std::vector<double> counts_before(size_t position) {
-        const size_t b = std::min(bucket_at(position), sorted_.size() - 1);
-        std::vector<double> counts(before_.begin() + static_cast<ptrdiff_t>(b * n_classes_),
-                                   before_.begin() + static_cast<ptrdiff_t>((b + 1) * n_classes_));
-        if (position > starts_[b]) sort_bucket(b);
-        for (size_t p = starts_[b]; p < position; ++p) counts[label(p)] += weight(p);
+    // The rows of a bucket in order.
+    const Cell* sorted(size_t b) {
+        const size_t n = starts_[b + 1] - starts_[b];
+        if (!sorted_[b] && n) {
+            cells_.resize(cells_.size() + n);
+            Cell *last = cells_.data() + cells_.size(), *first = last - n;
+            with_type(labels_, [&](auto label) {
+                uint32_t row = latest_[b];
+                for (Cell* cell = last; cell > first; row = next_[row])
+                    *--cell = {column_.data[static_cast<ptrdiff_t>(row) * column_.stride], label[row], row};
+            });
+            const auto is_same = [first](const Cell& cell) { return cell.x == first->x; };
+            if (!std::all_of(first, last, is_same)) std::sort(first, last);
+            sorted_[b] = static_cast<uint32_t>(cells_.size());
+        }
+        return cells_.data() + sorted_[b] - n;
+    }
+
+    double value(size_t position) {
+        const size_t b = bucket_at(position);
+        return sorted(b)[position - starts_[b]].x;
+    }
+
+    Count weight(const Cell& cell) const {
+        if constexpr (kWeighted) return weights_[cell.row];
+        return 1;
+    }
+
+    // Weights by class of the rows before a position.
+    std::vector<Count> counts_before(size_t position) {
+        const size_t b = std::min(bucket_at(position), sorted_.size());
+        const Count* at = before_.data() + b * n_classes_;
+        std::vector<Count> counts(at, at + n_classes_);
+        if (position == starts_[b]) return counts;
+        const Cell* cell = sorted(b);
+        for (size_t p = starts_[b]; p < position; ++p, ++cell) counts[cell->label] += weight(*cell);
         return counts;
     }
 
-    // N₁ Ent₁ + N₂ Ent₂ where `at` less `base_` lies to the left.
-    double split_entropy(const double* at) const {
-        double left = 0, sum = 0;
-        for (size_t c = 0; c < n_classes_; ++c) {
-            const double l = at[c] - base_[c];
-            left += l;
-            sum -= f_(l) + f_(std::max(0.0, all_[c] - l));
-        }
-        return sum + f_(left) + f_(std::max(0.0, total_ - left));
+    double left_of(const Count* counts, size_t c) const {
+        return std::max(0.0, static_cast<double>(counts[c]) - base_[c]);
     }
 
-    // Not more than `split_entropy` of anything between two cuts, of which the first has entropy `at_first`. It is
-    // concave, so no step loses more than its length times the least slope, ln(L/l) - ln(R/r) for each class.
-    double least_entropy(const double* from, const double* to, double at_first) const {
-        double left = 0, loss = 0;
-        for (size_t c = 0; c < n_classes_; ++c) left += std::max(0.0, from[c] - base_[c]);
+    Cut cut(const Count* counts) {
+        Cut out{counts, {}, {}, 0.0, logs_.size()};
+        double *l = sizes_.data(), *r = l + n_classes_, *both = r + n_classes_;
         for (size_t c = 0; c < n_classes_; ++c) {
-            const double first = std::max(0.0, from[c] - base_[c]), last = std::min(all_[c], to[c] - base_[c]);
-            if (!(last > first)) continue;
-            const double ratio = left * (all_[c] - last) / (last * (total_ - left));
-            if (ratio < 1) loss -= (last - first) * std::log(ratio);
+            l[c] = left_of(counts, c), r[c] = std::max(0.0, all_[c] - l[c]);
+            out.left.rows += l[c], out.left.classes += l[c] > 0;
+            out.right.rows += r[c], out.right.classes += r[c] > 0;
         }
-        return at_first - loss;
+        both[0] = out.left.rows, both[1] = out.right.rows;
+        double *log_l = sizes_.data() + sizes_.size() / 2, *log_r = log_l + n_classes_, *log_both = log_r + n_classes_;
+        loops().logarithms(l, sizes_.size() / 2, log_l);
+        const auto times = [](double x, double log) { return x > 0 ? x * log : 0.0; };
+        out.left.entropy = times(both[0], log_both[0]), out.right.entropy = times(both[1], log_both[1]);
+        out.log_ratio = log_both[0] - log_both[1];
+        logs_.resize(logs_.size() + n_classes_);
+        for (size_t c = 0; c < n_classes_; ++c) {
+            out.left.entropy -= times(l[c], log_l[c]), out.right.entropy -= times(r[c], log_r[c]);
+            logs_[out.logs + c] = log_r[c] - log_l[c];
+        }
+        return out;
     }
 
-    // Call visit(position, entropy) for the cuts of one bucket within first..last, in order. Only those that may have
-    // at most `enough` are computed in full: a row moves four terms, and their running sum is near enough to tell.
-    template <class Visit>
-    void scan(size_t b, size_t first, size_t last, const double& enough, const Visit& visit) {
-        sort_bucket(b);
-        std::vector<double> counts(before_.begin() + static_cast<ptrdiff_t>(b * n_classes_),
-                                   before_.begin() + static_cast<ptrdiff_t>((b + 1) * n_classes_));
-        size_t p = starts_[b];
-        for (; p < first; ++p) counts[label(p)] += weight(p);
-        const size_t end = std::min(starts_[b + 1], last);
-        double left = 0, running = split_entropy(counts.data());
-        for (size_t c = 0; c < n_classes_; ++c) left += counts[c] - base_[c];
-        const double slack = 1e-7 * total_;
-        for (const size_t start = p; p < end; ++p) {
-            const bool new_value = p == start ? p > first : x_[rows_[p]] != x_[rows_[p - 1]];
-            if (new_value && running <= enough + slack) visit(p, split_entropy(counts.data()));
-            const uint32_t c = label(p);
-            const double w = weight(p), l = counts[c] - base_[c], r = std::max(0.0, all_[c] - l);
-            const double right = std::max(0.0, total_ - left);
-            running += (f_(l) - f_(l + w)) + (f_(r) - f_(std::max(0.0, r - w))) + (f_(left + w) - f_(left)) +
-                       (f_(std::max(0.0, right - w)) - f_(right));
-            counts[c] += w;
-            left += w;
+    // What moving all rows of class c from the right of one cut to the left of another changes at least, whatever rows
+    // of other classes go with them. It is concave in the rows that go: a part of them changes no less than that part
+    // of it, and all of them no less than by the slope at the end.
+    double least_change(const Cut& from, const Cut& to, size_t c) const {
+        const double rows = to.counts[c] - from.counts[c], left = from.left.rows, right = from.right.rows;
+        const double l = left_of(from.counts, c), r = std::max(0.0, all_[c] - l), rest = std::max(0.0, r - rows);
+        if (rows < rest && rows < l) return rows * (from.log_ratio + logs_[to.logs + c]);  // near enough
+        const auto f = times_log;
+        return f(left + rows) - f(left) + f(std::max(0.0, right - rows)) - f(right) - f(l + rows) + f(l) - f(rest) +
+               f(r);
+    }
+
+    // Every cut is a sum of such moves, so its entropy is no less than the bound.
+    Range range(size_t from, size_t to, const Cut& first, const Cut& last) const {
+        double bound = first.entropy();
+        bool empty = true;
+        for (size_t c = 0; c < n_classes_; ++c) {
+            if (!(last.counts[c] > first.counts[c])) continue;
+            empty = false;
+            bound += std::min(0.0, least_change(first, last, c));
         }
+        return {empty ? kInfinity : bound, from, to, first, last};
+    }
+
+    // Whether the gain of a cut is worth the bits to describe it.
+    bool pays(const Cut& cut) const { return cut.entropy() < affordable_ - cut.left.bits() - cut.right.bits(); }
+
+    // The entropy that no cut of a range that pays can reach: `N Ent` never falls as rows are added, so each side has
+    // no less than at its smaller end.
+    double affordable(const Range& at) const {
+        const Side left{at.last.left.rows, at.first.left.entropy, at.first.left.classes};
+        const Side right{at.first.right.rows, at.last.right.entropy, at.last.right.classes};
+        return affordable_ - left.bits() - right.bits();
+    }
+
+    // Call visit(position, cut) for the cuts within a bucket whose entropy may be at most `enough()`.
+    template <class Enough, class Visit>
+    void scan(const Range& at, const Enough& enough, const Visit& visit) {
+        const size_t b = at.from;
+        const Count *from = at.first.counts, *to = at.last.counts;
+        std::vector<Count> counts(from, from + n_classes_);
+        std::vector<double> slopes(n_classes_);
+        for (size_t c = 0; c < n_classes_; ++c)
+            if (to[c] > from[c]) slopes[c] = least_change(at.first, at.last, c) / static_cast<double>(to[c] - from[c]);
+        const size_t start = std::max<size_t>(starts_[b], first_), end = std::min<size_t>(starts_[b + 1], last_);
+        const double slack = 1e-9 * total_;
+        double bound = at.first.entropy();
+        const Cell* cell = sorted(b) + (start - starts_[b]);
+        for (size_t p = start; p < end; ++p, ++cell) {
+            if (p > start && cell->x != cell[-1].x && bound <= enough() + slack) visit(p, cut(counts.data()));
+            const Count w = weight(*cell);
+            counts[cell->label] += w;
+            bound += w * slopes[cell->label];
+        }
+    }
+
+    // Halve a range, or look into its only bucket: visit(position, cut), then keep(half).
+    template <class Enough, class Visit, class Keep>
+    void narrow(const Range& at, const Enough& enough, const Visit& visit, const Keep& keep) {
+        if (at.to - at.from == 1) return scan(at, enough, visit);
+        const size_t middle = at.from + (at.to - at.from) / 2;
+        const Cut here = cut(before_.data() + middle * n_classes_);
+        if (here.left.rows > 0 && here.right.rows > 0) visit(starts_[middle], here);
+        keep(range(at.from, middle, at.first, here));
+        keep(range(middle, at.to, here, at.last));
     }
 
     // The position of the best cut of rows first..last, 0 where none pays for itself.
     size_t best(size_t first, size_t last) {
-        base_ = counts_before(first);
-        all_ = counts_before(last);
-        total_ = 0;
-        double inner = 0;
-        size_t k = 0;
-        for (size_t c = 0; c < n_classes_; ++c) {
-            all_[c] -= base_[c];
-            total_ += all_[c];
-            inner += f_(all_[c]);
-            k += all_[c] > 0;
-        }
+        first_ = first, last_ = last;
+        logs_.clear();
+        const std::vector<Count> from = counts_before(first), to = counts_before(last);
+        base_.assign(from.begin(), from.end());
+        for (size_t c = 0; c < n_classes_; ++c) all_[c] = left_of(to.data(), c);
+        const Cut start = cut(from.data()), end = cut(to.data());
+        const double k = start.right.classes, whole = start.right.entropy;
+        total_ = start.right.rows;
         if (k < 2) return 0;
-        const size_t from = bucket_at(first), to = std::min(bucket_at(last - 1), sorted_.size() - 1);
-        const double nothing = std::numeric_limits<double>::infinity();
-        double least = nothing;
-        std::vector<double> bounds(to - from + 1, nothing);  // first at least this, then the least there is
-        for (size_t b = from; b <= to; ++b) {
-            if (starts_[b] == starts_[b + 1]) continue;
-            const double* at = before_.data() + b * n_classes_;
-            const bool inside = starts_[b] > first;
-            const double entropy = inside ? split_entropy(at) : f_(total_) - inner;
-            if (inside) least = std::min(least, entropy);
-            bounds[b - from] = least_entropy(at, at + n_classes_, entropy);
+        affordable_ = whole + k * whole / total_ - std::log(std::max(total_ - 1, 1.0)) - k * std::log(3.0) -
+                      std::log1p(-2 * std::pow(3.0, -k));
+        const Range everywhere = range(bucket_at(first), bucket_at(last - 1) + 1, start, end);
+        if (!any_pays(everywhere)) return 0;
+
+        struct Found {
+            size_t position;
+            double entropy;
+            bool pays;
+        };
+        std::vector<Found> found;  // those that were the best so far, or as good
+        double least = kInfinity;
+        const auto enough = [&] { return least + kTie * total_; };
+        const auto visit = [&](size_t position, const Cut& cut) {
+            least = std::min(least, cut.entropy());
+            if (cut.entropy() <= enough()) found.push_back({position, cut.entropy(), pays(cut)});
+        };
+        std::vector<Range> ranges{everywhere};
+        std::priority_queue<std::pair<double, size_t>> next;  // the least bound first
+        next.emplace(-everywhere.bound, 0);
+        while (!next.empty() && -next.top().first <= enough()) {
+            const Range at = ranges[next.top().second];
+            next.pop();
+            narrow(at, enough, visit, [&](const Range& half) {
+                if (half.bound > enough()) return;
+                next.emplace(-half.bound, ranges.size());
+                ranges.push_back(half);
+            });
         }
-        for (size_t b = from; b <= to; ++b) {
-            if (!(bounds[b - from] < least)) continue;
-            double own = nothing;
-            scan(b, first, last, least, [&own](size_t, double entropy) { own = std::min(own, entropy); });
-            bounds[b - from] = own;
-            least = std::min(least, own);
-        }
-        if (!std::isfinite(least)) return 0;
-        size_t found = 0;
-        const double enough = least + kTie * total_;
-        for (size_t b = from; b <= to && !found; ++b)
-            if (bounds[b - from] <= enough)
-                scan(b, first, last, enough, [&](size_t p, double entropy) {
-                    if (!found && entropy <= enough) found = p;
-                });
-        return found && pays(found, f_(total_) - inner, k) ? found : 0;
+        const Found* first_best = nullptr;
+        for (const Found& one : found)
+            if (one.entropy <= enough() && (!first_best || one.position < first_best->position)) first_best = &one;
+        return first_best && first_best->pays ? first_best->position : 0;
     }
 
-    // Whether the gain of the cut is worth the bits to describe it.
-    bool pays(size_t at, double entropy, size_t k) {
-        const auto counts = counts_before(at);
-        double left[3] = {0, 0, 0}, right[3] = {0, 0, 0};  // rows, Σ f(n_c), classes
-        for (size_t c = 0; c < n_classes_; ++c) {
-            const double l = counts[c] - base_[c], r = std::max(0.0, all_[c] - l);
-            left[0] += l, left[1] += f_(l), left[2] += l > 0;
-            right[0] += r, right[1] += f_(r), right[2] += r > 0;
+    // Whether any cut pays for itself: ranges in which none can are left out, the others narrowed.
+    bool any_pays(const Range& everywhere) {
+        std::vector<Range> open{everywhere};
+        bool found = false;
+        while (!open.empty() && !found) {
+            const Range at = open.back();
+            open.pop_back();
+            const double enough = affordable(at);
+            if (!(at.bound < enough)) continue;
+            narrow(at, [enough] { return enough; }, [&](size_t, const Cut& cut) { found = found || pays(cut); },
+                   [&](const Range& half) { open.push_back(half); });
         }
-        const double e1 = f_(left[0]) - left[1], e2 = f_(right[0]) - right[1], kk = static_cast<double>(k);
-        const double delta = kk * std::log(3.0) + std::log1p(-2 * std::pow(3.0, -kk)) -
-                             (kk * entropy / total_ - left[2] * e1 / left[0] - right[2] * e2 / right[0]);
-        return entropy - e1 - e2 > std::log(std::max(total_ - 1, 1.0)) + delta;
+        return found;
     }
 
+    Floats column_;
     size_t n_classes_;
-    const uint32_t* labels_;
+    Codes labels_;
     const double* weights_;
-    const Entropies& f_;
-    std::vector<double> x_;
-    std::vector<uint32_t> rows_;    // bucket after bucket; those that were looked into are sorted
-    std::vector<size_t> starts_;    // (buckets + 1): where each begins
-    std::vector<double> before_;    // (buckets + 1, classes): weights of the rows before it
-    std::vector<char> sorted_;
-    std::vector<double> base_, all_;  // of the rows at hand: counts before them, and theirs
-    double total_ = 0, low_, high_;
+    std::vector<uint32_t> starts_;   // (buckets + 1): where each begins
+    std::vector<Count> before_;      // (buckets + 1, classes): weights of the rows before it
+    std::vector<uint32_t> latest_;   // row of each bucket
+    Buffer<uint32_t>& next_;         // row of the same bucket, going back
+    std::vector<uint32_t> sorted_;   // (buckets): where the cells of each end, 0 where they are not sorted yet
+    std::vector<Cell> cells_;
+    size_t first_ = 0, last_ = 0;    // the rows at hand
+    std::vector<double> base_, all_;  // counts before them, and theirs
+    std::vector<double> sizes_;      // of the sides of a cut by class and in all, and their logarithms
+    std::vector<double> logs_;       // (cuts looked at, classes): see Cut
+    double total_ = 0;               // their weight
+    double affordable_ = 0;          // entropy of a cut that just pays, but for Σ kᵢ Entᵢ of its sides
 };
+
+// Weights as multiples of a power of two so small that it hardly matters and so large that their sums are exact: then
+// the order of the rows does not matter, and nothing is left of a class that is not there.
+std::vector<double> on_a_grid(const double* weights, size_t n) {
+    std::vector<double> out(weights, weights + n);
+    int exponent = 0;
+    if (n) std::frexp(*std::max_element(weights, weights + n) * static_cast<double>(n), &exponent);
+    const double grid = std::ldexp(1.0, exponent - 52);
+    if (grid > 0)
+        for (double& weight : out) weight = std::nearbyint(weight / grid) * grid;
+    return out;
+}
 
 }  // namespace
 
 std::vector<std::vector<double>> mdl_cuts(const std::vector<Floats>& columns, size_t n, const Codes& labels,
-                                          size_t n_classes, const double* weights, size_t n_threads) {
+                                          size_t n_classes, const double* given, size_t n_threads) {
     check_labels(labels, n, n_classes);
-    if (n > UINT32_MAX) throw std::invalid_argument("more than 2^32 rows cannot be cut at once");
-    const Entropies f(n, !weights);
-    std::vector<uint32_t> classes(n);
-    for (size_t at = 0; at < n; at += kTile) widen(labels, at, std::min(kTile, n - at), 1, classes.data() + at);
+    if (n >= UINT32_MAX) throw std::invalid_argument("more than 2^32 rows cannot be cut at once");
+    const std::vector<double> rounded = given ? on_a_grid(given, n) : std::vector<double>();
+    const double* weights = given ? rounded.data() : nullptr;
     std::vector<std::vector<double>> out(columns.size());
-    parallel_for(columns.size(), n_threads,
-                 [&](size_t j) { out[j] = Column(columns[j], n, classes.data(), n_classes, weights, f).cuts(); });
+    Buffer<uint16_t> of;  // the bucket of every row, column after column
+    of.resize(n * std::min(kColumns, columns.size()));
+    for (size_t j = 0; j < columns.size(); j += kColumns) {
+        const size_t together = std::min(kColumns, columns.size() - j), n_workers = std::min(n_threads, together);
+        std::vector<Buckets> buckets;
+        for (size_t i = 0; i < together; ++i) buckets.emplace_back(columns[j + i], n, n_classes);
+        std::vector<std::atomic<bool>> infinite(together);
+        parallel_rows(n, kTile, n_threads, [&](size_t first, size_t last) {
+            double x[kTile];
+            for (size_t at = first; at < last; at += kTile)
+                for (size_t i = 0; i < together; ++i) {
+                    const size_t rows = std::min(kTile, last - at);
+                    uint16_t* codes = of.data() + i * n + at;
+                    gather_column(columns[j + i], at, rows, x);
+                    if (buckets[i].put(x, rows, codes)) infinite[i] = true;
+                    for (size_t r = 0; weights && r < rows; ++r)
+                        if (!(weights[at + r] > 0)) codes[r] = buckets[i].missing();
+                }
+        });
+        for (size_t i = 0; i < together; ++i)
+            if (infinite[i]) throw std::invalid_argument("column " + std::to_string(j + i) + " holds infinity");
+        parallel_for(n_workers, n_threads, [&](size_t worker) {
+            Buffer<uint32_t> room;
+            const auto cut = [&]<class Count>(size_t i, Count) {
+                const uint16_t* codes = of.data() + i * n;
+                return Column<Count>(columns[j + i], n, buckets[i], codes, labels, n_classes, weights, room).cuts();
+            };
+            for (size_t i = worker; i < together; i += n_workers)
+                out[j + i] = weights ? cut(i, double{}) : cut(i, uint32_t{});
+        });
+    }
     return out;
 }
 

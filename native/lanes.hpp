@@ -26,6 +26,12 @@ inline Mask at_most(Lanes a, Lanes b) { return a <= b; }
 inline Mask shift_right(Mask m, int n) { return m >> n; }
 inline Mask each(int64_t i) { return Mask{i, i, i, i}; }
 inline Lanes each(double x) { return Lanes{x, x, x, x}; }
+inline Lanes load(const float* p) {
+    typedef float Floats __attribute__((vector_size(16)));
+    Floats x;
+    std::memcpy(&x, p, sizeof x);
+    return __builtin_convertvector(x, Lanes);
+}
 
 #else  // plain arrays, for compilers without vector types
 
@@ -80,6 +86,7 @@ inline Lanes from_bits(Mask m) {
 }
 inline Mask each(int64_t i) { return Mask{{i, i, i, i}}; }
 inline Lanes each(double x) { return Lanes{{x, x, x, x}}; }
+inline Lanes load(const float* p) { return Lanes{{p[0], p[1], p[2], p[3]}}; }
 
 #endif
 

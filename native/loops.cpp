@@ -245,8 +245,8 @@ inline Lanes exponential(Lanes x) {
     return (sum * power_of_two(half)) * power_of_two((k - (half - magic)) + magic);
 }
 
-// ln x for x >= 1, within an ulp, after FDLIBM: x = 2^k (1 + f) with 1 + f near one, and with s = f / (2 + f)
-// ln(1 + f) = f - f²/2 + s (f²/2 + R(s²)).
+// ln x of a normal x > 0, within an ulp for x >= 1, after FDLIBM: x = 2^k (1 + f) with 1 + f near one, and with
+// s = f / (2 + f) ln(1 + f) = f - f²/2 + s (f²/2 + R(s²)).
 inline Lanes logarithm(Lanes x) {
     const Mask above = bits(x) + each(int64_t{0x3ff0000000000000 - 0x3fe6a09e667f3bcd});  // a step at each 2^(k + 1/2)
     const Mask exponent = above & each(int64_t{0x7ff0000000000000});
@@ -350,11 +350,94 @@ void normalise(const double* scores, size_t rows, size_t n_classes, double* prob
     }
 }
 
+// --- buckets -------------------------------------------------------------------------------------------------
+
+bool spread(const double* x, size_t rows, double low, double scale, double last, double missing, uint16_t* at) {
+    int32_t whole[kTile];
+    int64_t infinite = 0;
+    for (size_t r = 0; r < rows; ++r) {
+        double place = (x[r] - low) * scale + 1.0;
+        place = place > 0.0 ? place : 0.0;
+        place = place < last ? place : last;
+        whole[r] = static_cast<int32_t>(x[r] == x[r] ? place : missing);
+        infinite |= std::fabs(x[r]) == HUGE_VAL ? 1 : 0;
+    }
+    for (size_t r = 0; r < rows; ++r) at[r] = static_cast<uint16_t>(whole[r]);
+    return infinite != 0;
+}
+
+void logarithms(const double* x, size_t n, double* out) {
+    for (size_t i = 0; i < n; i += kLanes) {
+        const Lanes value = load(x + i);
+        store(out + i, where(less(each(0.0), value), logarithm(value), each(-HUGE_VAL)));
+    }
+}
+
+// --- lines of floats -----------------------------------------------------------------------------------------
+
+// Several lines at once, so that their sums do not wait for each other.
+template <int Lines>
+inline void multiply(const float* lines, size_t width, const double* by, double* products) {
+    Lanes sums[Lines];
+    double rest[Lines] = {};
+    for (int l = 0; l < Lines; ++l) sums[l] = each(0.0);
+    size_t i = 0;
+    for (; i + kLanes <= width; i += kLanes) {
+        const Lanes factor = load(by + i);
+        for (int l = 0; l < Lines; ++l) sums[l] = sums[l] + load(lines + l * width + i) * factor;
+    }
+    for (; i < width; ++i)
+        for (int l = 0; l < Lines; ++l) rest[l] += lines[l * width + i] * by[i];
+    for (int l = 0; l < Lines; ++l) products[l] = ((sums[l][0] + sums[l][1]) + (sums[l][2] + sums[l][3])) + rest[l];
+}
+
+void multiply_lines(const float* lines, size_t n_lines, size_t width, const double* by, double* products) {
+    size_t l = 0;
+    for (; l + kLanes <= n_lines; l += kLanes) multiply<kLanes>(lines + l * width, width, by, products + l);
+    for (; l < n_lines; ++l) multiply<1>(lines + l * width, width, by, products + l);
+}
+
+// Vectors of cells, and single ones after them, are kept in registers while all lines are added.
+template <int Vectors, int Cells>
+void add_cells(const float* lines, size_t n_lines, size_t width, const double* shares, double* sums) {
+    Lanes totals[Vectors + 1];
+    double rest[Cells + 1] = {};
+    for (int v = 0; v < Vectors; ++v) totals[v] = each(0.0);
+    for (size_t l = 0; l < n_lines; ++l, lines += width) {
+        const Lanes share = each(shares[l]);
+        for (int v = 0; v < Vectors; ++v) totals[v] = totals[v] + load(lines + v * kLanes) * share;
+        for (int i = 0; i < Cells; ++i) rest[i] += lines[Vectors * kLanes + i] * shares[l];
+    }
+    for (int v = 0; v < Vectors; ++v) store(sums + v * kLanes, load(sums + v * kLanes) + totals[v]);
+    for (int i = 0; i < Cells; ++i) sums[Vectors * kLanes + i] += rest[i];
+}
+
+template <int Vectors>
+void add_end(const float* lines, size_t n_lines, size_t width, const double* shares, double* sums) {
+    switch (width % kLanes) {
+        case 0: return add_cells<Vectors, 0>(lines, n_lines, width, shares, sums);
+        case 1: return add_cells<Vectors, 1>(lines, n_lines, width, shares, sums);
+        case 2: return add_cells<Vectors, 2>(lines, n_lines, width, shares, sums);
+        default: return add_cells<Vectors, 3>(lines, n_lines, width, shares, sums);
+    }
+}
+
+void add_lines(const float* lines, size_t n_lines, size_t width, const double* shares, double* sums) {
+    size_t at = 0;
+    for (; at + 4 * kLanes <= width; at += 4 * kLanes) add_cells<4, 0>(lines + at, n_lines, width, shares, sums + at);
+    switch ((width - at) / kLanes) {
+        case 0: return add_end<0>(lines + at, n_lines, width, shares, sums + at);
+        case 1: return add_end<1>(lines + at, n_lines, width, shares, sums + at);
+        case 2: return add_end<2>(lines + at, n_lines, width, shares, sums + at);
+        default: return add_end<3>(lines + at, n_lines, width, shares, sums + at);
+    }
+}
+
 }  // namespace
 
 extern const Loops BAYESKIT_LOOPS;
 const Loops BAYESKIT_LOOPS = {inspect, add_moments, add_weighted, widen, pair_offsets, bin,
                               add_tables, add_gaussian, add_gaussian_of_others, add_gaussian_of_own,
-                              sum_exponentials, normalise};
+                              sum_exponentials, normalise, spread, logarithms, multiply_lines, add_lines};
 
 }  // namespace bayeskit

@@ -67,6 +67,19 @@ struct Loops {
 
     // Softmax of each row and the log of its sum, for kTile rows at most.
     void (*normalise)(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence);
+
+    // The whole part of 1 + (x - low) scale, no less than 0 and at most `last`, of each x of a tile at most; `missing`
+    // for NaN. Whether one is infinite.
+    bool (*spread)(const double* x, size_t rows, double low, double scale, double last, double missing, uint16_t* at);
+
+    // ln x of each x, -∞ where it is not positive; n is a multiple of 4.
+    void (*logarithms)(const double* x, size_t n, double* out);
+
+    // Σ_i lines[l][i] by[i] for lines of `width` floats that stand one after the other.
+    void (*multiply_lines)(const float* lines, size_t n_lines, size_t width, const double* by, double* products);
+
+    // The other way: add Σ_l shares[l] lines[l][i] to sums[i].
+    void (*add_lines)(const float* lines, size_t n_lines, size_t width, const double* shares, double* sums);
 };
 
 const Loops& loops();

@@ -197,8 +197,11 @@ def exponent_loss(
     (0.6931, [-0.5])
     """
     check_threads(n_threads)
-    if len(labels) != len(factors) or len(exponents) != factors.shape[2]:
+    fits = len(labels) == len(factors) and len(exponents) == factors.shape[2]
+    if not fits or (weights is not None and len(weights) != len(labels)):
         raise ValueError("factors, labels, weights and exponents do not fit together")
+    if labels.max(initial=0) >= factors.shape[1]:
+        raise ValueError("labels hold a class beyond the factors")
     w, rows = np.ones(len(factors)) if weights is None else weights, np.arange(len(factors))
     scores = factors.astype(np.float64) @ exponents
     scores -= scores.max(axis=1, keepdims=True)

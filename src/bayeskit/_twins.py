@@ -375,10 +375,10 @@ def judge(
     return probabilities, evidence, best_classes(scores, tolerance, n_threads), log_true, brier
 
 
-def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
+def normalise(scores: Floats, n_threads: int, out: Floats | None = None) -> tuple[Floats, Floats]:
     """Probabilities (rows, classes) of log scores, and the log of each row's sum (rows,).
 
-    A row of -inf alone gives NaN probabilities and evidence -inf.
+    A row of -inf alone gives NaN probabilities and evidence -inf. ``out`` is where the probabilities go.
 
     >>> probabilities, evidence = normalise(np.log([[0.1, 0.3]]), 1)
     >>> probabilities.round(6).tolist(), np.exp(evidence).round(6).tolist()
@@ -386,11 +386,14 @@ def normalise(scores: Floats, n_threads: int) -> tuple[Floats, Floats]:
     """
     check_threads(n_threads)
     check_matrix("scores", scores, len(scores))
+    if out is not None:
+        check_matrix("out", out, *scores.shape)
     top = scores.max(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         shifted = np.exp(scores - np.where(np.isneginf(top), 0.0, top)[:, None])
         total = shifted.sum(axis=1)
-        return shifted / total[:, None], top + np.log(np.where(np.isneginf(top), 1.0, total))
+        out = np.divide(shifted, total[:, None], out=out)
+        return out, top + np.log(np.where(np.isneginf(top), 1.0, total))
 
 
 def left_out_evidence(

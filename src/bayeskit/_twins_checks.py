@@ -64,7 +64,7 @@ def check_weights(weights: Floats | None, n: int) -> None:
         raise ValueError(f"weights have shape {weights.shape}, not ({n},)")
 
 
-def check_matrix(name: str, matrix: Floats, n: int) -> None:
+def check_matrix(name: str, matrix: Floats, n: int, columns: int = 0) -> None:
     check_kind(name, matrix, "floats")
-    if matrix.ndim != 2 or len(matrix) != n or matrix.shape[1] == 0:
-        raise ValueError(f"{name} has shape {matrix.shape}, not ({n}, classes) with one class or more")
+    if matrix.ndim != 2 or len(matrix) != n or matrix.shape[1] == 0 or matrix.shape[1] != (columns or matrix.shape[1]):
+        raise ValueError(f"{name} has shape {matrix.shape}, not ({n}, {columns or 'classes'}) with one class or more")

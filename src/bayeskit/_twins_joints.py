@@ -202,15 +202,23 @@ def mdl_cuts(
     """
     check_labels(labels, n_classes, length(columns, n_threads, "floats", len(labels)))
     check_weights(weights, len(labels))
-    weight = np.ones(len(labels)) if weights is None else weights
+    weight = np.ones(len(labels)) if weights is None else _on_a_grid(weights)
     found = []
-    for column in columns:
+    for i, column in enumerate(columns):
+        if np.isinf(column).any():
+            raise ValueError(f"column {i} holds infinity")
         rows = np.flatnonzero(~np.isnan(column) & (weight > 0))
         rows = rows[np.argsort(column[rows], kind="stable")]
         shares = np.zeros((len(rows) + 1, n_classes))
         shares[np.arange(1, len(rows) + 1), labels[rows]] = weight[rows]
         found.append(np.array(sorted(_mdl(column[rows], shares.cumsum(axis=0), 0, len(rows))), dtype=np.float64))
     return found
+
+
+def _on_a_grid(weights: Floats) -> Floats:
+    """Weights as multiples of a power of two so small that it hardly matters and so large that sums are exact."""
+    grid = np.ldexp(1.0, int(np.frexp(weights.max(initial=0.0) * len(weights))[1]) - 52)
+    return np.rint(weights / grid) * grid if grid > 0 else weights
 
 
 def _mdl(x: Floats, before: Floats, first: int, last: int) -> list[float]:

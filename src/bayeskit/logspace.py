@@ -83,8 +83,8 @@ def log_mean_exp(a: ArrayLike, axis: int = -1) -> Any:
     return log_sum_exp(terms, axis=axis) - log(terms.shape[axis])
 
 
-def normalise(log_joint: Floats, n_threads: int = 1) -> tuple[Floats, Floats]:
-    """Posterior probabilities (rows, classes) and log evidence (rows,) of log P(c, x) (rows, classes).
+def normalise(log_joint: Floats, n_threads: int = 1, out: Floats | None = None) -> tuple[Floats, Floats]:
+    """Posterior probabilities (rows, classes), in ``out`` if given, and log evidence (rows,) of log P(c, x).
 
     A row that is impossible under every class, all −inf, has no posterior: NaN, with evidence −inf.
     What then holds is for the caller to decide.
@@ -96,7 +96,7 @@ def normalise(log_joint: Floats, n_threads: int = 1) -> tuple[Floats, Floats]:
     >>> exp(log_evidence)
     array([0.08, 0.  ])
     """
-    return kernels.normalise(np.ascontiguousarray(log_joint, dtype=np.float64), n_threads)
+    return kernels.normalise(np.ascontiguousarray(log_joint, dtype=np.float64), n_threads, out)
 
 
 def log_normalise(log_joint: Floats) -> tuple[Floats, Floats]:

@@ -117,6 +117,14 @@ def test_the_checks_of_scikit_learn_pass(estimator, check):
     check(estimator)
 
 
+@pytest.mark.parametrize("way", ["mdl", "frequency", "width", "random"])
+def test_infinity_is_refused_with_its_column_and_row(way):
+    x = np.arange(300_000.0)
+    x[299_000] = -np.inf
+    with pytest.raises(bk.BayesError, match=r"column 'size' has -inf in row 299000"):
+        bk.Discretizer(way).fit({"age": np.arange(300_000.0), "size": x}, np.arange(300_000) % 2)
+
+
 def test_codes_are_the_intervals_and_missing_stays_missing():
     X = np.array([[1.0, 5.0], [2.0, np.nan], [3.0, 7.0]])
     tool = bk.Discretizer({0: [1.5, 2.0], 1: [6]}, output="codes").fit(X)

@@ -45,8 +45,15 @@ class MemorySource:
         return {name: kind_of(column) for name, column in self.columns.items()}
 
     def batches(self) -> Iterator[Batch]:
-        for start in range(0, self.n_rows, self.block):
-            stop = min(start + self.block, self.n_rows)
+        return self._blocks(self.block)
+
+    def whole(self) -> Iterator[Batch]:
+        """All rows in one batch, without a copy: for work that needs them at once."""
+        return self._blocks(max(1, self.n_rows))
+
+    def _blocks(self, size: int) -> Iterator[Batch]:
+        for start in range(0, self.n_rows, size):
+            stop = min(start + size, self.n_rows)
             labels = self.labels
             if isinstance(labels, Responsibilities):
                 labels = Responsibilities(labels.classes, labels.matrix[start:stop])

@@ -86,7 +86,8 @@ def at_ranks(x: Floats, ranks: Floats, shares: Floats | None = None) -> tuple[fl
 def _sorted(x: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
     """The numbers that are there in order, and their cumulative weights."""
     if weights is None:
-        return np.sort(x[~np.isnan(x)]), None
+        x = np.sort(x)  # missing cells come last
+        return x[: np.searchsorted(x, np.nan)], None
     rows = np.flatnonzero(~np.isnan(x) & (weights > 0))
     rows = rows[np.argsort(x[rows], kind="stable")]
     return x[rows], np.cumsum(weights[rows])

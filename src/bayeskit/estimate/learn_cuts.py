@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.encode import as_floats, encode_labels, raise_unusable
+from bayeskit.data.frames import MemorySource
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Responsibilities, Source
 from bayeskit.data.vocabulary import Vocabulary
@@ -59,10 +60,16 @@ def learn_cuts(
     if by_mdl and labels is None:
         raise BayesError('cuts="mdl" needs one label a row; pass y, or cut by "frequency" or "width"')
     if by_mdl and labels is not None:
-        made = kernels.mdl_cuts([columns[n] for n in by_mdl], labels, n_classes, weights, n_threads)
+        try:
+            made = kernels.mdl_cuts([columns[n] for n in by_mdl], labels, n_classes, weights, n_threads)
+        except ValueError:
+            raise_unusable({n: columns[n] for n in by_mdl}, 0)
+            raise
         found |= {name: tuple(points.tolist()) for name, points in zip(by_mdl, made, strict=True)}
     rng = np.random.default_rng(seed)
     for name, (way, number) in learnt.items():
+        if way != "mdl" and np.isinf(columns[name]).any():
+            raise_unusable({name: columns[name]}, 0)
         if way == "frequency":
             found[name] = cut_points.equal_frequency(columns[name], number, weights)
         elif way == "random":
@@ -91,12 +98,9 @@ def _read(
     where, classes = schema.locate(list(source.kinds), source.named), Vocabulary()
     numbers: dict[str, list[Floats]] = {name: [] for name in names}
     labels, weights = [], []
-    for batch in source.batches():
+    for batch in source.whole() if isinstance(source, MemorySource) else source.batches():
         for name, parts in numbers.items():
-            x = as_floats(batch.columns[where[name]], name, batch.start)
-            if np.isinf(x).any():
-                raise_unusable({name: x}, batch.start)
-            parts.append(x)
+            parts.append(as_floats(batch.columns[where[name]], name, batch.start))
         if batch.labels is not None and not isinstance(batch.labels, Responsibilities):
             labels.append(encode_labels(batch.labels, classes, batch.start, grow=True))
         if batch.weights is not None:

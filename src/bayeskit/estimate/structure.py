@@ -42,21 +42,26 @@ def information_about_class(family: Family) -> float:
     return mutual_information(family.present)
 
 
-def conditional_information(table: npt.NDArray[Any]) -> tuple[float, float]:
-    """(Σ over rows of I(X; Z | Y), degrees of freedom) of counts (classes, slots of X, slots of Z), both present.
+def conditional_information(counts: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    """(Σ over rows of I(X; Z | Y), degrees of freedom) of each table of counts (…, classes, values of X, values of Z).
 
-    >>> xor = np.zeros((2, 3, 3)); xor[0, 1, 1] = xor[0, 2, 2] = xor[1, 1, 2] = xor[1, 2, 1] = 25
+    >>> xor = np.array([[[25, 0], [0, 25]], [[0, 25], [25, 0]]])
     >>> gain, freedom = conditional_information(xor)
-    >>> round(gain / 100, 6), freedom
+    >>> round(float(gain) / 100, 6), float(freedom)
     (0.693147, 2.0)
     """
-    n = np.asarray(table[:, 1:, 1:], dtype=np.float64)
-    x, z = n.sum(axis=2, keepdims=True), n.sum(axis=1, keepdims=True)
-    total = x.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = np.where(n > 0, n * np.log(n * total / (x * z)), 0.0).sum()
-    freedom = (((x > 0).sum(axis=(1, 2)) - 1.0) * ((z > 0).sum(axis=(1, 2)) - 1.0))[total.ravel() > 0].sum()
-    return max(float(gain), 0.0), float(freedom)
+    n = np.asarray(counts, dtype=np.float64)
+    x, z = n.sum(axis=-1, keepdims=True), n.sum(axis=-2, keepdims=True)
+    product, total = x * z, x.sum(axis=-2, keepdims=True)
+    ratio = np.divide(n * total, product, out=np.ones_like(n), where=n > 0)
+    gain = (n * np.log(ratio)).reshape(*n.shape[:-3], -1).sum(axis=-1)
+    free_x, free_z = (np.maximum((side > 0).sum(axis=(-2, -1)) - 1.0, 0.0) for side in (x, z))
+    return np.maximum(gain, 0.0), np.asarray((free_x * free_z).sum(axis=-1))
+
+
+def present(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The cells where both columns are there, of a pair's counts (classes, slots, slots)."""
+    return table[:, 1:, 1:]
 
 
 def dependence(pairs: Pairs) -> Floats:
@@ -68,7 +73,7 @@ def dependence(pairs: Pairs) -> Floats:
     for i, a in enumerate(pairs.columns):
         for j in range(i + 1, len(pairs.columns)):
             b = pairs.columns[j]
-            gain, freedom = conditional_information(pairs.table(min(a, b), max(a, b)))
+            gain, freedom = conditional_information(present(pairs.table(min(a, b), max(a, b))))
             found[i, j] = found[j, i] = gain if gain > freedom / 2 + 1e-9 else 0.0
     return found
 

@@ -34,7 +34,7 @@ from bayeskit.models.kept import Kept
 from bayeskit.models.one_row import record_scores
 from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.shown import model_html
-from bayeskit.models.stacking import LogLikelihood, class_array, stacked
+from bayeskit.models.stacking import LogLikelihood, class_array, room_for, stacked
 from bayeskit.models.ties import best_class
 from bayeskit.models.undecidable import Impossible
 from bayeskit.tally.plan import Plan
@@ -243,7 +243,15 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
             proba, evidence = logspace.normalise(self.tempered(scores))
             if evidence[0] > -np.inf:
                 return proba
-        return stacked(self._posteriors(X), len(self.classes_))
+        self._check_is_fitted()
+        parts, impossible, whole = [], Impossible(self.undecidable), room_for(X, len(self.classes_))
+        for block, scores in self._score(X):
+            out = None if whole is None else whole[block.start : block.start + block.n_rows]
+            proba, evidence = logspace.normalise(self.tempered(scores), self._threads(), out)
+            impossible.settle(proba, evidence, block.start, logspace.exp(self.params_.log_prior))
+            parts.append(proba)
+        impossible.tell()
+        return stacked(parts, len(self.classes_)) if whole is None else whole
 
     def predict_log_proba(self, X: Any) -> Scores:
         """ln P(class | x) of each row (rows, classes)."""
@@ -420,7 +428,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         for block in self.encoder().blocks(source):
             empty = False
             scores = self.log_joint(self.params_, block)
-            if not np.isfinite(scores).all():
+            if scores.size and not (np.isfinite(scores.min()) and np.isfinite(scores.max())):
                 with naming_the_file(source):
                     raise_unusable(block.floats, block.start)
             yield block, scores
@@ -430,15 +438,6 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def tempered(self, scores: Scores) -> Scores:
         """Log scores as they become probabilities."""
         return scores if self.temperature == 1 else scores / self.temperature
-
-    def _posteriors(self, X: Any) -> list[Scores]:
-        parts, impossible = [], Impossible(self.undecidable)
-        for block, scores in self._score(X):
-            proba, evidence = logspace.normalise(self.tempered(scores), self._threads())
-            impossible.settle(proba, evidence, block.start, logspace.exp(self.params_.log_prior))
-            parts.append(proba)
-        impossible.tell()
-        return parts
 
     def _label_codes(
         self, X: Any, y: Any, sample_weight: Any

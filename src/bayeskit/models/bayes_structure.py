@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.estimate.dependence import conditional_information
+from bayeskit.estimate.dependence import pair_information
 from bayeskit.models.bayes_rows import ColumnCodes, LearntRows
 
 Floats = npt.NDArray[np.float64]
@@ -195,6 +195,9 @@ def cut_points(column: Floats) -> tuple[Floats, int]:
 def random_cuts(numbers: Floats, how_many: int, rng: np.random.Generator) -> Floats:
     """Midpoints of neighbours at random ranks of sorted numbers, each once; a cut beyond all numbers is none.
 
+    A rank within ties cuts at the tied value itself, where `estimate.cuts.random` goes half way to the next: with both
+    drawn there is one interval more, and the ensemble's figures were measured so.
+
     >>> random_cuts(np.array([1.0, 1.0, 2.0, 4.0]), 20, np.random.default_rng(0)).tolist()
     [1.0, 1.5, 3.0]
     """
@@ -218,7 +221,7 @@ def _information(rows: LearntRows, sorted_numbers: list[Floats | None], n_thread
         cuts = np.unique(np.array(middles, dtype=np.float64))
         codes.append(binned(column, cuts, how, n_threads))
         sizes.append(len(cuts) + 1 + how.missing)
-    return conditional_information(codes, sizes, rows.labels, len(rows.classes), rows.weights, n_threads)
+    return pair_information(codes, sizes, rows.labels, len(rows.classes), rows.weights, n_threads)
 
 
 def draw_chains(

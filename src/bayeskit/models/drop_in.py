@@ -132,8 +132,7 @@ class GaussianNB(_Posterior, naive_bayes.GaussianNB):
         numbers = _float64(X)
         if numbers is None or not _is_float64(self.theta_):
             return super()._joint_log_likelihood(X)
-        scores = np.empty((len(X), len(self.classes_)))
-        scores[:] = log(self.class_prior_)
+        scores = np.repeat(log(self.class_prior_)[None], len(X), axis=0)
         with np.errstate(divide="ignore"):
             precision, constant = 1.0 / self.var_, -0.5 * np.log(2.0 * np.pi * self.var_)
         kernels.score_gaussian(list(numbers.T), self.theta_, precision, constant, scores, ONE_THREAD)
@@ -263,8 +262,7 @@ class CategoricalNB(_Discrete, naive_bayes.CategoricalNB):
         super()._count(X.astype(np.int64, copy=False), Y)
 
     def _joint_log_likelihood(self, X: Any) -> Any:
-        scores = np.empty((len(X), len(self.class_count_)))
-        scores[:] = self.class_log_prior_
+        scores = np.repeat(np.asarray(self.class_log_prior_, dtype=np.float64)[None], len(X), axis=0)
         beyond = np.full((1, len(self.class_count_)), np.nan)
         tables = [np.ascontiguousarray(np.concatenate([p.T, beyond])) for p in self.feature_log_prob_]
         columns = _code_columns(X, [len(table) - 1 for table in tables])

@@ -21,7 +21,7 @@ from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import Contexts, conditional_table
 from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.estimate.structure import conditional_information, information_about_class
+from bayeskit.estimate.structure import conditional_information, information_about_class, present
 from bayeskit.models.settings import one_of
 from bayeskit.models.structured import StructuredClassifier, StructuredLeftOut, StructuredParameters, given_parents
 from bayeskit.models.tuning import weighty_blocks
@@ -152,7 +152,8 @@ def _structure(tally: Tally, k: int) -> tuple[tuple[str, ...], ...]:
     pairs = tally.together.pairs
     found = []
     for i, name in enumerate(order):
-        gains = {b: conditional_information(pairs.table(min(name, b), max(name, b)))[0] for b in order[:i]} if k else {}
+        before = order[:i] if k else []
+        gains = {b: conditional_information(present(pairs.table(min(name, b), max(name, b))))[0] for b in before}
         parents = sorted(gains, key=lambda b: (-gains[b], b))[:k]
         found.append((*parents, name))
     return tuple(found)

@@ -236,8 +236,7 @@ class NaiveBayes(TallyClassifier):
         return result
 
     def log_joint(self, params: NaiveParameters, block: Block) -> Scores:
-        scores = np.empty((block.n_rows, len(params.log_prior)))
-        scores[:] = params.log_prior
+        scores = np.repeat(params.log_prior[None], block.n_rows, axis=0)
         threads = self._threads()
         names = [name for name, table in params.tables.items() if table.used]
         if names:

@@ -29,6 +29,12 @@ def class_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
     return array if array.tolist() == list(classes) else np.array(classes, dtype=object)
 
 
+def room_for(X: Any, n_classes: int) -> Scores | None:
+    """Where the scores of all rows will stand; None where their number is not known before they are read."""
+    shape = getattr(X, "shape", None)
+    return np.empty((shape[0], n_classes)) if shape and isinstance(shape[0], int) else None
+
+
 def stacked(parts: list[Scores], n_classes: int) -> Scores:
     """The scores of all blocks (rows, classes)."""
     if len(parts) == 1:

@@ -66,8 +66,7 @@ class StructuredClassifier(CodedClassifier):
         return n_classes - 1 + sum(n_classes * table.n_free for table in self.params_.tables.values())
 
     def log_joint(self, params: StructuredParameters, block: Block) -> Scores:
-        scores = np.empty((block.n_rows, len(params.log_prior)))
-        scores[:] = params.log_prior
+        scores = np.repeat(params.log_prior[None], block.n_rows, axis=0)
         used = {name: table for name, table in params.tables.items() if table.used}
         if used:
             tables = [table.log_table for table in used.values()]

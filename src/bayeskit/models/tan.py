@@ -18,7 +18,13 @@ from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import Contexts, conditional_table
 from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.estimate.structure import best_tree, conditional_information, dependence, information_about_class
+from bayeskit.estimate.structure import (
+    best_tree,
+    conditional_information,
+    dependence,
+    information_about_class,
+    present,
+)
 from bayeskit.models.coded import need_pairs
 from bayeskit.models.structured import StructuredClassifier, StructuredParameters, given_parents
 from bayeskit.tally.plan import Plan
@@ -128,9 +134,9 @@ class TAN(StructuredClassifier):
         found = []
         for name, own in self.parents_.items():
             if own:
-                counts = self.tally_.together.pairs.table(own[0], name)
-                gain, _ = conditional_information(counts)
-                found.append((gain / max(float(counts[:, 1:, 1:].sum()), 1e-300), own[0], name))
+                counts = present(self.tally_.together.pairs.table(own[0], name))
+                gain = float(conditional_information(counts)[0])
+                found.append((gain / max(float(counts.sum()), 1e-300), own[0], name))
         found.sort(key=lambda arc: (-arc[0], arc[1:]))
         gains = [arc[0] for arc in found]
         parents, children = ([arc[i] for arc in found] for i in (1, 2))

@@ -1,0 +1,99 @@
+// The junction tree as Python sees it.
+#include "arrays.hpp"
+
+namespace {
+
+size_t rows_of(const Array& array, const std::string& name, size_t columns) {
+    if (array.ndim() != 2 || array.shape(1) != columns)
+        refuse(name + " has shape " + shape_of(array) + ", not (number, " + std::to_string(columns) + ")");
+    if (!is(array, Code::Int, 64)) refuse_type(name + " is not int64");
+    if (!is_contiguous(array)) refuse(name + " is not contiguous");
+    return array.shape(0);
+}
+
+void check_cells(const int32_t* cells, size_t n, int64_t bound, const char* name) {
+    uint32_t top = 0;  // a negative cell is a large one
+    for (size_t c = 0; c < n; ++c) top = std::max(top, static_cast<uint32_t>(cells[c]));
+    if (n && top >= bound) refuse(std::string(name) + " holds a cell that is not there");
+}
+
+JunctionTree junction_tree(const Array& cliques, const Array& potentials, const Array& floors,
+                           const Array& to_separator, const Array& variables, const Array& states) {
+    JunctionTree tree;
+    const size_t k = rows_of(cliques, "cliques", 3), n_variables = rows_of(variables, "variables", 2);
+    const auto* row = static_cast<const int64_t*>(cliques.data());
+    size_t n_cells = 0, n_down = 0, n_states = 0;
+    if (k == 0) refuse("there are no tables");
+    for (size_t i = 0; i < k; ++i, row += 3) {
+        const bool linked = i == 0 ? row[1] == -1 : row[1] >= 0 && row[1] < static_cast<int64_t>(i);
+        if (!linked || row[0] < 1 || row[2] < 1 || row[0] % row[2] || row[0] > INT32_MAX)
+            refuse("the tables form no tree: each needs its parent before it and a separator that divides it");
+        tree.cliques.push_back({static_cast<size_t>(row[0]), row[1], static_cast<size_t>(row[2])});
+        n_cells += tree.cliques[i].size;
+        if (i) n_down += tree.cliques[row[1]].size;
+    }
+    row = static_cast<const int64_t*>(variables.data());
+    for (size_t v = 0; v < n_variables; ++v, row += 2) {
+        if (row[0] < 0 || row[0] >= static_cast<int64_t>(k) || row[1] < 1 || tree.cliques[row[0]].size % row[1])
+            refuse("a variable has no home among the tables, or no states there");
+        tree.variables.push_back({static_cast<size_t>(row[0]), static_cast<size_t>(row[1])});
+        n_states += tree.cliques[row[0]].size;
+    }
+    tree.potentials = flat<double>(potentials, "potentials", n_cells, Code::Float);
+    tree.floors = flat<double>(floors, "floors", k, Code::Float);
+    tree.to_separator = flat<int32_t>(to_separator, "to_separator", n_down, Code::Int);
+    tree.states = flat<int32_t>(states, "states", n_states, Code::Int);
+    const int32_t *down = tree.to_separator, *state = tree.states;
+    for (size_t i = 1; i < k; ++i) {
+        const size_t n = tree.cliques[tree.cliques[i].parent].size;
+        check_cells(down, n, static_cast<int64_t>(tree.cliques[i].separator), "to_separator");
+        down += n;
+    }
+    for (const auto& variable : tree.variables) {
+        const size_t n = tree.cliques[variable.home].size;
+        check_cells(state, n, static_cast<int64_t>(variable.n_states), "states");
+        state += n;
+    }
+    return tree;
+}
+
+std::vector<int64_t> members(const Array& array, const char* name, size_t n_variables) {
+    const size_t n = array.ndim() == 1 ? array.shape(0) : 0;
+    const auto* v = flat<int64_t>(array, name, n, Code::Int);
+    for (size_t i = 0; i < n; ++i)
+        if (v[i] < 0 || v[i] >= static_cast<int64_t>(n_variables))
+            refuse(std::string(name) + " names variable " + std::to_string(v[i]) + ", which is not there");
+    return {v, v + n};
+}
+
+nb::tuple py_propagate(const Array& cliques, const Array& potentials, const Array& floors, const Array& to_separator,
+                       const Array& variables, const Array& states, const Array& observed, const Array& likelihoods,
+                       const Array& queried, int64_t n_threads) {
+    const size_t t = threads(n_threads);
+    const auto tree = junction_tree(cliques, potentials, floors, to_separator, variables, states);
+    const auto found = members(observed, "observed", tree.variables.size());
+    const auto wanted = members(queried, "queried", tree.variables.size());
+    size_t n_found = 0, n_out = 0;
+    for (const int64_t v : found) n_found += tree.variables[v].n_states;
+    for (const int64_t v : wanted) n_out += tree.variables[v].n_states;
+    if (!is(likelihoods, Code::Float, 64)) refuse_type("likelihoods are not float64");
+    if (likelihoods.ndim() != 2 || likelihoods.shape(1) != n_found || !is_contiguous(likelihoods))
+        refuse("likelihoods have shape " + shape_of(likelihoods) + ", not (rows, " + std::to_string(n_found) +
+               ") without gaps");
+    const size_t n = likelihoods.shape(0);
+    const auto posteriors = make<double>("empty", "float64", n, n_out), evidence = make<double>("empty", "float64", n);
+    const auto safe = make<bool>("empty", "bool", n);
+    {
+        nb::gil_scoped_release release;
+        propagate(tree, found, static_cast<const double*>(likelihoods.data()), n, wanted, posteriors.data,
+                  evidence.data, safe.data, t);
+    }
+    return nb::make_tuple(posteriors.array, evidence.array, safe.array);
+}
+
+}  // namespace
+
+void bind_junction(nb::module_& m) {
+    m.def("propagate", &py_propagate, "cliques"_a, "potentials"_a, "floors"_a, "to_separator"_a, "variables"_a, "states"_a,
+          "observed"_a, "likelihoods"_a, "queried"_a, "n_threads"_a);
+}

@@ -1,0 +1,73 @@
+"""The same bits for any number of threads and on any machine."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bayeskit import kernels
+
+from .conftest import floats
+
+
+def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
+    """Results of all kernels on one table, big enough for several parts."""
+    rng = np.random.default_rng(7)
+    x = floats(rng, n, 9)
+    ints = rng.integers(-5, 60, (n, 9)).astype(np.int8)
+    labels = rng.integers(0, 3, n).astype(np.uint8)
+    weights, shares = rng.random(n), rng.random((n, 3))
+    columns, numbers = [ints[:, j] for j in range(9)], [x[:, j] for j in range(9)]
+    low, high = kernels.int_ranges(columns, n_threads)
+    table = np.arange(1, 66, dtype=np.uint32)
+    coded = kernels.lookup_codes(columns, low, [table] * 9, np.zeros(9, dtype=np.uint32), n_threads)
+    out = [low, high, *coded]
+    for by in (None, weights):
+        out += kernels.count_codes(coded, [66] * 9, labels, 3, by, n_threads)
+        out += [np.asarray(part) for part in kernels.moments(numbers, labels, 3, by, n_threads)]
+    out += kernels.count_responsibilities(coded, [66] * 9, shares, n_threads)
+    out += [np.asarray(part) for part in kernels.moments_responsibilities(numbers, shares, n_threads)]
+    out += kernels.bin_codes(numbers, [np.linspace(-2, 2, 5)] * 9, n_threads)
+    scores = np.zeros((n, 3))
+    kernels.score_codes(coded, [rng.normal(size=(66, 3)) for _ in range(9)], scores, n_threads)
+    out += [scores.copy()]
+    kernels.score_gaussian(numbers, *rng.random((3, 3, 9)), scores, n_threads)
+    left = np.zeros((n, 3))
+    kernels.score_codes_left_out(coded, list(rng.normal(size=(9, 3, 66, 3))), labels, left, n_threads)
+    flags = kernels.score_gaussian_left_out(numbers, labels, *rng.random((6, 3, 9)), 1e-3, left, n_threads)
+    out += [left, flags, *kernels.judge(left, labels, 1e-12, n_threads)]
+    out += [kernels.best_classes(left, 1e-12, n_threads)]
+    for n_classes, n_terms in ((3, 13), (5, 36), (2, 3)):
+        terms = rng.normal(size=(3_000, n_classes, n_terms)).astype(np.float32)
+        own = rng.integers(0, n_classes, 3_000).astype(np.uint32)
+        loss = kernels.exponent_loss(terms, own, weights[:3_000], rng.random(n_terms), n_threads)
+        out += [np.asarray(part) for part in loss]
+    return [*out, scores, *kernels.normalise(scores, n_threads)]
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 8])
+def test_any_number_of_threads_gives_the_same_bits(n_threads: int) -> None:
+    for one, many in zip(everything(1), everything(n_threads), strict=True):
+        assert one.tobytes() == many.tobytes()
+
+
+@pytest.mark.skipif(not kernels.NATIVE, reason="needs the compiled core")
+def test_machines_without_wide_registers_give_the_same_bits() -> None:
+    script = (
+        "import sys, hashlib; sys.path.insert(0, sys.argv[1]); import kernels.test_bits as t;"
+        "print([hashlib.sha256(part.tobytes()).hexdigest() for part in t.everything(2)])"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script, str(Path(__file__).parent.parent)],
+            env={**os.environ, "BAYESKIT_KERNELS": wanted},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for wanted in ("portable", "")
+    }
+    assert len(found) == 1

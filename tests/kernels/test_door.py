@@ -1,0 +1,177 @@
+"""What the door refuses, by name; and that core, twins and stubs are one list."""
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bayeskit import _token_twins, _twins, kernels
+
+NAMES = [name for name in kernels.__all__ if name not in ("NATIVE", "WordIndex")]
+ONE = np.array([1], dtype=np.uint8)
+X = np.array([1.0])
+
+
+def grown(k: Any, **changes: Any) -> Any:
+    """P(a) and below it P(b | a), with something changed."""
+    arguments = {
+        "cliques": np.array([[2, -1, 1], [4, 0, 2]]), "potentials": np.full(6, 0.5), "floors": np.full(2, 0.5),
+        "to_separator": np.array([0, 1], np.int32), "variables": np.array([[0, 2], [1, 2]]),
+        "states": np.array([0, 1, 0, 1, 0, 1], np.int32), "observed": np.array([1]), "likelihoods": np.ones((1, 2)),
+        "queried": np.array([0]), "n_threads": 1,
+    }  # fmt: skip
+    return k.propagate(**(arguments | changes))
+
+
+BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
+    "a code beyond its table": ("code 1", lambda k: k.count_codes([ONE], [1], ONE, 2, None, 1)),
+    "a label beyond the classes": ("labels hold 1", lambda k: k.count_codes([ONE], [2], ONE, 1, None, 1)),
+    "a label beyond, for moments": ("labels hold 1", lambda k: k.moments([X], ONE, 1, None, 1)),
+    "unequal lengths": ("column 1", lambda k: k.count_codes([ONE, ONE[:0]], [2, 2], ONE, 2, None, 1)),
+    "too few sizes": ("sizes", lambda k: k.count_codes([ONE], [], ONE, 2, None, 1)),
+    "short weights": ("weights", lambda k: k.count_codes([ONE], [2], ONE, 2, X[:0], 1)),
+    "no classes": ("n_classes", lambda k: k.moments([X], ONE, 0, None, 1)),
+    "no threads": ("n_threads", lambda k: k.normalise(np.zeros((1, 2)), 0)),
+    "scores without classes": ("scores", lambda k: k.normalise(np.zeros((3, 0)), 1)),
+    "no room for probabilities": ("out", lambda k: k.normalise(np.zeros((3, 2)), 1, np.zeros((3, 3)))),
+    "scores of one axis": ("scores", lambda k: k.normalise(np.zeros(3), 1)),
+    "scores of another length": (
+        "column 0",
+        lambda k: k.score_codes([ONE], [np.zeros((2, 2))], np.zeros((3, 2)), 1),
+    ),
+    "a table of other classes": (
+        "table 0",
+        lambda k: k.score_codes([ONE], [np.zeros((2, 3))], np.zeros((1, 2)), 1),
+    ),
+    "a code beyond a table of scores": (
+        "code 1",
+        lambda k: k.score_codes([ONE], [np.zeros((1, 2))], np.zeros((1, 2)), 1),
+    ),
+    "means of another shape": (
+        "mean",
+        lambda k: k.score_gaussian([X], np.zeros((1, 2)), *np.zeros((2, 1, 1)), np.zeros((1, 1)), 1),
+    ),
+    "a table for too few labels": (
+        "table 0",
+        lambda k: k.score_codes_left_out([ONE], [np.zeros((1, 2, 2))], ONE, np.zeros((1, 2)), 1),
+    ),
+    "a label beyond, left out": (
+        "labels hold 1",
+        lambda k: k.score_codes_left_out([ONE], [np.zeros((1, 2, 1))], ONE, np.zeros((1, 1)), 1),
+    ),
+    "rates of another shape": (
+        "rate",
+        lambda k: k.score_gaussian_left_out(
+            [X], 0 * ONE, *np.zeros((3, 1, 1)), np.zeros((2, 1)), *np.zeros((2, 1, 1)), 0.1, np.zeros((1, 1)), 1
+        ),
+    ),
+    "a label beyond, judged": ("labels hold 1", lambda k: k.judge(np.zeros((1, 1)), ONE, 1e-12, 1)),
+    "a label beyond the factors": (
+        "labels hold a class beyond",
+        lambda k: k.exponent_loss(np.zeros((1, 2, 1), np.float32), np.full(1, 2, np.uint32), None, X, 1),
+    ),
+    "short weights of factors": (
+        "do not fit",
+        lambda k: k.exponent_loss(np.zeros((1, 2, 1), np.float32), np.zeros(1, np.uint32), X[:0], X, 1),
+    ),
+    "cuts out of order": ("not sorted", lambda k: k.bin_codes([X], [np.array([2.0, 1.0])], 1)),
+    "too few tables": (
+        "tables",
+        lambda k: k.lookup_codes([ONE], np.zeros(1, dtype=np.int64), [], np.zeros(1, dtype=np.uint32), 1),
+    ),
+    "a tree without tables": ("table", lambda k: grown(k, cliques=np.zeros((0, 3), dtype=np.int64))),
+    "a table before its parent": ("tree", lambda k: grown(k, cliques=np.array([[2, -1, 1], [4, 1, 2]]))),
+    "a separator that does not divide": ("tree", lambda k: grown(k, cliques=np.array([[2, -1, 1], [4, 0, 3]]))),
+    "too few potentials": ("potentials", lambda k: grown(k, potentials=np.zeros(5))),
+    "a separator's cell that is not there": (
+        "to_separator",
+        lambda k: grown(k, to_separator=np.array([0, 2], np.int32)),
+    ),
+    "a negative cell": ("to_separator", lambda k: grown(k, to_separator=np.array([0, -1], np.int32))),
+    "a state that is not there": ("states", lambda k: grown(k, states=np.array([0, 1, 0, 1, 0, 2], np.int32))),
+    "a home that is not there": ("home", lambda k: grown(k, variables=np.array([[0, 2], [2, 2]]))),
+    "an observed variable that is not there": ("observed", lambda k: grown(k, observed=np.array([2]))),
+    "a queried variable that is not there": ("queried", lambda k: grown(k, queried=np.array([-1]))),
+    "likelihoods of another width": ("likelihoods", lambda k: grown(k, likelihoods=np.zeros((1, 3)))),
+    "an integer beyond 63 bits": (
+        "beyond",
+        lambda k: k.int_ranges([np.array([2**63], dtype=np.uint64)], 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_refused_by_name(what: str) -> None:
+    message, call = BAD[what]
+    for module in (kernels, _twins):
+        with pytest.raises(ValueError, match=message):
+            call(module)
+
+
+@pytest.mark.parametrize("module", [kernels, _twins])
+def test_contexts_and_parents_that_do_not_fit_are_refused(module: Any) -> None:
+    a, step = np.array([0, 1], dtype=np.uint8), np.array([[-1, 0]], dtype=np.int32)
+    for steps, nodes, error in (
+        ([step], 1, ValueError),
+        ([step + 1], 2, ValueError),
+        ([step.astype(np.int64)], 2, TypeError),
+        ([step[:, :1].copy()], 2, ValueError),
+        ([], 2, ValueError),
+    ):
+        with pytest.raises(error):
+            module.context_codes([a], a, 2, steps, nodes, 1)
+    with pytest.raises(ValueError, match="column 0"):
+        module.count_pairs([a, a], [1, 2], a, 2, None, 1)
+    with pytest.raises(ValueError, match="column 1"):
+        module.factor_codes([a, a], [2, 1])
+    with pytest.raises(ValueError, match="table 0"):
+        module.score_parents([a], [2], [np.zeros((3, 1))], np.zeros((2, 1)), 1)
+    with pytest.raises(ValueError, match="log_weights"):
+        module.score_aode([a], [2], [np.zeros((4, 1))], np.zeros((2, 1)), np.zeros(3), np.zeros((2, 1)), 1)
+
+
+@pytest.mark.parametrize("module", [kernels, _twins])
+def test_other_types_are_refused(module: Any) -> None:
+    for call in (
+        lambda: module.count_codes([np.array([1])], [2], ONE, 2, None, 1),
+        lambda: module.moments([np.array([1.0], dtype=np.float32)], ONE, 2, None, 1),
+        lambda: module.int_ranges([X], 1),
+    ):
+        with pytest.raises(TypeError, match="column 0"):
+            call()
+
+
+def test_read_only_columns_are_read() -> None:
+    x, labels = np.arange(4.0), np.zeros(4, dtype=np.uint8)
+    x.flags.writeable = labels.flags.writeable = False
+    assert kernels.moments([x], labels, 1, None, 1)[1].item() == 6.0
+
+
+@pytest.mark.skipif(not kernels.NATIVE, reason="needs the compiled core")
+def test_core_twins_and_stubs_have_the_same_functions() -> None:
+    from bayeskit import _core
+
+    stubs = Path(_twins.__file__).with_name("_core.pyi").read_text(encoding="utf-8")
+    named = dict(re.findall(r"^def (\w+)\((.*?)\)\s*->", stubs, flags=re.MULTILINE | re.DOTALL))
+    assert sorted(named) == NAMES
+    for name in NAMES:
+        home = _twins if hasattr(_twins, name) else _token_twins
+        twin = list(inspect.signature(getattr(home, name)).parameters)
+        assert re.findall(r"(\w+):", named[name]) == twin
+        signature = getattr(_core, name).__nb_signature__[0][0]
+        compiled = re.findall(r"(?:\(|, )(\w+):", signature)
+        assert [parameter for parameter in compiled if parameter in twin] == twin
+
+
+def test_one_module_imports_the_core() -> None:
+    package = Path(_twins.__file__).parent
+    importing = [
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if re.search(r"^\s*(from|import) .*\b_core\b", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    ]
+    assert importing == ["kernels.py"]
