@@ -23,12 +23,21 @@ uint32_t interval(double x, const double* cuts) {
     return v;
 }
 
-uint32_t value_of(const Column& column, size_t r, const double* cuts) {
-    if (!column.coded) return interval(column.numbers.data[static_cast<ptrdiff_t>(r) * column.numbers.stride], cuts);
-    return with_type(column.codes, [r](auto codes) { return static_cast<uint32_t>(codes[r]); });
+// The value a code has: itself if none is singled out, else 1 .. kMostCuts of those that are, 0 for all others together.
+uint32_t group(uint32_t code, size_t size, const double* singled) {
+    if (singled[0] != singled[0]) return code;
+    if (code >= size) return kMostCuts + 2;  // not known
+    uint32_t v = 0;
+    for (uint32_t i = 0; i < kMostCuts; ++i) v = code == singled[i] ? i + 1 : v;
+    return v;
 }
 
-size_t n_values(const Column& column) { return column.coded ? column.size : kMostCuts + 2; }
+size_t n_values(const Column& column) { return std::max(column.size, kMostCuts + 2); }
+
+uint32_t value_of(const Column& column, size_t r, const double* cuts) {
+    if (!column.coded) return interval(column.numbers.data[static_cast<ptrdiff_t>(r) * column.numbers.stride], cuts);
+    return with_type(column.codes, [&](auto codes) { return group(codes[r], column.size, cuts); });
+}
 
 // Rows in groups of one context each, side by side. A context of one row is that row: it is not split, but compared.
 struct Groups {
@@ -87,7 +96,7 @@ private:
         const auto& rows = groups_.rows;
         if (column.coded)
             with_type(column.codes, [&](auto codes) {
-                for (size_t i = 0; i < rows.size(); ++i) value_[i] = codes[rows[i]];
+                for (size_t i = 0; i < rows.size(); ++i) value_[i] = group(codes[rows[i]], column.size, cuts);
             });
         else
             for (size_t i = 0; i < rows.size(); ++i)

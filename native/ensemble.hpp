@@ -61,7 +61,9 @@ struct Column {  // of a table that chains walk over: codes, or numbers
     size_t size;  // values of a coded column
 };
 
-struct Candidates {  // (steps, together) columns and (steps, together, kMostCuts) cuts, NaN where there is none
+// (steps, together) columns and (steps, together, kMostCuts) cuts, NaN where there is none; of a coded column the codes
+// that are singled out, the first of them NaN where all are told apart.
+struct Candidates {
     const int32_t* column;
     const double* cuts;
     size_t n_steps, together;

@@ -43,8 +43,11 @@ def learn_chains(
     A chain starts from g = P(class). In each step, of the candidate columns and m ∈ {1, 4, 16}, the one is taken with
     the largest Σ ln g'(y) of the rows of the part, each left out, g' = (n(y, c') + m g) / (n(c') + m); none without
     gain. Then the contexts are counted on all rows. h = (n g + 1) / (n + C).
+
+    A step splits a number at its cuts, and a coded column into the codes that its cuts single out and all others
+    together; where the first cut is NaN, all codes are told apart.
     """
-    _check_chains(columns, sizes, labels, n_classes, weights, asked, n_threads)
+    columns = _check_chains(columns, sizes, labels, n_classes, weights, asked, n_threads)
     weight = np.ones(len(labels)) if weights is None else weights
     start = _left_out_prior(labels, n_classes, weight, prior)
     taken = np.minimum(weight, 1.0)
@@ -72,7 +75,7 @@ def count_chains(
 ) -> tuple[Floats, Floats, Learnt]:
     """The same as :func:`learn_chains` for chains whose steps are known: those of chain b from ``start[b]`` to
     ``start[b + 1]``. No row has chosen them, so all asked rows are scored by all chains."""
-    _check_chains(columns, sizes, labels, n_classes, weights, asked, n_threads)
+    columns = _check_chains(columns, sizes, labels, n_classes, weights, asked, n_threads)
     steps = [(int(c), float(by), where) for c, by, where in zip(column, m, cuts, strict=True)]
     if any(not 0 <= c < len(columns) for c, *_ in steps):
         raise ValueError("a step names a column that is not there")
@@ -201,6 +204,7 @@ def score_chains(
     """Σ ln h and Σ h over the chains for new rows (rows, classes); a value never seen ends a chain. In a context of one
     learnt row, a new one goes on as long as the two agree."""
     check_threads(n_threads)
+    columns, learnt_columns = _signed(columns, sizes), _signed(learnt_columns, sizes)
     n, n_classes = len(columns[0]), len(prior)
     ends, column, m, cuts, trees = learnt
     log_sum, sums = np.zeros((n, n_classes)), np.zeros((n, n_classes))
@@ -223,19 +227,31 @@ def score_chains(
 
 
 def _values(column: Any, cuts: Floats) -> NDArray[np.int64]:
-    """Codes as they are; a number as how many cuts it is greater than, a missing one as the next, infinity (a number
-    that is not known) as the one after."""
-    if column.dtype.kind == "u":
-        return np.asarray(column, dtype=np.int64)
+    """A code as it is, or as which of the cuts it is, 0 for none of them; a number as how many cuts it is greater than,
+    a missing one as the next. What is not known, infinity or a code below zero, is something else."""
+    if column.dtype.kind == "i" and np.isnan(cuts[0]):
+        return np.asarray(np.where(column < 0, 2**31, column))
+    if column.dtype.kind == "i":
+        which = ((column[:, None] == cuts) * np.arange(1, len(cuts) + 1)).max(axis=1)
+        return np.where(column < 0, len(cuts) + 2, which)
     found = np.where(np.isnan(column), len(cuts) + 1, (column[:, None] > cuts).sum(axis=1))
     return np.where(column == np.inf, len(cuts) + 2, found)
 
 
+def _signed(columns: Any, sizes: Any) -> Any:
+    """Codes as signed numbers, −1 for one beyond the size."""
+    return [
+        np.where(column < size, column.astype(np.int64), -1) if column.dtype.kind == "u" else column
+        for column, size in zip(columns, sizes, strict=True)
+    ]
+
+
 def _check_chains(
     columns: Any, sizes: Any, labels: Any, n_classes: int, weights: Any, asked: Any, n_threads: int
-) -> None:
+) -> Any:
     check_rows(labels, n_classes, weights, asked)
     check_threads(n_threads)
     for i, column in enumerate(columns):
         if column.dtype.kind == "u" and column.max(initial=0) >= sizes[i]:
             raise ValueError(f"column {i} has a code beyond its size")
+    return _signed(columns, sizes)

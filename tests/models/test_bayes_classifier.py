@@ -364,7 +364,7 @@ def test_a_hostile_file_is_refused_or_is_a_model(saved, seed):
                 with np.errstate(invalid="ignore"):
                     arrays[at] = array.astype(rng.choice(["<i8", "<f8", "|u1", "<u4"]))
             case _:  # something else of the header
-                key = rng.choice(["columns", "temperatures", "accuracy", "log loss", "importance"])
+                key = rng.choice(["columns", "values", "missing", "temperatures", "accuracy", "log loss", "importance"])
                 odd = [[], None, ["a"], [1e308] * 3, [-1, 0], {"x": 1}, [0.5] * 3]
                 header["state"]["held"][key] = odd[rng.integers(7)]
     try:

@@ -84,15 +84,15 @@ def count(rows: LearntRows, structure: Structure, n_threads: int, tell: Tell) ->
         )[1]
         factors.append((columns, learnt))
         tell("members", int(columns[-1]) + 1, len(rows.columns))
-    for first in range(0, len(structure.steps), CHAINS_TOGETHER):
-        steps = structure.steps.some(first, min(first + CHAINS_TOGETHER, len(structure.steps)))
-        sizes = coded_sizes(rows.codes)
+    all_steps, sizes = structure.steps_in(rows.codes), coded_sizes(rows.codes)
+    for first in range(0, len(all_steps), CHAINS_TOGETHER):
+        steps = all_steps.some(first, min(first + CHAINS_TOGETHER, len(all_steps)))
         chains.append(
             kernels.count_chains(
                 rows.columns, sizes, rows.labels, n_classes, rows.weights, nobody, *steps, prior, n_threads
             )[2]
         )
-        tell("chains", first + len(steps[0]) - 1, len(structure.steps))
+        tell("chains", first + len(steps[0]) - 1, len(all_steps))
     return EnsembleParameters(logspace.log(prior), rows, structure, members, factors, chains)
 
 
@@ -148,7 +148,7 @@ def memory_needed(rows: LearntRows, n_members: int, n_chains: int, n_threads: in
     Measured on tables of numbers and of categories it was 1.0 to 1.5 times what was really taken.
     """
     n, n_columns, n_classes = len(rows.labels), len(rows.columns), len(rows.classes)
-    widest = max([how.size for how in rows.codes.values()] + [round(n ** (1 / 3))])
+    widest = max([how.size for how in rows.codes.values()] + [round(n**0.5)])
     codes = n_members * n_columns * n * np.min_scalar_type(widest).itemsize
     left_out = min(n, MOST_FITTED) * n_classes * (n_columns + 3) * 12
     contexts = n_members * n_columns * n * 24 + n_chains * n * 60

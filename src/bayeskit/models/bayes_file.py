@@ -16,7 +16,7 @@ from bayeskit.data.encode import LARGEST
 from bayeskit.data.table import Table
 from bayeskit.errors import BadFile
 from bayeskit.models.bayes_rows import ColumnCodes, LearntRows
-from bayeskit.models.bayes_structure import MOST_CUTS, PARENTS, Steps, Structure
+from bayeskit.models.bayes_structure import MOST_CUTS, PARENTS, Codes, Steps, Structure
 from bayeskit.tally.tally import Tally
 
 Array = npt.NDArray[Any]
@@ -32,6 +32,8 @@ def to_parts(rows: LearntRows, structure: Structure, left_out: Table, importance
     steps = structure.steps
     header = {
         "columns": list(structure.columns),
+        "values": [list(how.values or ()) for how in structure.codes.values()],
+        "missing": [how.missing for how in structure.codes.values()],
         "temperatures": list(structure.temperatures),
         "accuracy": left_out["accuracy"],
         "log loss": left_out["log loss"],
@@ -62,7 +64,8 @@ def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[LearntRo
     for array, kind in zip(arrays, kinds, strict=True):
         _need(array.dtype.kind == kind, "the types of its arrays")
     rows = _rows(tally, names, arrays[0], arrays[1], arrays[FIXED:])
-    structure = _structure(rows, header["temperatures"], arrays[2:FIXED])
+    codes = _codes(rows, header["values"], header["missing"])
+    structure = _structure(codes, header["temperatures"], arrays[2:FIXED])
     scores = {name: _numbers(header[name], len(MODELS)) for name in ("accuracy", "log loss")}
     importance = _numbers(header["importance"], len(names))
     return rows, structure, Table({"model": MODELS, **scores}), Table({"column": names, "importance": importance})
@@ -93,10 +96,21 @@ def _rows(tally: Tally, names: list[str], labels: Array, weights: Array, columns
     return LearntRows(codes, found, labels.astype(np.uint32), tally.classes, by)
 
 
-def _structure(rows: LearntRows, temperatures: Any, arrays: list[Array]) -> Structure:
+def _codes(rows: LearntRows, values: Any, missing: Any) -> Codes:
+    """The codes in which chains single out values: those of the first fit."""
+    _need(len(values) == len(missing) == len(rows.codes), "its values")
+    codes = {}
+    for (name, how), own, lacks in zip(rows.codes.items(), values, missing, strict=True):
+        _need(isinstance(lacks, bool) and all(isinstance(value, (str, int, float)) for value in own), "its values")
+        _need(len(set(own)) == len(own) and (how.values is not None or not len(own)), "its values")
+        codes[name] = ColumnCodes(None if how.values is None else tuple(own), lacks)
+    return codes
+
+
+def _structure(codes: Codes, temperatures: Any, arrays: list[Array]) -> Structure:
     ends, flat, parents, m, exponents, start, column, step_m, step_cuts = arrays
-    numbers = [name for name, how in rows.codes.items() if how.values is None]
-    n_columns = len(rows.codes)
+    numbers = [name for name, how in codes.items() if how.values is None]
+    n_columns = len(codes)
     _need(parents.ndim == 3 and len(parents) > 0, "its parents")
     n_members, n_levels = len(parents), parents.shape[2] + 1
     _need(parents.shape == (n_members, n_columns, n_levels - 1) and n_levels <= PARENTS + 1, "its parents")
@@ -117,12 +131,16 @@ def _structure(rows: LearntRows, temperatures: Any, arrays: list[Array]) -> Stru
     _need(step_cuts.shape == (size, MOST_CUTS) and not np.isnan(step_cuts).any(), "its chains")
     _need(bool(((column >= 0) & (column < n_columns)).all()), "its chains")
     _need(bool((np.isfinite(step_m) & (step_m > 0)).all()), "its chains")
+    sizes = np.array([np.inf if how.values is None else len(how.values) + how.missing for how in codes.values()])
+    of = sizes[column][:, None]
+    are_codes = (step_cuts >= 0) & (step_cuts < of) & (step_cuts == np.floor(step_cuts))
+    _need(bool((are_codes | np.isposinf(step_cuts) | np.isinf(of)).all()), "its chains")
     n_terms = n_columns + 1 + (2 if len(start) > 1 else 0)
     _need(exponents.shape == (n_terms,) and bool((np.isfinite(exponents) & (exponents >= 0)).all()), "its exponents")
     by = _numbers(temperatures, 2)
     _need(min(by) > 0, "its temperatures")
     steps = Steps(start, column.astype(np.int32), step_m, np.where(np.isinf(step_cuts), np.nan, step_cuts))
-    return Structure(tuple(rows.codes), cuts, parents.astype(np.int32), m, steps, (by[0], by[1]), exponents)
+    return Structure(codes, cuts, parents.astype(np.int32), m, steps, (by[0], by[1]), exponents)
 
 
 def _numbers(listed: Any, how_many: int) -> list[float]:

@@ -60,9 +60,7 @@ class Learning:
         chains, means = self._chains()
         temperatures, exponents = self._weigh(terms, means)
         steps = Steps.of(chains)
-        structure = self.held or Structure(
-            tuple(rows.codes), members.cuts, members.parents, m, steps, temperatures, exponents
-        )
+        structure = self.held or Structure(rows.codes, members.cuts, members.parents, m, steps, temperatures, exponents)
         scores = terms.astype(np.float64) @ exponents
         self.log_proba, own = capped(scores, rows.n), (np.arange(len(self.asked)), self.labels)
         self.importance = []
@@ -105,7 +103,7 @@ class Learning:
                 logs, sums, learnt = kernels.learn_chains(*first, parts, candidates, cuts, prior, self.n_threads)
                 outside += (parts[:, self.asked] == 0).sum(axis=0)
             else:
-                steps = self.held.steps.some(done, done + some)
+                steps = self.held.steps_in(rows.codes).some(done, done + some)
                 logs, sums, learnt = kernels.count_chains(*first, *steps, prior, self.n_threads)
                 outside += some
             log_sum += logs

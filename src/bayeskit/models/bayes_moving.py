@@ -90,10 +90,8 @@ def recoded(rows: LearntRows, codes: dict[str, ColumnCodes], classes: tuple[Valu
         if before.values is None or how.values is None or how == before:
             columns.append(own[name])
             continue
-        table = positions(before.values, how.values) + how.missing
-        if before.missing:
-            table = np.concatenate([[0], table])
-        table = np.maximum(table, 0) if len(table) else np.zeros(1, dtype=np.int64)
+        table = np.maximum(before.codes_in(how), 0)
+        table = table if len(table) else np.zeros(1, dtype=np.int64)
         columns.append(table[own[name]].astype(np.min_scalar_type(how.size)))
     labels = np.maximum(positions(rows.classes, classes), 0).astype(np.uint32)[rows.labels]
     return LearntRows(codes, columns, labels, classes, rows.weights)

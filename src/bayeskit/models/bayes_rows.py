@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bayeskit.data.encode import Block, Encoder, raise_unusable
 from bayeskit.data.schema import Categorical, Numeric, Schema
 from bayeskit.data.source import Source
-from bayeskit.data.vocabulary import Value, Vocabulary, sort_values
+from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, TooLarge
 
 Floats = npt.NDArray[np.float64]
@@ -36,6 +36,16 @@ class ColumnCodes:
             return codes
         unknown = self.size
         return np.where(codes == 0, unknown, np.minimum(codes - 1, unknown)).astype(np.min_scalar_type(unknown))
+
+    def codes_in(self, other: ColumnCodes) -> npt.NDArray[np.int64]:
+        """The code that another coding has for each of ours, −1 where it has none.
+
+        >>> ColumnCodes(("rain", "sun"), True).codes_in(ColumnCodes(("hail", "sun"), True)).tolist()
+        [0, -1, 2]
+        """
+        found = positions(self.values or (), other.values or ())
+        found[found >= 0] += other.missing
+        return np.concatenate([[0 if other.missing else -1], found]) if self.missing else found
 
 
 @dataclass(frozen=True)

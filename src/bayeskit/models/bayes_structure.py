@@ -63,7 +63,7 @@ class Steps:
     start: npt.NDArray[np.int64]
     column: npt.NDArray[np.int32]
     m: Floats
-    cuts: Floats  # (steps, most cuts), NaN where there is none
+    cuts: Floats  # (steps, most cuts), NaN where there is none; of a coded column the codes that are singled out
 
     @classmethod
     def of(cls, learnt: list[Any]) -> Steps:
@@ -84,6 +84,15 @@ class Steps:
         own = slice(start[0], start[-1])
         return start - start[0], self.column[own], self.m[own], self.cuts[own]
 
+    def recoded(self, before: Codes, now: Codes) -> Steps:
+        """The same values singled out in other codes, −1 for one that is no longer there."""
+        cuts = self.cuts.copy()
+        for i, (name, how) in enumerate(before.items()):
+            if how.values is not None and how != now[name]:
+                places = (self.column == i)[:, None] & ~np.isnan(cuts)
+                cuts[places] = how.codes_in(now[name])[cuts[places].astype(np.int64)]
+        return Steps(self.start, self.column, self.m, cuts)
+
 
 @dataclass(frozen=True, eq=False)
 class Structure:
@@ -92,7 +101,7 @@ class Structure:
     Given as ``structure=`` to another fit, it lets models of several places be merged.
     """
 
-    columns: tuple[str, ...]
+    codes: Codes  # in which the steps of chains single out values
     cuts: tuple[dict[str, Floats], ...]  # of each member
     parents: npt.NDArray[np.int32]  # (members, columns, parents)
     m: Floats  # (columns, members, levels)
@@ -100,8 +109,15 @@ class Structure:
     temperatures: tuple[float, float]
     exponents: Floats  # columns, two of the chains if there are any, prior
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Their names, in order."""
+        return tuple(self.codes)
+
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Structure) or self.columns != other.columns or len(self.cuts) != len(other.cuts):
+        if not isinstance(other, Structure) or len(self.cuts) != len(other.cuts):
+            return False
+        if self.columns != other.columns or self.codes != other.codes:
             return False
         ours, theirs = self._arrays(), other._arrays()
         return len(ours) == len(theirs) and all(
@@ -122,26 +138,30 @@ class Structure:
         """The members for columns coded so."""
         return Members.of(self.cuts, self.parents, how)
 
+    def steps_in(self, how: Codes) -> Steps:
+        """The steps of chains for columns coded so."""
+        return self.steps.recoded(self.codes, how)
+
 
 def draw_members(rows: LearntRows, n_members: int, rng: np.random.Generator, n_threads: int) -> Members:
     """Odd members choose parents by dependence times chance, even ones by chance alone; all draw their own cuts.
 
     The cuts have not seen the classes: cuts that have make every leave-one-out figure far too good.
     """
-    how = list(rows.codes.values())
-    sorted_numbers = [
-        np.sort(c[~np.isnan(c)]) if h.values is None else None for c, h in zip(rows.columns, how, strict=True)
+    points = [
+        cut_points(column) if how.values is None else None
+        for column, how in zip(rows.columns, rows.codes.values(), strict=True)
     ]
-    information = _information(rows, sorted_numbers, n_threads)
-    n_columns, all_cuts = len(how), []
+    information = _information(rows, [among and among[0] for among in points], n_threads)
+    n_columns, all_cuts = len(points), []
     orders: list[npt.NDArray[np.int64]] = []
     parents = np.full((n_members, n_columns, min(PARENTS, n_columns - 1)), -1, dtype=np.int32)
     for j in range(n_members):
         all_cuts.append(
             {
-                name: random_cuts(numbers, max(2, round(len(rows.labels) ** (1 / 3))) - 1, rng)
-                for name, numbers in zip(rows.codes, sorted_numbers, strict=True)
-                if numbers is not None
+                name: random_cuts(*among, rng)
+                for name, among in zip(rows.codes, points, strict=True)
+                if among is not None
             }
         )
         # Every other order of each kind is the last one reversed: of two columns, each may depend on the other.
@@ -154,6 +174,22 @@ def draw_members(rows: LearntRows, n_members: int, rng: np.random.Generator, n_t
                 chosen = rng.permutation(before)
             parents[j, i, : min(at, PARENTS)] = chosen[:PARENTS]
     return Members.of(tuple(all_cuts), parents, rows.codes)
+
+
+def cut_points(column: Floats) -> tuple[Floats, int]:
+    """Sorted numbers between which cuts are drawn, and how many are: n^(1/3) intervals at ranks of the rows.
+
+    Where one value takes more than half of the rows, most ranks would fall on it, and the other rows would stay
+    together. There the ranks are those of the distinct numbers, √n of them.
+
+    >>> cut_points(np.array([0.0, 5, 0, 7, 0, 0, 2, 0]))
+    (array([0., 2., 5., 7.]), 3)
+    """
+    numbers, n = np.sort(column[~np.isnan(column)]), len(column)
+    middle = numbers[len(numbers) // 2 :][:1]  # a value of more than half of the rows is this one
+    if 2 * np.count_nonzero(numbers == middle) > len(numbers):
+        return np.unique(numbers), max(2, round(n**0.5))
+    return numbers, max(2, round(n ** (1 / 3))) - 1
 
 
 def random_cuts(numbers: Floats, how_many: int, rng: np.random.Generator) -> Floats:
@@ -173,7 +209,7 @@ def random_cuts(numbers: Floats, how_many: int, rng: np.random.Generator) -> Flo
 
 
 def _information(rows: LearntRows, sorted_numbers: list[Floats | None], n_threads: int) -> Floats:
-    """I(x; u | class) of all pairs of columns, numbers in a few intervals of equally many rows."""
+    """I(x; u | class) of all pairs of columns, numbers in a few intervals of equally many of the sorted ones."""
     codes, sizes = [], []
     for column, how, numbers in zip(rows.columns, rows.codes.values(), sorted_numbers, strict=True):
         if numbers is None:
@@ -191,7 +227,11 @@ def _information(rows: LearntRows, sorted_numbers: list[Floats | None], n_thread
 def draw_chains(
     rows: LearntRows, n_chains: int, rng: np.random.Generator
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32], Floats]:
-    """Parts (chains, rows), candidate columns (chains, steps, together) and their cuts (…, most cuts), NaN for none."""
+    """Parts (chains, rows), candidate columns (chains, steps, together) and their cuts (…, most cuts), NaN for none.
+
+    Every other chain tells all values of a coded column apart. For the others, its cuts are one to three codes: their
+    values are singled out, and the rest stay together.
+    """
     n_rows, n_columns = len(rows.labels), len(rows.columns)
     together = min(n_columns, TOGETHER)
     parts = (rng.random((n_chains, n_rows)) < min(0.5, PART / n_rows)).astype(np.uint8)
@@ -200,15 +240,19 @@ def draw_chains(
     how_many, where = rng.integers(1, MOST_CUTS + 1, candidates.shape), rng.random((*candidates.shape, MOST_CUTS))
     cuts = np.full((*candidates.shape, MOST_CUTS), np.nan)
     for i, (column, how) in enumerate(zip(rows.columns, rows.codes.values(), strict=True)):
-        if how.values is not None:
-            continue
-        numbers = np.sort(column[~np.isnan(column)])
-        if len(numbers) < 2:
-            continue
         mine = candidates == i
-        ranks = 1 + np.floor(where[mine] * (len(numbers) - 1)).astype(np.int64)
-        at = numbers[ranks - 1] / 2 + numbers[ranks] / 2
-        at[(np.arange(MOST_CUTS) >= how_many[mine][:, None]) | (at >= numbers[-1])] = np.nan
+        most = how_many[mine]
+        if how.values is not None:
+            at = np.floor(where[mine] * how.size)
+            most = np.where(np.nonzero(mine)[0] % 2, np.minimum(most, how.size - 2), 0)
+        else:
+            numbers = cut_points(column)[0]
+            if len(numbers) < 2:
+                continue
+            ranks = 1 + np.floor(where[mine] * (len(numbers) - 1)).astype(np.int64)
+            at = numbers[ranks - 1] / 2 + numbers[ranks] / 2
+            at[at >= numbers[-1]] = np.nan
+        at[np.arange(MOST_CUTS) >= most[:, None]] = np.nan
         at.sort(axis=1)
         at[:, 1:][at[:, 1:] == at[:, :-1]] = np.nan
         cuts[mine] = at
