@@ -273,6 +273,22 @@ def test_samples_approach_the_joint(model):
             assert cells.count((*record, label)) / 20_000 == pytest.approx(joint[i, c], abs=0.012)
 
 
+@pytest.mark.parametrize("model", [bk.TAN(), bk.AODE(), bk.KDB(), bk.FullJointBayes(), bk.NBTree()], ids=str)
+def test_numbers_are_drawn_from_their_intervals_and_as_missing_where_there_are_none(model):
+    rng = np.random.default_rng(0)
+    y = np.repeat(["no", "yes"], 200)
+    frame = {"income": rng.normal(40, 13, 400), "age": np.where(y == "yes", 60, 30) + rng.normal(0, 5, 400)}
+    drawn, labels = model.fit(frame, y).sample(2000, random_state=1)
+    assert model.schema_.columns["income"].cuts == ()
+    assert drawn["income"] == [None] * 2000
+    assert drawn.arrow["income"].type == "double"
+    age = np.array(drawn["age"], dtype=float)
+    assert (age > 0).all()
+    assert age[labels == "no"].mean() < model.schema_.columns["age"].cuts[0] < age[labels == "yes"].mean()
+    read = model.predict(drawn)
+    assert (read == labels).mean() > 0.95
+
+
 # -- numbers, tables, structure -----------------------------------------------------------------------------------
 
 

@@ -71,7 +71,11 @@ class CodedClassifier(TallyClassifier):
         return self
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
-        """Rows drawn from the model, and their classes. A column that the model leaves out is drawn as missing."""
+        """Rows drawn from the model, and their classes. A column that the model leaves out is drawn as missing.
+
+        A number is drawn evenly from its interval, an open one being as wide as the others on average. So the model
+        reads it as it meant it; between the cuts it knows no more. A number that is not cut is drawn as missing.
+        """
         self._check_is_fitted()
         if not isinstance(n, (int, np.integer)) or n < 0:
             raise BayesError(f"sample({n!r}): give a whole number of rows")

@@ -26,19 +26,34 @@ def draw_slots(shares: Floats, rng: np.random.Generator) -> npt.NDArray[np.int64
 
 
 def cells_of(values: Sequence[Value], role: Role, slots: npt.NDArray[Any], rng: np.random.Generator) -> Any:
-    """The cells of slots, 0 being missing; inside an interval drawn evenly, an open one as wide as its neighbours."""
+    """The cells of slots, 0 being missing; inside an interval drawn evenly. Numbers without cuts are drawn as missing:
+    nothing is known of where they lie."""
     import pyarrow as pa
 
-    if not values:
-        return pa.nulls(len(slots), pa.string())
     if isinstance(role, Numeric):
-        edges = np.array(role.cuts or (0.0,))
-        width = (edges[-1] - edges[0]) / (len(edges) - 1) if len(edges) > 1 else 1.0
-        edges = np.concatenate([[edges[0] - width], edges, [edges[-1] + width]])
+        if not values or not role.cuts:
+            return pa.nulls(len(slots), pa.float64())
+        edges = closed(role.cuts)
         numbers = rng.uniform(edges[np.maximum(slots - 1, 0)], edges[np.maximum(slots, 1)])
         return nulls_for_nan(np.where(slots == 0, np.nan, numbers))
+    if not values:
+        return pa.nulls(len(slots), pa.string())
     names = [None, *(map(str, values) if mixed(values) else values)]
     return pa.array(names).take(pa.array(slots))
+
+
+def closed(cuts: Sequence[float]) -> Floats:
+    """Cuts with an end on each side: an open interval is as wide as the others on average, but leaves no sign behind.
+
+    A single cut is taken for the middle: it says no more than the size of the numbers.
+
+    >>> closed([10, 14, 20]).tolist(), closed([2, 12]).tolist(), closed([40]).tolist(), closed([0]).tolist()
+    ([5.0, 10.0, 14.0, 20.0, 25.0], [0.0, 2.0, 12.0, 22.0], [0.0, 40.0, 80.0], [-1.0, 0.0, 1.0])
+    """
+    first, last = cuts[0], cuts[-1]
+    width = (last - first) / (len(cuts) - 1) if len(cuts) > 1 else abs(first) or 1.0
+    low, high = first - width, last + width
+    return np.array([max(low, 0.0) if first > 0 else low, *cuts, min(high, 0.0) if last < 0 else high])
 
 
 def mixed(values: Sequence[Any]) -> bool:
