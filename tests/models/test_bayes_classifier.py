@@ -263,6 +263,24 @@ def test_unseen_and_missing_values_have_an_answer(model, penguins):
         strict.predict(row)
 
 
+@pytest.mark.parametrize("number", [np.inf, -np.inf, 1e200])
+@pytest.mark.parametrize("ask", ["predict", "predict_proba", "predict_log_proba", "explain", "score", "partial_fit"])
+def test_infinity_is_refused_with_column_and_row(model, penguins, ask, number):
+    X, y = penguins[0][:9].copy(), penguins[1][:9]
+    X.loc[X.index[7], "body_mass_g"] = number
+    before = model.predict_proba(penguins[0])
+    with pytest.raises(bk.BayesError, match="'body_mass_g' has .* in row 7"):
+        getattr(model, ask)(X, y) if ask in ("score", "partial_fit") else getattr(model, ask)(X)
+    assert np.array_equal(model.predict_proba(penguins[0]), before)
+
+
+def test_infinity_in_a_file_is_refused_with_its_name(model, penguins, tmp_path):
+    X = penguins[0][:5].assign(body_mass_g=[3000, 3000, np.inf, 3000, 3000])
+    X.to_csv(tmp_path / "birds.csv", index=False)
+    with pytest.raises(bk.BayesError, match=r"birds.csv.*'body_mass_g'"):
+        model.predict(tmp_path / "birds.csv")
+
+
 def test_classes_may_be_declared():
     X, y, _ = table()
     model = bk.BayesClassifier(domains={"class": ["maybe", "never", "no", "yes"]}, **SMALL).fit(X, y)

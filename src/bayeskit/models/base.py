@@ -432,9 +432,9 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         empty = True
         for block in self.encoder().blocks(source):
             empty = False
-            scores = self.log_joint(self.params_, block)
-            if scores.size and not (np.isfinite(scores.min()) and np.isfinite(scores.max())):
-                with naming_the_file(source):
+            with naming_the_file(source):
+                scores = self.log_joint(self.params_, block)
+                if scores.size and not (np.isfinite(scores.min()) and np.isfinite(scores.max())):
                     raise_unusable(block.floats, block.start)
             yield block, scores
         if empty:

@@ -145,7 +145,8 @@ def _sorted_codes(
 
 
 def block_columns(block: Block, codes: Mapping[str, ColumnCodes]) -> list[npt.NDArray[Any]]:
-    """The columns of new rows, coded as they were learnt."""
+    """The columns of new rows, coded as they were learnt; infinity, which here means unknown, is refused."""
+    raise_unusable(block.floats, block.start)
     found = []
     for name, how in codes.items():
         if how.values is None:
