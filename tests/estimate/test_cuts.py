@@ -5,10 +5,14 @@ import math
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayeskit as bk
@@ -141,6 +145,52 @@ def test_labels_are_readable_and_other_columns_stay():
     assert out["flipper_length_mm"][0].startswith("≤ ")
     assert tool.table("bill_length_mm")["interval"][0].startswith("≤ ")
     assert tool.table()["column"] == list(tool.cuts_)
+
+
+def test_labels_come_in_the_kind_of_table_that_was_given():
+    birds = load_penguins().select(["island", "bill_length_mm", "year", "sex"])
+    y, roles = load_penguins()["species"].to_pylist(), {"year": "ignore"}
+    tool = bk.Discretizer(roles=roles).fit(birds, y)
+    plain = tool.transform(birds)
+    frame = birds.to_pandas().set_index(np.arange(len(birds)) + 7)
+    frame["island"] = frame["island"].astype("category")
+    out = tool.fit(frame, y).transform(frame)
+    assert isinstance(out, pd.DataFrame)
+    assert out.index.equals(frame.index)
+    assert out["island"].dtype == frame["island"].dtype
+    assert list(out.columns) == ["island", "bill_length_mm", "sex"] == tool.get_feature_names_out().tolist()
+    assert [None if pd.isna(cell) else cell for cell in out["bill_length_mm"]] == plain["bill_length_mm"]
+    assert frame["bill_length_mm"].dtype == float  # what was given is left alone
+    out = tool.transform(pl.from_arrow(birds))
+    assert isinstance(out, pl.DataFrame)
+    assert out["bill_length_mm"].to_list() == plain["bill_length_mm"]
+    numbers = frame[["bill_length_mm", "year"]].to_numpy()
+    out = tool.set_params(roles={1: "categorical"}).fit(numbers, y).transform(numbers)
+    assert out.dtype == object
+    assert out[:, 0].tolist() == plain["bill_length_mm"]
+    assert np.array_equal(out[:, 1], numbers[:, 1])
+    assert tool.get_feature_names_out().tolist() == ["x0", "x1"]
+
+
+def test_chains_of_scikit_learn_take_the_labels():
+    frame = load_penguins().to_pandas()
+    y, X = frame["species"], frame[["bill_length_mm", "flipper_length_mm", "island"]]
+    for rows in (X, X.iloc[:, :2].to_numpy()):
+        chain = make_pipeline(bk.Discretizer(), OneHotEncoder(handle_unknown="ignore"), RandomForestClassifier(10))
+        assert chain.fit(rows, y).score(rows, y) > 0.9
+    names = make_pipeline(bk.Discretizer(), OneHotEncoder()).fit(X, y).get_feature_names_out()
+    assert names[-1] == "island_Torgersen"
+    assert names[0].startswith("bill_length_mm_")
+    columns = ColumnTransformer([("cut", bk.Discretizer(), ["bill_length_mm"])], remainder="passthrough")
+    out = columns.fit_transform(X, y)
+    assert out.shape == X.shape
+    assert columns.get_feature_names_out().tolist()[0] == "cut__bill_length_mm"
+    codes = make_pipeline(bk.Discretizer(output="codes"), HistGradientBoostingClassifier(max_iter=5)).fit(X, y)
+    assert codes.score(X, y) > 0.9
+    assert codes[0].get_feature_names_out().tolist() == ["bill_length_mm", "flipper_length_mm"]
+    for output in ("labels", "codes"):
+        assert isinstance(bk.Discretizer(output=output).set_output(transform="pandas").fit_transform(X, y), pd.DataFrame)
+        assert isinstance(bk.Discretizer(output=output).set_output(transform="polars").fit_transform(X, y), pl.DataFrame)
 
 
 @pytest.mark.parametrize("setting", ["mdl", "frequency", ("frequency", 4), "width", ("random", 6), 7])

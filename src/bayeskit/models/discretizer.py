@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from bayeskit import kernels
@@ -22,7 +22,7 @@ from bayeskit.estimate.learn_cuts import check_cuts, learn_cuts
 from bayeskit.models.settings import one_of, seed_of
 
 
-class Discretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Numbers into intervals: a value on a cut belongs to the left one, and a missing cell stays missing.
 
     Parameters
@@ -30,7 +30,8 @@ class Discretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     cuts: "mdl" (by the classes, as many cuts as pay for themselves: Fayyad and Irani), "frequency", "width" or
         "random", one of these with a number of intervals such as ``("frequency", 5)``, a number of intervals of
         equal width, or the points; a mapping gives some columns their own, and the others are cut by "mdl".
-    output: "labels" gives a table with readable intervals in place of numbers and every other column as it is;
+    output: "labels" gives readable intervals in place of numbers and every other column as it is, in a frame of
+        pandas or polars where one was given, in an array of objects for a NumPy array, else in a ``Table``;
         "codes" an array with the number of the interval from 0 on, NaN where missing, of the numeric columns.
     roles: as for a classifier; only numeric columns are cut.
     random_state: for "random".
@@ -126,7 +127,35 @@ class Discretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 np.subtract(codes, 1.0, out=out[:, j])
                 out[codes == 0, j] = np.nan
             return out
-        return self._labelled(source, where, joined)
+        at = [list(source.kinds).index(where[name]) for name in self.schema_.used]
+        module = type(X).__module__.split(".")[0]
+        if module == "pandas" and hasattr(X, "columns"):
+            frame = X.iloc[:, at].copy()
+            for name, codes in joined.items():
+                frame.isetitem(self.schema_.used.index(name), self._names(name)[codes])
+            return frame
+        if isinstance(X, np.ndarray) and X.ndim == 2:
+            cells = np.asarray(X)[:, at].astype(object)
+            for name, codes in joined.items():
+                cells[:, self.schema_.used.index(name)] = self._names(name)[codes]
+            return cells
+        found = self._labelled(source, where, joined)
+        if module == "polars":
+            import polars as pl
+
+            return pl.DataFrame(found.arrow)
+        return found
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """The names of the columns that ``transform`` gives."""
+        self._check_is_fitted()
+        kept = self.schema_.used if self.output == "labels" else list(self.cuts_)
+        names = super().get_feature_names_out(input_features)
+        return np.asarray(names[[list(self.schema_.columns).index(name) for name in kept]], dtype=object)
+
+    def _names(self, name: str) -> npt.NDArray[np.object_]:
+        """The cell of each code."""
+        return np.array([None, *labels(self.cuts_[name])], dtype=object)
 
     def _labelled(self, source: Source, where: Mapping[str, str], joined: Mapping[str, npt.NDArray[Any]]) -> Table:
         import pyarrow as pa
@@ -134,8 +163,7 @@ class Discretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         columns: dict[str, Any] = {}
         for name in self.schema_.used:
             if name in joined:
-                text = pa.array([None, *labels(self.cuts_[name])], pa.string())
-                columns[name] = text.take(pa.array(joined[name]))
+                columns[name] = pa.array(self._names(name), pa.string()).take(pa.array(joined[name]))
                 continue
             parts = [batch.columns[where[name]] for batch in source.batches()]
             arrays = [part if is_arrow(part) else pa.array(part, from_pandas=True) for part in parts]
