@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayeskit as bk
 from bayeskit.datasets import load_penguins
+from bayeskit.models import from_bytes, to_bytes
 
 XOR = pd.DataFrame({"a": list("0011") * 10, "b": list("0101") * 10})
 XOR_Y = ["same", "other", "other", "same"] * 10
@@ -196,3 +197,37 @@ def test_tuning_fits_a_temperature_by_cross_validation():
     assert 4 < tuned.tune(X, y).temperature < 9
     assert tuned.predict(X).tolist() == plain.predict(X).tolist()
     assert bk.cross_validate(tuned, X, y).log_loss < 0.5 * bk.cross_validate(plain, X, y).log_loss
+
+
+def test_whole_numbers_do_not_make_subclasses_of_their_own():
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b"], 300)
+    X = pd.DataFrame({"code": rng.integers(1, 5, 300), "income": rng.normal(40, 13, 300)})
+    roles = {"code": "numeric"}
+    model = bk.SubclassBayes(2, roles=roles).fit(X, y)
+    assert model.params_.naive.gaussian.variance[:, 0].min() >= 1 / (2 * np.pi) - 1e-12  # of gaps of one
+    assert model.params_.naive.gaussian.variance[:, 0].max() > 0.2
+    cents = X.assign(code=X["code"] / 100)  # the unit is not what matters
+    small = bk.SubclassBayes(2, roles=roles).fit(cents, y)
+    np.testing.assert_allclose(small.predict_proba(cents), model.predict_proba(X), atol=0.01)
+    same = model.with_prior("empirical")
+    assert np.array_equal(same.predict_proba(X), model.predict_proba(X))
+    chosen = bk.SubclassBayes(max_subclasses=4, restarts=1, folds=2, roles=roles)
+    found, naive = (bk.cross_validate(m, X, y, 3).log_loss for m in (chosen, bk.NaiveBayes(roles=roles)))
+    assert found < naive + 0.05
+
+
+def test_a_class_with_one_number_only_is_as_in_naive_bayes():
+    X, y = pd.DataFrame({"n": [1, 1, 1, 1, 2, 3, 5, 3]}), list("aaaabbbb")
+    one, naive = bk.SubclassBayes(1, roles="numeric").fit(X, y), bk.NaiveBayes(roles="numeric").fit(X, y)
+    np.testing.assert_allclose(one.predict_proba(X), naive.predict_proba(X), rtol=1e-9)
+
+
+def test_whole_numbers_are_saved_with_their_gaps(tmp_path):
+    X, y = pd.DataFrame({"n": [1, 2, 3, 4, 7, 8] * 10}), ["a", "b"] * 30
+    model = bk.SubclassBayes(2, roles="numeric").fit(X, y)
+    model.save(tmp_path / "m.bayes")
+    assert np.array_equal(bk.load(tmp_path / "m.bayes").predict_proba(X), model.predict_proba(X))
+    model.gaps_ = {"n": -1.0}
+    with pytest.raises(bk.BayesError, match="gaps"):
+        from_bytes(to_bytes(model))

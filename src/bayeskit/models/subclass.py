@@ -23,15 +23,16 @@ from bayeskit.data.schema import Categorical, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
-from bayeskit.errors import BayesError
+from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.exponents import fit_temperature
 from bayeskit.estimate.prior import class_prior
 from bayeskit.explain.words import cell
+from bayeskit.io import State
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
 from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of
 from bayeskit.models.settings import one_of, seed_of
-from bayeskit.models.subclass_em import ClassRows, best_number, by_class, widened
+from bayeskit.models.subclass_em import ClassRows, best_number, by_class, smallest_gaps, widened
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -76,6 +77,10 @@ class SubclassBayes(TallyClassifier):
 
     There is no ``partial_fit``, ``forget``, ``merge`` or ``leave_one_out``: other rows make other clusters. Use
     ``cross_validate`` for honest scores.
+
+    No subclass is narrower than a thousandth of its class's variance; nor, unless the class is, than gap² / 2π for the
+    smallest gap between two numbers of the column: its normal is then 1 / gap high. Without that, a subclass for each
+    whole number would seem likely without end.
 
     After ``fit``: ``subclasses_`` (a table of what each is), ``n_subclasses_`` (by class) and ``held_out_`` (ln p a
     held-out row, by class and number).
@@ -173,7 +178,8 @@ class SubclassBayes(TallyClassifier):
         naive = self._naive()
         counted = naive._count_new(source, schema, engine)
         block, encoder = self._read(source, counted)
-        shares, names = self._clusters(naive, block, encoder, counted)
+        gaps = smallest_gaps(block)
+        shares, names = self._clusters(naive, block, encoder, counted, gaps)
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
         soft = replace(block, labels=None, weights=None, responsibilities=shares * weights[:, None])
         named = replace(encoder, schema=counted.schema, classes=Vocabulary(names))
@@ -181,7 +187,7 @@ class SubclassBayes(TallyClassifier):
         tally = replace(
             self.count_blocks([soft], named, naive.plan(schema)), schema=replace(counted.schema, target=target_)
         )
-        return self.fit_tally(tally)
+        return self._of(tally, gaps)
 
     def _read(self, source: Source, counted: Tally) -> tuple[Block, Encoder]:
         """All rows of any weight as one block, in the sorted values of the tally, and what reads them so."""
@@ -202,7 +208,7 @@ class SubclassBayes(TallyClassifier):
         return _joined(blocks), encoder
 
     def _clusters(
-        self, naive: NaiveBayes, block: Block, encoder: Encoder, counted: Tally
+        self, naive: NaiveBayes, block: Block, encoder: Encoder, counted: Tally, gaps: dict[str, float]
     ) -> tuple[Floats, tuple[str, ...]]:
         """(shares of each row (rows, subclasses), names of the subclasses): the largest of each class first."""
         labels, classes = np.asarray(block.labels), counted.classes
@@ -216,7 +222,7 @@ class SubclassBayes(TallyClassifier):
             rows = np.flatnonzero(labels == c)
             if not len(rows):
                 continue
-            own = ClassRows(naive, encoder, block.take(rows), weights[rows])
+            own = ClassRows(naive, encoder, block.take(rows), weights[rows], gaps)
             rng = np.random.default_rng(seeds[c])
             k = self._number(label, own, rng)
             mixture = own.mixture(k, rng, self.restarts, self.max_rounds)
@@ -277,9 +283,26 @@ class SubclassBayes(TallyClassifier):
 
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from the counts of subclasses: what another SubclassBayes has, as ``subclass_tally_``."""
+        return self._of(tally, {})
+
+    def held_state(self) -> State | None:
+        """The gaps between numbers, which are no counts."""
+        return State({"gaps": self.gaps_}, []) if self.gaps_ else None
+
+    def restore(self, tally: Tally, state: State | None) -> Self:
+        """The model of a file."""
+        self.check_settings()
+        gaps = {} if state is None else state.header["gaps"]
+        if not all(isinstance(gap, float) and 0 < gap < np.inf for gap in gaps.values()):
+            raise BadFile("the gaps between the numbers of a column are above zero, and these are not")
+        return self._of(tally, gaps)
+
+    def _of(self, tally: Tally, gaps: dict[str, float]) -> Self:
+        """The model of the counts of subclasses, and of the smallest gap between the numbers of each column."""
+        owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
+        self.gaps_ = gaps
         super().fit_tally(tally)
         self.subclass_tally_ = tally
-        owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
         self.tally_ = of_classes(tally, owner, classes)
         self.schema_ = self.tally_.schema
         return self
@@ -297,10 +320,12 @@ class SubclassBayes(TallyClassifier):
         within = logspace.log(counts / rows[owner])
         log_prior = logspace.log(prior)
         params = replace(params, log_prior=log_prior[owner] + within)
-        return SubclassParameters(log_prior, widened(params, by_class(tally, owner, len(classes))), owner)
+        of_class = by_class(tally, owner, len(classes))
+        return SubclassParameters(log_prior, widened(params, of_class, self.gaps_), owner)
 
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
-        return super()._with_tally(self.subclass_tally_, **settings)
+        other: Self = clone(self).set_params(**settings)
+        return other._of(self.subclass_tally_, self.gaps_)
 
     # -- saying --------------------------------------------------------------------------------------
 

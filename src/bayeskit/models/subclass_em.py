@@ -6,7 +6,7 @@ Laird and Rubin 1977). The start is k-means++: rows far from those already taken
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 CONVERGED = 1e-6  # of the log likelihood
 NARROW = 1e-3  # of the variance within the class: no subclass is narrower
+SPACED = 1 / (2 * np.pi)  # of the squared gap between numbers: a normal of this variance is 1 / gap high
 EQUAL = 1e-4  # of ln p a row: numbers of subclasses as good as each other, of which the least is taken
 MOST_ROWS = 3000  # of a class, by which the number of subclasses is chosen
 
@@ -42,12 +43,13 @@ class Mixture:
 
 @dataclass(frozen=True)
 class ClassRows:
-    """The rows of one class as codes and numbers, each with a weight."""
+    """The rows of one class as codes and numbers, each with a weight; and the gaps between all numbers of a column."""
 
     model: NaiveBayes
     encoder: Encoder
     block: Block
     weights: Floats
+    gaps: Mapping[str, float]
 
     def take(self, rows: Index) -> ClassRows:
         """These rows alone."""
@@ -81,7 +83,8 @@ class ClassRows:
         schema = self.encoder.schema
         tally = self.model.count_blocks([block], replace(self.encoder, classes=names), self.model.plan(schema))
         together = tally.moments.pooled()
-        return widened(self.model.estimate(tally), together.take(np.zeros(len(tally.classes), dtype=np.int64)))
+        of_class = together.take(np.zeros(len(tally.classes), dtype=np.int64))
+        return widened(self.model.estimate(tally), of_class, self.gaps)
 
     def _start(self, k: int, rng: np.random.Generator) -> Floats:
         """Each row with the nearest of ``k`` rows that are far from each other."""
@@ -113,13 +116,24 @@ class ClassRows:
         return total
 
 
-def widened(params: NaiveParameters, of_class: Moments) -> NaiveParameters:
-    """The same with no variance under a share of the one within the whole class: (subclasses, columns)."""
+def smallest_gaps(block: Block) -> dict[str, float]:
+    """The smallest difference of two numbers of each column that has different ones: 1 for whole numbers."""
+    distinct = {name: np.unique(numbers[~np.isnan(numbers)]) for name, numbers in block.floats.items()}
+    return {name: float(np.diff(numbers).min()) for name, numbers in distinct.items() if len(numbers) > 1}
+
+
+def widened(params: NaiveParameters, of_class: Moments, gaps: Mapping[str, float]) -> NaiveParameters:
+    """The same with no variance under a share of the one within the whole class: (subclasses, columns).
+
+    Nor is a normal narrower than its class and higher than 1 / gap: all of a column of whole numbers may be one of
+    them, and no density says more of a number than that.
+    """
     if not params.columns:
         return params
     with np.errstate(invalid="ignore", divide="ignore"):
-        least = NARROW * np.nan_to_num(of_class.squared_deviations() / of_class.n, nan=0.0, posinf=0.0)
-    normal = params.gaussian
+        own = np.nan_to_num(of_class.squared_deviations() / of_class.n, nan=0.0, posinf=0.0)
+    spaced = SPACED * np.array([gaps.get(name, 0.0) for name in params.columns]) ** 2
+    least, normal = np.maximum(NARROW * own, np.minimum(spaced, own)), params.gaussian
     return replace(params, gaussian=Gaussian(normal.mean, np.maximum(normal.variance, least), normal.used))
 
 
