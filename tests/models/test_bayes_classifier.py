@@ -316,7 +316,7 @@ def test_progress_is_told():
     X, y, _ = table()
     told = []
     bk.BayesClassifier(**SMALL, progress=lambda *step: told.append(step)).fit(X, y)
-    assert [stage for stage, *_ in told] == ["members", "chains", "exponents", "exponents"]
+    assert [stage for stage, *_ in told] == ["columns", "chains", "exponents", "exponents"]
     assert all(done <= of for _, done, of in told)
 
 

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayeskit as bk
 from bayeskit.datasets import load_penguins
-from bayeskit.models import from_bytes, to_bytes
+from bayeskit.models import bayes_progress, from_bytes, to_bytes
 
 XOR = pd.DataFrame({"a": list("0011") * 10, "b": list("0101") * 10})
 XOR_Y = ["same", "other", "other", "same"] * 10
@@ -157,6 +157,17 @@ def test_progress_is_told():
     bk.SubclassBayes(progress=lambda *step: told.append(step)).fit(XOR, XOR_Y)
     assert told[0] == ("classes", 0, 2)
     assert told[-1] == ("classes", 2, 2)
+    assert told[-2] == ("subclasses of same", 4, 4)  # 1, 2, 3 and 4 for twenty rows
+
+
+def test_a_bar_is_shown_where_the_fit_takes_its_time(monkeypatch, capsys):
+    monkeypatch.setattr(bayes_progress, "PATIENCE", -1)
+    bk.SubclassBayes(progress=True).fit(XOR, XOR_Y)
+    assert capsys.readouterr().err == ""  # no terminal
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    bk.SubclassBayes(progress=True).fit(XOR, XOR_Y)
+    assert "subclasses of same" in capsys.readouterr().err
+    bk.SubclassBayes(2, progress=False).fit(XOR, XOR_Y)
 
 
 @pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
@@ -173,7 +184,7 @@ def test_odd_columns_and_classes_have_a_defined_answer():
 
 @pytest.mark.parametrize(
     "settings",
-    [{"n_subclasses": 0}, {"n_subclasses": "many"}, {"max_subclasses": 0}, {"folds": 1}, {"numeric": "kernel"}],
+    [{"n_subclasses": 0}, {"n_subclasses": "many"}, {"max_subclasses": 0}, {"folds": 1}, {"numeric": "kernel"}, {"progress": 3}],
 )
 def test_bad_settings_are_refused(settings):
     with pytest.raises(bk.BayesError, match=next(iter(settings))):

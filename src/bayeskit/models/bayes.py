@@ -30,7 +30,7 @@ from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.bayes_counting import EnsembleParameters, count, log_scores, memory_needed, unknown
 from bayeskit.models.bayes_learning import Learning, left_out_table
 from bayeskit.models.bayes_moving import recoded, together, without
-from bayeskit.models.bayes_progress import Bar
+from bayeskit.models.bayes_progress import Bar, check_progress
 from bayeskit.models.bayes_rows import LearntRows, block_columns, read_rows
 from bayeskit.models.bayes_structure import Structure
 from bayeskit.models.naive_bayes import NaiveBayes
@@ -62,7 +62,8 @@ class BayesClassifier(TallyClassifier):
     memory_limit: bytes the fit may take; more is refused beforehand, with the figure.
     random_state: seed of cuts, parents and chains; the same seed gives the same model for any number of threads.
     n_threads: None for all cores.
-    progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting.
+    progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting: stages "columns",
+        "chains" and "exponents".
     structure: the ``structure_`` of another model: its cuts, parents, m and exponents are taken and only the counts
         learnt. Models of several places that share one can be merged.
     roles: one role for all columns or a mapping from name or position: "categorical", "numeric", "ignore".
@@ -142,8 +143,7 @@ class BayesClassifier(TallyClassifier):
             raise BayesError(f"memory_limit={self.memory_limit!r}: give a number of bytes")
         if self.structure is not None and not isinstance(self.structure, Structure):
             raise BayesError(f"structure= takes the structure_ of a model, not {type(self.structure).__name__}")
-        if self.progress is not None and not isinstance(self.progress, bool) and not callable(self.progress):
-            raise BayesError(f"progress={self.progress!r}: give True for a bar, or a function of stage, done and of")
+        check_progress(self.progress)
 
     # -- learning ------------------------------------------------------------------------------------
 

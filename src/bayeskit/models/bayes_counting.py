@@ -83,7 +83,7 @@ def count(rows: LearntRows, structure: Structure, n_threads: int, tell: Tell) ->
             codes, members.sizes, members.parents, columns, rows.labels, n_classes, rows.weights, nobody, n_threads, m
         )[1]
         factors.append((columns, learnt))
-        tell("members", int(columns[-1]) + 1, len(rows.columns))
+        tell("columns", int(columns[-1]) + 1, len(rows.columns))
     all_steps, sizes = structure.steps_in(rows.codes), coded_sizes(rows.codes)
     for first in range(0, len(all_steps), CHAINS_TOGETHER):
         steps = all_steps.some(first, min(first + CHAINS_TOGETHER, len(all_steps)))

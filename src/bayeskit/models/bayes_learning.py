@@ -87,7 +87,7 @@ class Learning:
             terms[:, :, columns] = said
             factors.append((columns, learnt))
             chosen.append(learnt[0].reshape(len(columns), len(members.cuts), -1))
-            self.tell("members", int(columns[-1]) + 1, n_columns)
+            self.tell("columns", int(columns[-1]) + 1, n_columns)
         return members, factors, np.concatenate(chosen)
 
     def _chains(self) -> tuple[list[Any], tuple[Floats, Floats]]:

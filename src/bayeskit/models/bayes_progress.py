@@ -6,7 +6,15 @@ import sys
 import time
 from typing import Any
 
+from bayeskit.errors import BayesError
+
 PATIENCE = 0.5  # seconds before anything is shown
+
+
+def check_progress(progress: Any) -> None:
+    """Refuse what is neither True for a bar nor a function."""
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise BayesError(f"progress={progress!r}: give True for a bar, or a function of stage, done and of")
 
 
 class Bar:
@@ -14,9 +22,9 @@ class Bar:
 
     >>> told = []
     >>> with Bar(lambda *step: told.append(step)) as tell:
-    ...     tell("members", 1, 2)
+    ...     tell("columns", 1, 2)
     >>> told
-    [('members', 1, 2)]
+    [('columns', 1, 2)]
     """
 
     def __init__(self, progress: Any) -> None:

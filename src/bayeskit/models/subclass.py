@@ -29,6 +29,7 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.explain.words import cell
 from bayeskit.io import State
 from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.bayes_progress import Bar, check_progress
 from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
 from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of
 from bayeskit.models.settings import one_of, seed_of
@@ -37,7 +38,7 @@ from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
-Progress = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], object]
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class SubclassBayes(TallyClassifier):
     restarts: EM from so many starts; the most likely end is kept.
     max_rounds: of EM.
     random_state: the same seed and the same rows give the same model, for any number of threads.
-    progress: called as ``progress(stage, done, of)`` while fitting.
+    progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting.
 
     There is no ``partial_fit``, ``forget``, ``merge`` or ``leave_one_out``: other rows make other clusters. Use
     ``cross_validate`` for honest scores.
@@ -119,7 +120,7 @@ class SubclassBayes(TallyClassifier):
         temperature: float = 1.0,
         random_state: Any = 0,
         n_threads: int | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> None:
         self.n_subclasses = n_subclasses
         self.max_subclasses = max_subclasses
@@ -153,6 +154,7 @@ class SubclassBayes(TallyClassifier):
         for k in given.values() if isinstance(given, Mapping) else [given]:
             if k != "auto" or not isinstance(k, str):
                 _whole("n_subclasses", k, 1)
+        check_progress(self.progress)
         self._naive().check_settings()
 
     def _naive(self) -> NaiveBayes:
@@ -179,7 +181,8 @@ class SubclassBayes(TallyClassifier):
         counted = naive._count_new(source, schema, engine)
         block, encoder = self._read(source, counted)
         gaps = smallest_gaps(block)
-        shares, names = self._clusters(naive, block, encoder, counted, gaps)
+        with Bar(self.progress) as tell:
+            shares, names = self._clusters(naive, block, encoder, counted, gaps, tell)
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
         soft = replace(block, labels=None, weights=None, responsibilities=shares * weights[:, None])
         named = replace(encoder, schema=counted.schema, classes=Vocabulary(names))
@@ -208,7 +211,7 @@ class SubclassBayes(TallyClassifier):
         return _joined(blocks), encoder
 
     def _clusters(
-        self, naive: NaiveBayes, block: Block, encoder: Encoder, counted: Tally, gaps: dict[str, float]
+        self, naive: NaiveBayes, block: Block, encoder: Encoder, counted: Tally, gaps: dict[str, float], tell: Progress
     ) -> tuple[Floats, tuple[str, ...]]:
         """(shares of each row (rows, subclasses), names of the subclasses): the largest of each class first."""
         labels, classes = np.asarray(block.labels), counted.classes
@@ -218,18 +221,18 @@ class SubclassBayes(TallyClassifier):
         names: list[str] = []
         self.held_out_: dict[Value, dict[int, float]] = {}
         for c, label in enumerate(classes):
-            self._tell("classes", c, len(classes))
+            tell("classes", c, len(classes))
             rows = np.flatnonzero(labels == c)
             if not len(rows):
                 continue
             own = ClassRows(naive, encoder, block.take(rows), weights[rows], gaps)
             rng = np.random.default_rng(seeds[c])
-            k = self._number(label, own, rng)
+            k = self._number(label, own, rng, tell)
             mixture = own.mixture(k, rng, self.restarts, self.max_rounds)
             order = np.argsort(-(own.weights @ mixture.shares), kind="stable")
             parts.append((rows, mixture.shares[:, order]))
             names += [name_of(label, s + 1) for s in range(len(order))]
-        self._tell("classes", len(classes), len(classes))
+        tell("classes", len(classes), len(classes))
         shares, at = np.zeros((block.n_rows, len(names))), 0
         for rows, some in parts:
             shares[rows, at : at + some.shape[1]] = some
@@ -237,14 +240,13 @@ class SubclassBayes(TallyClassifier):
         by_name = np.argsort(np.array(names, dtype=object))  # as a tally sorts its classes
         return np.ascontiguousarray(shares[:, by_name]), tuple(names[i] for i in by_name)
 
-    def _number(self, label: Value, rows: ClassRows, rng: np.random.Generator) -> int:
+    def _number(self, label: Value, rows: ClassRows, rng: np.random.Generator, tell: Progress) -> int:
         given = self.n_subclasses
         if isinstance(given, Mapping):
             own = {canonical(key): k for key, k in given.items()}
             given = own.get(canonical(label), "auto")
         if not isinstance(given, str):
             return min(int(given), rows.block.n_rows)
-        steps = iter(range(1, 1000))
         best, found = best_number(
             rows,
             self.max_subclasses,
@@ -252,7 +254,7 @@ class SubclassBayes(TallyClassifier):
             min(self.restarts, 2),
             min(self.max_rounds, 40),
             rng,
-            lambda: self._tell(f"subclasses of {label}", next(steps), self.max_subclasses),
+            lambda done, of: tell(f"subclasses of {label}", done, of),
         )
         self.held_out_[label] = found
         return best
@@ -272,10 +274,6 @@ class SubclassBayes(TallyClassifier):
         if len(rows) and scores.shape[1] > 1:
             self.temperature = 1 / fit_temperature(scores[rows], labels[rows], weights[rows])
         return self
-
-    def _tell(self, stage: str, done: int, of: int) -> None:
-        if self.progress is not None:
-            self.progress(stage, done, of)
 
     def tally_to_save(self) -> Tally:
         """The counts of the subclasses."""

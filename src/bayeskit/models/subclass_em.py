@@ -154,7 +154,7 @@ def best_number(
     restarts: int,
     rounds: int,
     rng: np.random.Generator,
-    tell: Callable[[], None],
+    tell: Callable[[int, int], object],
 ) -> tuple[int, dict[int, float]]:
     """(the number of subclasses under which held-out rows are most likely, ln p a row by number)."""
     n = rows.block.n_rows
@@ -173,7 +173,7 @@ def best_number(
             out = rows.take(held)
             total += float(out.weights @ out.log_density(mixture))
         found[k] = total / float(rows.weights[order].sum())
-        tell()
+        tell(len(found), len(numbers))
     enough = max(found.values()) - EQUAL
     return min(k for k in numbers if found[k] >= enough), found
 
