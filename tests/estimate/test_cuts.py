@@ -189,8 +189,12 @@ def test_chains_of_scikit_learn_take_the_labels():
     assert codes.score(X, y) > 0.9
     assert codes[0].get_feature_names_out().tolist() == ["bill_length_mm", "flipper_length_mm"]
     for output in ("labels", "codes"):
-        assert isinstance(bk.Discretizer(output=output).set_output(transform="pandas").fit_transform(X, y), pd.DataFrame)
-        assert isinstance(bk.Discretizer(output=output).set_output(transform="polars").fit_transform(X, y), pl.DataFrame)
+        assert isinstance(
+            bk.Discretizer(output=output).set_output(transform="pandas").fit_transform(X, y), pd.DataFrame
+        )
+        assert isinstance(
+            bk.Discretizer(output=output).set_output(transform="polars").fit_transform(X, y), pl.DataFrame
+        )
 
 
 @pytest.mark.parametrize("setting", ["mdl", "frequency", ("frequency", 4), "width", ("random", 6), 7])

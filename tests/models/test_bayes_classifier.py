@@ -269,7 +269,7 @@ def test_infinity_is_refused_with_column_and_row(model, penguins, ask, number):
     X, y = penguins[0][:9].copy(), penguins[1][:9]
     X.loc[X.index[7], "body_mass_g"] = number
     before = model.predict_proba(penguins[0])
-    with pytest.raises(bk.BayesError, match="'body_mass_g' has .* in row 7"):
+    with pytest.raises(bk.BayesError, match=r"'body_mass_g' has .* in row 7"):
         getattr(model, ask)(X, y) if ask in ("score", "partial_fit") else getattr(model, ask)(X)
     assert np.array_equal(model.predict_proba(penguins[0]), before)
 
@@ -338,8 +338,10 @@ def test_the_report_says_that_its_scores_are_a_little_optimistic(model):
 
 
 def test_what_it_cannot_honour_is_absent(model):
-    for name in ("fit_tally", "restrict", "with_prior", "score_samples"):
+    for name in ("fit_tally", "restrict", "with_prior", "score_samples", "leave_one_out"):
         assert not hasattr(model, name)
+    with pytest.raises(AttributeError, match=r"have seen every row\. left_out_ .*cross_validate"):
+        model.leave_one_out([[1]], [1])
 
 
 # -- files ---------------------------------------------------------------------------------------------
@@ -449,9 +451,9 @@ def test_few_rows_and_classes_of_one_row_are_taken(n):
 
 def test_too_much_memory_is_refused_with_the_figure():
     X, y, _ = table()
-    with pytest.raises(TooLarge, match=r"60 rows × 3 columns × 3 classes may take .* GB"):
+    with pytest.raises(TooLarge, match=r"60 rows × 3 columns × 3 classes may take .* kB, more than memory_limit=10 kB"):
         bk.BayesClassifier(memory_limit=10_000).fit(X, y)
-    with pytest.raises(TooLarge, match=r"the first 60 rows × 3 columns take"):
+    with pytest.raises(TooLarge, match=r"the first 60 rows × 3 columns take 1.44 kB, more than memory_limit=1 kB"):
         bk.BayesClassifier(memory_limit=1000).fit(X, y)
 
 

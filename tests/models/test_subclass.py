@@ -128,6 +128,8 @@ def test_methods_that_it_cannot_honour_are_not_there():
         assert not hasattr(model, name), name
     with pytest.raises(AttributeError, match="other clusters"):
         model.forget(XOR, XOR_Y)
+    with pytest.raises(AttributeError, match=r"other clusters.*cross_validate"):
+        model.leave_one_out(XOR, XOR_Y)
 
 
 def test_another_prior_keeps_the_clusters():
@@ -184,7 +186,14 @@ def test_odd_columns_and_classes_have_a_defined_answer():
 
 @pytest.mark.parametrize(
     "settings",
-    [{"n_subclasses": 0}, {"n_subclasses": "many"}, {"max_subclasses": 0}, {"folds": 1}, {"numeric": "kernel"}, {"progress": 3}],
+    [
+        {"n_subclasses": 0},
+        {"n_subclasses": "many"},
+        {"max_subclasses": 0},
+        {"folds": 1},
+        {"numeric": "kernel"},
+        {"progress": 3},
+    ],
 )
 def test_bad_settings_are_refused(settings):
     with pytest.raises(bk.BayesError, match=next(iter(settings))):

@@ -35,6 +35,7 @@ from bayeskit.models.bayes_rows import LearntRows, block_columns, read_rows
 from bayeskit.models.bayes_structure import Structure
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.settings import seed_of
+from bayeskit.tally.joints import memory_size
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -44,11 +45,14 @@ Progress = Callable[[str, int, int], object]
 class _Absent:
     """A method that this model cannot honour: not there."""
 
+    def __init__(self, why: str = "it knows P(class | x), and counts by rows") -> None:
+        self.why = why
+
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
     def __get__(self, model: object, owner: type | None = None) -> NoReturn:
-        raise AttributeError(f"BayesClassifier has no {self.name}: it knows P(class | x), and counts by rows")
+        raise AttributeError(f"BayesClassifier has no {self.name}: {self.why}")
 
 
 class BayesClassifier(TallyClassifier):
@@ -100,6 +104,10 @@ class BayesClassifier(TallyClassifier):
     predict_joint_log_proba = _Absent()
     score_samples = _Absent()
     log_likelihood = _Absent()
+    leave_one_out = _Absent(
+        "its structure, m and exponents have seen every row. left_out_ has the scores of the rows of the fit with "
+        "these held, and bayeskit.cross_validate those to rely on"
+    )
 
     def __init__(
         self,
@@ -279,8 +287,8 @@ class BayesClassifier(TallyClassifier):
         if needed > limit:
             size = f"{len(rows.labels):,} rows × {len(rows.columns):,} columns × {len(rows.classes):,} classes"
             raise TooLarge(
-                f"learning {size} may take {needed / 1e9:.3g} GB, more than memory_limit={limit / 1e9:.3g} "
-                "GB. Raise it, ask for fewer n_members, learn from a sample of the rows, or use NaiveBayes, which "
+                f"learning {size} may take {memory_size(needed)}, more than memory_limit={memory_size(limit)}. "
+                "Raise it, ask for fewer n_members, learn from a sample of the rows, or use NaiveBayes, which "
                 "counts row by row."
             )
 

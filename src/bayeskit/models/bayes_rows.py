@@ -14,6 +14,7 @@ from bayeskit.data.schema import Categorical, Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, TooLarge
+from bayeskit.tally.joints import memory_size
 
 Floats = npt.NDArray[np.float64]
 
@@ -88,8 +89,8 @@ def read_rows(source: Source, schema: Schema, n_threads: int, memory_limit: floa
         n_rows += blocks[-1].n_rows
         if (size := 8.0 * n_rows * len(schema.used)) > memory_limit:
             raise TooLarge(
-                f"the first {n_rows:,} rows × {len(schema.used):,} columns take {size / 1e9:.3g} GB, more than "
-                f"memory_limit={memory_limit / 1e9:.3g} GB. Raise it, learn from a sample of the "
+                f"the first {n_rows:,} rows × {len(schema.used):,} columns take {memory_size(size)}, more than "
+                f"memory_limit={memory_size(memory_limit)}. Raise it, learn from a sample of the "
                 "rows, or use NaiveBayes, which counts row by row."
             )
     if not blocks or not any(batch.n_rows for batch in source.batches()):

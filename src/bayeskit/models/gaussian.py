@@ -33,6 +33,7 @@ from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.gaussian_left_out import GaussianLeftOut
 from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.tuning import best_temperature, weighty_blocks
+from bayeskit.tally.joints import memory_size
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -135,14 +136,14 @@ class GaussianBayes(TallyClassifier):
         others = [name for name in schema.used if name not in schema.measured()]
         if others:
             raise BayesError(
-                f"GaussianBayes is for numbers, and column {others[0]!r} is {schema.columns[others[0]]}: leave it out "
-                f'with roles={{{others[0]!r}: "ignore"}}, or take NaiveBayes, which mixes kinds of columns'
+                f"GaussianBayes is for numbers, and column {others[0]!r} is {schema.columns[others[0]].name}: leave it "
+                f'out with roles={{{others[0]!r}: "ignore"}}, or take NaiveBayes, which mixes kinds of columns'
             )
         size, limit = 48 * len(schema.used) ** 2, self.memory_limit or LIMIT
         if size > limit:
             raise TooLarge(
-                f"{len(schema.used):,} columns have {len(schema.used) ** 2:,} products, {size / 1e9:.3g} GB for every "
-                f"class, and {limit / 1e9:.3g} GB is the limit: choose fewer columns, raise memory_limit=, or take "
+                f"{len(schema.used):,} columns have {len(schema.used) ** 2:,} products, {memory_size(size)} for every "
+                f"class, and {memory_size(limit)} is the limit: choose fewer columns, raise memory_limit=, or take "
                 "NaiveBayes"
             )
         return schema

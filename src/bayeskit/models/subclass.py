@@ -442,15 +442,19 @@ class SubclassBayes(TallyClassifier):
         return drawn, self.classes_[self.params_.owner[subclass]]
 
 
-def _absent(name: str) -> Any:
+def _absent(name: str, instead: str) -> Any:
     def method(_: SubclassBayes) -> Any:
-        raise AttributeError(f"SubclassBayes has no {name}: other rows make other clusters. Fit again.")
+        raise AttributeError(f"SubclassBayes has no {name}: other rows make other clusters. {instead}")
 
     return property(method)
 
 
-for _name in ("partial_fit", "forget", "merge", "learn_source", "forget_source", "restrict"):
-    setattr(SubclassBayes, _name, _absent(_name))
+_AGAIN = ("partial_fit", "forget", "merge", "learn_source", "forget_source", "restrict")
+for _name, _instead in (
+    *((name, "Fit again.") for name in _AGAIN),
+    ("leave_one_out", "Score it by bayeskit.cross_validate."),
+):
+    setattr(SubclassBayes, _name, _absent(_name, _instead))
 
 
 def _summed(scores: Floats, owner: Index, n_classes: int) -> Scores:

@@ -33,11 +33,17 @@ def check_memory(what: str, n_bytes: float, limit: int | None, remedy: str) -> N
     allowed = MEMORY if limit is None else limit
     if n_bytes > allowed:
         raise TooLarge(
-            f"{what} would take {_size(n_bytes)} of memory, more than memory_limit={_size(allowed)}. {remedy}"
+            f"{what} would take {memory_size(n_bytes)} of memory, more than memory_limit={memory_size(allowed)}. "
+            f"{remedy}"
         )
 
 
-def _size(n_bytes: float) -> str:
+def memory_size(n_bytes: float) -> str:
+    """Bytes in words.
+
+    >>> memory_size(999), memory_size(1.2e7)
+    ('999 bytes', '12 MB')
+    """
     for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if n_bytes >= factor:
             return f"{n_bytes / factor:.3g} {unit}"
