@@ -65,5 +65,5 @@ def test_what_would_take_too_much_memory_is_refused_in_the_words_of_the_command_
     assert "--model naive" in told
     assert "=" not in told.replace("name=ignore", "")
     told = bayes("fit", "ids.parquet", "-t", "y", "--model", "best", "--memory-limit", "0.001", code=1).err
-    assert "more than --memory-limit 0.001 GB" in " ".join(told.split())
+    assert "more than --memory-limit 1 MB" in " ".join(told.split())
     assert "no such setting" in bayes("fit", "ids.parquet", "-t", "y", "--memory-limit", "1", code=2).err

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import config_context
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
@@ -188,13 +189,20 @@ def test_chains_of_scikit_learn_take_the_labels():
     codes = make_pipeline(bk.Discretizer(output="codes"), HistGradientBoostingClassifier(max_iter=5)).fit(X, y)
     assert codes.score(X, y) > 0.9
     assert codes[0].get_feature_names_out().tolist() == ["bill_length_mm", "flipper_length_mm"]
-    for output in ("labels", "codes"):
-        assert isinstance(
-            bk.Discretizer(output=output).set_output(transform="pandas").fit_transform(X, y), pd.DataFrame
-        )
-        assert isinstance(
-            bk.Discretizer(output=output).set_output(transform="polars").fit_transform(X, y), pl.DataFrame
-        )
+
+
+@pytest.mark.parametrize("output", ["labels", "codes"])
+def test_scikit_learn_chooses_the_container_where_it_is_told_to(output):
+    birds = load_penguins().select(["bill_length_mm", "island"])
+    y, tool = load_penguins()["species"].to_pylist(), bk.Discretizer(output=output)
+    names = ["bill_length_mm", "island"] if output == "labels" else ["bill_length_mm"]
+    for rows in (birds, birds.to_pandas(), pl.from_arrow(birds), birds.to_pydict()):
+        for name, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
+            out = tool.set_output(transform=name).fit_transform(rows, y)
+            assert isinstance(out, kind)
+            assert list(out.columns) == names
+            with config_context(transform_output=name):
+                assert isinstance(bk.Discretizer(output=output).fit_transform(rows, y), kind)
 
 
 @pytest.mark.parametrize("setting", ["mdl", "frequency", ("frequency", 4), "width", ("random", 6), 7])

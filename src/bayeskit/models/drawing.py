@@ -43,9 +43,10 @@ def cells_of(values: Sequence[Value], role: Role, slots: npt.NDArray[Any], rng: 
 
 
 def closed(cuts: Sequence[float]) -> Floats:
-    """Cuts with an end on each side: an open interval is as wide as the others on average, but leaves no sign behind.
+    """Cuts with an end on each side: an open interval is as wide as the others on average.
 
-    A single cut is taken for the middle: it says no more than the size of the numbers.
+    It ends at zero where all cuts lie on one side of it. A single cut is taken for the middle: it says no more than
+    the size of the numbers.
 
     >>> closed([10, 14, 20]).tolist(), closed([2, 12]).tolist(), closed([40]).tolist(), closed([0]).tolist()
     ([5.0, 10.0, 14.0, 20.0, 25.0], [0.0, 2.0, 12.0, 22.0], [0.0, 40.0, 80.0], [-1.0, 0.0, 1.0])
@@ -53,7 +54,8 @@ def closed(cuts: Sequence[float]) -> Floats:
     first, last = cuts[0], cuts[-1]
     width = (last - first) / (len(cuts) - 1) if len(cuts) > 1 else abs(first) or 1.0
     low, high = first - width, last + width
-    return np.array([max(low, 0.0) if first > 0 else low, *cuts, min(high, 0.0) if last < 0 else high])
+    ends = max(low, 0.0) if first > 0 else low, min(high, 0.0) if last < 0 else high
+    return np.array([ends[0], *cuts, ends[1]], dtype=np.float64)
 
 
 def mixed(values: Sequence[Any]) -> bool:
