@@ -392,3 +392,11 @@ def test_a_class_without_spread_is_one_also_after_an_outlier_was_forgotten(value
     np.testing.assert_allclose(
         model.predict_joint_log_proba(X), bk.NaiveBayes().fit(X, y).predict_joint_log_proba(X), rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("numeric", ["gaussian", "kernel"])
+def test_learning_a_class_without_a_number_says_that_the_column_is_lost(numeric):
+    model = bk.NaiveBayes(numeric=numeric).fit({"x": [1.0, 2.0, 3.0, 11.0, 12.0, 13.0]}, list("aaabbb"))
+    with pytest.warns(bk.BayesWarning, match=r"column 'x' is left out from now on.* class"):
+        model.partial_fit({"x": [None, None]}, ["z", "z"])
+    assert model.predict_proba({"x": 2.0}).tolist() == model.predict_proba({"x": 12.0}).tolist()

@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from bayeskit.data.advice import advice
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source
-from bayeskit.errors import AdviceWarning
+from bayeskit.errors import AdviceWarning, BayesWarning
 
 
 def advise(source: Source, schema: Schema, roles: Any) -> None:
@@ -29,3 +31,21 @@ def advise(source: Source, schema: Schema, roles: Any) -> None:
     if batch is not None and undeclared:
         for sentence in advice(batch, schema.restrict(undeclared)):
             warnings.warn(sentence, AdviceWarning, stacklevel=5)
+
+
+def tell_lost(model: Any, before: Any) -> None:
+    """Warn of columns that spoke before more rows came and no longer do: a class came without a number in them."""
+    tally, known, now = model.tally_, getattr(before, "silent", ()), getattr(model.params_, "silent", ())
+    for name in (*tally.moment_columns, *tally.values):
+        if name in known or name not in now:
+            continue
+        which = "a class"
+        if name in tally.moment_columns:
+            measured = tally.moments.n[:, tally.moment_columns.index(name)]
+            which = f"class {tally.classes[np.argmax((measured <= 0) & (tally.class_counts > 0))]!r}"
+        warnings.warn(
+            f"column {name!r} is left out from now on, for all classes: {which} has rows but no number in it. Learn "
+            "rows of that class with numbers, or forget those without.",
+            BayesWarning,
+            stacklevel=5,
+        )

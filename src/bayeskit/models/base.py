@@ -29,7 +29,7 @@ from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.evidence import Explanations, explain_rows
 from bayeskit.explain.nomogram import Nomogram, nomogram
 from bayeskit.explain.telling import Telling, telling
-from bayeskit.models.advising import advise
+from bayeskit.models.advising import advise, tell_lost
 from bayeskit.models.kept import Kept
 from bayeskit.models.one_row import record_scores
 from bayeskit.models.settings import one_of, seed_of
@@ -134,7 +134,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """Learn more rows from files or any other source: ``partial_fit`` for what does not fit in memory."""
         if not self._is_fitted():
             return self.fit_source(source, target, engine)
-        return self.fit_tally(self.tally_ + self._count_more(self._labelled_source(source, target), engine))
+        return self._with_more(self._count_more(self._labelled_source(source, target), engine))
 
     def forget_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
         """Unlearn rows of files or any other source: ``forget`` for what does not fit in memory."""
@@ -149,7 +149,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.check_settings()
         source = self._labelled(X, y, sample_weight)
         if self._is_fitted():
-            return self.fit_tally(self.tally_ + self._count_more(source))
+            return self._with_more(self._count_more(source))
         schema = self._schema_for(source)
         if classes is not None:
             schema = Schema(schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named)
@@ -163,6 +163,12 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """
         self._check_is_fitted()
         return self._without(self._count_more(self._labelled(X, y, sample_weight)))
+
+    def _with_more(self, more: Tally) -> Self:
+        before = self.params_
+        self.fit_tally(self.tally_ + more)
+        tell_lost(self, before)
+        return self
 
     def _without(self, gone: Tally) -> Self:
         left = self.tally_ - gone
