@@ -319,6 +319,45 @@ def test_mistakes_with_a_model_leave_it_as_it_was(bayes, model, here):
     assert before[:5] == b"BAYES"
 
 
+def test_an_output_never_replaces_data_or_what_is_read(bayes, model, here):
+    (here / "link.csv").symlink_to("birds.csv")
+    (here / "costs.csv").write_text("decision,Adelie,Chinstrap,Gentoo\nAdelie,0,1,1\n")
+    for name in ("birds.csv", "link.csv", "./birds.csv", here / "birds.csv"):
+        told = bayes("fit", "birds.csv", "-t", "species", "-o", name, code=1).err
+        assert f"{name} is there already and is no model: nothing is written over it. Name another file with -o" in told
+    for words in (
+        ["fit", "birds.csv", "-t", "species", "--text", "island", "-o", "birds.csv"],
+        ["learn", model, "half.csv", "-o", "half.csv"],
+        ["forget", model, "half.csv", "-o", "rest.csv"],
+        ["merge", model, model, "-o", "birds.csv"],
+        ["predict", model, "birds.csv", "-o", "birds.csv"],
+        ["predict", model, "birds.csv", "-o", "link.csv"],
+        ["predict", model, "b*.csv", "-o", "birds.csv"],
+        ["predict", model, ".", "-o", "birds.csv"],
+        ["predict", model, "birds.csv", "-o", model, "--json"],
+        ["predict", model, "birds.csv", "--costs", "costs.csv", "-o", "costs.csv"],
+        ["rank", model, "birds.csv", "--class", "Gentoo", "-o", "birds.csv"],
+        ["fit", "birds.csv", "-t", "species", "-o", "."],
+    ):
+        before = {file.name: file.read_bytes() for file in here.iterdir()}
+        told = bayes(*words, code=1).err
+        assert words[words.index("-o") + 1] in told
+        assert "nothing is written over it" in told or "would be lost" in told or "it is a folder" in told
+        assert {file.name: file.read_bytes() for file in here.iterdir()} == before
+
+
+def test_models_replace_models_and_predictions_replace_predictions(bayes, model, here):
+    (here / "empty.bayes").touch()
+    for output in (model, "empty.bayes"):
+        bayes("fit", "half.csv", "-t", "species", "-o", output, "--no-scores")
+        assert bk.load(output).tally_.n_rows == 172
+    bayes("merge", model, model, "-o", model)
+    assert bk.load(model).tally_.n_rows == 344
+    for data, rows in (("birds.csv", 344), ("half.csv", 172)):
+        bayes("predict", model, data, "-o", "said.csv")
+        assert len((here / "said.csv").read_text().splitlines()) == rows + 1
+
+
 def test_models_that_do_not_fit_together_are_named(bayes, model):
     bayes("fit", "half.csv", "-t", "species", "--role", "year=ignore", "-o", "other.bayes", "--no-scores")
     told = bayes("merge", model, "other.bayes", "-o", "x.bayes", code=1)

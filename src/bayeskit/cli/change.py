@@ -30,10 +30,10 @@ def change(
     from bayeskit.cli.wording import plural
 
     where = output or path
-    check_writable(where)
     page = Page(as_json, sys.stderr if where == "-" else None)
     doing, sign = DOING[how]
     with rewriting(path, output) as model:
+        check_writable(where, is_model=True)
         before = model.tally_.n_rows
         target, settings = model.schema_.target.name, (types, delimiter, encoding, empty)
         if texts.is_text(model):

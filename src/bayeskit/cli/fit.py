@@ -112,7 +112,7 @@ def command(
     _refuse(for_texts, "is for documents: name their column with --text, or give a folder of classes")
     if target is None:
         raise _lacking_target()
-    check_writable(output)
+    check_writable(output, is_model=True)
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, *reading)
     given = {"smoothing": amount(smoothing), "prior": prior, "numeric": numeric, "unseen": unseen}

@@ -45,7 +45,7 @@ def command(
     from bayeskit.cli.writing import writer
     from bayeskit.errors import BayesError
 
-    check_writable(output)
+    check_writable(output, is_model=False, reads=(model, data))
     fitted = load_model(model)
     if not hasattr(fitted, "predict_proba"):
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities to rank by")
