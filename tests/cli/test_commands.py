@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -91,11 +92,32 @@ def test_best_prints_its_scores_with_what_they_are_worth_and_naive_prints_the_wa
     assert "held-out rows" in bayes("evaluate", "best.bayes", "half.csv", "--held-out").out
     assert "2-fold cross-validation" in bayes("evaluate", "best.bayes", "half.csv", "--folds", 2).out
     assert "use --folds 10 or --held-out" in bayes("evaluate", "best.bayes", "half.csv", code=1).err
-    assert "--model best" in bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--no-scores").out
     assert (
         "has no such setting"
         in bayes("fit", "birds.csv", "-t", "species", "-m", "best", "--prior", "uniform", code=2).err
     )
+
+
+def test_the_way_to_a_stronger_model_is_the_same_command_and_runs(bayes, here):
+    (here / "my birds.csv").write_text((here / "half.csv").read_text().replace(",", ";").replace("sex", "the sex"))
+    words = [
+        "fit", "my birds.csv", "-t", "species", "--role", "year=ignore", "--role", "the sex=ignore", "--delimiter", ";",
+        "--type", "body_mass_g=float", "--empty", "", "--empty", "NA", "--unseen", "error", "-o", "my birds.bayes",
+    ]  # fmt: skip
+    said = bayes(*words, "--smoothing", "2", "--no-scores").out.splitlines()
+    command = shlex.split(said[said.index("stronger:") + 1])
+    assert sorted(command) == sorted(["bayes", *words, "-m", "best"])
+    bayes(*command[1:], "--no-scores")
+    best = bk.load("my birds.bayes")
+    assert isinstance(best, bk.BayesClassifier)
+    assert (best.roles, best.unseen) == ({"year": "ignore", "the sex": "ignore"}, "error")
+
+
+def test_no_stronger_model_is_named_where_there_is_none(bayes, here):
+    (here / "one.csv").write_text("a,b,y\n" + "u,3.5,p\nv,4.5,p\n" * 9)
+    assert "stronger" not in bayes("fit", "one.csv", "-t", "y").out
+    assert "stronger" not in bayes("fit", "birds.csv", "-t", "species", "--role", "island=text", "--no-scores").out
+    assert "stronger" not in bayes("fit", "birds.csv", "-t", "species", "-m", "tan", "--no-scores").out
 
 
 def test_settings_reach_the_model(bayes):

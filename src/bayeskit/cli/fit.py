@@ -22,6 +22,8 @@ MODELS = {  # what --model may say, and the class that is fitted
     "best": "BayesClassifier",
 }
 
+DEFAULT = "model.bayes"
+
 
 def command(
     data: Data,
@@ -31,7 +33,7 @@ def command(
     kind: Annotated[str | None, typer.Option("--model", "-m", metavar="|".join(MODELS), help="What is learnt.")] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes; - for stdout.")
-    ] = "model.bayes",
+    ] = DEFAULT,
     text: Annotated[
         str | None, typer.Option("--text", metavar="COLUMN", help="Classify documents: the column that holds the text.")
     ] = None,
@@ -146,8 +148,8 @@ def command(
     if hasattr(model, "telling"):
         summary.show_telling(page, model)
         page.line()
-    if kind == "naive":
-        page.line(f"stronger: bayes fit {data} --target {target} --model best")
+    if kind == "naive" and len(tally.classes) > 1 and not tally.words and data != "-":
+        page.command("stronger:", _stronger(data, target, role, reading, unseen, output))
     for sentence in advice:
         page.line(f"advice: {sentence}")
     page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
@@ -183,6 +185,20 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
     model.set_params(**said)
     model.check_settings()
     return model
+
+
+def _stronger(
+    data: str, target: str, roles: list[str] | None, reading: tuple[Any, ...], unseen: str | None, output: str
+) -> list[str]:
+    """The same command with the strongest model: what was said of the columns, of the file and of the output."""
+    types, delimiter, encoding, empty = reading
+    words = ["bayes", "fit", data, "-t", target, "-m", "best"]
+    for option, values in (("--role", roles), ("--type", types), ("--empty", empty)):
+        words += [word for value in values or () for word in (option, value)]
+    unseen = None if unseen == "smooth" else unseen  # best has no such rule
+    for option, value in (("--delimiter", delimiter), ("--encoding", encoding), ("--unseen", unseen)):
+        words += [] if value is None else [option, value]
+    return words if output == DEFAULT else [*words, "-o", output]
 
 
 def _lacking_target() -> typer.BadParameter:
