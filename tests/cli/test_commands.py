@@ -120,6 +120,18 @@ def test_no_stronger_model_is_named_where_there_is_none(bayes, here):
     assert "stronger" not in bayes("fit", "birds.csv", "-t", "species", "-m", "tan", "--no-scores").out
 
 
+def test_advice_names_options_and_these_help(bayes, here):
+    rows = (f"{'not known' if i % 50 == 7 else i % 60};{i % 40},{i % 7};{'pq'[i % 2]}\n" for i in range(300))
+    (here / "ages.csv").write_text("age;size;y\n" + "".join(rows))
+    told = bayes("fit", "ages.csv", "-t", "y", "--no-scores", "--json").json["advice"]
+    assert len(told) == 2
+    assert "text in 6 of 300 cells ('not known')" in told[0]
+    assert told[0].endswith("pass --empty 'not known' --empty ''")
+    assert "column 'size' holds numbers written with a comma" in told[1]
+    found = bayes("fit", "ages.csv", "-t", "y", "--no-scores", "--empty", "not known", "--empty", "", "--json").json
+    assert [(c["role"], c["missing"]) for c in found["columns"]] == [("numeric", 6), ("categorical", 0)]
+
+
 def test_settings_reach_the_model(bayes):
     bayes(
         "fit", "birds.csv", "-t", "species", "--smoothing", "auto", "--prior", "uniform", "--numeric", "histogram",
