@@ -91,7 +91,8 @@ def test_best_prints_its_scores_with_what_they_are_worth_and_naive_prints_the_wa
     assert np.array_equal(bk.load("best.bayes").predict_proba(BIRDS), before)
     assert "held-out rows" in bayes("evaluate", "best.bayes", "half.csv", "--held-out").out
     assert "2-fold cross-validation" in bayes("evaluate", "best.bayes", "half.csv", "--folds", 2).out
-    assert "use --folds 10 or --held-out" in bayes("evaluate", "best.bayes", "half.csv", code=1).err
+    told = bayes("evaluate", "best.bayes", "half.csv", code=1).err
+    assert "use --folds 10, or --held-out if the rows are new to the model" in told
     assert (
         "has no such setting"
         in bayes("fit", "birds.csv", "-t", "species", "-m", "best", "--prior", "uniform", code=2).err
@@ -130,6 +131,29 @@ def test_advice_names_options_and_these_help(bayes, here):
     assert "column 'size' holds numbers written with a comma" in told[1]
     found = bayes("fit", "ages.csv", "-t", "y", "--no-scores", "--empty", "not known", "--empty", "", "--json").json
     assert [(c["role"], c["missing"]) for c in found["columns"]] == [("numeric", 6), ("categorical", 0)]
+
+
+def test_values_with_commas_are_quoted_in_a_list(bayes, here):
+    (here / "towns.csv").write_text("town,y\n" + '"Paris, Texas",p\nOslo,q\n"Paris, Texas",q\n' * 9)
+    assert "2: 'Paris, Texas', Oslo " in bayes("fit", "towns.csv", "-t", "y", "-o", "towns.bayes").out
+    assert "2: 'Paris, Texas', Oslo " in bayes("inspect", "towns.bayes").out
+
+
+def test_what_a_model_cannot_do_is_told_with_what_helps(bayes):
+    bayes("fit", "half.csv", "-t", "species", "-m", "subclass", "-o", "sub.bayes", "--role", "year=ignore")
+    for how, remedy in (
+        ("learn", "learn more: fit it again with all rows"),
+        ("forget", "forget: fit it without those"),
+    ):
+        assert f"sub.bayes: a SubclassBayes cannot {remedy}" in bayes(how, "sub.bayes", "rest.csv", code=1).err
+
+
+def test_second_choices_are_translated_too(bayes, here):
+    (here / "dates.csv").write_text("joined,y\n" + "2024-01-05,p\n2024-02-05,q\n" * 15)
+    told = bayes("fit", "dates.csv", "-t", "y", code=1).err
+    assert "--role joined=numeric (seconds since 1970), categorical or ignore" in told
+    (here / "old.csv").write_bytes(b"town,y\n" + "Köln,p\nBonn,q\n".encode("latin-1"))
+    assert "--encoding latin-1 or cp1252" in bayes("fit", "old.csv", "-t", "y", code=1).err
 
 
 def test_settings_reach_the_model(bayes):

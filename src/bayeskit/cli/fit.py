@@ -81,10 +81,11 @@ def command(
     """Learn a classifier from a file, score it and keep it.
 
     Every column but the target is learnt from: text as categories, numbers as
-    numbers. Scores are exact: each row is predicted by the model without it;
-    what has seen the row all the same, such as a learnt tree, is said.
-    naive reads the rows one by one, whatever their number; best is the strongest,
-    keeps all rows in memory and tells how far its own scores can be believed.
+    numbers. Each row is scored by the model without it: exactly for naive; where
+    something has seen the row all the same, such as a learnt tree, that is said;
+    scores of best are a little optimistic, and subclass has none.
+    naive reads the rows one by one, whatever their number; best is the strongest
+    and keeps all rows in memory.
     With --text, or on a folder with one sub-folder of files for each class,
     the words of documents are learnt from.
 
