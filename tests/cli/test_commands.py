@@ -416,6 +416,31 @@ def test_models_replace_models_and_predictions_replace_predictions(bayes, model,
         assert len((here / "said.csv").read_text().splitlines()) == rows + 1
 
 
+def test_files_that_are_no_tables_are_named_for_what_they_are(bayes, model, here):
+    (here / "asia.bif").write_text("network asia {\n}\nvariable smoke {\n  type discrete [ 2 ] { yes, no };\n}\n")
+    np.savez("arrays.npz", x=np.arange(9))
+    np.save("array.npy", np.arange(9))
+    (here / "odd.csv").write_bytes(bytes(range(256)) * 9)
+    for name, what in (
+        ("asia.bif", "a Bayesian network, for bayes ask"),
+        ("arrays.npz", "a file of NumPy arrays"),
+        ("array.npy", "a NumPy array"),
+        ("odd.csv", "a binary file"),
+        (model, "a model of bayeskit"),
+    ):
+        for words in (["fit", name, "-t", "species"], ["predict", model, name], ["ask", name, "P(a = b)"]):
+            if words[0] != "ask" or name in ("odd.csv", "arrays.npz"):
+                told = bayes(*words, code=1).err
+                assert f"{name} is {what}, and no table: give a CSV, Parquet or JSON lines file" in told
+
+
+@pytest.mark.parametrize("encoding", [None, "utf-16", "utf-16-le"])
+def test_wide_characters_are_no_binary_file(bayes, here, encoding):
+    (here / "wide.csv").write_bytes((here / "birds.csv").read_text().encode(encoding or "utf-16"))
+    told = bayes("fit", "wide.csv", "-t", "species", "--no-scores", *(["--encoding", encoding] if encoding else []))
+    assert "344 rows" in told.out
+
+
 def test_models_that_do_not_fit_together_are_named(bayes, model):
     bayes("fit", "half.csv", "-t", "species", "--role", "year=ignore", "-o", "other.bayes", "--no-scores")
     told = bayes("merge", model, "other.bayes", "-o", "x.bayes", code=1)

@@ -31,8 +31,10 @@ def open_data(
     empty: Sequence[str] | None = None,
 ) -> FileSource:
     """The data of a command."""
+    from bayeskit.cli.no_tables import refuse_no_table
     from bayeskit.data.files import FileSource
 
+    refuse_no_table(path, encoding)
     delimiter = "\t" if delimiter == "\\t" else delimiter
     reading = {"delimiter": delimiter, "encoding": encoding, "missing": empty or None}
     return FileSource.of(path, target, pairs("--type", types) or None, None, **reading)
