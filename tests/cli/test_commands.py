@@ -441,6 +441,19 @@ def test_wide_characters_are_no_binary_file(bayes, here, encoding):
     assert "344 rows" in told.out
 
 
+def test_a_misspelt_name_is_told_with_what_it_may_have_meant(bayes, model):
+    for words, meant in (
+        (["fit", "birds.csv", "-t", "specie"], "species"),
+        (["fit", "birds.csv", "-t", "Species"], "species"),
+        (["fit", "birds.csv", "-t", "species", "--role", "yaer=ignore"], "year"),
+        (["inspect", model, "--column", "ilsand"], "island"),
+        (["rank", model, "birds.csv", "--class", "gentoo"], "Gentoo"),
+    ):
+        assert f"did you mean {meant}?" in bayes(*words, code=1).err
+    for words in (["fit", "birds.csv", "-t", "zzz"], ["fit", "birds.csv", "-t", "sex", "--role", "year=ignore"]):
+        assert "did you mean" not in bayes(*words, code=1).err
+
+
 def test_models_that_do_not_fit_together_are_named(bayes, model):
     bayes("fit", "half.csv", "-t", "species", "--role", "year=ignore", "-o", "other.bayes", "--no-scores")
     told = bayes("merge", model, "other.bayes", "-o", "x.bayes", code=1)

@@ -99,7 +99,7 @@ def command(
     from bayeskit.cli.console import Page
     from bayeskit.cli.fit_text import amount, fit_text, settings_of
     from bayeskit.cli.sources import check_writable, open_data, save_model, watched
-    from bayeskit.cli.wording import plural, size_of
+    from bayeskit.cli.wording import plural, size_of, suggesting
 
     reading = (column_type, delimiter, encoding, empty)
     for_tables: dict[str, Any] = {"--model": kind, "--numeric": numeric, "--unseen": unseen, "--role": role}
@@ -121,12 +121,14 @@ def command(
     given = {"smoothing": amount(smoothing), "prior": prior, "numeric": numeric, "unseen": unseen}
     given["memory_limit"] = None if memory_limit is None else int(memory_limit * 1e9)
     kind = kind or "naive"
-    model = _model(kind, given | {"roles": pairs("--role", role) or None})
-    if kind == "best":
-        advice = _fit(model.set_params(progress=sys.stderr.isatty()), source)
-    else:
-        with watched(source, "counting") as rows:
-            advice = _fit(model, rows)
+    roles = pairs("--role", role)
+    model = _model(kind, given | {"roles": roles or None})
+    with suggesting(roles, source.head):
+        if kind == "best":
+            advice = _fit(model.set_params(progress=sys.stderr.isatty()), source)
+        else:
+            with watched(source, "counting") as rows:
+                advice = _fit(model, rows)
     found = None
     if scores and model.tally_.n_rows > 1 and hasattr(model, "leave_one_out"):
         with watched(source, "leaving each row out") as rows:

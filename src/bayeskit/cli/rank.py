@@ -42,6 +42,7 @@ def command(
     """
     from bayeskit.cli.predict import open_for
     from bayeskit.cli.sources import check_writable, load_model, watched
+    from bayeskit.cli.wording import suggesting
     from bayeskit.cli.writing import writer
     from bayeskit.errors import BayesError
 
@@ -52,7 +53,7 @@ def command(
     source, of_batch = open_for(fitted, data, text, keep or [], (column_type, delimiter, encoding, empty))
     best: Any = None
     start = 0
-    with watched(source, "ranking") as reading:
+    with watched(source, "ranking") as reading, suggesting([label], fitted.classes_.tolist()):
         for batch in reading.batches():
             best = _first(best, _ranked(fitted, of_batch(batch), label, start), limit)
             start += batch.n_rows

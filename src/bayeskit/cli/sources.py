@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.options import pairs
+from bayeskit.cli.wording import suggesting
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.tally.container import MAGIC
 
@@ -37,7 +38,11 @@ def open_data(
     refuse_no_table(path, encoding)
     delimiter = "\t" if delimiter == "\\t" else delimiter
     reading = {"delimiter": delimiter, "encoding": encoding, "missing": empty or None}
-    return FileSource.of(path, target, pairs("--type", types) or None, None, **reading)
+    source = FileSource.of(path, None, pairs("--type", types) or None, None, **reading)
+    if target is None:
+        return source
+    with suggesting([target], source.head):
+        return source.with_target(target)
 
 
 @contextmanager

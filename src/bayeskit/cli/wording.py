@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from bayeskit.errors import BayesError
 
 OPTIONS = {"roles": "role", "types": "type"}
 ROLES = {"Categorical(domain=None)": "categorical", "Numeric(cuts=None)": "numeric", "Ignored()": "ignored"}
@@ -49,6 +53,29 @@ def _quoted(words: str) -> str:
     import shlex
 
     return shlex.quote(words)
+
+
+@contextmanager
+def suggesting(names: Iterable[str], known: Iterable[object]) -> Iterator[None]:
+    """What goes wrong meanwhile is told with what a name that is not known may have meant.
+
+    >>> with suggesting(["specie"], ["species", "island"]):
+    ...     raise BayesError("there is no column 'specie'")
+    Traceback (most recent call last):
+    ...
+    bayeskit.errors.BayesError: there is no column 'specie'; did you mean species?
+    """
+    try:
+        yield
+    except BayesError as problem:
+        from bayeskit.network.nearest import nearest
+
+        there = [str(name) for name in known]
+        unknown = next((name for name in names if name not in there), None)
+        meant = "" if unknown is None else nearest(unknown, there)
+        if not meant.startswith("did you mean") or repr(unknown) not in str(problem):
+            raise
+        raise type(problem)(f"{str(problem).removesuffix('.')}; {meant}") from None
 
 
 def plural(count: int | float, word: str) -> str:
