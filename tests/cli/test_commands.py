@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -90,12 +91,69 @@ def test_best_prints_its_scores_with_what_they_are_worth_and_naive_prints_the_wa
     assert np.array_equal(bk.load("best.bayes").predict_proba(BIRDS), before)
     assert "held-out rows" in bayes("evaluate", "best.bayes", "half.csv", "--held-out").out
     assert "2-fold cross-validation" in bayes("evaluate", "best.bayes", "half.csv", "--folds", 2).out
-    assert "use --folds 10 or --held-out" in bayes("evaluate", "best.bayes", "half.csv", code=1).err
-    assert "--model best" in bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--no-scores").out
+    told = bayes("evaluate", "best.bayes", "half.csv", code=1).err
+    assert "use --folds 10, or --held-out if the rows are new to the model" in told
     assert (
         "has no such setting"
         in bayes("fit", "birds.csv", "-t", "species", "-m", "best", "--prior", "uniform", code=2).err
     )
+
+
+def test_the_way_to_a_stronger_model_is_the_same_command_and_runs(bayes, here):
+    (here / "my birds.csv").write_text((here / "half.csv").read_text().replace(",", ";").replace("sex", "the sex"))
+    words = [
+        "fit", "my birds.csv", "-t", "species", "--role", "year=ignore", "--role", "the sex=ignore", "--delimiter", ";",
+        "--type", "body_mass_g=float", "--empty", "", "--empty", "NA", "--unseen", "error", "-o", "my birds.bayes",
+    ]  # fmt: skip
+    said = bayes(*words, "--smoothing", "2", "--no-scores").out.splitlines()
+    command = shlex.split(said[said.index("stronger:") + 1])
+    assert sorted(command) == sorted(["bayes", *words, "-m", "best"])
+    bayes(*command[1:], "--no-scores")
+    best = bk.load("my birds.bayes")
+    assert isinstance(best, bk.BayesClassifier)
+    assert (best.roles, best.unseen) == ({"year": "ignore", "the sex": "ignore"}, "error")
+
+
+def test_no_stronger_model_is_named_where_there_is_none(bayes, here):
+    (here / "one.csv").write_text("a,b,y\n" + "u,3.5,p\nv,4.5,p\n" * 9)
+    assert "stronger" not in bayes("fit", "one.csv", "-t", "y").out
+    assert "stronger" not in bayes("fit", "birds.csv", "-t", "species", "--role", "island=text", "--no-scores").out
+    assert "stronger" not in bayes("fit", "birds.csv", "-t", "species", "-m", "tan", "--no-scores").out
+
+
+def test_advice_names_options_and_these_help(bayes, here):
+    rows = (f"{'not known' if i % 50 == 7 else i % 60};{i % 40},{i % 7};{'pq'[i % 2]}\n" for i in range(300))
+    (here / "ages.csv").write_text("age;size;y\n" + "".join(rows))
+    told = bayes("fit", "ages.csv", "-t", "y", "--no-scores", "--json").json["advice"]
+    assert len(told) == 2
+    assert "text in 6 of 300 cells ('not known')" in told[0]
+    assert told[0].endswith("pass --empty 'not known' --empty ''")
+    assert "column 'size' holds numbers written with a comma" in told[1]
+    found = bayes("fit", "ages.csv", "-t", "y", "--no-scores", "--empty", "not known", "--empty", "", "--json").json
+    assert [(c["role"], c["missing"]) for c in found["columns"]] == [("numeric", 6), ("categorical", 0)]
+
+
+def test_values_with_commas_are_quoted_in_a_list(bayes, here):
+    (here / "towns.csv").write_text("town,y\n" + '"Paris, Texas",p\nOslo,q\n"Paris, Texas",q\n' * 9)
+    assert "2: 'Paris, Texas', Oslo " in bayes("fit", "towns.csv", "-t", "y", "-o", "towns.bayes").out
+    assert "2: 'Paris, Texas', Oslo " in bayes("inspect", "towns.bayes").out
+
+
+def test_what_a_model_cannot_do_is_told_with_what_helps(bayes):
+    bayes("fit", "half.csv", "-t", "species", "-m", "subclass", "-o", "sub.bayes", "--role", "year=ignore")
+    for how, remedy in (
+        ("learn", "learn more: fit it again with all rows"),
+        ("forget", "forget: fit it without those"),
+    ):
+        assert f"sub.bayes: a SubclassBayes cannot {remedy}" in bayes(how, "sub.bayes", "rest.csv", code=1).err
+
+
+def test_second_choices_are_translated_too(bayes, here):
+    (here / "dates.csv").write_text("joined,y\n" + "2024-01-05,p\n2024-02-05,q\n" * 15)
+    told = bayes("fit", "dates.csv", "-t", "y", code=1).err
+    assert "--role joined=numeric (seconds since 1970), categorical or ignore" in told
+    (here / "old.csv").write_bytes(b"town,y\n" + "Köln,p\nBonn,q\n".encode("latin-1"))
+    assert "--encoding latin-1 or cp1252" in bayes("fit", "old.csv", "-t", "y", code=1).err
 
 
 def test_settings_reach_the_model(bayes):
@@ -317,6 +375,83 @@ def test_mistakes_with_a_model_leave_it_as_it_was(bayes, model, here):
     bayes("forget", model, "half.csv")
     assert bk.load(model).tally_.families == fitted().tally_.families
     assert before[:5] == b"BAYES"
+
+
+def test_an_output_never_replaces_data_or_what_is_read(bayes, model, here):
+    (here / "link.csv").symlink_to("birds.csv")
+    (here / "costs.csv").write_text("decision,Adelie,Chinstrap,Gentoo\nAdelie,0,1,1\n")
+    for name in ("birds.csv", "link.csv", "./birds.csv", here / "birds.csv"):
+        told = bayes("fit", "birds.csv", "-t", "species", "-o", name, code=1).err
+        assert f"{name} is there already and is no model: nothing is written over it. Name another file with -o" in told
+    for words in (
+        ["fit", "birds.csv", "-t", "species", "--text", "island", "-o", "birds.csv"],
+        ["learn", model, "half.csv", "-o", "half.csv"],
+        ["forget", model, "half.csv", "-o", "rest.csv"],
+        ["merge", model, model, "-o", "birds.csv"],
+        ["predict", model, "birds.csv", "-o", "birds.csv"],
+        ["predict", model, "birds.csv", "-o", "link.csv"],
+        ["predict", model, "b*.csv", "-o", "birds.csv"],
+        ["predict", model, ".", "-o", "birds.csv"],
+        ["predict", model, "birds.csv", "-o", model, "--json"],
+        ["predict", model, "birds.csv", "--costs", "costs.csv", "-o", "costs.csv"],
+        ["rank", model, "birds.csv", "--class", "Gentoo", "-o", "birds.csv"],
+        ["fit", "birds.csv", "-t", "species", "-o", "."],
+    ):
+        before = {file.name: file.read_bytes() for file in here.iterdir()}
+        told = bayes(*words, code=1).err
+        assert words[words.index("-o") + 1] in told
+        assert "nothing is written over it" in told or "would be lost" in told or "it is a folder" in told
+        assert {file.name: file.read_bytes() for file in here.iterdir()} == before
+
+
+def test_models_replace_models_and_predictions_replace_predictions(bayes, model, here):
+    (here / "empty.bayes").touch()
+    for output in (model, "empty.bayes"):
+        bayes("fit", "half.csv", "-t", "species", "-o", output, "--no-scores")
+        assert bk.load(output).tally_.n_rows == 172
+    bayes("merge", model, model, "-o", model)
+    assert bk.load(model).tally_.n_rows == 344
+    for data, rows in (("birds.csv", 344), ("half.csv", 172)):
+        bayes("predict", model, data, "-o", "said.csv")
+        assert len((here / "said.csv").read_text().splitlines()) == rows + 1
+
+
+def test_files_that_are_no_tables_are_named_for_what_they_are(bayes, model, here):
+    (here / "asia.bif").write_text("network asia {\n}\nvariable smoke {\n  type discrete [ 2 ] { yes, no };\n}\n")
+    np.savez("arrays.npz", x=np.arange(9))
+    np.save("array.npy", np.arange(9))
+    (here / "odd.csv").write_bytes(bytes(range(256)) * 9)
+    for name, what in (
+        ("asia.bif", "a Bayesian network, for bayes ask"),
+        ("arrays.npz", "a file of NumPy arrays"),
+        ("array.npy", "a NumPy array"),
+        ("odd.csv", "a binary file"),
+        (model, "a model of bayeskit"),
+    ):
+        for words in (["fit", name, "-t", "species"], ["predict", model, name], ["ask", name, "P(a = b)"]):
+            if words[0] != "ask" or name in ("odd.csv", "arrays.npz"):
+                told = bayes(*words, code=1).err
+                assert f"{name} is {what}, and no table: give a CSV, Parquet or JSON lines file" in told
+
+
+@pytest.mark.parametrize("encoding", [None, "utf-16", "utf-16-le"])
+def test_wide_characters_are_no_binary_file(bayes, here, encoding):
+    (here / "wide.csv").write_bytes((here / "birds.csv").read_text().encode(encoding or "utf-16"))
+    told = bayes("fit", "wide.csv", "-t", "species", "--no-scores", *(["--encoding", encoding] if encoding else []))
+    assert "344 rows" in told.out
+
+
+def test_a_misspelt_name_is_told_with_what_it_may_have_meant(bayes, model):
+    for words, meant in (
+        (["fit", "birds.csv", "-t", "specie"], "species"),
+        (["fit", "birds.csv", "-t", "Species"], "species"),
+        (["fit", "birds.csv", "-t", "species", "--role", "yaer=ignore"], "year"),
+        (["inspect", model, "--column", "ilsand"], "island"),
+        (["rank", model, "birds.csv", "--class", "gentoo"], "Gentoo"),
+    ):
+        assert f"did you mean {meant}?" in bayes(*words, code=1).err
+    for words in (["fit", "birds.csv", "-t", "zzz"], ["fit", "birds.csv", "-t", "sex", "--role", "year=ignore"]):
+        assert "did you mean" not in bayes(*words, code=1).err
 
 
 def test_models_that_do_not_fit_together_are_named(bayes, model):

@@ -150,7 +150,7 @@ def test_evaluate_scores_documents_by_leave_one_out_folds_and_as_new_ones(bayes,
     assert "8 documents of mail.csv" in bayes("evaluate", mail, "mail.csv").out
 
     bayes("fit", "weather", "--recipe", "nbsvm", "-o", "w.bayes")
-    assert "--folds 10 or --held-out" in bayes("evaluate", "w.bayes", "weather", code=1).err
+    assert "--folds 10, or --held-out" in bayes("evaluate", "w.bayes", "weather", code=1).err
     assert "are no probabilities" in bayes("evaluate", "w.bayes", "weather", "--folds", "2").out
     assert "1.0" in str(
         bayes("evaluate", "w.bayes", "weather", "--held-out", "--json").json["evaluations"][0]["accuracy"]

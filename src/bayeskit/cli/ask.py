@@ -55,7 +55,10 @@ def command(
 
         found = of_network(read_bif(data_or_model), question)
     elif suffix == ".bayes":
-        found = of_network(network_of(load_model(data_or_model)), question)
+        model = load_model(data_or_model)
+        network = network_of(model)
+        refuse_untabled(model, network, question)
+        found = of_network(network, question)
     else:
         source = open_data(data_or_model, None, types, delimiter, encoding, empty)
         with watched(source, "counting") as rows:
@@ -99,6 +102,22 @@ def of_network(n: BayesianNetwork, query: Query) -> Record:
     from bayeskit.network import asking
 
     return {"query": query.text.strip(), "probability": asking.of_network(n, query), "nodes": len(n.nodes)}
+
+
+def refuse_untabled(model: Any, network: BayesianNetwork, query: Query) -> None:
+    """A column that the model knows, but not as a table of values."""
+    from bayeskit.network.query import leaves
+
+    columns = {} if model is network else model.schema_.columns
+    sides = [query.event] if query.condition is None else [query.event, query.condition]
+    for leaf in (leaf for side in sides for leaf in leaves(side)):
+        if leaf.column in columns and leaf.column not in network.states:
+            role = columns[leaf.column].name
+            remedy = (
+                "fit it with --numeric histogram, or ask the data file" if role == "numeric" else "ask the data file"
+            )
+            why = {"numeric": "it is measured, not counted", "ignore": "it is ignored"}.get(role, f"it is {role}")
+            raise query.error(leaf.at, f"the model holds no table of {leaf.column!r} ({why}): {remedy}")
 
 
 def lines(found: Record) -> list[str]:
@@ -153,6 +172,9 @@ def network_of(model: Any) -> BayesianNetwork:
             else:
                 arrays[column] = model.factor(column).reshape(-1, len(table.values))
     if len(arrays) == 1:
-        raise QueryError("the model knows no column as a table of values: its numbers are measured, not counted")
+        raise QueryError(
+            "the model knows no column as a table of values: its numbers are measured, not counted. "
+            "Fit it with --numeric histogram, or ask the data file."
+        )
     whole = {name: array / array.sum(axis=1, keepdims=True) for name, array in arrays.items()}  # without a missing cell
     return BayesianNetwork.of_arrays(parents, states, whole, cuts)

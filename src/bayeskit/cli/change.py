@@ -30,10 +30,10 @@ def change(
     from bayeskit.cli.wording import plural
 
     where = output or path
-    check_writable(where)
     page = Page(as_json, sys.stderr if where == "-" else None)
     doing, sign = DOING[how]
     with rewriting(path, output) as model:
+        check_writable(where, is_model=True)
         before = model.tally_.n_rows
         target, settings = model.schema_.target.name, (types, delimiter, encoding, empty)
         if texts.is_text(model):
@@ -42,9 +42,15 @@ def change(
             texts.refuse_text(model, text)
             source = open_data(data, target, *settings)
         if not hasattr(model, f"{how}_source"):
-            if texts.is_text(model):
-                raise BayesError(f"recipe {model.recipe} cannot {how} more: fit it again with all documents")
-            raise BayesError(f"{path}: a {type(model).__name__} cannot {how} more: fit it again with all rows")
+            of_texts = texts.is_text(model)
+            who = f"recipe {model.recipe}" if of_texts else f"{path}: a {type(model).__name__}"
+            rows = "documents" if of_texts else "rows"
+            told = (
+                f"learn more: fit it again with all {rows}"
+                if how == "learn"
+                else f"forget: fit it without those {rows}"
+            )
+            raise BayesError(f"{who} cannot {told}")
         with watched(source, doing) as reading:
             getattr(model, f"{how}_source")(reading)
         after = model.tally_.n_rows

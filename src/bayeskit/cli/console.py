@@ -39,6 +39,13 @@ class Page:
         for part in lines:
             self.console.print(part, style=style, markup=False)
 
+    def command(self, what: str, words: Sequence[str]) -> None:
+        """A command to be copied, whole in a line of its own, quoted as a shell needs it."""
+        import shlex
+
+        if not self.as_json:
+            self.console.print(f"{what}\n  {shlex.join(words)}", markup=False)
+
     def table(self, columns: Mapping[str, Sequence[Any]], title: str | None = None) -> None:
         """Columns by name; those that do not fit beside each other follow below, the first one repeated."""
         from rich.table import Table

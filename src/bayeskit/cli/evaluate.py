@@ -79,7 +79,10 @@ def _left_out(model: Any, source: Any, target: str) -> Any:
     from bayeskit.errors import BayesError, NotLearnt
 
     if not hasattr(model, "leave_one_out"):
-        raise BayesError(f"a {type(model).__name__} has no leave-one-out in closed form: use --folds 10 or --held-out")
+        raise BayesError(
+            f"a {type(model).__name__} has no leave-one-out in closed form: use --folds 10, "
+            "or --held-out if the rows are new to the model"
+        )
     try:
         return model.leave_one_out(source, target)
     except NotLearnt as problem:

@@ -22,6 +22,8 @@ MODELS = {  # what --model may say, and the class that is fitted
     "best": "BayesClassifier",
 }
 
+DEFAULT = "model.bayes"
+
 
 def command(
     data: Data,
@@ -31,7 +33,7 @@ def command(
     kind: Annotated[str | None, typer.Option("--model", "-m", metavar="|".join(MODELS), help="What is learnt.")] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes; - for stdout.")
-    ] = "model.bayes",
+    ] = DEFAULT,
     text: Annotated[
         str | None, typer.Option("--text", metavar="COLUMN", help="Classify documents: the column that holds the text.")
     ] = None,
@@ -79,10 +81,11 @@ def command(
     """Learn a classifier from a file, score it and keep it.
 
     Every column but the target is learnt from: text as categories, numbers as
-    numbers. Scores are exact: each row is predicted by the model without it;
-    what has seen the row all the same, such as a learnt tree, is said.
-    naive reads the rows one by one, whatever their number; best is the strongest,
-    keeps all rows in memory and tells how far its own scores can be believed.
+    numbers. Each row is scored by the model without it: exactly for naive; where
+    something has seen the row all the same, such as a learnt tree, that is said;
+    scores of best are a little optimistic, and subclass has none.
+    naive reads the rows one by one, whatever their number; best is the strongest
+    and keeps all rows in memory.
     With --text, or on a folder with one sub-folder of files for each class,
     the words of documents are learnt from.
 
@@ -96,7 +99,7 @@ def command(
     from bayeskit.cli.console import Page
     from bayeskit.cli.fit_text import amount, fit_text, settings_of
     from bayeskit.cli.sources import check_writable, open_data, save_model, watched
-    from bayeskit.cli.wording import plural, size_of
+    from bayeskit.cli.wording import plural, size_of, suggesting
 
     reading = (column_type, delimiter, encoding, empty)
     for_tables: dict[str, Any] = {"--model": kind, "--numeric": numeric, "--unseen": unseen, "--role": role}
@@ -112,18 +115,20 @@ def command(
     _refuse(for_texts, "is for documents: name their column with --text, or give a folder of classes")
     if target is None:
         raise _lacking_target()
-    check_writable(output)
+    check_writable(output, is_model=True)
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, *reading)
     given = {"smoothing": amount(smoothing), "prior": prior, "numeric": numeric, "unseen": unseen}
     given["memory_limit"] = None if memory_limit is None else int(memory_limit * 1e9)
     kind = kind or "naive"
-    model = _model(kind, given | {"roles": pairs("--role", role) or None})
-    if kind == "best":
-        advice = _fit(model.set_params(progress=sys.stderr.isatty()), source)
-    else:
-        with watched(source, "counting") as rows:
-            advice = _fit(model, rows)
+    roles = pairs("--role", role)
+    model = _model(kind, given | {"roles": roles or None})
+    with suggesting(roles, source.head):
+        if kind == "best":
+            advice = _fit(model.set_params(progress=sys.stderr.isatty()), source)
+        else:
+            with watched(source, "counting") as rows:
+                advice = _fit(model, rows)
     found = None
     if scores and model.tally_.n_rows > 1 and hasattr(model, "leave_one_out"):
         with watched(source, "leaving each row out") as rows:
@@ -146,8 +151,8 @@ def command(
     if hasattr(model, "telling"):
         summary.show_telling(page, model)
         page.line()
-    if kind == "naive":
-        page.line(f"stronger: bayes fit {data} --target {target} --model best")
+    if kind == "naive" and len(tally.classes) > 1 and not tally.words and data != "-":
+        page.command("stronger:", _stronger(data, target, role, reading, unseen, output))
     for sentence in advice:
         page.line(f"advice: {sentence}")
     page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
@@ -183,6 +188,20 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
     model.set_params(**said)
     model.check_settings()
     return model
+
+
+def _stronger(
+    data: str, target: str, roles: list[str] | None, reading: tuple[Any, ...], unseen: str | None, output: str
+) -> list[str]:
+    """The same command with the strongest model: what was said of the columns, of the file and of the output."""
+    types, delimiter, encoding, empty = reading
+    words = ["bayes", "fit", data, "-t", target, "-m", "best"]
+    for option, values in (("--role", roles), ("--type", types), ("--empty", empty)):
+        words += [word for value in values or () for word in (option, value)]
+    unseen = None if unseen == "smooth" else unseen  # best has no such rule
+    for option, value in (("--delimiter", delimiter), ("--encoding", encoding), ("--unseen", unseen)):
+        words += [] if value is None else [option, value]
+    return words if output == DEFAULT else [*words, "-o", output]
 
 
 def _lacking_target() -> typer.BadParameter:

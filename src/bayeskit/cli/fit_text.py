@@ -25,7 +25,7 @@ def fit_text(
     from bayeskit.cli.wording import plural, size_of
     from bayeskit.models.text import TextClassifier
 
-    check_writable(output)
+    check_writable(output, is_model=True)
     page = Page(json, sys.stderr if output == "-" else None)
     model = TextClassifier(column=text, **settings)
     model.check_settings()

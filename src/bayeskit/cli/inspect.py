@@ -25,14 +25,15 @@ def command(
     from bayeskit.cli import summary, texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.sources import load_model
-    from bayeskit.cli.wording import plural
+    from bayeskit.cli.wording import plural, suggesting
 
     page = Page(json)
     fitted = load_model(model)
     tally, target = fitted.tally_, fitted.schema_.target.name
     if column is not None:
         of_text = texts.is_text(fitted) and column == fitted.column
-        table = fitted.table("text" if of_text else column)
+        with suggesting([column], tally.schema.columns):
+            table = fitted.table("text" if of_text else column)
         columns = {name: table[name] for name in table.column_names}
         for i, part in enumerate(_parts(columns)):
             page.line() if i else None

@@ -30,7 +30,7 @@ def command(
 
     if len(models) < 2:
         raise typer.BadParameter("name two models at least", param_hint="MODEL")
-    check_writable(output)
+    check_writable(output, is_model=True)
     page = Page(json, sys.stderr if output == "-" else None)
     both, counts = load_model(models[0]), []
     counts.append(both.tally_.n_rows)

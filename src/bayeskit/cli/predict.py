@@ -55,7 +55,7 @@ def command(
     from bayeskit.cli.sources import check_writable, load_model, watched
     from bayeskit.cli.writing import writer
 
-    check_writable(output)
+    check_writable(output, is_model=False, reads=(model, data, costs))
     fitted = load_model(model)
     if not hasattr(fitted, "predict_proba") and (proba or costs or reject is not None):
         option = "--proba" if proba else "--costs and --reject"

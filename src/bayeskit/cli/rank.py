@@ -42,17 +42,18 @@ def command(
     """
     from bayeskit.cli.predict import open_for
     from bayeskit.cli.sources import check_writable, load_model, watched
+    from bayeskit.cli.wording import suggesting
     from bayeskit.cli.writing import writer
     from bayeskit.errors import BayesError
 
-    check_writable(output)
+    check_writable(output, is_model=False, reads=(model, data))
     fitted = load_model(model)
     if not hasattr(fitted, "predict_proba"):
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities to rank by")
     source, of_batch = open_for(fitted, data, text, keep or [], (column_type, delimiter, encoding, empty))
     best: Any = None
     start = 0
-    with watched(source, "ranking") as reading:
+    with watched(source, "ranking") as reading, suggesting([label], fitted.classes_.tolist()):
         for batch in reading.batches():
             best = _first(best, _ranked(fitted, of_batch(batch), label, start), limit)
             start += batch.n_rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob  # Path.glob takes no absolute pattern
 import os
 import sys
 import time
@@ -12,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.options import pairs
+from bayeskit.cli.wording import suggesting
 from bayeskit.errors import BadFile, BayesError, BayesWarning
+from bayeskit.tally.container import MAGIC
 
 if TYPE_CHECKING:
     from bayeskit.data.files import FileSource, Progress
@@ -29,11 +32,17 @@ def open_data(
     empty: Sequence[str] | None = None,
 ) -> FileSource:
     """The data of a command."""
+    from bayeskit.cli.no_tables import refuse_no_table
     from bayeskit.data.files import FileSource
 
+    refuse_no_table(path, encoding)
     delimiter = "\t" if delimiter == "\\t" else delimiter
     reading = {"delimiter": delimiter, "encoding": encoding, "missing": empty or None}
-    return FileSource.of(path, target, pairs("--type", types) or None, None, **reading)
+    source = FileSource.of(path, None, pairs("--type", types) or None, None, **reading)
+    if target is None:
+        return source
+    with suggesting([target], source.head):
+        return source.with_target(target)
 
 
 @contextmanager
@@ -98,12 +107,36 @@ def load_model(path: str) -> Any:
             raise BadFile(f"{problem}.{hint}" if hint else str(problem)) from None
 
 
-def check_writable(path: str) -> None:
-    """Refuse a file that cannot be written, before the work and not after it."""
-    folder = Path(path).expanduser().resolve().parent
-    if path != "-" and not os.access(folder, os.W_OK):
-        why = "there is no such folder" if not folder.is_dir() else "the folder is not yours to write in"
+def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = ()) -> None:
+    """Refuse a file that cannot be written or must not be replaced, before the work and not after it.
+
+    A model may replace a model and nothing else; a table may replace any file but a model and what is read.
+    """
+    if path == "-":
+        return
+    where = Path(path).expanduser().resolve()
+    if not os.access(where.parent, os.W_OK):
+        why = "there is no such folder" if not where.parent.is_dir() else "the folder is not yours to write in"
         raise BayesError(f"{path} cannot be written: {why}")
+    if not where.exists():
+        return
+    if not where.is_file():
+        raise BayesError(f"{path} cannot be written: it is {'a folder' if where.is_dir() else 'no file'}")
+    if not is_model and any(_covers(given, where) for given in reads if given):
+        raise BayesError(f"{path} is read by this command and would be lost: name another file with -o")
+    with where.open("rb") as file:
+        start = file.read(len(MAGIC))
+    if start and is_model != (start == MAGIC):  # an empty file is no loss
+        what = "is there already and is no model" if is_model else "is a model"
+        raise BayesError(f"{path} {what}: nothing is written over it. Name another file with -o, or remove it first.")
+
+
+def _covers(given: str, file: Path) -> bool:
+    """Whether a path, a folder or a glob of the command line leads to the file."""
+    where = Path(given).expanduser()
+    if where.is_dir():
+        return where.resolve() in file.parents
+    return any(file.samefile(name) for name in ([where] if where.exists() else glob.glob(str(where), recursive=True)))  # noqa: PTH207
 
 
 def save_model(model: Any, path: str) -> int:

@@ -85,7 +85,16 @@ def _holds(record: dict[str, Any]) -> str:
         return "nothing"
     if first is None:
         return f"{count:,} numbers"
-    return f"{count:,}: " + ", ".join(map(str, first)) + (", …" if count > len(first) else "")
+    return f"{count:,}: " + ", ".join(map(_listed, first)) + (", …" if count > len(first) else "")
+
+
+def _listed(value: Any) -> str:
+    """A value in a list: quoted where it has a comma itself.
+
+    >>> ", ".join(map(_listed, ["Paris, Texas", "Oslo", 3]))
+    "'Paris, Texas', Oslo, 3"
+    """
+    return repr(value) if isinstance(value, str) and "," in value else str(value)
 
 
 def show_classes(page: Page, tally: Tally) -> None:

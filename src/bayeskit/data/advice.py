@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from bayeskit.data.encode import factor_values
+from bayeskit.data.encode import Factor, factor_values
 from bayeskit.data.schema import Categorical, Numeric, Schema
-from bayeskit.data.source import Batch, cut, is_arrow
+from bayeskit.data.source import Batch, Column, cut, is_arrow
 
 SAMPLE = 10_000  # rows looked at
 FEW = 10  # distinct whole numbers that look like codes
 LONG = 40  # mean characters that look like text
 SPACES = 4  # and mean spaces
+NEARLY = 0.9  # share of cells that are numbers where the others look like slips
+TEXTS = 3  # distinct texts among numbers that can all be named
+NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+WITH_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+\s*")
 
 
 def advice(batch: Batch, schema: Schema) -> Iterator[str]:
@@ -23,23 +30,98 @@ def advice(batch: Batch, schema: Schema) -> Iterator[str]:
     """
     n = min(batch.n_rows, SAMPLE)
     for name in schema.used if n >= 20 else ():
-        role, column = schema.columns[name], cut(batch.columns[name], 0, n)
+        role, column = schema.columns[name], _as_it_is(cut(batch.columns[name], 0, n))
         if isinstance(role, Numeric) and role.cuts is None and _is_integer(column):
-            distinct = len(factor_values(column, name, 0).values) - 1
-            if distinct <= FEW and n >= 5 * distinct:
-                yield _sentence(name, f"holds only {distinct} distinct whole numbers", "categorical")
+            said = _of_integers(column, name, n)
         elif isinstance(role, Categorical) and role.domain is None:
-            values = [v for v in factor_values(column, name, 0).values if isinstance(v, str)]
-            if values and np.mean([len(v) for v in values]) > LONG and np.mean([v.count(" ") for v in values]) > SPACES:
-                yield _sentence(name, "holds long strings", "text")
-            elif len(values) == n:
-                yield _sentence(name, "has another value in every row, like an identifier", "ignore")
-            elif values and np.mean([len(v) for v in values]) > LONG:
-                yield _sentence(name, "holds long strings without spaces", "ignore")
+            said = _of_categories(factor_values(column, name, 0), name, n, _is_object(column))
+        else:
+            continue
+        if said is not None:
+            yield said
+
+
+def _of_integers(column: Column, name: str, n: int) -> str | None:
+    values = factor_values(column, name, 0).values[1:]  # in the order of the rows, after the missing one
+    if len(values) <= FEW and n >= 5 * len(values):
+        return _sentence(name, f"holds only {len(values)} distinct whole numbers", "categorical")
+    if len(values) == n and all(a < b for a, b in pairwise(values)):
+        return _sentence(name, "rises from row to row, like an identifier", "ignore")
+    return None
+
+
+def _of_categories(factor: Factor, name: str, n: int, of_objects: bool) -> str | None:
+    present = [v for v in factor.values if v is not None]
+    if of_objects and present and all(type(v) in (int, float) for v in present):
+        if len(present) <= FEW and all(v % 1 == 0 for v in present):
+            return None  # codes
+        return (
+            f"column {name!r} holds numbers as Python objects, and each is taken as a category; "
+            f'to take them as numbers, pass roles={{{name!r}: "numeric"}}'
+        )
+    values = [v for v in present if isinstance(v, str)]
+    if not values:
+        return None
+    if among := _numbers_among(factor, name):
+        return among
+    if np.mean([len(v) for v in values]) > LONG:
+        if np.mean([v.count(" ") for v in values]) > SPACES:
+            return _sentence(name, "holds long strings", "text")
+        if len(values) < n:
+            return _sentence(name, "holds long strings without spaces", "ignore")
+    if len(values) == n:
+        return _sentence(name, "has another value in every row, like an identifier", "ignore")
+    return None
+
+
+def _numbers_among(factor: Factor, name: str) -> str | None:
+    """Numbers that a few texts, or commas, keep from being read as numbers."""
+    counts = np.bincount(np.asarray(factor.indices).astype(np.int64) - factor.low, minlength=len(factor.values))
+    cells = {v: int(c) for v, c in zip(factor.values, counts, strict=True) if isinstance(v, str) and c}
+    plain = [v for v in cells if NUMBER.fullmatch(v)]
+    commas = [v for v in cells if WITH_COMMA.fullmatch(v)]
+    texts = [v for v in cells if not (NUMBER.fullmatch(v) or WITH_COMMA.fullmatch(v))]
+    total, others = sum(cells.values()), sum(cells[v] for v in texts)
+    if len(plain) + len(commas) <= FEW or total - others < NEARLY * total:
+        return None
+    if commas:
+        return (
+            f"column {name!r} holds numbers written with a comma, such as {commas[0]!r}, and each is taken as a "
+            "category; write them with a decimal point, and they are numbers"
+        )
+    if not texts:
+        return None  # text by declaration
+    return (
+        f"column {name!r} holds numbers, but text in {others:,} of {total:,} cells ({_listed(texts)}), so that each "
+        f"number is taken as a category; {_remedy(texts)}"
+    )
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return ", ".join(map(repr, texts[:TEXTS])) + (", …" if len(texts) > TEXTS else "")
+
+
+def _remedy(texts: Sequence[str]) -> str:
+    if len(texts) > TEXTS:
+        return "mend or empty these cells, and they are numbers"
+    return f"to read the text as an empty cell of the file, pass missing={[*texts, '']!r}"
 
 
 def _sentence(name: str, what: str, role: str) -> str:
     return f'column {name!r} {what}; to take it so, pass roles={{{name!r}: "{role}"}}'
+
+
+def _as_it_is(column: Column) -> Column:
+    """Without a dictionary, which holds the values of other rows, too."""
+    import pyarrow as pa
+
+    if is_arrow(column) and pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    return column
+
+
+def _is_object(column: Any) -> bool:
+    return isinstance(column, np.ndarray) and column.dtype == object
 
 
 def _is_integer(column: object) -> bool:

@@ -1,0 +1,53 @@
+"""Files that are no tables, named for what they are instead of being read as a broken CSV file."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+from bayeskit.errors import BadFile
+from bayeskit.tally.container import MAGIC
+
+STARTS = {
+    MAGIC: "a model of bayeskit",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x89HDF": "an HDF5 file",
+    b"ARROW1": "an Arrow file",
+    b"SQLite format 3": "an SQLite database",
+    b"%PDF": "a PDF",
+    b"\xd0\xcf\x11\xe0": "an old Office file",
+    b"\x80\x04\x95": "a Python pickle",
+    b"\x80\x05\x95": "a Python pickle",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+}
+ARCHIVES = {".npz": "a file of NumPy arrays", ".xlsx": "an Excel workbook", ".ods": "a spreadsheet"}
+PARQUET = b"PAR1"
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def refuse_no_table(path: str, encoding: str | None) -> None:
+    """Refuse a file that is neither CSV nor Parquet nor JSON lines, by how it starts."""
+    from bayeskit.data.streams import OnDisk, peek
+
+    where = Path(path).expanduser()
+    if not where.is_file():
+        return  # standard input, folders and globs
+    try:
+        start = peek(OnDisk(where))
+    except OSError:
+        return  # told where it is read
+    if what := _kind(start, where.suffix.lower(), encoding):
+        raise BadFile(f"{path} is {what}, and no table: give a CSV, Parquet or JSON lines file")
+
+
+def _kind(start: bytes, suffix: str, encoding: str | None) -> str | None:
+    if suffix == ".bif":
+        return "a Bayesian network, for bayes ask"
+    if start.startswith(b"PK\x03\x04"):
+        return ARCHIVES.get(suffix, "a zip archive")
+    for first, what in STARTS.items():
+        if start.startswith(first):
+            return what
+    is_table = start.startswith((PARQUET, *WIDE)) or suffix in (".parquet", ".pq") or encoding is not None
+    return "a binary file" if b"\0" in start and not is_table else None

@@ -1,0 +1,92 @@
+"""What the values of a column suggest is said once, with the remedy, and changes nothing."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import bayeskit as bk
+from bayeskit.data.schema import Categorical, Numeric
+
+
+def told(data, y=None, **roles):
+    """The advice of a fit, and the roles that were taken."""
+    rows = len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = bk.NaiveBayes(roles=roles or None).fit(data, ["p", "q"] * (rows // 2) if y is None else y)
+    advice = [str(w.message) for w in said if issubclass(w.category, bk.AdviceWarning)]
+    return advice, model.schema_.columns
+
+
+@pytest.mark.parametrize("n", [300, 9_998, 20_000])
+@pytest.mark.parametrize("held", [pa.array, pd.Categorical, lambda v: pa.array(v).dictionary_encode(), np.array])
+def test_identifiers_are_seen_however_many_rows_there_are(n, held):
+    (advice,), columns = told({"id": held([f"k{i}" for i in range(n)]), "size": np.arange(n) % 97 * 0.5})
+    assert "column 'id' has another value in every row" in advice
+    assert "roles={'id': \"ignore\"}" in advice
+    assert isinstance(columns["id"], Categorical)
+
+
+def test_values_that_come_back_are_no_identifiers():
+    assert told({"town": pa.array([f"k{i % 15_000}" for i in range(20_000)]).dictionary_encode()})[0]  # not so far
+    assert told({"town": [f"k{i // 2}" for i in range(20_000)]})[0] == []
+    assert told({"town": [None if i == 7 else f"k{i}" for i in range(300)]})[0] == []
+
+
+def test_whole_numbers_that_rise_from_row_to_row_are_like_identifiers():
+    (advice,), columns = told({"number": list(range(5, 605, 2))})
+    assert "column 'number' rises from row to row, like an identifier" in advice
+    assert isinstance(columns["number"], Numeric)
+    assert told({"number": [3, 2, *range(4, 302)]})[0] == []
+    assert told({"number": [i // 2 for i in range(300)]})[0] == []
+
+
+def test_numbers_held_as_objects_are_categories_with_advice():
+    numbers = [None if i == 9 else i * 0.37 for i in range(60)]
+    (advice,), columns = told(pd.DataFrame({"size": pd.Series(numbers, dtype=object)}))
+    assert "column 'size' holds numbers as Python objects" in advice
+    assert "roles={'size': \"numeric\"}" in advice
+    assert isinstance(columns["size"], Categorical)
+    declared, columns = told(pd.DataFrame({"size": pd.Series(numbers, dtype=object)}), size="numeric")
+    assert declared == []
+    assert isinstance(columns["size"], Numeric)
+    for codes in ([i % 2 for i in range(60)], [bool(i % 2) for i in range(60)]):
+        assert told(pd.DataFrame({"code": pd.Series(codes, dtype=object)}))[0] == []
+
+
+def test_a_few_texts_among_numbers_are_counted_and_named(tmp_path):
+    file = tmp_path / "ages.csv"
+    ages = ["unknown" if i % 100 == 7 else "" if i == 5 else str(i % 60) for i in range(300)]
+    file.write_text("age,y\n" + "".join(f"{age},{'pq'[i % 2]}\n" for i, age in enumerate(ages)))
+    with pytest.warns(bk.AdviceWarning) as said:
+        model = bk.NaiveBayes().fit(file, "y")
+    (advice,) = [str(w.message) for w in said]
+    assert "column 'age' holds numbers, but text in 3 of 299 cells ('unknown')" in advice
+    assert "missing=['unknown', '']" in advice
+    assert isinstance(model.schema_.columns["age"], Categorical)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mended = bk.NaiveBayes().fit_source(bk.open_source(file, "y", missing=["unknown", ""]))
+    assert isinstance(mended.schema_.columns["age"], Numeric)
+
+
+def test_many_kinds_of_text_among_numbers_are_mended_by_hand():
+    (advice,), _ = told({"dose": [f"<{i}" if i < 8 else str(i) for i in range(300)]})
+    assert "text in 8 of 300 cells ('<0', '<1', '<2', …)" in advice
+    assert "mend or empty these cells" in advice
+
+
+def test_decimal_commas_are_named():
+    (advice,), columns = told({"size": [f"{i % 40},{i % 7}" for i in range(300)]})
+    assert "column 'size' holds numbers written with a comma, such as '0,0'" in advice
+    assert "write them with a decimal point" in advice
+    assert isinstance(columns["size"], Categorical)
+
+
+def test_codes_and_declared_text_are_left_alone():
+    assert told({"code": ["x" if i % 60 == 0 else str(i % 5) for i in range(300)]})[0] == []  # few codes
+    assert told({"code": [f"A{i % 50}" if i % 2 else str(i % 50) for i in range(300)]})[0] == []
+    assert told({"zip": [str(10_000 + i % 150) for i in range(300)]})[0] == []  # text by its type
