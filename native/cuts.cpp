@@ -49,7 +49,7 @@ struct Buckets {
     size_t size() const { return inner + 2; }
     uint16_t missing() const { return static_cast<uint16_t>(size()); }
 
-    // The bucket of each x of a tile; whether one is infinite.
+    // The bucket of each x of a tile; whether one is beyond the limit.
     bool put(const double* x, size_t rows, uint16_t* of) const {
         return loops().spread(x, rows, low, scale, static_cast<double>(inner + 1), missing(), of);
     }
@@ -381,7 +381,7 @@ std::vector<std::vector<double>> mdl_cuts(const std::vector<Floats>& columns, si
         const size_t together = std::min(kColumns, columns.size() - j), n_workers = std::min(n_threads, together);
         std::vector<Buckets> buckets;
         for (size_t i = 0; i < together; ++i) buckets.emplace_back(columns[j + i], n, n_classes);
-        std::vector<std::atomic<bool>> infinite(together);
+        std::vector<std::atomic<bool>> huge(together);
         parallel_rows(n, kTile, n_threads, [&](size_t first, size_t last) {
             double x[kTile];
             for (size_t at = first; at < last; at += kTile)
@@ -389,13 +389,13 @@ std::vector<std::vector<double>> mdl_cuts(const std::vector<Floats>& columns, si
                     const size_t rows = std::min(kTile, last - at);
                     uint16_t* codes = of.data() + i * n + at;
                     gather_column(columns[j + i], at, rows, x);
-                    if (buckets[i].put(x, rows, codes)) infinite[i] = true;
+                    if (buckets[i].put(x, rows, codes)) huge[i] = true;
                     for (size_t r = 0; weights && r < rows; ++r)
                         if (!(weights[at + r] > 0)) codes[r] = buckets[i].missing();
                 }
         });
         for (size_t i = 0; i < together; ++i)
-            if (infinite[i]) throw std::invalid_argument("column " + std::to_string(j + i) + " holds infinity");
+            if (huge[i]) throw std::invalid_argument("column " + std::to_string(j + i) + " holds a number beyond 1e150");
         parallel_for(n_workers, n_threads, [&](size_t worker) {
             Buffer<uint32_t> room;
             const auto cut = [&]<class Count>(size_t i, Count) {

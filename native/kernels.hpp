@@ -61,8 +61,8 @@ void lookup_codes(const std::vector<Integers>& columns, size_t n, const int64_t*
 void bin_codes(const std::vector<Floats>& columns, size_t n, const std::vector<Cuts>& cuts,
                const std::vector<MutableCodes>& out, size_t n_threads);
 
-// Cut points of each column by minimum description length; rows without weight or value are left out, infinity is
-// refused.
+// Cut points of each column by minimum description length; rows without weight or value are left out, those
+// beyond 1e150 refused.
 std::vector<std::vector<double>> mdl_cuts(const std::vector<Floats>& columns, size_t n, const Codes& labels,
                                           size_t n_classes, const double* weights, size_t n_threads);
 

@@ -354,16 +354,16 @@ void normalise(const double* scores, size_t rows, size_t n_classes, double* prob
 
 bool spread(const double* x, size_t rows, double low, double scale, double last, double missing, uint16_t* at) {
     int32_t whole[kTile];
-    int64_t infinite = 0;
+    int64_t huge = 0;
     for (size_t r = 0; r < rows; ++r) {
         double place = (x[r] - low) * scale + 1.0;
         place = place > 0.0 ? place : 0.0;
         place = place < last ? place : last;
         whole[r] = static_cast<int32_t>(x[r] == x[r] ? place : missing);
-        infinite |= std::fabs(x[r]) == HUGE_VAL ? 1 : 0;
+        huge |= std::fabs(x[r]) > kLimit ? 1 : 0;
     }
     for (size_t r = 0; r < rows; ++r) at[r] = static_cast<uint16_t>(whole[r]);
-    return infinite != 0;
+    return huge != 0;
 }
 
 void logarithms(const double* x, size_t n, double* out) {

@@ -69,7 +69,7 @@ struct Loops {
     void (*normalise)(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence);
 
     // The whole part of 1 + (x - low) scale, no less than 0 and at most `last`, of each x of a tile at most; `missing`
-    // for NaN. Whether one is infinite.
+    // for NaN. Whether a magnitude is over the limit.
     bool (*spread)(const double* x, size_t rows, double low, double scale, double last, double missing, uint16_t* at);
 
     // ln x of each x, -∞ where it is not positive; n is a multiple of 4.

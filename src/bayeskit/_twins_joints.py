@@ -205,8 +205,8 @@ def mdl_cuts(
     weight = np.ones(len(labels)) if weights is None else _on_a_grid(weights)
     found = []
     for i, column in enumerate(columns):
-        if np.isinf(column).any():
-            raise ValueError(f"column {i} holds infinity")
+        if (np.abs(column) > 1e150).any():
+            raise ValueError(f"column {i} holds a number beyond 1e150")
         rows = np.flatnonzero(~np.isnan(column) & (weight > 0))
         rows = rows[np.argsort(column[rows], kind="stable")]
         shares = np.zeros((len(rows) + 1, n_classes))

@@ -63,6 +63,21 @@ def bayes(here, monkeypatch, capfd):
 
 
 @pytest.fixture
+def refused(bayes, here):
+    """``refused(["fit", "no.csv"], 1, "there is no file")``: told on stderr, in one line, and no model is written."""
+
+    def run(words, code, said):
+        told = bayes(*words, code=code)
+        assert said in told.err
+        assert told.out == ""
+        if code == 1:
+            assert len(told.err.strip().splitlines()) == 1
+        assert list(here.glob("*.bayes")) == []
+
+    return run
+
+
+@pytest.fixture
 def model(bayes):
     """birds.bayes, fitted."""
     bayes("fit", "birds.csv", "--target", "species", "--role", "year=categorical", "-o", "birds.bayes", "--no-scores")

@@ -48,7 +48,7 @@ class MemorySource:
         return self._blocks(self.block)
 
     def whole(self) -> Iterator[Batch]:
-        """All rows in one batch, without a copy: for work that needs them at once."""
+        """All rows in one batch, for work that needs them at once: no copy, unless a sparse matrix is made dense."""
         return self._blocks(max(1, self.n_rows))
 
     def _blocks(self, size: int) -> Iterator[Batch]:
