@@ -1,0 +1,162 @@
+"""Writes one file of every kind of model and recipe, and what it answers, to ``models/``: ``python make_models.py``.
+
+It was run once, with 0.1.0. A file that is there is never written anew: it stands for what users have on their disks.
+A later version adds files under new names where it can hold something new.
+"""
+
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import bayeskit as bk
+from bayeskit import datasets
+
+FOLDER = Path(__file__).parent / "models"
+METHODS = ("predict_proba", "predict_joint_log_proba")
+
+BIRDS = datasets.load_penguins().take(np.arange(0, 344, 4))
+BIRD_ROWS = [
+    *BIRDS.drop(["species"]).slice(3, 8).to_pylist(),
+    {"island": "Dream", "bill_length_mm": 49.3, "sex": "male", "year": 2009},
+    {"island": "Atlantis", "bill_depth_mm": 17.0, "flipper_length_mm": 195.5, "year": 1999},
+]
+BIRD_ROWS = [{name: row.get(name) for name in BIRDS.column_names if name != "species"} for row in BIRD_ROWS]
+MEASURED = {"island": "ignore", "sex": "ignore", "year": "ignore"}
+YEAR = {"year": "categorical"}
+WEIGHTS = np.resize([0.25, 1.0, 3.0, 0.5], BIRDS.num_rows)
+
+# Numbers that are constant within a class: what a floor of variances is for.
+SPIKES = {
+    "wings": [2.0, 2, 2, 2, 2, 2, 4, 4, 4, 4, 2, 4],
+    "legs": [2.0, 2, 2, 3, 2, 2, 6, 6, 6, 6, 6, 6],
+    "weight": [1.5, 2.5, 3.25, 2.0, 4.0, 3.5, 0.25, 0.5, 0.125, 0.25, 0.75, 0.5],
+    "kind": ["bird"] * 6 + ["fly"] * 6,
+}
+SPIKE_ROWS = [
+    {"wings": 2.0, "legs": 2.0, "weight": 2.0},
+    {"wings": 4.0, "legs": 2.0, "weight": 0.5},
+    {"wings": 3.0, "legs": None, "weight": 1.0},
+]
+
+TOPICS = {
+    "animal": "the cat and the dog chase a cow; the horse barks not, the dog barks and the cat sleeps",
+    "weather": "rain and wind, then sun; the storm was cold and the rain colder than wind in an été",
+    "law": "the judge in the court asked for a vote; the court and the jury heard the judge",
+}
+_rng = np.random.default_rng(7)
+LABELS = [str(label) for label in _rng.choice(list(TOPICS), 45)]
+TEXTS = [" ".join(_rng.choice(TOPICS[label].split(), _rng.integers(1, 9))) for label in LABELS]
+TEXT_ROWS = [
+    "the dog barks",
+    "rain, rain and sun",
+    "a judge, a cat and the storm",
+    "",
+    "never seen",
+    "ÉTÉ in the court",
+]
+NOTES = {"note": TEXTS, "length": [float(len(text)) for text in TEXTS], "topic": LABELS}
+NOTE_ROWS = [{"note": text, "length": float(len(text))} for text in TEXT_ROWS]
+
+Case = tuple[Any, Callable[[Any], Any], list[Any]]
+
+
+def birds(model: Any, **more: Any) -> Case:
+    """A model of penguins, and its questions."""
+    return model, lambda m: m.fit(BIRDS, "species", **more), BIRD_ROWS
+
+
+def spikes(model: Any) -> Case:
+    """A model of a table whose numbers are constant within a class."""
+    return model, lambda m: m.fit(SPIKES, "kind"), SPIKE_ROWS
+
+
+def texts(model: Any, **more: Any) -> Case:
+    """A model of documents."""
+    return model, lambda m: m.fit(TEXTS, LABELS, **more), TEXT_ROWS
+
+
+def cases() -> dict[str, Case]:
+    """Name → (model, how it is fitted, what it is asked)"""
+    naive, text = bk.NaiveBayes, bk.TextClassifier
+    rules = {"island": bk.MEstimate(2), "sex": bk.Dirichlet(2), "year": "auto"}
+    return {
+        "naive": birds(naive()),
+        "naive-tuned": birds(naive(temperature=1.5, unseen="smooth", missing="value", prior=bk.Laplace(), roles=YEAR)),
+        "naive-rules": birds(naive(smoothing=rules, roles=YEAR)),
+        "naive-mle": birds(naive(smoothing=bk.MLE(), undecidable="prior", roles=YEAR, variance="feature", ddof=0)),
+        "naive-domains": birds(naive(smoothing=bk.Lidstone(0.5), domains={"year": range(2000, 2012)})),
+        "naive-prior": birds(naive(prior={"Adelie": 0.2, "Chinstrap": 0.5, "Gentoo": 0.3}, variance="class")),
+        "naive-all": birds(naive(variance="all", prior="uniform")),
+        "naive-weighted": birds(naive(roles=YEAR), sample_weight=WEIGHTS),
+        "naive-histogram": birds(naive(numeric="histogram", cuts={"year": [2007, 2008], "body_mass_g": 5})),
+        "naive-histogram-mdl": birds(naive(numeric="histogram", cuts="mdl", roles=YEAR)),
+        "naive-kernel": birds(naive(numeric="kernel", roles=YEAR)),
+        "naive-kernel-few": birds(naive(numeric={"bill_depth_mm": "kernel"}, max_values=16), sample_weight=WEIGHTS),
+        "naive-spikes": spikes(naive()),
+        "naive-spikes-tied": spikes(naive(variance="feature", ddof=0)),
+        "naive-spikes-kernel": spikes(naive(numeric="kernel")),
+        "naive-text": (
+            naive(roles={"note": bk.Text(bk.Tokenizer("words1", (1, 2)))}),
+            lambda m: m.fit(NOTES, "topic"),
+            NOTE_ROWS,
+        ),
+        "naive-codes": (
+            naive(roles="categorical"),
+            lambda m: m.fit(np.array([[0, 1], [1, 1], [0, 2], [1, 0]]), [3, 3, 7, 7]),
+            [[0, 1], [1, 5], [1, 0]],
+        ),
+        "gaussian-full": birds(bk.GaussianBayes(roles=MEASURED)),
+        "gaussian-tied": birds(bk.GaussianBayes("tied", roles=MEASURED)),
+        "gaussian-shrunk": birds(bk.GaussianBayes("shrunk", roles=MEASURED), sample_weight=WEIGHTS),
+        "gaussian-spikes": spikes(bk.GaussianBayes()),
+        "gaussian-spikes-tied": spikes(bk.GaussianBayes("tied", ddof=0)),
+        "tan": birds(bk.TAN(roles=YEAR)),
+        "tan-laplace": birds(bk.TAN(smoothing=1.0, roles=YEAR), sample_weight=WEIGHTS),
+        "aode": birds(bk.AODE(roles=YEAR)),
+        "aode-weights": birds(bk.AODE(weights="log-linear", roles=YEAR)),
+        "kdb": birds(bk.KDB(roles=YEAR)),
+        "kdb-selective": birds(bk.KDB(selective=True, roles=YEAR, smoothing=bk.BackOff(3))),
+        "nbtree": birds(bk.NBTree(roles=YEAR, min_rows=10)),
+        "full-joint": birds(bk.FullJointBayes(smoothing=1.0, roles=YEAR)),
+        "full-joint-mle": birds(bk.FullJointBayes(roles=YEAR)),
+        "subclass": birds(bk.SubclassBayes(2, roles=YEAR)),
+        "subclass-spikes": spikes(bk.SubclassBayes(2)),
+        "bayes": birds(bk.BayesClassifier(n_members=2, n_chains=3)),
+        "bayes-fast": birds(bk.BayesClassifier(fast=True, roles=YEAR), sample_weight=WEIGHTS),
+        **{
+            f"text-{recipe.replace('_', '-')}": texts(text(recipe))
+            for recipe in (
+                *("multinomial", "set_of_words", "complement", "wcnb", "twcnb"),
+                *("tfidf", "nbsvm", "weighted", "auto", "fast"),
+            )
+        },
+        "text-pruned": texts(text("multinomial", min_df=2, max_features=12, smoothing="auto")),
+        "text-hashed": texts(text("multinomial", hash_bits=8, ngrams=(1, 2), smoothing=0.3)),
+        "text-chars": texts(text("complement", pattern="char_wb", ngrams=(2, 3), stop_words=["the"])),
+        "text-weighted-rows": texts(text("multinomial"), sample_weight=np.resize([0.5, 2.0, 1.0], len(TEXTS))),
+    }
+
+
+def write(name: str, case: Case) -> None:
+    """The file of a model, and beside it what it is asked and what it says."""
+    model, fit, rows = case
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bk.BayesWarning)
+        fit(model).save(FOLDER / f"{name}.bayes")
+        said = {"rows": rows, "classes": model.classes_.tolist(), "predict": model.predict(rows).tolist()}
+        for method in METHODS:
+            if hasattr(model, method):
+                said[method] = getattr(model, method)(rows).tolist()
+    (FOLDER / f"{name}.json").write_text(json.dumps(said, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name, case in cases().items():
+        if not (FOLDER / f"{name}.bayes").exists():
+            write(name, case)
+            print(name)
