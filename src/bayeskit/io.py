@@ -23,7 +23,8 @@ from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.smoothing import MLE, Automatic, Dirichlet, Laplace, Lidstone, MEstimate
-from bayeskit.tally.container import pack, unpack
+from bayeskit.tally.container import pack, unpack, version_of
+from bayeskit.tally.format_1 import as_written_today
 from bayeskit.tally.tally import Tally
 
 WHAT = "bayeskit model"
@@ -96,7 +97,9 @@ def from_bytes(data: bytes) -> Saved:
     try:
         made = {name: _made(value) for name, value in settings.items() if name not in OF_THE_MACHINE}
         state, arrays = _state(header.get("state"), arrays)
-        return Saved(header["model"], made, Tally.from_parts(header.get("tally"), arrays), state)
+        counted = header.get("tally"), arrays
+        tally = Tally.from_parts(*(as_written_today(*counted) if version_of(data) == 1 else counted))
+        return Saved(header["model"], made, tally, state)
     except BayesError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:

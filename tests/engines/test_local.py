@@ -15,7 +15,7 @@ from bayeskit.engines import local
 from bayeskit.tally.plan import Plan
 
 SCHEMA = Schema({"sky": Categorical(), "size": Numeric(), "step": Numeric((0.0, 2.0)), "id": Ignored()})
-PLAN = Plan(("sky", "step"), ("size",))
+PLAN = Plan(families=("sky", "step"), moments=("size",))
 rows = st.lists(
     st.tuples(
         st.sampled_from(["sun", "rain", None]),
@@ -46,7 +46,7 @@ def interval(x):
 def test_counts_and_moments_are_those_of_brute_force(drawn, block, threads):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(frames, "BLOCK", block)
-        tally = local.collect(open_source(*table(drawn)), SCHEMA, PLAN, threads)
+        tally = local.collect(open_source(*table(drawn)), SCHEMA, PLAN, n_threads=threads)
     assert dict(zip(tally.classes, tally.class_counts.tolist(), strict=True)) == Counter(row[3] for row in drawn)
     for name, cell in (("sky", lambda row: row[0]), ("step", lambda row: interval(row[2]))):
         wanted = Counter((row[3], cell(row)) for row in drawn)
@@ -112,7 +112,7 @@ def test_values_and_classes_may_appear_in_any_block():
     schema = Schema({"code": Categorical(), "word": Categorical()})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(frames, "BLOCK", 7)
-        tally = local.collect(open_source(X, np.arange(n)), schema, Plan(("code", "word")))
+        tally = local.collect(open_source(X, np.arange(n)), schema, Plan(families=("code", "word")))
     assert tally.classes == tuple(range(n))
     assert tally.families["code"].present.tolist() == np.eye(n).tolist()
     assert len(tally.families["word"].values) == n

@@ -8,7 +8,7 @@ from scipy import integrate, special, stats
 
 import bayeskit as bk
 from bayeskit.estimate.kernel_density import kernel_density, quantile
-from bayeskit.tally.values import Values
+from bayeskit.tally.distinct import Values
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 SHAPES = {

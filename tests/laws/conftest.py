@@ -165,12 +165,12 @@ def _same_counts(a, b):
         assert counted.words == other.words, name
         for part in ("indptr", "classes", "counts", "documents", "n_documents", "n_tokens"):
             assert np.array_equal(getattr(counted, part), getattr(other, part)), (name, part)
-    for one, other in itertools.permutations(a.together.pairs.columns, 2):
-        assert np.array_equal(a.together.pairs.table(one, other), b.together.pairs.table(one, other)), (one, other)
-    assert a.together.joints.keys() == b.together.joints.keys()
-    for names, joint in a.together.joints.items():
-        assert np.array_equal(joint.cells, b.together.joints[names].cells), names
-        assert np.array_equal(joint.counts, b.together.joints[names].counts), names
+    for one, other in itertools.permutations(a.pairs.columns, 2):
+        assert np.array_equal(a.pairs.table(one, other), b.pairs.table(one, other)), (one, other)
+    assert a.joints.keys() == b.joints.keys()
+    for names, joint in a.joints.items():
+        assert np.array_equal(joint.cells, b.joints[names].cells), names
+        assert np.array_equal(joint.counts, b.joints[names].counts), names
     assert set(a.moment_columns) == set(b.moment_columns)
     assert a.values == b.values or a.class_counts.dtype != b.class_counts.dtype
     for name, found in a.values.items():

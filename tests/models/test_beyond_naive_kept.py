@@ -113,10 +113,11 @@ def test_counts_that_do_not_fit_each_other_are_no_model(model):
         from_bytes(pack(header, arrays[:-1]))
     with pytest.raises(BadFile):
         from_bytes(pack(header, [*arrays, arrays[-1]]))
-    for key in ("pairs", "joints"):
-        twisted = {**header, "tally": {**header["tally"], key: [["sex", "sex"]] if key == "joints" else ["sex"]}}
+    families, together = header["tally"]["statistics"]
+    for columns in ([["sex", "sex"]], ["sex"], [], ["sex", "nowhere"]):
+        twisted = [families, [[together[0][0], columns, {}], *together[1:]]]
         with pytest.raises(BadFile):
-            from_bytes(pack(twisted, arrays))
+            from_bytes(pack({**header, "tally": {**header["tally"], "statistics": twisted}}, arrays))
 
 
 @pytest.mark.parametrize("model", [bk.TAN(), bk.KDB(3), bk.TAN(smoothing=1.0)], ids=str)

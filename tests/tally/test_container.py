@@ -120,6 +120,9 @@ def test_a_newer_format_asks_for_an_upgrade():
         bk.Tally.from_bytes(bytes(newer))
 
 
+FAMILIES = MODEL.tally_.to_parts()[0]["statistics"][0]
+
+
 def change(**parts):
     header, arrays = MODEL.tally_.to_parts()
     header = json.loads(json.dumps(header))
@@ -137,16 +140,24 @@ def change(**parts):
         {"classes": [[0], [1]]},
         {"classes": [None, 1.0]},
         {"classes": 7},
-        {"families": []},
-        {"families": [["nowhere", ["rain", "sun"]], ["year", [*range(6)]]]},
-        {"families": [["sky", ["sun", "rain"]], ["year", [*range(6)]]]},
-        {"families": [["sky", ["rain", {}]], ["year", [*range(6)]]]},
-        {"families": [["sky", ["rain", None]], ["year", [*range(6)]]]},
-        {"families": [["sky", ["rain", 1e999]], ["year", [*range(6)]]]},
-        {"families": [["sky", ["rain", "sun"]], ["sky", [*range(6)]]]},
-        {"families": {"sky": []}},
-        {"moments": []},
-        {"moments": ["nowhere"]},
+        {"values": []},
+        {"values": [["nowhere", ["rain", "sun"]], ["year", [*range(6)]]]},
+        {"values": [["sky", ["sun", "rain"]], ["year", [*range(6)]]]},
+        {"values": [["sky", ["rain", {}]], ["year", [*range(6)]]]},
+        {"values": [["sky", ["rain", None]], ["year", [*range(6)]]]},
+        {"values": [["sky", ["rain", 1e999]], ["year", [*range(6)]]]},
+        {"values": [["sky", ["rain", "sun"]], ["sky", [*range(6)]]]},
+        {"values": {"sky": []}},
+        {"statistics": []},
+        {"statistics": [FAMILIES]},
+        {"statistics": [FAMILIES, [["moments", [], {}], {}, 6]]},
+        {"statistics": [FAMILIES, [["moments", ["nowhere"], {}], {}, 6]]},
+        {"statistics": [FAMILIES, [["moments", ["sky"], {}], {}, 7]]},
+        {"statistics": [FAMILIES, [["moments", [["size"]], {}], {}, 6]]},
+        {"statistics": [FAMILIES, [["os", ["size"], {}], {}, 6]]},
+        {"statistics": [FAMILIES, [["moments", ["size"], []], {}, 6]]},
+        {"statistics": [FAMILIES, [["moments", ["size"], {}], {}, True]]},
+        {"statistics": {"families": FAMILIES}},
         {"schema": None},
         {"schema": {"columns": [], "target": {"name": "class", "domain": None}, "named": True}},
         {"schema": {"columns": [{"name": "sky", "role": "spy"}], "target": {"name": "c", "domain": None}, "named": 1}},

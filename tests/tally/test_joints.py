@@ -19,7 +19,7 @@ from bayeskit.tally.tally import Tally
 SCHEMA = Schema({"sky": Categorical(), "flag": Categorical(), "step": Numeric((0.0, 2.0))})
 NAMES = ("sky", "flag", "step")
 JOINTS = (("flag", "sky"), ("step", "flag", "sky"), ("step",))
-PLAN = Plan(NAMES, (), NAMES, JOINTS)
+PLAN = Plan(families=NAMES, pairs=NAMES, joints=JOINTS)
 few = settings(max_examples=30, deadline=None)
 rows = st.lists(
     st.tuples(
@@ -44,15 +44,15 @@ def collected(drawn, block=1 << 16, weights=None, plan=PLAN, **kwargs):
 def cells_of(tally, names):
     """(class, values...) → count, from the tally's joint or pair of these columns."""
     values = [(None, *tally.families[name].values) for name in names]
-    if names in tally.together.joints:
-        joint = tally.together.joints[names]
+    if names in tally.joints:
+        joint = tally.joints[names]
         found = {
             (label, *(values[j][s] for j, s in enumerate(cell))): n
             for cell, counts in zip(joint.cells, joint.counts, strict=True)
             for label, n in zip(tally.classes, counts, strict=True)
         }
     else:
-        table = tally.together.pairs.table(*names)
+        table = tally.pairs.table(*names)
         found = {
             (label, u, v): table[c, i, j]
             for c, label in enumerate(tally.classes)
@@ -88,7 +88,7 @@ def test_they_add_and_subtract_and_go_through_bytes(a, b, weight):
         assert one + two == both == two + one
         assert both - two == one
         assert both.to_bytes() == (two + one).to_bytes()
-    np.testing.assert_allclose((one + two - two).together.pairs.counts, one.together.pairs.counts)
+    np.testing.assert_allclose((one + two - two).pairs.counts, one.pairs.counts)
     assert Tally.from_bytes(both.to_bytes()) == both
     assert both.plan == PLAN
     assert one + Tally.from_bytes(two.to_bytes()) == one + two
@@ -108,15 +108,15 @@ def test_responsibilities_of_zero_and_one_are_labels(drawn):
 @given(rows)
 def test_a_restricted_tally_is_that_of_the_columns(drawn):
     tally = collected(drawn).restrict(["sky", "step"])
-    assert tally.together.pairs.columns == ("sky", "step")
-    assert list(tally.together.joints) == [("sky",), ("step", "sky"), ("step",)]
+    assert tally.pairs.columns == ("sky", "step")
+    assert list(tally.joints) == [("sky",), ("step", "sky"), ("step",)]
     for names in (("sky", "step"), ("step", "sky")):
         assert cells_of(tally, names) == counted(drawn, names)
 
 
 def test_columns_in_another_order_are_aligned_by_name():
     drawn = [("sun", "x", 1.0, "a"), ("rain", None, None, "b")]
-    turned = collected(drawn, plan=Plan(NAMES[::-1], (), NAMES[::-1], JOINTS))
+    turned = collected(drawn, plan=Plan(families=NAMES[::-1], pairs=NAMES[::-1], joints=JOINTS))
     assert (collected(drawn) + turned) - turned == collected(drawn)
 
 
@@ -126,32 +126,36 @@ def test_values_that_were_never_together_cannot_be_forgotten():
     with pytest.raises(NotLearnt, match=r"'sky' and 'flag'.*nothing was changed"):
         _ = tally - never
     with pytest.raises(SchemaMismatch, match="counted different things"):
-        _ = tally + collected([("sun", "y", 1.0, "a")], plan=Plan(NAMES, (), NAMES))
+        _ = tally + collected([("sun", "y", 1.0, "a")], plan=Plan(families=NAMES, pairs=NAMES))
 
 
 def test_more_memory_than_allowed_is_refused_with_the_figure():
     n = 3000
     columns = {"a": [f"a{i}" for i in range(n)], "b": [f"b{i}" for i in range(n)]}
-    schema, plan = Schema({"a": Categorical(), "b": Categorical()}), Plan(("a", "b"), (), ("a", "b"))
+    schema, plan = Schema({"a": Categorical(), "b": Categorical()}), Plan(families=("a", "b"), pairs=("a", "b"))
     with pytest.raises(TooLarge, match=r"288 MB .*memory_limit=100 MB.*NaiveBayes"):
-        local.collect(open_source(columns, np.arange(n) % 2), schema, plan, 1, 100_000_000)
-    joint = Plan(("a", "b"), (), (), (("a", "b"),))
-    assert local.collect(open_source(columns, np.arange(n) % 2), schema, joint, 1, 10_000_000).n_rows == n
+        local.collect(open_source(columns, np.arange(n) % 2), schema, plan, memory_limit=100_000_000)
+    joint = Plan(families=("a", "b"), joints=(("a", "b"),))
+    assert local.collect(open_source(columns, np.arange(n) % 2), schema, joint, memory_limit=10_000_000).n_rows == n
     with pytest.raises(TooLarge, match="memory_limit=50 kB"):
-        local.collect(open_source(columns, np.arange(n) % 2), schema, joint, 1, 50_000)
+        local.collect(open_source(columns, np.arange(n) % 2), schema, joint, memory_limit=50_000)
 
 
 def test_damaged_parts_are_refused():
     header, arrays = collected([("sun", "x", 1.0, "a"), ("rain", None, None, "b")]).to_parts()
+    families, pairs, joints = header["statistics"]
     for change in (
-        lambda h, a: (h | {"pairs": ["sky", "nowhere"]}, a),
-        lambda h, a: (h | {"joints": [["sky"]]}, a),
-        lambda h, a: (h | {"pairs": 3}, a),
+        lambda h, a: (h | {"statistics": [families, [["pairs", ["sky", "nowhere"], {}], *pairs[1:]], joints]}, a),
+        lambda h, a: (h | {"statistics": [families, pairs, [["joints", [["sky"]], {}], *joints[1:]]]}, a),
+        lambda h, a: (h | {"statistics": [families, [["pairs", 3, {}], *pairs[1:]], joints]}, a),
+        lambda h, a: (h | {"statistics": [pairs, joints]}, [a[0], *a[4:]]),
+        lambda h, a: (h | {"statistics": [families, pairs, joints, joints]}, a),
+        lambda h, a: (h | {"statistics": [families, pairs, [["spells", *joints[0][1:]], *joints[1:]]]}, a),
         lambda h, a: (h, a[:-1]),
         lambda h, a: (h, [*a[:-2], a[-2] + np.uint32(9), a[-1]]),
         lambda h, a: (h, [*a[:-1], -a[-1]]),
         lambda h, a: (h, [*a[:-2], a[-2][::-1].copy(), a[-1][::-1].copy()]),
-        lambda h, a: ({k: v for k, v in h.items() if k not in ("pairs", "joints")}, a),
+        lambda h, a: (h | {"statistics": [families]}, a),
     ):
         with pytest.raises(BadFile):
             Tally.from_parts(*change(header, list(arrays)))

@@ -39,7 +39,7 @@ def test_addition_is_commutative_and_associative_and_has_a_neutral_element(a, b,
     a, b, c = counted(a), counted(b), counted(c)
     assert a + b == b + a
     assert (a + b) + c == a + (b + c)
-    nothing = Tally.empty(a.schema, ["sky", "flag"], [])
+    nothing = Tally.empty(a.schema, Plan(families=("sky", "flag")))
     assert a + nothing == a == nothing + a
     assert a - nothing == a
     assert a - a == nothing

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit.tally.values import Values
+from bayeskit.tally.distinct import Values
 
 numbers = st.floats(-1e150, 1e150) | st.integers(-40, 40).map(lambda k: k / 8) | st.just(-0.0)
 some = st.lists(st.tuples(numbers, st.integers(0, 2)), max_size=60)

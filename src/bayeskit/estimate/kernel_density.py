@@ -29,7 +29,7 @@ from scipy.special import ndtri
 
 from bayeskit import logspace
 from bayeskit.data.encode import LARGEST
-from bayeskit.tally.values import Values
+from bayeskit.tally.distinct import Values
 
 Floats = npt.NDArray[np.float64]
 FEW = 64  # values that are summed as they stand

@@ -18,7 +18,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.conditional import GONE
 from bayeskit.estimate.smoothing import Smoothing
-from bayeskit.tally.joints import check_memory
+from bayeskit.memory import Need, check_memory
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -120,13 +120,12 @@ def one_dependence(tally: Tally, smoothing: Smoothing, memory_limit: int | None 
     """All tables under a smoothing: pseudo-counts, or back-off to the table without the parent."""
     values = {name: family.values for name, family in tally.families.items()}
     n_slots, n_classes = sum(len(v) + 2 for v in values.values()), len(tally.classes)
-    check_memory(
-        f"tables of {len(values)} columns ({n_slots:,} values) as parents of each other in {n_classes} classes",
-        32.0 * n_slots * n_slots * n_classes,
-        memory_limit,
+    what = f"tables of {len(values)} columns ({n_slots:,} values) as parents of each other in {n_classes} classes"
+    remedy = (
         'Leave columns with many values out (roles={"name": "ignore"}), or use TAN or NaiveBayes; '
-        "or raise memory_limit=.",
+        "or raise memory_limit=."
     )
+    check_memory(Need(what, 32.0 * n_slots * n_slots * n_classes, remedy), memory_limit)
     alone_counts = [family.present for family in tally.families.values()]
     pseudo = np.concatenate(
         [np.zeros(0), *(smoothing.pseudo_counts(v, n) for v, n in zip(values.values(), alone_counts, strict=True))]
@@ -156,7 +155,7 @@ def _counts(tally: Tally, values: dict[str, tuple[Value, ...]], parent: str) -> 
     lengths = [len(v) for v in values.values()]
     shape = (len(tally.classes), len(values[parent]))
     parts = [
-        np.zeros((*shape, len(v))) if name == parent else tally.together.pairs.table(parent, name)[:, 1:, 1:]
+        np.zeros((*shape, len(v))) if name == parent else tally.pairs.table(parent, name)[:, 1:, 1:]
         for name, v in values.items()
     ]
     return np.concatenate(parts, axis=2).astype(np.float64), np.repeat(np.arange(len(lengths)), lengths)

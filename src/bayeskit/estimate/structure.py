@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.tally.families import Family
-from bayeskit.tally.joints import Pairs
+from bayeskit.tally.pairs import Pairs
 
 Floats = npt.NDArray[np.float64]
 

@@ -126,7 +126,7 @@ class AODE(CodedClassifier):
 
     def plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded())
-        return Plan(columns, (), columns)
+        return Plan(families=columns, pairs=columns)
 
     def estimate(self, tally: Tally) -> AODEParameters:
         need_pairs(tally, "AODE")

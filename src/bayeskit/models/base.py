@@ -406,7 +406,8 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def _collect(self, source: Source, schema: Schema, plan: Plan, engine: Any = None) -> Tally:
         with naming_the_file(source):
             if engine is None:
-                return local.collect(source, schema, plan, self._threads(), self.memory_limit)
+                n_threads, memory_limit = self._threads(), self.memory_limit
+                return local.collect(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit)
             return cast(Tally, engine.collect(source, schema, plan))
 
     def count_blocks(self, blocks: Iterable[Block], encoder: Encoder, plan: Plan) -> Tally:

@@ -25,6 +25,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge
 from bayeskit.io import State
+from bayeskit.memory import memory_size
 from bayeskit.models import bayes_file
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.bayes_counting import EnsembleParameters, count, log_scores, memory_needed, unknown
@@ -35,7 +36,6 @@ from bayeskit.models.bayes_rows import LearntRows, block_columns, read_rows
 from bayeskit.models.bayes_structure import Structure
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.settings import seed_of
-from bayeskit.tally.joints import memory_size
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 

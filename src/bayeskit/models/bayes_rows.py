@@ -14,7 +14,7 @@ from bayeskit.data.schema import Categorical, Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, TooLarge
-from bayeskit.tally.joints import memory_size
+from bayeskit.memory import memory_size
 
 Floats = npt.NDArray[np.float64]
 

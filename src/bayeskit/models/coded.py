@@ -186,7 +186,7 @@ def names_of(values: Sequence[Value], schema: Schema, column: str) -> npt.NDArra
 
 def need_pairs(tally: Tally, name: str) -> None:
     """Refuse a tally that has not counted all pairs of its columns."""
-    if {*tally.together.pairs.columns} != {*tally.families} or tally.moment_columns:
+    if {*tally.pairs.columns} != {*tally.families} or tally.moment_columns:
         raise BayesError(
             f"{name} needs the counts of all pairs of columns, which this tally has not: fit on rows, or take the "
             "tally of a TAN or an AODE"

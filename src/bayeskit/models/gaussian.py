@@ -29,11 +29,11 @@ from bayeskit.estimate.covariance import CovarianceRule, Normal, log_density, no
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.evidence import class_position
+from bayeskit.memory import memory_size
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.gaussian_left_out import GaussianLeftOut
 from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.tuning import best_temperature, weighty_blocks
-from bayeskit.tally.joints import memory_size
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -149,7 +149,7 @@ class GaussianBayes(TallyClassifier):
         return schema
 
     def plan(self, schema: Schema) -> Plan:
-        return Plan(moments=tuple(schema.measured()), products=True)
+        return Plan(moments=schema.measured(), products=schema.measured())
 
     def estimate(self, tally: Tally) -> GaussianParameters:
         if tally.products is None:

@@ -26,7 +26,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing
 from bayeskit.models.base import Scores
 from bayeskit.models.coded import CodedClassifier, CodedLeftOut, names_of
-from bayeskit.tally.joints import Joint
+from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -119,10 +119,10 @@ class FullJointBayes(CodedClassifier):
 
     def plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded())
-        return Plan(columns, (), (), (tuple(sorted(columns)),))
+        return Plan(families=columns, joints=(tuple(sorted(columns)),))
 
     def estimate(self, tally: Tally) -> JointParameters:
-        joint = next((j for j in tally.together.joints.values() if {*j.columns} == {*tally.families}), None)
+        joint = next((j for j in tally.joints.values() if {*j.columns} == {*tally.families}), None)
         if joint is None or tally.moment_columns:
             raise BayesError("FullJointBayes needs the counts of whole rows, which this tally has not: fit on rows")
         values = {name: tally.families[name].values for name in joint.columns}
@@ -133,7 +133,7 @@ class FullJointBayes(CodedClassifier):
         """What was counted of these columns alone: all others are summed out."""
         tally = self.tally_.restrict(columns)
         joint = self.params_.joint.marginal(tuple(tally.families))
-        return tally.with_joints({joint.columns: joint})
+        return tally.with_statistic(Joints({joint.columns: joint}))
 
     def log_joint(self, params: JointParameters, block: Block) -> Scores:
         return self.log_likelihoods(params, block, 0.0) + params.log_prior

@@ -25,6 +25,7 @@ from bayeskit.estimate.structure import conditional_information, information_abo
 from bayeskit.models.settings import one_of
 from bayeskit.models.structured import StructuredClassifier, StructuredLeftOut, StructuredParameters, given_parents
 from bayeskit.models.tuning import weighty_blocks
+from bayeskit.tally.joints import Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -100,28 +101,28 @@ class KDB(StructuredClassifier):
         if self.parents is None:
             raise BayesError("KDB learns its structure from rows: fit on rows, or give parents=")
         given = given_parents(self.parents, schema, list(columns))
-        return Plan(columns, (), (), tuple((*given.get(name, ()), name) for name in columns))
+        return Plan(families=columns, joints=tuple((*given.get(name, ()), name) for name in columns))
 
     def learn_plan(self, schema: Schema, source: Source, engine: Any = None) -> Plan:
         """Order and parents from the counts of all pairs; the selective form reads the rows once more."""
         if self.parents is not None:
             return self.plan(schema)
         columns = tuple(schema.coded())
-        pairs = self._collect(source, schema, Plan(columns, (), columns), engine)
-        plan = Plan(columns, (), (), _structure(pairs, int(self.k)))
+        pairs = self._collect(source, schema, Plan(families=columns, pairs=columns), engine)
+        plan = Plan(families=columns, joints=_structure(pairs, int(self.k)))
         if self.selective:
             tally = self._collect(source, schema, plan, engine)
-            plan = Plan(columns, (), (), self._selected(tally, source))
+            plan = Plan(families=columns, joints=self._selected(tally, source))
         return plan
 
     def _held_structure(self) -> tuple[str, ...]:
         return ("structure",) if self.parents is None else ()
 
     def estimate(self, tally: Tally) -> StructuredParameters:
-        if not tally.together.joints or tally.moment_columns:
+        if not tally.joints or tally.moment_columns:
             raise BayesError("KDB needs counts of columns with their parents, which this tally has not: fit on rows")
         tables, smoothing = {}, as_smoothing(self.smoothing)
-        for names, joint in tally.together.joints.items():
+        for names, joint in tally.joints.items():
             n_values = [len(tally.families[name].values) for name in names]
             contexts = Contexts.of(joint.cells, joint.counts, n_values, self.memory_limit)
             values = tally.families[names[-1]].values
@@ -131,16 +132,14 @@ class KDB(StructuredClassifier):
 
     def _selected(self, tally: Tally, source: Source) -> tuple[tuple[str, ...], ...]:
         """The first columns, each with its first parents, that have the least leave-one-out log loss."""
-        structure = list(tally.together.joints)
+        structure = list(tally.joints)
         most = max((len(names) - 1 for names in structure), default=0)
         losses = np.zeros((most + 1, len(structure) + 1))
         for k in range(most + 1):
             shorter = [(*names[:-1][:k], names[-1]) for names in structure]
-            joints = {
-                new: tally.together.joints[old].marginal(new) for old, new in zip(structure, shorter, strict=True)
-            }
+            joints = {new: tally.joints[old].marginal(new) for old, new in zip(structure, shorter, strict=True)}
             model = KDB(**{**self.get_params(), "selective": False})
-            model.fit_tally(tally.with_joints(joints))
+            model.fit_tally(tally.with_statistic(Joints(joints)))
             left_out = StructuredLeftOut(model)
             for block in weighty_blocks(model, source):
                 losses[k] += _losses(model, left_out, block)
@@ -152,7 +151,7 @@ def _structure(tally: Tally, k: int) -> tuple[tuple[str, ...], ...]:
     """(parents…, child) of each column, in order of what it says of the class; names decide between equals."""
     information = {name: information_about_class(family) for name, family in tally.families.items()}
     order = sorted(information, key=lambda name: (-information[name], name))
-    pairs = tally.together.pairs
+    pairs = tally.pairs
     found = []
     for i, name in enumerate(order):
         before = order[:i] if k else []

@@ -42,9 +42,9 @@ from bayeskit.models.one_row import BinnedCell, CodedCell, GaussianCell, OneRow
 from bayeskit.models.settings import held_choices, one_of, seed_of
 from bayeskit.models.text_generative import draw_documents
 from bayeskit.models.tuning import best_smoothing, best_temperature
-from bayeskit.tally.plan import Plan
+from bayeskit.tally.distinct import LEAST, MOST
+from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
-from bayeskit.tally.values import LEAST, MOST
 
 Floats = npt.NDArray[np.float64]
 
@@ -197,13 +197,8 @@ class NaiveBayes(TallyClassifier):
     def plan(self, schema: Schema) -> Plan:
         kernel = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "kernel"]
         moments = tuple(name for name in schema.measured() if name not in kernel)
-        return Plan(
-            tuple(schema.coded()),
-            moments,
-            words=tuple(schema.texts()),
-            values=tuple(kernel),
-            max_values=int(self.max_values),
-        )
+        distinct = Request("distinct", tuple(kernel), {"max_values": int(self.max_values)})
+        return Plan(distinct, families=schema.coded(), moments=moments, words=schema.texts())
 
     def estimate(self, tally: Tally) -> NaiveParameters:
         rows = tally.class_counts

@@ -28,8 +28,6 @@ from bayeskit.estimate.left_out import (
 )
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.tally.families import Family
-from bayeskit.tally.tally import Tally
 
 if TYPE_CHECKING:
     from bayeskit.models.naive_bayes import NaiveBayes
@@ -311,16 +309,9 @@ class NaiveLeftOut:
         scores = np.full((block.n_rows, len(keep)), -np.inf)
         if not keep.any():
             return scores
-        families = {n: Family(f.values, f.counts[keep]) for n, f in tally.families.items()}
         classes = tuple(c for c, kept in zip(tally.classes, keep, strict=True) if kept)
         schema = replace(tally.schema, target=replace(tally.schema.target, domain=None))
-        moments = tally.moments.take(np.flatnonzero(keep))
-        words = {name: counted.with_classes(np.flatnonzero(keep)) for name, counted in tally.words.items()}
-        values = {name: found.take(np.flatnonzero(keep)) for name, found in tally.values.items()}
-        counts = tally.class_counts[keep]
-        rest = Tally(
-            schema, classes, counts, families, tally.moment_columns, moments, words=words, values=values
-        ).tidy()
+        rest = tally.with_classes(np.flatnonzero(keep), classes).with_schema(schema).tidy()
         params = self.model.estimate(rest)
         held = np.flatnonzero(keep)[positions(rest.classes, classes)]
         kernels_held = {name: density.restrict(held) for name, density in self.params.kernels.items()}

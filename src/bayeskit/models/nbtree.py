@@ -144,7 +144,7 @@ class NBTree(CodedClassifier):
     # -- learning ------------------------------------------------------------------------------------
 
     def plan(self, schema: Schema) -> Plan:
-        return Plan(tuple(schema.coded()))
+        return Plan(families=schema.coded())
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
         if texts := schema.texts():

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from bayeskit.data.vocabulary import Value, sort_values
 from bayeskit.errors import BayesError
-from bayeskit.tally.families import Family
-from bayeskit.tally.moments import Moments
 from bayeskit.tally.tally import Tally
 
 Index = npt.NDArray[Any]
@@ -50,21 +48,13 @@ def parts_of(tally: Tally, model: str, what: str) -> tuple[Index, Index, tuple[V
 
 def of_classes(tally: Tally, owner: Index, classes: tuple[Value, ...]) -> Tally:
     """The counts of the classes: their parts together."""
-    onto = np.zeros((len(classes), len(owner)), dtype=tally.class_counts.dtype)
-    onto[owner, np.arange(len(owner))] = 1
-    families = {name: Family(f.values, onto @ f.counts) for name, f in tally.families.items()}
-    moments = Moments.zeros(len(classes), tally.moments.shape[1], weighted=tally.weighted)
+    schema = replace(tally.schema, target=replace(tally.schema.target, domain=None))
+    whole: Tally | None = None
     for part, c in enumerate(owner):
-        moments = moments + tally.moments.take(np.where(np.arange(len(classes)) == c, part, -1))
-    target = replace(tally.schema.target, domain=None)
-    return replace(
-        tally,
-        schema=replace(tally.schema, target=target),
-        classes=classes,
-        class_counts=onto @ tally.class_counts,
-        families=families,
-        moments=moments,
-    )
+        renamed = tally.with_classes(np.where(np.arange(len(classes)) == c, part, -1), classes)
+        whole = renamed if whole is None else whole.plus(renamed)
+    assert whole is not None
+    return whole.with_schema(schema)
 
 
 def readable(sentence: str, tally: Tally) -> str:

@@ -187,8 +187,8 @@ class SubclassBayes(TallyClassifier):
         soft = replace(block, labels=None, weights=None, responsibilities=shares * weights[:, None])
         named = replace(encoder, schema=counted.schema, classes=Vocabulary(names))
         target_ = replace(counted.schema.target, domain=None)
-        tally = replace(
-            self.count_blocks([soft], named, naive.plan(schema)), schema=replace(counted.schema, target=target_)
+        tally = self.count_blocks([soft], named, naive.plan(schema)).with_schema(
+            replace(counted.schema, target=target_)
         )
         return self._of(tally, gaps)
 
@@ -419,8 +419,8 @@ class SubclassBayes(TallyClassifier):
         naive = self._naive()
         naive.params_, naive.schema_ = self.params_.naive, self.schema_
         names = [json.loads(str(name)) for name in self.subclass_tally_.classes]
-        shown = replace(self.subclass_tally_, classes=tuple(f"{label} {number}" for label, number in names))
-        naive.tally_ = shown
+        shown = tuple(f"{label} {number}" for label, number in names)
+        naive.tally_ = self.subclass_tally_.with_classes(np.arange(len(shown)), shown)
         return naive.column_table(column)
 
     @property

@@ -95,11 +95,11 @@ class TAN(StructuredClassifier):
 
     def plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded())
-        return Plan(columns, (), columns)
+        return Plan(families=columns, pairs=columns)
 
     def estimate(self, tally: Tally) -> StructuredParameters:
         need_pairs(tally, "TAN")
-        parents, smoothing, pairs = self._tree(tally), as_smoothing(self.smoothing), tally.together.pairs
+        parents, smoothing, pairs = self._tree(tally), as_smoothing(self.smoothing), tally.pairs
         tables = {}
         for name, family in tally.families.items():
             own = tuple(parents[name] for _ in range(name in parents))
@@ -126,7 +126,7 @@ class TAN(StructuredClassifier):
         roots = [information_about_class(tally.families[name]) for name in names]
         if self.root is not None:
             roots[names.index(tally.schema.find(self.root))] = np.inf
-        return best_tree(names, dependence(tally.together.pairs), roots)
+        return best_tree(names, dependence(tally.pairs), roots)
 
     def _held_structure(self) -> tuple[str, ...]:
         return ("structure",) if self.parents is None else ()
@@ -137,7 +137,7 @@ class TAN(StructuredClassifier):
         found = []
         for name, own in self.parents_.items():
             if own:
-                counts = present(self.tally_.together.pairs.table(own[0], name))
+                counts = present(self.tally_.pairs.table(own[0], name))
                 gain = float(conditional_information(counts)[0])
                 found.append((gain / max(float(counts.sum()), 1e-300), own[0], name))
         found.sort(key=lambda arc: (-arc[0], arc[1:]))

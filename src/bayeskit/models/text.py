@@ -54,7 +54,7 @@ from bayeskit.models.text_similarity import TextSimilarity
 from bayeskit.models.text_state import state_of, take_state
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
-from bayeskit.tally.words import WordCounts, selected
+from bayeskit.tally.words import ColumnWords, WordCounts, selected
 
 LARGEST_TABLE = 1 << 29  # words times classes
 
@@ -285,7 +285,7 @@ class TextClassifier(TextSimilarity, TallyClassifier):
         else:
             keep = selected(counted, self.min_df, self.max_df, self.max_features)
         kept = counted.keep(keep)
-        return tally if kept is counted else replace(tally, words={COLUMN: kept})
+        return tally if kept is counted else tally.with_statistic(ColumnWords({COLUMN: kept}))
 
     def held_state(self) -> State | None:
         return state_of(self)

@@ -17,9 +17,9 @@ from bayeskit.data.tokens import TokenRows
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.data.words import Words
 from bayeskit.errors import BayesError
-from bayeskit.tally.moments import Moments
+from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
-from bayeskit.tally.words import WordCounts, length_moments
+from bayeskit.tally.words import ColumnWords, WordCounts, length_moments
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
@@ -194,5 +194,5 @@ def mass_tally(
         rows.words, keys, sums.ravel()[keys], documents.ravel()[keys], k, moments, pruned
     )  # fmt: skip
     rows_of_class = np.bincount(read.labels, read.weights, minlength=k).astype(np.float64)
-    tally = Tally(schema, read.classes, rows_of_class, {}, (), Moments.zeros(k, 0, True), words={COLUMN: counted})
-    return tally.tidy(), sums
+    space = Space(schema, read.classes, {}, weighted=True)
+    return Tally.of(space, rows_of_class, ColumnWords({COLUMN: counted})), sums

@@ -1,10 +1,10 @@
 """A JSON header and raw little-endian arrays in one byte string: only data, and checked before use.
 
 Layout: 8 bytes of magic with the format's version, header length (u64), header (JSON, UTF-8), the arrays one
-after another, each padded to 8 bytes, and a SHA-256 of all that stands before it. The header lists each
-array's dtype (one of a fixed few) and shape; every length is checked against what is there before any
-memory is taken. Long lists of values in the header stand as arrays, too (:mod:`bayeskit.tally.value_lists`).
-Arrays are views of the bytes: reading takes little more memory than they do.
+after another, each padded to 8 bytes, and a SHA-256 of all that stands before it. The header names the
+version that wrote it, and each array's dtype (one of a fixed few) and shape; every length is checked against what is
+there before any memory is taken. Long lists of values in the header stand as arrays, too
+(:mod:`bayeskit.tally.value_lists`). Arrays are views of the bytes: reading takes little more memory than they do.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit import __version__
 from bayeskit.errors import BadFile, TooLarge
 from bayeskit.tally.value_lists import DTYPES as LIST_DTYPES
 from bayeskit.tally.value_lists import LONG, ValueList, ValueLists, is_packable
 
 MAGIC = b"BAYES\x00"
-VERSION = 1
+VERSION = 2
 DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype("<" + name) for name in ("i8", "f8", "u1", "u4")}
 HEADER_LIMIT = 3 << 19  # bytes; as Python's objects they take up to thirty times as much
 DEPTH_LIMIT = 64
@@ -47,6 +48,7 @@ def pack(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:
     lists = ValueLists.of(found)
     arrays = [*arrays, *(lists.arrays if found else ())]
     whole = {
+        "bayeskit": __version__,
         "content": header,
         "arrays": [{"dtype": _name(array), "shape": list(array.shape)} for array in arrays],
         "lists": lists.sizes,
@@ -64,6 +66,11 @@ def pack(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:
         parts += [raw, _padding(len(raw))]
     body = b"".join(parts)
     return body + hashlib.sha256(body).digest()
+
+
+def version_of(data: bytes | memoryview) -> int:
+    """The version of the format of bytes that :func:`unpack` takes."""
+    return int(struct.unpack_from("<H", data, len(MAGIC))[0])
 
 
 def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], list[Array]]:

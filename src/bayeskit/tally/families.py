@@ -1,22 +1,31 @@
-"""Counts of a column's values by class, aligned by name."""
+"""Counts of a column's values by class."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.vocabulary import Value, positions, union
+from bayeskit.data.schema import Categorical, Schema, Target
+from bayeskit.data.vocabulary import Value, canonical, sort_values
+from bayeskit.errors import BadFile, BayesError, NotLearnt
+from bayeskit.tally.plan import Request
+from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, taken, times, without
+from bayeskit.tally.statistic import Parts, Statistic, register
 
-Counts = npt.NDArray[Any]  # int64, or float64 where rows have weights
+if TYPE_CHECKING:
+    from bayeskit.tally.block_counts import BlockCounts
+    from bayeskit.tally.tally import Tally
+
+ROUNDING = 1e-6  # of a class's weight: what sums of weights in another order may differ by
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Counts (classes, 1 + values): slot 0 holds the missing cells, slot i + 1 the i-th value.
+    """Counts (classes, 1 + values) of one column: slot 0 holds the missing cells, slot i + 1 the i-th value.
 
     >>> Family(("rain", "sun"), np.array([[0, 2, 1]])).present.tolist()
     [[2, 1]]
@@ -45,26 +54,158 @@ class Family:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def align(self, class_index: npt.NDArray[np.int64], values: Sequence[Value]) -> Family:
-        """The same counts under other classes (-1: a new one, empty) and values."""
-        if not self.counts.size:
-            return Family(tuple(values), np.zeros((len(class_index), len(values) + 1), dtype=self.counts.dtype))
-        value_index = positions(values, self.values)
-        columns = np.concatenate([[0], np.where(value_index < 0, 0, value_index + 1)])
-        counts = self.counts[np.ix_(np.maximum(class_index, 0), columns)]
-        counts[class_index < 0] = 0
-        counts[:, 1:][:, value_index < 0] = 0
-        return Family(tuple(values), counts)
-
     def keep(self, values: npt.NDArray[np.bool_]) -> Family:
         """The same counts without the values that are not marked."""
         kept = tuple(value for value, keep in zip(self.values, values, strict=True) if keep)
         return Family(kept, self.counts[:, np.concatenate([[True], values])])
 
 
-def aligned(
-    a: Family, b: Family, a_classes: npt.NDArray[np.int64], b_classes: npt.NDArray[np.int64]
-) -> tuple[Family, Family]:
-    """Both sides over the values of either."""
-    values = union(a.values, b.values)
-    return a.align(a_classes, values), b.align(b_classes, values)
+@register
+@dataclass(frozen=True, eq=False)
+class Families(Statistic):
+    """The counts (classes, slots) of each column."""
+
+    kind = "families"
+    tables: Mapping[str, Counts]
+
+    @property
+    def request(self) -> Request:
+        """What asks for this."""
+        return Request(self.kind, tuple(self.tables))
+
+    @classmethod
+    def alone(cls, request: Request) -> Sequence[str]:
+        """All columns."""
+        return request.columns
+
+    @classmethod
+    def empty(cls, request: Request, space: Space) -> Self:
+        """Nothing counted."""
+        return cls({n: np.zeros((space.n_classes, space.slots[n]), space.dtype) for n in request.columns})
+
+    @classmethod
+    def count(cls, request: Request, counter: BlockCounts) -> Self:
+        """The tables that all statistics share."""
+        return cls({name: counter.table(name) for name in request.columns})
+
+    def recode(self, recoding: Recoding) -> Self:
+        """The same counts under other classes and values."""
+        classes, slots = recoding
+        return type(self)({n: taken(taken(table, slots[n], 1), classes, 0) for n, table in self.tables.items()})
+
+    def plus(self, other: Self) -> Self:
+        """All rows of both sides."""
+        return type(self)({name: table + other.tables[name] for name, table in self.tables.items()})
+
+    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
+        """Refuses a value that was not counted so often."""
+        left = {}
+        for name, table in self.tables.items():
+            left[name] = without(table, other.tables[name], tolerance)
+            if (left[name] < 0).any():
+                c, slot = np.argwhere(left[name] < 0)[0]
+                cell = f"{space.values[name][slot - 1]!r}" if slot else "a missing cell"
+                raise NotLearnt(
+                    f"column {name!r} had {cell} {times(table[c, slot])} in class {space.classes[c]!r} and cannot "
+                    f"forget it {times(other.tables[name][c, slot])}; nothing was changed"
+                )
+        return type(self)(left)
+
+    def as_float(self) -> Self:
+        """The same as sums of weights."""
+        return type(self)({name: table.astype(np.float64) for name, table in self.tables.items()})
+
+    def agrees(self, other: Self) -> bool:
+        """Whole counts to the bit, weights to 1e-12 of their total."""
+        return self.request.is_for(other.request) and all(
+            counts_agree(table, other.tables[name], float(table.sum())) for name, table in self.tables.items()
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Families)
+            and self.tables.keys() == other.tables.keys()
+            and all(t.dtype == other.tables[n].dtype for n, t in self.tables.items())
+            and all(np.array_equal(table, other.tables[name]) for name, table in self.tables.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def seen(self, column: str) -> npt.NDArray[np.bool_] | None:
+        """The values that some row shows."""
+        return np.asarray(self.tables[column][:, 1:].any(axis=0)) if column in self.tables else None
+
+    def restrict(self, names: Sequence[str]) -> Self | None:
+        """These columns alone."""
+        kept = {name: table for name, table in self.tables.items() if name in names}
+        return type(self)(kept) if kept else None
+
+    def to_parts(self) -> Parts:
+        """A table a column."""
+        return {}, list(self.tables.values())
+
+    @classmethod
+    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+        """Tables of whole numbers or weights, none negative, of the sizes of their values."""
+        if len(arrays) != len(request.columns) or not set(request.columns) <= space.slots.keys():
+            raise BadFile("the tally's counts do not fit its columns")
+        for name, table in zip(request.columns, arrays, strict=True):
+            if table.shape != (space.n_classes, space.slots[name]) or table.dtype != space.dtype:
+                raise BadFile("the tally's counts do not fit its values")
+            if table.min(initial=0) < 0:
+                raise BadFile("the tally holds counts that are negative or no numbers")
+        return cls(dict(zip(request.columns, arrays, strict=True)))
+
+    def check(self, tally: Tally) -> None:
+        """The counts of every column sum to those of the classes."""
+        rows = tally.class_counts
+        for table in self.tables.values():
+            apart = np.abs(table.sum(axis=1, dtype=np.float64) - rows)  # floats cannot wrap around
+            if (apart > (ROUNDING * rows if tally.weighted else 0)).any():
+                raise BadFile("the counts of a column do not sum to those of the classes")
+
+
+def from_tables(
+    counts: Mapping[str, Mapping[Any, Mapping[Any, int | float]]],
+    class_counts: Mapping[Any, int | float] | None,
+    target: str,
+) -> tuple[Space, Counts, Families]:
+    """(space, class counts, families) of tables ``{column: {class: {value: count}}}``, also counted elsewhere.
+
+    Without ``class_counts`` a class has as many rows as its fullest column has cells; fewer cells in another column
+    are missing ones, and so are those counted under ``None``.
+    """
+    labels = {canonical(c) for table in counts.values() for c in table} | {canonical(c) for c in class_counts or ()}
+    if None in labels or not labels:
+        raise BayesError("a table of counts needs classes, and a missing label is none")
+    classes = tuple(sort_values(label for label in labels if label is not None))
+    families = {name: _family_of(name, table, classes) for name, table in counts.items()}
+    cells = np.array([family.counts.sum(axis=1) for family in families.values()] or [np.zeros(len(classes), np.int64)])
+    rows = cells.max(axis=0)
+    if class_counts is not None:
+        given = {canonical(c): n for c, n in class_counts.items()}
+        rows = _numbers([given.get(c, 0) for c in classes], "the class counts")
+        if (cells > rows).any():
+            column = list(families)[int(np.argmax((cells > rows).any(axis=1)))]
+            raise BayesError(f"column {column!r} has more cells than the class counts have rows")
+    for family, present in zip(families.values(), cells, strict=False):
+        family.counts[:, 0] += rows - present
+    weighted = rows.dtype.kind == "f" or any(family.counts.dtype.kind == "f" for family in families.values())
+    schema = Schema({name: Categorical() for name in families}, Target(target))
+    space = Space(schema, classes, {name: family.values for name, family in families.items()}, weighted)
+    tables = {name: family.counts.astype(space.dtype) for name, family in families.items()}
+    return space, rows.astype(space.dtype), Families(tables)
+
+
+def _family_of(name: str, table: Mapping[Any, Mapping[Any, int | float]], classes: tuple[Value, ...]) -> Family:
+    rows = {canonical(label): {canonical(v): n for v, n in row.items()} for label, row in table.items()}
+    values = sort_values({v: None for row in rows.values() for v in row if v is not None})
+    listed = [[rows.get(label, {}).get(value, 0) for value in (None, *values)] for label in classes]
+    return Family(tuple(values), _numbers(listed, f"column {name!r}"))
+
+
+def _numbers(values: list[Any], where: str) -> Counts:
+    array = np.array(values)
+    if array.dtype.kind not in "iuf" or not (array >= 0).all() or not np.isfinite(array).all():
+        raise BayesError(f"{where}: counts are finite numbers and not negative, got {values}")
+    return array.astype(np.float64 if array.dtype.kind == "f" else np.int64)

@@ -1,148 +1,28 @@
-"""Counts of several columns together: all pairs as dense tables, any other set by the rows of values that occur.
+"""Counts of sets of columns together by class: of the rows of slots that occur, not of all there could be.
 
-Both count slots of the families' values: 0 is a missing cell, i + 1 the i-th value. Which values those are
-stands in the families of the same tally.
+Slot 0 is a missing cell, i + 1 the i-th value of the tally's space.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.errors import TooLarge
-from bayeskit.tally.families import Counts
+from bayeskit import kernels
+from bayeskit.errors import BadFile
+from bayeskit.memory import Need
+from bayeskit.tally.pairs import FEWER, check_counts, check_edges, never_together, tables_alone
+from bayeskit.tally.plan import Request
+from bayeskit.tally.space import Counts, Recoding, Space, counts_agree
+from bayeskit.tally.statistic import Parts, Statistic, register
 
-Index = npt.NDArray[np.int64]
-Slots = Mapping[str, Index]  # by column: the old slot of each new one, −1 for a value that is new
-MEMORY = 2_000_000_000  # bytes that counts and tables may take unless a setting says otherwise
-
-
-def check_memory(what: str, n_bytes: float, limit: int | None, remedy: str) -> None:
-    """Refuse work that would take more memory than allowed, before it is taken.
-
-    >>> check_memory("pairs of 2,000 columns", 64e9, None, "Use fewer columns.")
-    Traceback (most recent call last):
-    ...
-    bayeskit.errors.TooLarge: pairs of 2,000 columns would take 64 GB of memory, ...
-    """
-    allowed = MEMORY if limit is None else limit
-    if n_bytes > allowed:
-        raise TooLarge(
-            f"{what} would take {memory_size(n_bytes)} of memory, more than memory_limit={memory_size(allowed)}. "
-            f"{remedy}"
-        )
-
-
-def memory_size(n_bytes: float) -> str:
-    """Bytes in words.
-
-    >>> memory_size(999), memory_size(1.2e7)
-    ('999 bytes', '12 MB')
-    """
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if n_bytes >= factor:
-            return f"{n_bytes / factor:.3g} {unit}"
-    return f"{n_bytes:.0f} bytes"
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Counts (classes, cells) of all pairs of columns a < b, one table (slots of a, slots of b) after another.
-
-    >>> pairs = Pairs(("a", "b"), (2, 3), np.arange(6)[None])
-    >>> pairs.table("b", "a")[0].tolist()
-    [[0, 3], [1, 4], [2, 5]]
-    """
-
-    columns: tuple[str, ...]
-    sizes: tuple[int, ...]  # slots of each column
-    counts: Counts
-
-    @cached_property
-    def starts(self) -> dict[tuple[int, int], int]:
-        """Where the table of each pair begins."""
-        starts, at = {}, 0
-        for a, size in enumerate(self.sizes):
-            for b in range(a + 1, len(self.sizes)):
-                starts[a, b] = at
-                at += size * self.sizes[b]
-        return starts
-
-    @cached_property
-    def position(self) -> dict[str, int]:
-        """Where each column stands."""
-        return {name: i for i, name in enumerate(self.columns)}
-
-    def table(self, first: str, second: str) -> Counts:
-        """Counts (classes, slots of first, slots of second)."""
-        a, b = self.position[first], self.position[second]
-        low, high = min(a, b), max(a, b)
-        shape = (len(self.counts), self.sizes[low], self.sizes[high])
-        start = self.starts[low, high]
-        block = self.counts[:, start : start + shape[1] * shape[2]].reshape(shape)
-        return block if a < b else block.transpose(0, 2, 1)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Pairs)
-            and self.columns == other.columns
-            and self.sizes == other.sizes
-            and self.counts.dtype == other.counts.dtype
-            and np.array_equal(self.counts, other.counts)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def align(self, class_index: Index, slots: Slots, columns: Sequence[str] | None = None) -> Pairs:
-        """The same counts under other classes (−1: a new one) and values, the columns in another order."""
-        if not self.columns:
-            return self
-        names = self.columns if columns is None else tuple(columns)
-        sizes = tuple(len(slots[name]) for name in names)
-        if not len(self.counts):
-            return Pairs(names, sizes, np.zeros((len(class_index), pair_cells(sizes)), dtype=self.counts.dtype))
-        counts = self.counts
-        same = names == self.columns and all(
-            len(slots[n]) == size and (slots[n] == np.arange(size)).all()
-            for n, size in zip(names, self.sizes, strict=True)
-        )
-        if not same:
-            blocks = [np.zeros((len(counts), 0), dtype=counts.dtype)]
-            for i, a in enumerate(names):
-                for b in names[i + 1 :]:
-                    block = self.table(a, b)[:, np.maximum(slots[a], 0)[:, None], np.maximum(slots[b], 0)]
-                    block[:, slots[a] < 0] = 0
-                    block[:, :, slots[b] < 0] = 0
-                    blocks.append(block.reshape(len(counts), -1))
-            counts = np.concatenate(blocks, axis=1)
-        if not np.array_equal(class_index, np.arange(len(counts))):
-            counts = counts[np.maximum(class_index, 0)]
-            counts[class_index < 0] = 0
-        return Pairs(names, sizes, counts)
-
-    def restrict(self, columns: Sequence[str]) -> Pairs:
-        """The pairs of these columns alone."""
-        names = tuple(name for name in self.columns if name in columns)
-        if not names:
-            return Together.empty().pairs
-        sizes = tuple(self.sizes[self.position[name]] for name in names)
-        tables = [self.table(a, b).reshape(len(self.counts), -1) for i, a in enumerate(names) for b in names[i + 1 :]]
-        empty = np.zeros((len(self.counts), 0), dtype=self.counts.dtype)
-        return Pairs(names, sizes, np.concatenate([empty, *tables], axis=1))
-
-
-def pair_cells(sizes: Sequence[int]) -> int:
-    """Cells of all pairs of columns with so many slots.
-
-    >>> pair_cells([2, 3, 4])      # 2·3 + 2·4 + 3·4
-    26
-    """
-    return (sum(sizes) ** 2 - sum(size * size for size in sizes)) // 2
+if TYPE_CHECKING:
+    from bayeskit.tally.block_counts import BlockCounts
+    from bayeskit.tally.tally import Tally
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,17 +61,18 @@ class Joint:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def align(self, class_index: Index, slots: Slots) -> Joint:
-        """The same counts under other classes (−1: a new one) and values."""
+    def recode(self, recoding: Recoding) -> Joint:
+        """The same counts under other classes and values; slots in another order put the cells in another."""
+        slots, classes = recoding.slots, recoding.classes
         cells = np.empty_like(self.cells)
         for j, name in enumerate(self.columns):
             new = np.zeros(int(max(slots[name].max(initial=0), self.cells[:, j].max(initial=0))) + 1, dtype=np.uint32)
             kept = slots[name] >= 0
             new[slots[name][kept]] = np.flatnonzero(kept)
             cells[:, j] = new[self.cells[:, j]]
-        counts = np.zeros((len(self.counts), len(class_index)), dtype=self.counts.dtype)
-        known = class_index >= 0
-        counts[:, known] = self.counts[:, class_index[known]]
+        counts = np.zeros((len(self.counts), len(classes)), dtype=self.counts.dtype)
+        known = classes >= 0
+        counts[:, known] = self.counts[:, classes[known]]
         return Joint.of(self.columns, cells, counts)
 
     def __add__(self, other: Joint) -> Joint:
@@ -212,72 +93,114 @@ def _both(a: Counts, b: Counts) -> Counts:
     return np.concatenate([a, b]) if a.dtype == b.dtype else np.concatenate([a, b]).astype(np.float64)
 
 
+@register
 @dataclass(frozen=True, eq=False)
-class Together:
-    """All that a tally has counted of several columns together: a value with + and −, aligned by name."""
+class Joints(Statistic):
+    """Sets of columns, such as parents with their child, each counted together."""
 
-    pairs: Pairs
-    joints: dict[tuple[str, ...], Joint]
+    kind = "joints"
+    sets = True
+    tables: Mapping[tuple[str, ...], Joint]
+
+    @property
+    def request(self) -> Request:
+        """What asks for this."""
+        return Request(self.kind, tuple(self.tables))
 
     @classmethod
-    def empty(cls, pairs: Sequence[str] = (), joints: Sequence[tuple[str, ...]] = ()) -> Together:
-        """Nothing counted: neutral under +."""
-        cells = {names: np.zeros((0, len(names)), dtype=np.uint32) for names in joints}
-        none = np.zeros((0, 0), dtype=np.int64)
-        sizes = (1,) * len(pairs)
-        return cls(
-            Pairs(tuple(pairs), sizes, np.zeros((0, pair_cells(sizes)), dtype=np.int64)),
-            {names: Joint(names, empty, none) for names, empty in cells.items()},
+    def empty(cls, request: Request, space: Space) -> Self:
+        """Nothing counted."""
+        counts = np.zeros((0, space.n_classes), space.dtype)
+        return cls({names: Joint(names, np.zeros((0, len(names)), np.uint32), counts) for names in request.columns})
+
+    @classmethod
+    def count(cls, request: Request, counter: BlockCounts) -> Self:
+        """The distinct rows of slots of a block, and how often each class shows them."""
+        tables = {}
+        for names in request.columns:
+            columns = [counter.block.codes[name] for name in names]
+            indices, first = kernels.factor_codes(columns, [counter.space.slots[name] for name in names])
+            counts = counter.by_class([indices], [len(first)])[0]
+            cells = np.stack([column[first].astype(np.uint32) for column in columns], axis=1)
+            tables[names] = Joint.of(names, cells, np.ascontiguousarray(counts.T))
+        return cls(tables)
+
+    def takes(self) -> Need | None:
+        """Twice the cells, for one more addition."""
+        cells = sum(joint.counts.size + joint.cells.size for joint in self.tables.values())
+        return Need("counting columns together", 16.0 * cells, FEWER)
+
+    def recode(self, recoding: Recoding) -> Self:
+        """The same counts under other classes and values."""
+        return type(self)({names: joint.recode(recoding) for names, joint in self.tables.items()})
+
+    def plus(self, other: Self) -> Self:
+        """All rows of both sides."""
+        return type(self)({names: joint + other.tables[names] for names, joint in self.tables.items()})
+
+    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
+        """Refuses values that were not counted together so often."""
+        tables = {}
+        for names, joint in self.tables.items():
+            left = joint - other.tables[names]
+            left.counts[np.abs(left.counts) <= tolerance] = 0
+            if (left.counts < 0).any():
+                raise never_together(names)
+            tables[names] = Joint.of(names, left.cells, left.counts)
+        return type(self)(tables)
+
+    def as_float(self) -> Self:
+        """The same as sums of weights."""
+        return type(self)({n: Joint(n, j.cells, j.counts.astype(np.float64)) for n, j in self.tables.items()})
+
+    def agrees(self, other: Self) -> bool:
+        """The same cells; whole counts to the bit, weights to 1e-12 of their total."""
+        return self.request.is_for(other.request) and all(
+            np.array_equal(joint.cells, other.tables[names].cells)
+            and counts_agree(joint.counts, other.tables[names].counts, float(joint.counts.sum()))
+            for names, joint in self.tables.items()
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Together) and self.pairs == other.pairs and self.joints == other.joints
+        return isinstance(other, Joints) and dict(self.tables) == dict(other.tables)
 
     __hash__ = None  # type: ignore[assignment]
 
-    def align(self, class_index: Index, slots: Slots, columns: Sequence[str] | None = None) -> Together:
-        """The same counts under other classes and values."""
-        joints = {names: joint.align(class_index, slots) for names, joint in self.joints.items()}
-        return Together(self.pairs.align(class_index, slots, columns), joints)
+    def restrict(self, names: Sequence[str]) -> Self | None:
+        """The same for these columns alone: a child, the last of a set, keeps those of its parents that stay."""
+        kept = {old: tuple(n for n in old if n in names) for old in self.tables if old[-1] in names}
+        tables = {new: self.tables[old].marginal(new) for old, new in kept.items()}
+        return type(self)(tables) if tables else None
 
-    def __add__(self, other: Together) -> Together:
-        """All rows of both sides, which are aligned."""
-        pairs = Pairs(self.pairs.columns, self.pairs.sizes, self.pairs.counts + other.pairs.counts)
-        return Together(pairs, {names: joint + other.joints[names] for names, joint in self.joints.items()})
+    def to_parts(self) -> Parts:
+        """The cells of each set, and their counts."""
+        return {}, [part for joint in self.tables.values() for part in (joint.cells, joint.counts)]
 
-    def minus(self, other: Together, tolerance: float) -> Together:
-        """This side without the other, magnitudes up to the tolerance being zero; `lacking` tells what is negative."""
-        counts = self.pairs.counts - other.pairs.counts
-        counts[np.abs(counts) <= tolerance] = 0
-        joints = {}
-        for names, joint in self.joints.items():
-            left = joint - other.joints[names]
-            left.counts[np.abs(left.counts) <= tolerance] = 0
-            joints[names] = Joint.of(names, left.cells, left.counts)
-        return Together(Pairs(self.pairs.columns, self.pairs.sizes, counts), joints)
+    @classmethod
+    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+        """Cells that rise, each once, with counts of which none is negative."""
+        if len(arrays) != 2 * len(request.columns) or not set(request.names) <= space.slots.keys():
+            raise BadFile("the arrays of columns counted together do not fit the header")
+        tables = {}
+        for i, names in enumerate(request.columns):
+            cells, counts = arrays[2 * i], arrays[2 * i + 1]
+            if len(set(names)) < len(names):
+                raise BadFile("a set of columns counted together has one of them twice")
+            fits = cells.dtype == np.uint32 and cells.shape == (len(cells), len(names))
+            sizes = [space.slots[name] for name in names]
+            if not fits or counts.shape != (len(cells), space.n_classes) or (cells >= sizes).any():
+                raise BadFile("the cells of columns counted together do not fit their values")
+            check_counts(counts, space)
+            tables[names] = Joint(names, cells, counts)
+            if tables[names] != Joint.of(names, cells, counts):
+                raise BadFile("the cells of columns counted together are not sorted, or some were never counted")
+        return cls(tables)
 
-    def lacking(self) -> str | None:
-        """The columns of which more was taken away than was there."""
-        if (self.pairs.counts < 0).any():
-            cell = int(np.argmax((self.pairs.counts < 0).any(axis=0)))
-            a, b = max((start, pair) for pair, start in self.pairs.starts.items() if start <= cell)[1]
-            return f"{self.pairs.columns[a]!r} and {self.pairs.columns[b]!r}"
-        for names, joint in self.joints.items():
-            if (joint.counts < 0).any():
-                return " and ".join(map(repr, names))
-        return None
-
-    def restrict(self, columns: Sequence[str]) -> Together:
-        """The same for these columns alone; a child keeps those of its parents that stay."""
-        kept = {names: tuple(n for n in names if n in columns) for names in self.joints if names[-1] in columns}
-        return Together(
-            self.pairs.restrict(columns), {new: self.joints[old].marginal(new) for old, new in kept.items()}
-        )
-
-    def to_parts(self) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
-        """(header, arrays) of what was counted; nothing where nothing was."""
-        if not self.pairs.columns and not self.joints:
-            return {}, []
-        header = {"pairs": list(self.pairs.columns), "joints": [list(names) for names in self.joints]}
-        parts = [part for joint in self.joints.values() for part in (joint.cells, joint.counts)]
-        return header, [self.pairs.counts, *parts]
+    def check(self, tally: Tally) -> None:
+        """The counts of each column are the sums over the others."""
+        for names, joint in self.tables.items():
+            alone = tables_alone(tally, names)
+            for j, name in enumerate(names):
+                sums = np.zeros((alone[name].shape[1], joint.counts.shape[1]))
+                np.add.at(sums, joint.cells[:, j], joint.counts)
+                check_edges(sums.T, alone[name])

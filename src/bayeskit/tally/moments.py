@@ -5,16 +5,26 @@ variance of values far from zero, and would not get back to where they were afte
 forgotten; so both sums are kept in double-double, and + and − are exact to some 32 digits.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit import kernels
-from bayeskit.errors import SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally import double_double as dd
+from bayeskit.tally.plan import Request
+from bayeskit.tally.space import Recoding, Space, counts_agree
+from bayeskit.tally.statistic import Parts, Statistic, register
+
+if TYPE_CHECKING:
+    from bayeskit.tally.block_counts import BlockCounts
+    from bayeskit.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 
@@ -58,20 +68,33 @@ class Moments:
         counted = kernels.moments(columns, np.asarray(classes, dtype=np.uint16), n_classes, None, 1)
         return cls(*counted[:6])
 
+    @classmethod
+    def from_sums(cls, n: Any, sums: Any, squares: Any) -> Self:
+        """Moments from exact n, Σx and Σx² (classes, columns), counted elsewhere: integers, fractions or decimals.
+
+        >>> far = Moments.from_sums([[3]], [[3 * 10**9 + 6]], [[3 * 10**18 + 12 * 10**9 + 14]])
+        >>> far.squared_deviations().tolist()
+        [[2.0]]
+        """
+        count = np.array(n)
+        pairs = [_hi_lo(part) for part in (n, sums, squares)]
+        whole = count.dtype.kind in "iu"
+        return cls(count.astype(np.int64) if whole else pairs[0][0], *pairs[1], *pairs[2], pairs[0][1])
+
     @property
     def shape(self) -> tuple[int, int]:
         """(classes, columns)"""
         n_classes, n_columns = self.n.shape
         return n_classes, n_columns
 
-    def __add__(self, other: "Moments") -> "Moments":
+    def __add__(self, other: Moments) -> Moments:
         """All values of both sides. The sides must be aligned: equal classes and columns in equal order."""
         self._check_aligned(other)
         sums, squares = dd.add(self._sum, other._sum), dd.add(self._square, other._square)
         n, n_lo = dd.add(self._count, other._count)
         return Moments(n if self._weighted or other._weighted else self.n + other.n, *sums, *squares, n_lo)
 
-    def __sub__(self, other: "Moments") -> "Moments":
+    def __sub__(self, other: Moments) -> Moments:
         """The values of this side without those of the other; a cell left without values is exactly zero.
 
         Refuses nothing: `negative` tells afterwards, `lacks` before, whether more was taken than was there.
@@ -85,11 +108,11 @@ class Moments:
 
     __hash__ = None  # type: ignore[assignment]  # holds arrays
 
-    def equals(self, other: "Moments") -> bool:
+    def equals(self, other: Moments) -> bool:
         """The same to the last bit."""
         return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
 
-    def lacks(self, other: "Moments") -> NDArray[np.bool_]:
+    def lacks(self, other: Moments) -> NDArray[np.bool_]:
         """Which cells of the other side cannot be part of this one, (classes, columns).
 
         There are not as many values, or without them the squares would sum to less than Σx and n allow.
@@ -113,7 +136,7 @@ class Moments:
         below: NDArray[np.bool_] = self.n < 0
         return below
 
-    def take(self, class_index: Sequence[int] | NDArray[np.int64]) -> "Moments":
+    def take(self, class_index: Sequence[int] | NDArray[np.int64]) -> Moments:
         """The rows of these classes in this order; −1 stands for a class without values.
 
         >>> m = Moments.of(np.array([[5.0]]), classes=[0], n_classes=1)
@@ -127,11 +150,11 @@ class Moments:
         parts = (getattr(self, f.name) for f in fields(self))
         return Moments(*(np.where(empty, part.dtype.type(0), part[index]) for part in parts))
 
-    def columns(self, index: Any) -> "Moments":
+    def columns(self, index: Any) -> Moments:
         """The same classes, these columns only."""
         return Moments(*(getattr(self, f.name)[:, index] for f in fields(self)))
 
-    def pooled(self) -> "Moments":
+    def pooled(self) -> Moments:
         """All classes together: shape (1, columns)."""
         total = Moments.zeros(1, self.shape[1], weighted=self._weighted)
         for c in range(self.shape[0]):
@@ -158,7 +181,7 @@ class Moments:
         spread, _ = dd.subtract(squares, dd.multiply(mean, sums))
         return np.where(spread <= _NOISE * squares[0], 0.0, spread)
 
-    def _difference(self, other: "Moments") -> tuple[dd.Pair, dd.Pair, dd.Pair]:
+    def _difference(self, other: Moments) -> tuple[dd.Pair, dd.Pair, dd.Pair]:
         self._check_aligned(other)
         n, n_lo = dd.subtract(self._count, other._count)
         if self._weighted or other._weighted:
@@ -166,16 +189,43 @@ class Moments:
             n, n_lo = np.where(gone, 0.0, n), np.where(gone, 0.0, n_lo)
         return (n, n_lo), dd.subtract(self._sum, other._sum), dd.subtract(self._square, other._square)
 
-    def _check_aligned(self, other: "Moments") -> None:
+    def _check_aligned(self, other: Moments) -> None:
         if self.shape != other.shape:
             raise SchemaMismatch(
                 f"Moments of {self.shape} and of {other.shape} (classes, columns) do not fit together. "
                 "Align them first with take and columns."
             )
 
+    def as_float(self) -> Moments:
+        """The same as sums of weights."""
+        return replace(self, n=self.n.astype(np.float64))
+
+    def agrees(self, other: Moments) -> bool:
+        """Counts as everywhere, Σx to 1e-27 of √(n·Σx²), Σx² to 1e-27."""
+        if self.shape != other.shape or not counts_agree(self.n, other.n, float(self.n.sum())):
+            return False
+        size = np.sqrt(self.n * np.maximum(self.square_hi, 0.0))
+        sums, squares = dd.subtract(self._sum, other._sum)[0], dd.subtract(self._square, other._square)[0]
+        close = (np.abs(sums) <= 1e-27 * size) & (np.abs(squares) <= 1e-27 * self.square_hi)
+        return bool(close.all())
+
+    def parts(self) -> list[NDArray[Any]]:
+        """The arrays, in the order in which files have them."""
+        return [getattr(self, f.name) for f in fields(self)]
+
+    @classmethod
+    def of_parts(cls, arrays: Sequence[NDArray[Any]], shape: tuple[int, int], dtype: Any) -> Self:
+        """The moments of :meth:`parts`, of this shape and kind of counts; :class:`BadFile` for others."""
+        fit = len(arrays) == len(fields(cls)) and all(array.shape == shape for array in arrays)
+        if not fit or arrays[0].dtype != dtype or any(array.dtype != np.float64 for array in arrays[1:]):
+            raise BadFile("the tally's sums do not fit its columns")
+        if arrays[0].min(initial=0) < 0:
+            raise BadFile("the tally holds counts that are negative or no numbers")
+        return cls(*arrays)
+
     @property
     def _weighted(self) -> bool:
-        return self.n.dtype.kind == "f"
+        return bool(self.n.dtype.kind == "f")
 
     @property
     def _count(self) -> dd.Pair:
@@ -188,3 +238,98 @@ class Moments:
     @property
     def _square(self) -> dd.Pair:
         return self.square_hi, self.square_lo
+
+
+def _hi_lo(exact: Any) -> dd.Pair:
+    """Exact numbers as the nearest float and the nearest float to what is left."""
+    cells = np.array(exact, dtype=object)
+    hi = np.array([float(Fraction(x)) for x in cells.flat]).reshape(cells.shape)
+    lo = np.array([float(Fraction(x) - Fraction(h)) for x, h in zip(cells.flat, hi.flat, strict=True)])
+    return hi, lo.reshape(cells.shape)
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class ColumnMoments(Statistic):
+    """The moments (classes, columns) of the measured columns."""
+
+    kind = "moments"
+    columns: tuple[str, ...]
+    moments: Moments
+
+    @property
+    def request(self) -> Request:
+        """What asks for this."""
+        return Request(self.kind, self.columns)
+
+    @classmethod
+    def empty(cls, request: Request, space: Space) -> Self:
+        """Nothing counted."""
+        return cls(request.columns, Moments.zeros(space.n_classes, len(request.columns), space.weighted))
+
+    @classmethod
+    def count(cls, request: Request, counter: BlockCounts) -> Self:
+        """One call of the kernel for all columns."""
+        return cls(request.columns, counter.moments([counter.block.floats[name] for name in request.columns]))
+
+    def recode(self, recoding: Recoding) -> Self:
+        """The same under other classes."""
+        return type(self)(self.columns, self.moments.take(recoding.classes))
+
+    def plus(self, other: Self) -> Self:
+        """All values of both sides."""
+        return type(self)(self.columns, self.moments + other._in_order(self.columns))
+
+    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
+        """Refuses numbers that cannot have been among these: moments have a tolerance of their own."""
+        theirs = other._in_order(self.columns)
+        lacks = self.moments.lacks(theirs)
+        if lacks.any():
+            c, column = np.argwhere(lacks)[0]
+            raise NotLearnt(
+                f"column {self.columns[column]!r} had {self.moments.n[c, column]} numbers in class "
+                f"{space.classes[c]!r}, and the {theirs.n[c, column]} to forget cannot have been among them; "
+                "nothing was changed"
+            )
+        return type(self)(self.columns, self.moments - theirs)
+
+    def as_float(self) -> Self:
+        """The same as sums of weights."""
+        return type(self)(self.columns, self.moments.as_float())
+
+    def agrees(self, other: Self) -> bool:
+        """As :meth:`Moments.agrees`."""
+        return self.request.is_for(other.request) and self.moments.agrees(other._in_order(self.columns))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ColumnMoments) and self.columns == other.columns and self.moments == other.moments
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def restrict(self, names: Sequence[str]) -> Self | None:
+        """These columns alone."""
+        kept = tuple(name for name in self.columns if name in names)
+        return type(self)(kept, self._in_order(kept)) if kept else None
+
+    def _in_order(self, columns: Sequence[str]) -> Moments:
+        return self.moments.columns([self.columns.index(name) for name in columns])
+
+    def to_parts(self) -> Parts:
+        """n, Σx and Σx², hi and lo."""
+        return {}, self.moments.parts()
+
+    @classmethod
+    def from_parts(cls, request: Request, header: Any, arrays: list[NDArray[Any]], space: Space) -> Self:
+        """Arrays (classes, columns)."""
+        shape = (space.n_classes, len(request.columns))
+        return cls(request.columns, Moments.of_parts(arrays, shape, space.dtype))
+
+    def check(self, tally: Tally) -> None:
+        """No class has more numbers than rows."""
+        if (self.moments.n > tally.class_counts[:, None] * (1 + 1e-6)).any():
+            raise BadFile("the tally has more numbers than rows")
+
+    def check_sums(self) -> None:
+        """Squares of numbers near 1e150 overflow in sum."""
+        if not all(np.isfinite(part).all() for part in (self.moments.sum_hi, self.moments.square_hi)):
+            raise BayesError("the sums of squares of a column overflow: scale its numbers down")

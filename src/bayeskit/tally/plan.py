@@ -2,30 +2,83 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from bayeskit.errors import BadFile
 
 
-@dataclass(frozen=True, repr=False)
-class Plan:
-    """Columns and sets of columns to count by class.
+@dataclass(frozen=True)
+class Request:
+    """One kind of statistic for some columns, or for some sets of columns; plain data.
 
-    ``families``: columns whose values are counted; ``moments``: columns whose n, Σx and Σx² are kept;
-    ``pairs``: columns of which all pairs are counted; ``joints``: sets of columns counted together, such as
-    parents with their child. Columns of pairs and joints are among the families.
-    ``words``: columns of text whose words are counted; ``values``: columns whose distinct numbers are counted,
-    ``max_values`` of them at most; ``products``: whether the products of all pairs of the columns with moments are
-    kept too.
+    >>> Request.from_json(Request("joints", (("sky", "wind"), ("wind",))).to_json()).names
+    ('sky', 'wind')
     """
 
-    families: tuple[str, ...] = ()
-    moments: tuple[str, ...] = ()
-    pairs: tuple[str, ...] = ()
-    joints: tuple[tuple[str, ...], ...] = ()
-    words: tuple[str, ...] = ()
-    values: tuple[str, ...] = ()
-    max_values: int = 4096
-    products: bool = False
+    kind: str
+    columns: tuple[Any, ...]  # names, or tuples of names that are counted together
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every column that is counted, once."""
+        named = (part if isinstance(part, tuple) else (part,) for part in self.columns)
+        return tuple(dict.fromkeys(name for part in named for name in part))
+
+    def is_for(self, other: Request) -> bool:
+        """Whether the other asks for the same, whatever the order of its columns."""
+        return self.kind == other.kind and set(self.columns) == set(other.columns)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.columns))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Request, (self.kind, self.columns, dict(self.options))
+
+    def to_json(self) -> list[Any]:
+        """Plain data: what :meth:`from_json` reads."""
+        columns = [list(part) if isinstance(part, tuple) else part for part in self.columns]
+        return [self.kind, columns, dict(self.options)]
+
+    @classmethod
+    def from_json(cls, written: Any) -> Request:
+        """The request that :meth:`to_json` wrote; anything else is refused."""
+        try:
+            kind, listed, options = written
+            columns = tuple(part if isinstance(part, str) else tuple(part) for part in listed)
+        except (TypeError, ValueError):
+            raise BadFile("this is no list of what was counted") from None
+        request = cls(kind, columns, options)
+        if not isinstance(kind, str) or not isinstance(options, dict):
+            raise BadFile("this is no list of what was counted")
+        if not all(isinstance(name, str) for name in (kind, *request.names)) or len(set(columns)) < len(columns):
+            raise BadFile("columns are counted that have no name, or are counted twice")
+        return request
+
+
+class Plan(tuple[Request, ...]):
+    """All that is to be counted: requests, or columns by the kind of statistic.
+
+    >>> Plan(families=["sky"], moments=[])
+    Plan(families=('sky',))
+    >>> Plan(Request("distinct", ("size",), {"max_values": 100}), families=("sky",)).of("distinct").options
+    {'max_values': 100}
+    """
+
+    def __new__(cls, *requests: Request, **columns: Iterable[Any]) -> Plan:
+        """A request without columns asks for nothing."""
+        by_kind = (Request(kind, tuple(names)) for kind, names in columns.items())
+        return super().__new__(cls, (request for request in (*requests, *by_kind) if request.columns))
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    def of(self, kind: str) -> Request | None:
+        """What is asked of one kind, if anything is."""
+        return next((request for request in self if request.kind == kind), None)
 
     def __repr__(self) -> str:
-        shown = [f for f in fields(self) if getattr(self, f.name) != f.default or f.name in ("families", "moments")]
-        return f"Plan({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in shown)})"
+        return f"Plan({', '.join(f'{request.kind}={request.columns!r}' for request in self)})"

@@ -7,18 +7,24 @@ n, Σx_i and Σx_i·x_j, in double-double like all moments, so that + and − ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from math import isqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.tally import double_double as dd
-from bayeskit.tally.moments import Moments
+from bayeskit.tally.moments import ColumnMoments, Moments
+from bayeskit.tally.plan import Request
+from bayeskit.tally.space import Recoding, Space
+from bayeskit.tally.statistic import Parts, Statistic, register
+
+if TYPE_CHECKING:
+    from bayeskit.tally.block_counts import BlockCounts
+    from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
 Pairs = npt.NDArray[Any]  # (…, columns, columns)
@@ -81,50 +87,9 @@ def count_products(
     return Moments(*(part.reshape(n_classes, k * k) for part in whole))
 
 
-def of_classes(products: Moments | None, index: npt.NDArray[np.int64]) -> Moments | None:
-    """The products of these classes, where there are any."""
-    return None if products is None else products.take(index)
-
-
-def of_pairs(products: Moments | None, index: Sequence[int]) -> Moments | None:
-    """The products of these columns among each other, where there are any."""
-    return None if products is None else products.columns(pair_columns(isqrt(products.shape[1]), index))
-
-
-def products_without(
-    products: Moments | None, gone: Moments | None, columns: Sequence[str], classes: Sequence[Value]
-) -> Moments | None:
-    """The products without some; more of a pair of columns than there are is refused."""
-    if products is None or gone is None:
-        return None
-    left = products - gone
-    if left.negative().any():
-        c, cell = np.argwhere(left.negative())[0]
-        first, second = (columns[i] for i in divmod(int(cell), len(columns)))
-        raise NotLearnt(
-            f"columns {first!r} and {second!r} were not both there so often in class {classes[c]!r}; "
-            "nothing was changed"
-        )
-    return left
-
-
 def stacked(parts: Sequence[Moments]) -> Moments:
     """Classes one after the other."""
     return Moments(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Moments)))
-
-
-def checked_products(arrays: Sequence[npt.NDArray[Any]], moments: Moments) -> Moments:
-    """Products from a file, which fit the moments beside them."""
-    n_classes, k = moments.shape
-    fit = all(array.shape == (n_classes, k * k) for array in arrays) and arrays[0].dtype == moments.n.dtype
-    if not fit or any(array.dtype.kind != "f" for array in arrays[1:]):
-        raise BadFile("the tally's products do not fit its columns")
-    products = Moments(*arrays)
-    n = products.n.reshape(n_classes, k, k)
-    same = products.columns(np.arange(k) * (k + 1)) == moments
-    if not same or not (n >= 0).all() or (n != np.swapaxes(n, 1, 2)).any() or (n > moments.n[:, :, None]).any():
-        raise BadFile("the tally's products do not fit its moments")
-    return products
 
 
 def pairs(products: Moments) -> tuple[Pairs, Floats]:
@@ -174,3 +139,112 @@ def products_of_rows(x: Floats, unit: Floats) -> Moments:
     product = dd.multiply(weighted, (second, zero))
     n: npt.NDArray[Any] = weight.astype(np.int64) if whole else weight
     return Moments(*(part.reshape(n_rows, k * k) for part in (n, *weighted, *product, zero)))
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Products(Statistic):
+    """The products (classes, columns · columns) of all pairs of columns, whose moments are counted too."""
+
+    kind = "products"
+    columns: tuple[str, ...]
+    products: Moments
+
+    @property
+    def request(self) -> Request:
+        """What asks for this."""
+        return Request(self.kind, self.columns)
+
+    @classmethod
+    def empty(cls, request: Request, space: Space) -> Self:
+        """Nothing counted."""
+        return cls(request.columns, Moments.zeros(space.n_classes, len(request.columns) ** 2, space.weighted))
+
+    @classmethod
+    def count(cls, request: Request, counter: BlockCounts) -> Self:
+        """The diagonal is the moments of the block, which are counted already."""
+        alone = counter.statistic(Request(ColumnMoments.kind, request.columns))
+        assert isinstance(alone, ColumnMoments)
+        floats, shares = [counter.block.floats[name] for name in request.columns], counter.block.responsibilities
+        n_classes, n_threads = counter.space.n_classes, counter.n_threads
+        if shares is None:
+            by = counter.labels, n_classes, counter.block.weights
+            return cls(request.columns, count_products(floats, *by, alone.moments, n_threads))
+        one = np.zeros(counter.block.n_rows, dtype=np.uint8)
+        parts = [
+            count_products(floats, one, 1, np.ascontiguousarray(shares[:, c]), alone.moments.take([c]), n_threads)
+            for c in range(n_classes)
+        ]
+        return cls(request.columns, stacked(parts))
+
+    def recode(self, recoding: Recoding) -> Self:
+        """The same under other classes."""
+        return type(self)(self.columns, self.products.take(recoding.classes))
+
+    def plus(self, other: Self) -> Self:
+        """All rows of both sides."""
+        return type(self)(self.columns, self.products + other._in_order(self.columns))
+
+    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
+        """Refuses more of a pair of columns than there are."""
+        left = self.products - other._in_order(self.columns)
+        if left.negative().any():
+            c, cell = np.argwhere(left.negative())[0]
+            first, second = (self.columns[i] for i in divmod(int(cell), len(self.columns)))
+            raise NotLearnt(
+                f"columns {first!r} and {second!r} were not both there so often in class {space.classes[c]!r}; "
+                "nothing was changed"
+            )
+        return type(self)(self.columns, left)
+
+    def as_float(self) -> Self:
+        """The same as sums of weights."""
+        return type(self)(self.columns, self.products.as_float())
+
+    def agrees(self, other: Self) -> bool:
+        """Counts and Σx·y as moments agree."""
+        if not self.request.is_for(other.request):
+            return False
+        n, spread = pairs(self.products)
+        others_n, others_spread = pairs(other._in_order(self.columns))
+        size = np.sqrt(np.maximum(np.diagonal(spread, axis1=1, axis2=2), 0.0))
+        close = np.abs(spread - others_spread) <= 1e-12 * size[:, :, None] * size[:, None, :]
+        return bool(close.all() and (np.abs(n - others_n) <= 1e-12 * n.sum()).all())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Products) and self.columns == other.columns and self.products == other.products
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def restrict(self, names: Sequence[str]) -> Self | None:
+        """These columns among each other."""
+        kept = tuple(name for name in self.columns if name in names)
+        return type(self)(kept, self._in_order(kept)) if kept else None
+
+    def _in_order(self, columns: Sequence[str]) -> Moments:
+        at = [self.columns.index(name) for name in columns]
+        return self.products.columns(pair_columns(len(self.columns), at))
+
+    def to_parts(self) -> Parts:
+        """n, Σx and Σx·y, hi and lo."""
+        return {}, self.products.parts()
+
+    @classmethod
+    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+        """Arrays (classes, columns · columns), the same on both sides of the diagonal."""
+        k = len(request.columns)
+        products = Moments.of_parts(arrays, (space.n_classes, k * k), space.dtype)
+        n = products.n.reshape(space.n_classes, k, k)
+        if (n != np.swapaxes(n, 1, 2)).any():
+            raise BadFile("the tally's products do not fit each other")
+        return cls(request.columns, products)
+
+    def check(self, tally: Tally) -> None:
+        """The products of a column with itself are its moments, and no pair is there more often than one of it."""
+        k, alone = len(self.columns), tally.statistics.get(ColumnMoments.kind)
+        if not isinstance(alone, ColumnMoments) or alone.columns != self.columns:
+            raise BadFile("the tally has products of columns without their moments")
+        n = self.products.n.reshape(-1, k, k)
+        same = self.products.columns(np.arange(k) * (k + 1)) == alone.moments
+        if not same or (n > alone.moments.n[:, :, None]).any():
+            raise BadFile("the tally's products do not fit its moments")

@@ -5,7 +5,7 @@ Most words stand in few classes, so only the cells that are not zero are kept, w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -13,14 +13,21 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit._token_twins import ByClass
-from bayeskit.data.tokens import TokenRows
+from bayeskit.data.schema import Text
+from bayeskit.data.tokens import Tokenizer, TokenRows, count_classes, count_documents
 from bayeskit.data.vocabulary import Value
 from bayeskit.data.words import Words, union
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.tally.moments import Moments
+from bayeskit.tally.plan import Request
+from bayeskit.tally.space import Recoding, Space, counts_agree
+from bayeskit.tally.statistic import Parts, Statistic, register
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
+    from bayeskit.tally.block_counts import BlockCounts
+    from bayeskit.tally.tally import Tally
 
 Cells = npt.NDArray[Any]  # int64, or float64 where documents have weights
 PARTS = tuple(part.name for part in fields(Moments))
@@ -249,6 +256,23 @@ class WordCounts:
             sides.append((cells[0], cells[1]))
         return words, keys, sides[0], sides[1]
 
+    def as_float(self) -> Self:
+        """The same as sums of weights."""
+        counts, documents = self.counts.astype(np.float64), self.documents.astype(np.float64)
+        return replace(self, counts=counts, documents=documents, lengths=self.lengths.as_float())
+
+    def agrees(self, other: WordCounts) -> bool:
+        """The same words; whole counts to the bit, weights to 1e-12 of their total."""
+        return (
+            self.words == other.words
+            and self.pruned == other.pruned
+            and np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.classes, other.classes)
+            and counts_agree(self.counts, other.counts, float(self.counts.sum()))
+            and counts_agree(self.documents, other.documents, float(self.documents.sum()))
+            and self.lengths.agrees(other.lengths)
+        )
+
     # -- choosing words ------------------------------------------------------------------------------
 
     def keep(self, words: npt.NDArray[np.bool_]) -> Self:
@@ -365,3 +389,107 @@ def choose_words(
         order = np.argsort(-counts[keep], kind=ties)[:max_features]
         keep[np.flatnonzero(keep)] = np.isin(np.arange(int(keep.sum())), order)
     return np.asarray(keep)
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class ColumnWords(Statistic):
+    """The words of each column of text: an open vocabulary of its own, so that only its classes are recoded."""
+
+    kind = "words"
+    columns: Mapping[str, WordCounts]
+
+    @property
+    def request(self) -> Request:
+        """What asks for this."""
+        return Request(self.kind, tuple(self.columns))
+
+    @classmethod
+    def empty(cls, request: Request, space: Space) -> Self:
+        """Nothing counted."""
+        return cls({name: WordCounts.zeros(space.n_classes, space.weighted) for name in request.columns})
+
+    @classmethod
+    def count(cls, request: Request, counter: BlockCounts) -> Self:
+        """The words of a block, by class in one pass; weights and shares of classes go by documents."""
+        return cls({name: _words_of(name, counter) for name in request.columns})
+
+    def recode(self, recoding: Recoding) -> Self:
+        """The same under other classes."""
+        return type(self)({name: words.with_classes(recoding.classes) for name, words in self.columns.items()})
+
+    def plus(self, other: Self) -> Self:
+        """The documents of both sides."""
+        return type(self)({name: words.plus(other.columns[name]) for name, words in self.columns.items()})
+
+    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
+        """Refuses documents that cannot have been among these; words that were pruned are not looked for."""
+        classes = space.classes
+        left = {n: words.minus(other.columns[n], n, classes, tolerance) for n, words in self.columns.items()}
+        return type(self)(left)
+
+    def as_float(self) -> Self:
+        """The same as sums of weights."""
+        return type(self)({name: words.as_float() for name, words in self.columns.items()})
+
+    def agrees(self, other: Self) -> bool:
+        """The same words; whole counts to the bit, weights to 1e-12 of their total."""
+        return self.request.is_for(other.request) and all(
+            words.agrees(other.columns[name]) for name, words in self.columns.items()
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ColumnWords) and dict(self.columns) == dict(other.columns)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def restrict(self, names: Sequence[str]) -> Self | None:
+        """These columns alone."""
+        kept = {name: words for name, words in self.columns.items() if name in names}
+        return type(self)(kept) if kept else None
+
+    def prune(self, min_count: float, min_documents: float) -> Self:
+        """Without the words seen less often."""
+        return type(self)({name: words.prune(min_count, min_documents) for name, words in self.columns.items()})
+
+    def to_parts(self) -> Parts:
+        """Whether words were pruned, and the arrays of each column."""
+        header = {"pruned": [words.pruned for words in self.columns.values()]}
+        return header, [array for words in self.columns.values() for array in words.to_arrays()]
+
+    @classmethod
+    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+        """Arrays as :meth:`WordCounts.from_arrays` checks them, of columns of text."""
+        size, pruned = WordCounts.N_ARRAYS, header["pruned"]
+        fits = len(arrays) == size * len(request.columns) and len(pruned) == len(request.columns)
+        if not fits or not set(request.columns) <= set(space.schema.texts()):
+            raise BadFile("the tally's words do not fit its columns of text")
+        columns = {}
+        for i, name in enumerate(request.columns):
+            own = arrays[i * size : (i + 1) * size]
+            columns[name] = WordCounts.from_arrays(own, space.n_classes, bool(pruned[i]))
+            if columns[name].counts.dtype != space.dtype:
+                raise BadFile("the counts of words are of another kind than those of the classes")
+        return cls(columns)
+
+    def check(self, tally: Tally) -> None:
+        """No class has more documents than rows."""
+        for words in self.columns.values():
+            if (words.n_documents > tally.class_counts * ROUNDING).any():
+                raise BadFile("the tally has more documents than rows")
+
+
+def _words_of(name: str, counter: BlockCounts) -> WordCounts:
+    """The words of one column of a block."""
+    block, texts, n_classes = counter.block, counter.block.texts[name], counter.space.n_classes
+    role = counter.space.schema.columns[name]
+    tokenizer = role.tokenizer if isinstance(role, Text) else Tokenizer()
+    if block.labels is not None and block.weights is None:
+        by_class = count_classes(texts, block.labels, n_classes, tokenizer, counter.n_threads)
+        lengths = np.where(texts.missing, np.nan, by_class.lengths)
+        return WordCounts.of_classes(by_class, counter.moments([lengths]))
+    rows = count_documents(texts, tokenizer, None, counter.n_threads)
+    moments = counter.moments([np.where(texts.missing, np.nan, rows.lengths)])
+    if block.responsibilities is not None:
+        return WordCounts.of_responsibilities(rows, block.responsibilities, moments)
+    return replace(WordCounts.of_rows(rows, counter.labels, n_classes, block.weights), lengths=moments)

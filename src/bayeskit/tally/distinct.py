@@ -7,19 +7,27 @@ the set of numbers alone, so the order in which tallies are merged cannot matter
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.encode import raise_unusable
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch
+from bayeskit.tally.plan import Request
+from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, taken
+from bayeskit.tally.statistic import Parts, Statistic, register
+
+if TYPE_CHECKING:
+    from bayeskit.tally.block_counts import BlockCounts
+    from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[Any]  # int64, or float64 where rows have weights
 TOP = 63  # at this level there is only the sign
+MAX_VALUES = 4096  # unless a plan says otherwise
 LEAST, MOST = 16, 1 << 20  # values that a column may always have, and that it may be allowed
 
 
@@ -66,21 +74,6 @@ class Values:
         table = np.array(counts, dtype=np.float64).reshape(shares.shape[1], len(distinct))
         return cls(distinct, table, 0, max_values)._fitted()
 
-    @classmethod
-    def checked(cls, level: Any, max_values: Any, values: Counts, counts: Counts, class_counts: Counts) -> Self:
-        """What a file holds, once it is found to be possible."""
-        whole = type(level) is int and 0 <= level <= TOP and type(max_values) is int and LEAST <= max_values <= MOST
-        if not whole or values.ndim != 1 or values.dtype.kind != "f" or len(values) > max_values:
-            raise BadFile("the distinct values of a column do not fit its header")
-        if counts.shape != (len(class_counts), len(values)) or counts.dtype != class_counts.dtype:
-            raise BadFile("the counts of distinct values do not fit them")
-        finite = np.isfinite(values).all() and np.isfinite(counts).all() and (counts >= 0).all()
-        rising = (np.diff(values) > 0).all() and np.array_equal(_dropped(values, level), values)
-        fits = (counts.sum(axis=1) <= class_counts * (1 + 1e-6)).all() and (counts > 0).any(axis=0).all()
-        if not (finite and rising and fits):
-            raise BadFile("the distinct values of a column are not sorted, or their counts are impossible")
-        return cls(values, counts, level, max_values)
-
     @property
     def points(self) -> Floats:
         """Where the values stand for all that was read as them: in the middle of what the dropped bits can say."""
@@ -126,11 +119,7 @@ class Values:
 
     def take(self, class_index: npt.NDArray[np.int64]) -> Values:
         """The same for these classes in this order; −1 stands for a class without values."""
-        if not len(self.counts):
-            counts = np.zeros((len(class_index), len(self.values)), dtype=self.counts.dtype)
-        else:
-            counts = np.where((class_index < 0)[:, None], self.counts.dtype.type(0), self.counts[class_index])
-        return Values(self.values, counts, self.level, self.max_values)
+        return Values(self.values, taken(self.counts, class_index, 0), self.level, self.max_values)
 
     def tidy(self) -> Values:
         """Without the values that no row shows."""
@@ -183,3 +172,115 @@ def _dropped(x: Floats, level: int) -> Floats:
 def _half_way(x: Floats, level: int) -> Floats:
     half = np.uint64(1 << (level - 1))
     return (np.ascontiguousarray(x).view(np.uint64) | half).view(np.float64)
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class DistinctValues(Statistic):
+    """The distinct numbers of each column. Adding may drop more bits of them; taking away never brings bits back."""
+
+    kind = "distinct"
+    columns: Mapping[str, Values]
+
+    @property
+    def request(self) -> Request:
+        """What asks for this: the columns, and how many numbers of each are kept."""
+        return Request(self.kind, tuple(self.columns), {"max_values": min(v.max_values for v in self.columns.values())})
+
+    @classmethod
+    def empty(cls, request: Request, space: Space) -> Self:
+        """Nothing counted."""
+        counts = np.zeros((space.n_classes, 0), space.dtype)
+        return cls({name: Values(np.zeros(0), counts, 0, _most(request)) for name in request.columns})
+
+    @classmethod
+    def count(cls, request: Request, counter: BlockCounts) -> Self:
+        """The numbers of a block."""
+        block, n_classes, most = counter.block, counter.space.n_classes, _most(request)
+        raise_unusable({name: block.floats[name] for name in request.columns}, block.start)
+        if block.responsibilities is not None:
+            shares = block.responsibilities
+            return cls({n: Values.of_responsibilities(block.floats[n], shares, most) for n in request.columns})
+        by = counter.labels, n_classes, block.weights, most
+        return cls({name: Values.of(block.floats[name], *by) for name in request.columns})
+
+    def recode(self, recoding: Recoding) -> Self:
+        """The same under other classes, without the numbers that no row shows any more."""
+        return type(self)({name: values.take(recoding.classes).tidy() for name, values in self.columns.items()})
+
+    def plus(self, other: Self) -> Self:
+        """All numbers of both sides."""
+        return type(self)({name: values + other.columns[name] for name, values in self.columns.items()})
+
+    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
+        """Refuses a number that was not counted so often."""
+        classes = space.classes
+        left = {n: values.minus(other.columns[n], n, classes, tolerance) for n, values in self.columns.items()}
+        return type(self)(left)
+
+    def as_float(self) -> Self:
+        """The same as sums of weights."""
+        return type(self)(
+            {n: Values(v.values, v.counts.astype(np.float64), v.level, v.max_values) for n, v in self.columns.items()}
+        )
+
+    def agrees(self, other: Self) -> bool:
+        """The same numbers; whole counts to the bit, weights to 1e-12 of their total."""
+        return self.request.is_for(other.request) and all(
+            ours.level == other.columns[name].level
+            and np.array_equal(ours.values, other.columns[name].values)
+            and counts_agree(ours.counts, other.columns[name].counts, float(ours.counts.sum()))
+            for name, ours in self.columns.items()
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DistinctValues) and dict(self.columns) == dict(other.columns)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def restrict(self, names: Sequence[str]) -> Self | None:
+        """These columns alone."""
+        kept = {name: values for name, values in self.columns.items() if name in names}
+        return type(self)(kept) if kept else None
+
+    def to_parts(self) -> Parts:
+        """The dropped bits of each column, and its numbers with their counts."""
+        header = {"levels": [values.level for values in self.columns.values()]}
+        return header, [part for values in self.columns.values() for part in (values.values, values.counts)]
+
+    @classmethod
+    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+        """Rising numbers with as many bits as are said to be left, each shown by some row."""
+        levels, most = header["levels"], _most(request)
+        if len(levels) != len(request.columns) or len(arrays) != 2 * len(levels):
+            raise BadFile("the distinct values of a column do not fit its header")
+        if type(most) is not int or not LEAST <= most <= MOST:
+            raise BadFile("the distinct values of a column do not fit its header")
+        columns = {}
+        for i, (name, level) in enumerate(zip(request.columns, levels, strict=True)):
+            columns[name] = _checked(level, most, arrays[2 * i], arrays[2 * i + 1], space)
+        return cls(columns)
+
+    def check(self, tally: Tally) -> None:
+        """No class has more numbers than rows."""
+        for values in self.columns.values():
+            if (values.counts.sum(axis=1) > tally.class_counts * (1 + 1e-6)).any():
+                raise BadFile("the counts of distinct values do not fit the rows of the classes")
+
+
+def _most(request: Request) -> Any:
+    return request.options.get("max_values", MAX_VALUES)
+
+
+def _checked(level: Any, most: int, values: Counts, counts: Counts, space: Space) -> Values:
+    """Numbers and counts of one column, as far as they can be judged alone."""
+    fits = type(level) is int and 0 <= level <= TOP and values.ndim == 1 and values.dtype == np.float64
+    if not fits or len(values) > most:
+        raise BadFile("the distinct values of a column do not fit its header")
+    if counts.shape != (space.n_classes, len(values)) or counts.dtype != space.dtype:
+        raise BadFile("the counts of distinct values do not fit them")
+    finite = np.isfinite(values).all() and np.isfinite(counts).all() and (counts >= 0).all()
+    rising = (np.diff(values) > 0).all() and np.array_equal(_dropped(values, level), values)
+    if not (finite and rising and (counts > 0).any(axis=0).all()):
+        raise BadFile("the distinct values of a column are not sorted, or their counts are impossible")
+    return Values(values, counts, level, most)

@@ -1,0 +1,227 @@
+"""Counts of all pairs of columns by class, as dense tables of slots: 0 is a missing cell, i + 1 the i-th value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels
+from bayeskit.errors import BadFile, NotLearnt
+from bayeskit.memory import Need
+from bayeskit.tally.families import ROUNDING, Families
+from bayeskit.tally.plan import Request
+from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, is_identity, taken, without
+from bayeskit.tally.statistic import Parts, Statistic, register
+
+if TYPE_CHECKING:
+    from bayeskit.tally.block_counts import BlockCounts
+    from bayeskit.tally.tally import Tally
+
+FEWER = (
+    'Leave columns out (roles={"name": "ignore"}), cut numbers more coarsely (cuts=), or use NaiveBayes, which counts '
+    "each column alone; or raise memory_limit=."
+)
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Pairs(Statistic):
+    """Counts (classes, cells) of all pairs of columns a < b, one table (slots of a, slots of b) after another.
+
+    >>> pairs = Pairs(("a", "b"), (2, 3), np.arange(6)[None])
+    >>> pairs.table("b", "a")[0].tolist()
+    [[0, 3], [1, 4], [2, 5]]
+    """
+
+    kind = "pairs"
+    columns: tuple[str, ...]
+    sizes: tuple[int, ...]  # slots of each column
+    counts: Counts
+
+    @property
+    def request(self) -> Request:
+        """What asks for this."""
+        return Request(self.kind, self.columns)
+
+    @cached_property
+    def starts(self) -> dict[tuple[int, int], int]:
+        """Where the table of each pair begins."""
+        starts, at = {}, 0
+        for a, size in enumerate(self.sizes):
+            for b in range(a + 1, len(self.sizes)):
+                starts[a, b] = at
+                at += size * self.sizes[b]
+        return starts
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """Where each column stands."""
+        return {name: i for i, name in enumerate(self.columns)}
+
+    def table(self, first: str, second: str) -> Counts:
+        """Counts (classes, slots of first, slots of second)."""
+        a, b = self.position[first], self.position[second]
+        low, high = min(a, b), max(a, b)
+        shape = (len(self.counts), self.sizes[low], self.sizes[high])
+        start = self.starts[low, high]
+        block = self.counts[:, start : start + shape[1] * shape[2]].reshape(shape)
+        return block if a < b else block.transpose(0, 2, 1)
+
+    @classmethod
+    def needs(cls, request: Request, space: Space) -> Need | None:
+        """The tables as they will be, and once more while a block is added to them."""
+        sizes = [space.slots[name] for name in request.columns]
+        what = f"counting all pairs of {len(sizes)} columns ({sum(sizes):,} values in all) in {space.n_classes} classes"
+        return Need(what, 16.0 * space.n_classes * pair_cells(sizes), FEWER)
+
+    @classmethod
+    def empty(cls, request: Request, space: Space) -> Self:
+        """Nothing counted."""
+        sizes = tuple(space.slots[name] for name in request.columns)
+        return cls(request.columns, sizes, np.zeros((space.n_classes, pair_cells(sizes)), space.dtype))
+
+    @classmethod
+    def count(cls, request: Request, counter: BlockCounts) -> Self:
+        """One call of the kernel; shares of classes go pair by pair."""
+        block, n_classes = counter.block, counter.space.n_classes
+        sizes = tuple(counter.space.slots[name] for name in request.columns)
+        columns = [block.codes[name] for name in request.columns]
+        if block.responsibilities is None:
+            by = counter.labels, n_classes, block.weights, counter.n_threads
+            return cls(request.columns, sizes, kernels.count_pairs(columns, sizes, *by))
+        tables = [np.zeros((n_classes, 0))]
+        for i, a in enumerate(columns):
+            for j in range(i + 1, len(columns)):
+                cells = (a.astype(np.uint32) * sizes[j] + columns[j]).astype(np.uint32)
+                tables += counter.by_class([cells], [sizes[i] * sizes[j]])
+        return cls(request.columns, sizes, np.concatenate(tables, axis=1))
+
+    def recode(self, recoding: Recoding) -> Self:
+        """The same counts under other classes and values."""
+        return self._moved(self.columns, recoding)
+
+    def _moved(self, columns: tuple[str, ...], recoding: Recoding) -> Self:
+        """The same under other codes, the columns in another order."""
+        slots, counts = recoding.slots, self.counts
+        sizes = tuple(len(slots[name]) for name in columns)
+        same = columns == self.columns and all(map(is_identity, (slots[n] for n in columns), self.sizes))
+        if not same:
+            blocks = [np.zeros((len(counts), 0), dtype=counts.dtype)]
+            for i, a in enumerate(columns):
+                for b in columns[i + 1 :]:
+                    block = taken(taken(self.table(a, b), slots[a], 1), slots[b], 2)
+                    blocks.append(block.reshape(len(counts), len(slots[a]) * len(slots[b])))
+            counts = np.concatenate(blocks, axis=1)
+        return type(self)(columns, sizes, taken(counts, recoding.classes, 0))
+
+    def _in_order(self, columns: tuple[str, ...]) -> Self:
+        if columns == self.columns:
+            return self
+        slots = {name: np.arange(size) for name, size in zip(self.columns, self.sizes, strict=True)}
+        return self._moved(columns, Recoding(np.arange(len(self.counts)), slots))
+
+    def plus(self, other: Self) -> Self:
+        """All rows of both sides."""
+        return type(self)(self.columns, self.sizes, self.counts + other._in_order(self.columns).counts)
+
+    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
+        """Refuses two values that were not counted together so often."""
+        left = without(self.counts, other._in_order(self.columns).counts, tolerance)
+        if (left < 0).any():
+            cell = int(np.argmax((left < 0).any(axis=0)))
+            a, b = max((start, pair) for pair, start in self.starts.items() if start <= cell)[1]
+            raise never_together((self.columns[a], self.columns[b]))
+        return type(self)(self.columns, self.sizes, left)
+
+    def as_float(self) -> Self:
+        """The same as sums of weights."""
+        return type(self)(self.columns, self.sizes, self.counts.astype(np.float64))
+
+    def agrees(self, other: Self) -> bool:
+        """Whole counts to the bit, weights to 1e-12 of their total."""
+        if not self.request.is_for(other.request):
+            return False
+        return counts_agree(self.counts, other._in_order(self.columns).counts, float(self.counts.sum()))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Pairs)
+            and self.columns == other.columns
+            and self.sizes == other.sizes
+            and self.counts.dtype == other.counts.dtype
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def restrict(self, names: Sequence[str]) -> Self | None:
+        """The pairs of these columns alone."""
+        kept = tuple(name for name in self.columns if name in names)
+        return self._in_order(kept) if kept else None
+
+    def to_parts(self) -> Parts:
+        """All tables as one array."""
+        return {}, [self.counts]
+
+    @classmethod
+    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+        """Counts of the sizes of their values, none negative."""
+        if len(arrays) != 1 or not set(request.columns) <= space.slots.keys():
+            raise BadFile("the arrays of columns counted together do not fit the header")
+        sizes = tuple(space.slots[name] for name in request.columns)
+        if arrays[0].shape != (space.n_classes, pair_cells(sizes)):
+            raise BadFile("the counts of pairs do not fit their values")
+        check_counts(arrays[0], space)
+        return cls(request.columns, sizes, arrays[0])
+
+    def check(self, tally: Tally) -> None:
+        """Every table of a pair has the counts of its two columns at its edges."""
+        alone = tables_alone(tally, self.columns)
+        for i, a in enumerate(self.columns):
+            for b in self.columns[i + 1 :]:
+                table = self.table(a, b)
+                check_edges(table.sum(axis=2), alone[a])
+                check_edges(table.sum(axis=1), alone[b])
+
+
+def pair_cells(sizes: Sequence[int]) -> int:
+    """Cells of all pairs of columns with so many slots.
+
+    >>> pair_cells([2, 3, 4])      # 2·3 + 2·4 + 3·4
+    26
+    """
+    return (sum(sizes) ** 2 - sum(size * size for size in sizes)) // 2
+
+
+def never_together(columns: Sequence[str]) -> NotLearnt:
+    """What is said where values are to be forgotten together that were not learnt so."""
+    return NotLearnt(
+        f"columns {' and '.join(map(repr, columns))} were not learnt with these values together and cannot forget "
+        "them; nothing was changed"
+    )
+
+
+def tables_alone(tally: Tally, columns: Sequence[str]) -> dict[str, Counts]:
+    """The counts of each column alone, which a file has beside those of several together."""
+    families = tally.statistics.get(Families.kind)
+    if not isinstance(families, Families) or not set(columns) <= families.tables.keys():
+        raise BadFile("columns are counted together that are not counted alone")
+    return {name: families.tables[name] for name in columns}
+
+
+def check_counts(counts: Counts, space: Space) -> None:
+    """Refuse counts of a file that are negative, or of another kind than the tally's."""
+    if counts.dtype != space.dtype or counts.min(initial=0) < 0:
+        raise BadFile("the counts of columns together are negative, or of another kind than those of each alone")
+
+
+def check_edges(sums: Counts, alone: Counts) -> None:
+    """Refuse counts of several columns that do not sum (classes, slots) to those of each alone."""
+    slack = ROUNDING * alone.sum(axis=1, keepdims=True) if alone.dtype.kind == "f" else 0
+    if (np.abs(sums - alone) > slack).any():
+        raise BadFile("the counts of columns together do not sum to those of each alone")

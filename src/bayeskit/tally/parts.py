@@ -1,0 +1,119 @@
+"""A tally as a plain header and arrays, and back: each statistic reads and checks its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import lt
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.schema import Schema
+from bayeskit.data.vocabulary import Value, canonical, sort_values
+from bayeskit.errors import BadFile
+from bayeskit.tally.matching import check_one_kind
+from bayeskit.tally.plan import Request
+from bayeskit.tally.space import Counts, Space, declared_values
+from bayeskit.tally.statistic import Parts, Statistic, statistic_of
+from bayeskit.tally.value_lists import ValueList
+
+if TYPE_CHECKING:
+    from bayeskit.tally.tally import Tally
+
+Array = npt.NDArray[Any]
+LARGEST = 2**53  # rows
+T = TypeVar("T", bound="Tally")
+
+
+def tally_to_parts(tally: Tally) -> Parts:
+    """(plain header, arrays): the class counts first, then those of each statistic."""
+    statistics, arrays = [], [tally.class_counts]
+    for statistic in tally.statistics.values():
+        own, more = statistic.to_parts()
+        statistics.append([statistic.request.to_json(), own, len(more)])
+        arrays += more
+    header = {
+        "schema": tally.schema.to_json(),
+        "classes": list(tally.classes),
+        "values": [[name, list(values)] for name, values in tally.space.values.items()],
+        "statistics": statistics,
+    }
+    return header, arrays
+
+
+def tally_from_parts(
+    make: Callable[[Space, Counts, Mapping[str, Statistic]], T], header: Any, arrays: list[Array]
+) -> T:
+    """The tally of :func:`tally_to_parts`; :class:`BadFile` where any part of it cannot be what it says."""
+    try:
+        space, requests = _outline(header, arrays)
+        statistics, at, used = {}, 1, {*space.schema.used}
+        for request, own, n_arrays in requests:
+            kind = statistic_of(request.kind, BadFile)
+            named = request.columns and all(isinstance(part, tuple) == kind.sets for part in request.columns)
+            if not named or request.kind in statistics or not set(request.names) <= used:
+                raise BadFile("the tally's statistics do not fit its schema")
+            statistics[request.kind] = kind.from_parts(request, own, arrays[at : at + n_arrays], space)
+            at += n_arrays
+        # Lists of values are made only now, when all arrays are known to have their sizes.
+        values = {name: _rising(listed) for name, listed in space.values.items()}
+        classes = _rising(space.classes)
+        check_one_kind(classes)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as problem:
+        raise BadFile(f"this is no tally: {problem!r}") from None
+    tally = make(Space(space.schema, classes, values, space.weighted), arrays[0], statistics)
+    for statistic in statistics.values():
+        statistic.check(tally)
+    _check_tidy(tally)
+    return tally
+
+
+def _outline(header: Any, arrays: list[Array]) -> tuple[Space, list[tuple[Request, Any, int]]]:
+    """The space, its values still as they were read, and what was counted: enough to judge every array by its size."""
+    schema = Schema.from_json(header["schema"])
+    values = {str(name): listed for name, listed in header["values"]}
+    requests = [(Request.from_json(asked), own, n_arrays) for asked, own, n_arrays in header["statistics"]]
+    if len(values) < len(header["values"]) or not values.keys() <= set(schema.coded()):
+        raise BadFile("the tally's values do not fit its schema")
+    if any(type(n) is not int or n < 0 for _, _, n in requests) or len(arrays) != 1 + sum(n for _, _, n in requests):
+        raise BadFile("the tally's arrays do not fit its header")
+    for array in arrays:  # NaN and infinity show in the extremes: no copy is made
+        if array.dtype.kind == "f" and array.size and not (np.isfinite(array.min()) and np.isfinite(array.max())):
+            raise BadFile("the tally holds counts that are negative or no numbers")
+    rows = arrays[0]
+    if rows.dtype not in (np.int64, np.float64) or rows.shape != (len(header["classes"]),):
+        raise BadFile("the tally's class counts do not fit its classes")
+    if rows.min(initial=0) < 0 or rows.sum(dtype=np.float64) > (LARGEST if rows.dtype.kind == "i" else np.inf):
+        raise BadFile("the tally counts more rows than there can be, or fewer than none")
+    return Space(schema, header["classes"], values, rows.dtype.kind == "f"), requests
+
+
+def _rising(listed: Any) -> tuple[Value, ...]:
+    """Values from a file, each once and sorted; long lists were looked through already, as bytes."""
+    values = tuple(listed)
+    if isinstance(listed, ValueList):
+        return values
+    if {*map(type, values)} == {str}:
+        canonical("".join(values))  # refuses what is no text
+        rise = all(map(lt, values, values[1:]))
+    else:
+        if None in [canonical(value) for value in values]:
+            raise BadFile("a class or value is missing")
+        rise = sort_values(dict.fromkeys(values)) == list(values)
+    if not rise:
+        raise BadFile("classes or values are not sorted, or stand there twice")
+    return values
+
+
+def _check_tidy(tally: Tally) -> None:
+    """Refuse values and classes that no row shows and no schema declares, or a declared one that is not there."""
+    for name, values in tally.space.values.items():
+        declared = declared_values(tally.schema, name)
+        masks = [mask for statistic in tally.statistics.values() if (mask := statistic.seen(name)) is not None]
+        shown = bool(np.any(masks, axis=0).all()) if masks else not values
+        if (declared and tuple(values) != declared) or (not declared and not shown):
+            raise BadFile("the tally has values that were never counted, or lacks some that are declared")
+    shown_classes = [label for label, n in zip(tally.classes, tally.class_counts, strict=True) if n > 0]
+    if {*(tally.schema.target.domain or ()), *shown_classes} != {*tally.classes}:
+        raise BadFile("the tally has classes that were never counted, or lacks some that are declared")
