@@ -54,7 +54,10 @@ def tally_from_parts(
             named = request.columns and all(isinstance(part, tuple) == kind.sets for part in request.columns)
             if not named or request.kind in statistics or not set(request.names) <= used:
                 raise BadFile("the tally's statistics do not fit its schema")
-            statistics[request.kind] = kind.from_parts(request, own, arrays[at : at + n_arrays], space)
+            parts = arrays[at : at + n_arrays]
+            if not kind.gaps:
+                _check_finite(*parts)
+            statistics[request.kind] = kind.from_parts(request, own, parts, space)
             at += n_arrays
         # Lists of values are made only now, when all arrays are known to have their sizes.
         values = {name: _rising(listed) for name, listed in space.values.items()}
@@ -78,15 +81,20 @@ def _outline(header: Any, arrays: list[Array]) -> tuple[Space, list[tuple[Reques
         raise BadFile("the tally's values do not fit its schema")
     if any(type(n) is not int or n < 0 for _, _, n in requests) or len(arrays) != 1 + sum(n for _, _, n in requests):
         raise BadFile("the tally's arrays do not fit its header")
-    for array in arrays:  # NaN and infinity show in the extremes: no copy is made
-        if array.dtype.kind == "f" and array.size and not (np.isfinite(array.min()) and np.isfinite(array.max())):
-            raise BadFile("the tally holds counts that are negative or no numbers")
     rows = arrays[0]
+    _check_finite(rows)
     if rows.dtype not in (np.int64, np.float64) or rows.shape != (len(header["classes"]),):
         raise BadFile("the tally's class counts do not fit its classes")
     if rows.min(initial=0) < 0 or rows.sum(dtype=np.float64) > (LARGEST if rows.dtype.kind == "i" else np.inf):
         raise BadFile("the tally counts more rows than there can be, or fewer than none")
     return Space(schema, header["classes"], values, rows.dtype.kind == "f"), requests
+
+
+def _check_finite(*arrays: Array) -> None:
+    """NaN and infinity show in the extremes: no copy of an array is made."""
+    for array in arrays:
+        if array.dtype.kind == "f" and array.size and not (np.isfinite(array.min()) and np.isfinite(array.max())):
+            raise BadFile("the tally holds counts that are negative or no numbers")
 
 
 def _rising(listed: Any) -> tuple[Value, ...]:
@@ -110,9 +118,7 @@ def _check_tidy(tally: Tally) -> None:
     """Refuse values and classes that no row shows and no schema declares, or a declared one that is not there."""
     for name, values in tally.space.values.items():
         declared = declared_values(tally.schema, name)
-        masks = [mask for statistic in tally.statistics.values() if (mask := statistic.seen(name)) is not None]
-        shown = bool(np.any(masks, axis=0).all()) if masks else not values
-        if (declared and tuple(values) != declared) or (not declared and not shown):
+        if (declared and tuple(values) != declared) or (not declared and not tally.shown(name).all()):
             raise BadFile("the tally has values that were never counted, or lacks some that are declared")
     shown_classes = [label for label, n in zip(tally.classes, tally.class_counts, strict=True) if n > 0]
     if {*(tally.schema.target.domain or ()), *shown_classes} != {*tally.classes}:

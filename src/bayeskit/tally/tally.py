@@ -173,16 +173,20 @@ class Tally(NamedStatistics):
     def tidy(self) -> Self:
         """Classes and values sorted; those that no row shows and no schema declares are gone."""
         shown = [label for label, n in zip(self.space.classes, self.class_counts, strict=False) if n > 0]
-        values = {name: self._shown(name) for name in self.space.values}
+        values = {}
+        for name, held in self.space.values.items():
+            there = [value for value, marked in zip(held, self.shown(name).tolist(), strict=False) if marked]
+            values[name] = union(declared_values(self.schema, name), there)
         return self.recode(self.schema, union(self.schema.target.domain or (), shown), values)
 
-    def _shown(self, name: str) -> tuple[Value, ...]:
+    def shown(self, name: str) -> npt.NDArray[np.bool_]:
+        """Which values of a coded column some row shows."""
         shown = np.zeros(self.space.slots[name] - 1, dtype=bool)
         for statistic in self.statistics.values():
             mask = statistic.seen(name)
-            shown |= False if mask is None else mask
-        seen = [value for value, there in zip(self.space.values[name], shown.tolist(), strict=False) if there]
-        return union(declared_values(self.schema, name), seen)
+            if mask is not None:
+                shown[: len(mask)] |= mask
+        return shown
 
     def recode(self, schema: Schema, classes: Iterable[Value], values: Mapping[str, Any]) -> Self:
         """The same counts over other classes and values, by name; what is new has none."""

@@ -1,0 +1,259 @@
+"""The rows themselves, as a multiset with + and −: for models whose counts would take more room than their rows.
+
+Marked as local: rows stay on the machine that reads them, and engines that count elsewhere refuse them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.encode import LARGEST, raise_unusable
+from bayeskit.errors import BadFile, BayesError, NotLearnt
+from bayeskit.memory import Need
+from bayeskit.tally.families import ROUNDING, Families
+from bayeskit.tally.plan import Request
+from bayeskit.tally.space import Counts, Index, Recoding, Space
+from bayeskit.tally.statistic import Parts, Statistic, register
+
+if TYPE_CHECKING:
+    from bayeskit.tally.block_counts import BlockCounts
+    from bayeskit.tally.tally import Tally
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+FEWER = "Raise it, learn from a sample of the rows, or use NaiveBayes, which counts row by row."
+
+
+class Part(NamedTuple):
+    """Some rows: slots or floats by column, class codes, and weights where rows have some."""
+
+    cells: Mapping[str, Array]
+    labels: Array
+    weights: Floats | None
+
+    @property
+    def unit(self) -> Floats:
+        """The weight of each row."""
+        return np.ones(len(self.labels)) if self.weights is None else self.weights
+
+    def take(self, rows: Array) -> Part:
+        """These rows alone."""
+        cells = {name: column[rows] for name, column in self.cells.items()}
+        return Part(cells, self.labels[rows], None if self.weights is None else self.weights[rows])
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Rows(Statistic):
+    """Rows in the order in which they came, in parts that are put together when they are first asked for."""
+
+    kind = "rows"
+    gaps = True
+    local = True
+    columns: tuple[str, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def request(self) -> Request:
+        """What asks for this."""
+        return Request(self.kind, self.columns)
+
+    @cached_property
+    def whole(self) -> Part:
+        """All rows."""
+        if len(self.parts) == 1:
+            return self.parts[0]
+        cells = {name: np.concatenate([part.cells[name] for part in self.parts]) for name in self.columns}
+        labels = np.concatenate([part.labels for part in self.parts])
+        weighted = any(part.weights is not None for part in self.parts)
+        return Part(cells, labels, np.concatenate([part.unit for part in self.parts]) if weighted else None)
+
+    @classmethod
+    def empty(cls, request: Request, space: Space) -> Self:
+        """No row."""
+        kinds = {name: np.uint8 if name in space.slots else np.float64 for name in request.columns}
+        cells = {name: np.zeros(0, dtype) for name, dtype in kinds.items()}
+        return cls(request.columns, (Part(cells, np.zeros(0, np.uint32), None),))
+
+    @classmethod
+    def count(cls, request: Request, counter: BlockCounts) -> Self:
+        """The rows of a block; one of weight zero is as if it were not there."""
+        block = counter.block
+        if block.responsibilities is not None:
+            raise BayesError("one label a row is needed here, not responsibilities")
+        raise_unusable(block.floats, block.start)
+        cells = {n: block.codes[n] if n in block.codes else block.floats[n] for n in request.columns}
+        part = Part(cells, counter.labels.astype(np.uint32), block.weights)
+        return cls(request.columns, (part if part.weights is None else part.take(part.weights > 0),))
+
+    def takes(self) -> Need | None:
+        """Eight bytes a cell."""
+        n_rows = sum(len(part.labels) for part in self.parts)
+        what = f"the first {n_rows:,} rows × {len(self.columns):,} columns"
+        return Need(what, 8.0 * n_rows * len(self.columns), FEWER)
+
+    def recode(self, recoding: Recoding) -> Self:
+        """The same rows in other codes."""
+        new_slots = {name: _new_codes(recoding.slots[name]) for name in self.columns if name in recoding.slots}
+        new_labels = _new_codes(recoding.classes)
+        parts = []
+        for part in self.parts:
+            cells = {n: _moved(c, new_slots[n]) if n in new_slots else c for n, c in part.cells.items()}
+            parts.append(Part(cells, _moved(part.labels, new_labels), part.weights))
+        return type(self)(self.columns, tuple(parts))
+
+    def plus(self, other: Self) -> Self:
+        """The rows of both sides."""
+        return type(self)(self.columns, (*self.parts, *other.parts))
+
+    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
+        """Refuses a row that is not there as often; of equal rows without weights the last stay."""
+        ours, theirs = self.whole, other.whole
+        mine, gone = _bits(ours, self.columns), _bits(theirs, self.columns)
+        maybe = np.flatnonzero(np.isin(_hashes(mine), _hashes(gone)))  # few rows go: only these are compared by cell
+        group = np.unique(np.concatenate([mine[maybe], gone]), axis=0, return_inverse=True)[1].ravel()
+        have, less = group[: len(maybe)], group[len(maybe) :]
+        n_groups, weights = int(group.max(initial=-1)) + 1, ours.unit.copy()
+        left = np.bincount(have, weights[maybe], n_groups) - np.bincount(less, theirs.unit, n_groups)
+        left[np.abs(left) <= tolerance] = 0
+        if (left < 0).any():
+            row = int(np.flatnonzero(left[less] < 0)[0])
+            raise NotLearnt(f"row {row} of those to forget was not learnt, or not as often; nothing was changed")
+        kept = np.ones(len(weights), dtype=bool)
+        if ours.weights is None and theirs.weights is None:
+            order = np.argsort(have, kind="stable")
+            rank = np.arange(len(have)) - np.searchsorted(have[order], have[order])
+            kept[maybe[order]] = rank >= np.bincount(less, minlength=n_groups)[have[order]]
+            return type(self)(self.columns, (ours.take(kept),))
+        first = np.full(n_groups, -1)
+        first[have[::-1]] = maybe[::-1]
+        kept[maybe[np.isin(have, less)]] = False
+        there = np.unique(less)
+        kept[first[there]], weights[first[there]] = left[there] > 0, left[there]
+        return type(self)(self.columns, (Part(ours.cells, ours.labels, weights).take(kept),))
+
+    def as_float(self) -> Self:
+        """Rows are the same with weights or without."""
+        return self
+
+    def agrees(self, other: Self) -> bool:
+        """The same rows in any order, weights to 1e-12 of their total."""
+        if not self.request.is_for(other.request):
+            return False
+        sides = [_bits(side.whole, self.columns) for side in (self, other)]
+        distinct, which = np.unique(np.concatenate(sides), axis=0, return_inverse=True)
+        ours, theirs = np.split(which.ravel(), [len(sides[0])])
+        sums = [np.bincount(at, s.whole.unit, len(distinct)) for at, s in ((ours, self), (theirs, other))]
+        return bool((np.abs(sums[0] - sums[1]) <= 1e-12 * max(float(sums[0].sum()), 1.0)).all())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rows) and self.columns == other.columns and self.agrees(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def seen(self, column: str) -> npt.NDArray[np.bool_] | None:
+        """The values that some row shows."""
+        coded = [part.cells[column] for part in self.parts if column in part.cells]
+        if not coded or coded[0].dtype.kind == "f":
+            return None
+        size = max(int(cells.max(initial=0)) for cells in coded) + 1
+        counts = sum(np.bincount(cells, minlength=size) for cells in coded)
+        return np.asarray(np.asarray(counts)[1:] > 0)
+
+    def restrict(self, names: Sequence[str]) -> Self | None:
+        """These columns alone."""
+        kept = tuple(name for name in self.columns if name in names)
+        parts = (Part({name: part.cells[name] for name in kept}, part.labels, part.weights) for part in self.parts)
+        return type(self)(kept, tuple(parts)) if kept else None
+
+    def to_parts(self) -> Parts:
+        """Labels, weights (none where all are one), and the cells of each column."""
+        rows = self.whole
+        weights = np.zeros(0) if rows.weights is None else rows.weights
+        cells = (rows.cells[name] for name in self.columns)
+        columns = [cell if cell.dtype.kind == "f" else cell.astype(np.uint32) for cell in cells]
+        return {}, [rows.labels.astype(np.uint32), weights, *columns]
+
+    @classmethod
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
+        """Cells within the values of their columns, labels within the classes, weights above zero."""
+        if len(arrays) != 2 + len(request.columns):
+            raise BadFile("the rows do not fit their columns")
+        labels, weights, *columns = arrays
+        n_rows = len(labels)
+        fits = labels.dtype == np.uint32 and labels.shape == (n_rows,) and (labels < space.n_classes).all()
+        if not fits or weights.dtype != np.float64 or weights.shape not in ((n_rows,), (0,)):
+            raise BadFile("the labels and weights of the rows do not fit the classes")
+        if not (np.isfinite(weights).all() and (weights > 0).all()):
+            raise BadFile("the weights of the rows are no weights")
+        cells = {}
+        for name, column in zip(request.columns, columns, strict=True):
+            coded = name in space.slots
+            if column.shape != (n_rows,) or column.dtype != (np.uint32 if coded else np.float64):
+                raise BadFile(f"the rows have no column {name!r} of the right kind")
+            within = (column < space.slots[name]).all() if coded else not (np.abs(column) > LARGEST).any()
+            if not within:
+                raise BadFile(f"the rows have cells of column {name!r} that cannot be")
+            cells[name] = column.astype(np.min_scalar_type(space.slots[name])) if coded else column
+        return cls(request.columns, (Part(cells, labels, weights if len(weights) else None),))
+
+    def check(self, tally: Tally) -> None:
+        """Every table of counts beside the rows is that of the rows."""
+        rows, n_classes = self.whole, len(tally.classes)
+        by = None if rows.weights is None else rows.weights
+        _check_close(np.bincount(rows.labels, by, n_classes), tally.class_counts)
+        families = tally.statistics.get(Families.kind)
+        tables: Mapping[str, Counts] = families.tables if isinstance(families, Families) else {}
+        for name, table in tables.items():
+            if name in rows.cells:
+                cells = rows.labels.astype(np.int64) * table.shape[1] + rows.cells[name]
+                _check_close(np.bincount(cells, by, table.size).reshape(table.shape), table)
+
+
+def _new_codes(old_codes: Index) -> Index | None:
+    """The new code of each old one; None where all old ones stay where they are."""
+    known = old_codes >= 0
+    n_known = int(known.sum())
+    if known[:n_known].all() and (old_codes[:n_known] == np.arange(n_known)).all():
+        return None
+    new = np.zeros(int(old_codes.max(initial=0)) + 1, dtype=np.int64)
+    new[old_codes[known]] = np.flatnonzero(known)
+    return new
+
+
+def _moved(codes: Array, new: Index | None) -> Array:
+    if new is None or not len(codes):
+        return codes
+    return new[codes].astype(np.min_scalar_type(int(new.max(initial=0))) if codes.dtype != np.uint32 else np.uint32)
+
+
+def _bits(rows: Part, columns: Sequence[str]) -> npt.NDArray[np.uint64]:
+    """(rows, columns and label): equal cells have equal bits, whatever the sign of zero or the kind of NaN."""
+    bits = np.empty((len(rows.labels), len(columns) + 1), dtype=np.uint64)
+    for i, name in enumerate(columns):
+        column = rows.cells[name]
+        if column.dtype.kind == "f":
+            bits[:, i] = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)
+        else:
+            bits[:, i] = column
+    bits[:, -1] = rows.labels
+    return bits
+
+
+def _hashes(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    hashes = np.zeros(len(bits), dtype=np.uint64)
+    for column in bits.T:
+        hashes = (hashes ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        hashes ^= hashes >> np.uint64(29)
+    return hashes
+
+
+def _check_close(ours: Counts, theirs: Counts) -> None:
+    if ours.shape != theirs.shape or not np.allclose(ours, theirs, rtol=ROUNDING, atol=ROUNDING):
+        raise BadFile("the rows are not those that were counted")
