@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.documents import Documents
-from bayeskit.data.schema import Categorical, Numeric, Schema, Text
+from bayeskit.data.schema import NO_TARGET, Categorical, Numeric, Schema, Text
 from bayeskit.data.source import (
     Batch,
     Column,
@@ -118,7 +118,7 @@ class Encoder:
 
     def _labels(self, batch: Batch) -> tuple[Codes | None, npt.NDArray[np.float64] | None]:
         if batch.labels is None:
-            return None, None
+            return np.zeros(batch.n_rows, dtype=np.uint8) if self.schema.target == NO_TARGET else None, None
         if not isinstance(batch.labels, Responsibilities):
             return encode_labels(batch.labels, self.classes, batch.start, grow=self.grow), None
         order = self.classes.grow(batch.labels.classes)

@@ -74,6 +74,10 @@ class Target:
     domain: tuple[Value, ...] | None = None
 
 
+NO_TARGET = Target("", ("",))
+"""Of tables that are counted without classes: one class without a name, to which every row belongs."""
+
+
 @dataclass(frozen=True)
 class Schema:
     """Roles by column name, in order, and the target.
@@ -169,20 +173,24 @@ class Schema:
                 entry["tokenizer"] = role.tokenizer.to_json()
             columns.append(entry)
         target = {"name": self.target.name, "domain": self.target.domain and list(self.target.domain)}
-        return {"columns": columns, "target": target, "named": self.named}
+        return {"columns": columns, "target": None if self.target == NO_TARGET else target, "named": self.named}
 
     @classmethod
     def from_json(cls, data: Any) -> Schema:
         """The schema that :meth:`to_json` wrote; anything else is refused."""
         try:
             columns = {str(entry["name"]): _role_from_json(entry) for entry in data["columns"]}
-            domain = data["target"]["domain"]
-            target = Target(str(data["target"]["name"]), None if domain is None else as_domain(domain, "class"))
+            target = NO_TARGET if data["target"] is None else _target_from_json(data["target"])
             if len(columns) != len(data["columns"]):
                 raise BadFile("a schema names a column twice")
             return cls(columns, target, bool(data["named"]))
         except (KeyError, TypeError, AttributeError, OverflowError) as problem:
             raise BadFile(f"this is no schema: {problem!r}") from None
+
+
+def _target_from_json(entry: Any) -> Target:
+    domain = entry["domain"]
+    return Target(str(entry["name"]), None if domain is None else as_domain(domain, "class"))
 
 
 def _role_from_json(entry: Any) -> Role:

@@ -106,7 +106,7 @@ class Families(Statistic):
                 c, slot = np.argwhere(left[name] < 0)[0]
                 cell = f"{space.values[name][slot - 1]!r}" if slot else "a missing cell"
                 raise NotLearnt(
-                    f"column {name!r} had {cell} {times(table[c, slot])} in class {space.classes[c]!r} and cannot "
+                    f"column {name!r} had {cell} {times(table[c, slot])}{space.in_class(c)} and cannot "
                     f"forget it {times(other.tables[name][c, slot])}; nothing was changed"
                 )
         return type(self)(left)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.schema import Schema
+from bayeskit.data.schema import NO_TARGET, Schema
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile
 from bayeskit.tally.matching import check_one_kind
@@ -35,7 +35,7 @@ def tally_to_parts(tally: Tally) -> Parts:
         arrays += more
     header = {
         "schema": tally.schema.to_json(),
-        "classes": list(tally.classes),
+        "classes": [] if tally.schema.target == NO_TARGET else list(tally.classes),
         "values": [[name, list(values)] for name, values in tally.space.values.items()],
         "statistics": statistics,
     }
@@ -81,13 +81,15 @@ def _outline(header: Any, arrays: list[Array]) -> tuple[Space, list[tuple[Reques
         raise BadFile("the tally's values do not fit its schema")
     if any(type(n) is not int or n < 0 for _, _, n in requests) or len(arrays) != 1 + sum(n for _, _, n in requests):
         raise BadFile("the tally's arrays do not fit its header")
-    rows = arrays[0]
+    rows, classes = arrays[0], header["classes"]
+    if schema.target == NO_TARGET and classes == []:
+        classes = ("",)
     _check_finite(rows)
-    if rows.dtype not in (np.int64, np.float64) or rows.shape != (len(header["classes"]),):
+    if rows.dtype not in (np.int64, np.float64) or rows.shape != (len(classes),):
         raise BadFile("the tally's class counts do not fit its classes")
     if rows.min(initial=0) < 0 or rows.sum(dtype=np.float64) > (LARGEST if rows.dtype.kind == "i" else np.inf):
         raise BadFile("the tally counts more rows than there can be, or fewer than none")
-    return Space(schema, header["classes"], values, rows.dtype.kind == "f"), requests
+    return Space(schema, classes, values, rows.dtype.kind == "f"), requests
 
 
 def _check_finite(*arrays: Array) -> None:

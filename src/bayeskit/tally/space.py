@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.schema import Categorical, Numeric, Schema
+from bayeskit.data.schema import NO_TARGET, Categorical, Numeric, Schema
 from bayeskit.data.vocabulary import Value, positions
 
 Counts = npt.NDArray[Any]  # int64, or float64 where rows have weights
@@ -37,6 +37,10 @@ class Space:
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_classes", len(self.classes))
         object.__setattr__(self, "slots", {name: len(values) + 1 for name, values in self.values.items()})
+
+    def in_class(self, code: int) -> str:
+        """A class in a sentence; nothing where there are no classes."""
+        return "" if self.schema.target == NO_TARGET else f" in class {self.classes[code]!r}"
 
     @property
     def dtype(self) -> type[np.int64] | type[np.float64]:

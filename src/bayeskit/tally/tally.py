@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.encode import Block
-from bayeskit.data.schema import Schema
+from bayeskit.data.schema import NO_TARGET, Schema
 from bayeskit.data.vocabulary import Value, union
 from bayeskit.errors import NotLearnt, SchemaMismatch
 from bayeskit.memory import check_memory
@@ -144,8 +144,9 @@ class Tally(NamedStatistics):
         counts = without(a.class_counts, b.class_counts, tolerance)
         if (counts < 0).any():
             c = int(np.argmin(counts))
+            rows = "these rows were" if a.schema.target == NO_TARGET else f"class {a.classes[c]!r} was"
             raise NotLearnt(
-                f"class {a.classes[c]!r} was learnt {times(a.class_counts[c])} and cannot be forgotten "
+                f"{rows} learnt {times(a.class_counts[c])} and cannot be forgotten "
                 f"{times(b.class_counts[c])}; nothing was changed"
             )
         left = {k: statistic.minus(b.statistics[k], a.space, tolerance) for k, statistic in a.statistics.items()}
