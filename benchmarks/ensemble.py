@@ -9,8 +9,9 @@ from bench import Row, compare
 from bayeskit import _twins, kernels
 from bayeskit.data.schema import infer
 from bayeskit.data.source import open_source
+from bayeskit.engines import local
 from bayeskit.models.bayes_counting import coded_sizes, prior_of
-from bayeskit.models.bayes_rows import read_rows
+from bayeskit.models.bayes_rows import learnt_rows, plan_of
 from bayeskit.models.bayes_structure import draw_chains, draw_members
 
 TITLE = "The counting ensemble"
@@ -27,7 +28,8 @@ def run() -> list[Row]:
     X = {f"n{i}": rng.normal(size=n) + y * rng.random() for i in range(5)}
     X |= {f"c{i}": (rng.integers(0, 6, n) * (rng.random(n) < 0.7) + y).astype(str) for i in range(5)}
     source = open_source(pd.DataFrame(X), y)
-    rows = read_rows(source, infer(source.kinds), 1)
+    schema = infer(source.kinds)
+    rows = learnt_rows(local.collect(source, schema, plan_of(schema)))
     members, sizes, prior = draw_members(rows, 4, rng, 1), coded_sizes(rows.codes), prior_of(rows)
     codes, asked = members.codes(rows.columns, rows.codes, 1), np.arange(n, dtype=np.int64)
     of_members = (codes, members.sizes, members.parents, np.arange(10))

@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NoReturn, Self
 
 import numpy as np
 from sklearn.base import clone
 
 from bayeskit.data.encode import Block, Encoder
+from bayeskit.data.frames import BLOCK
 from bayeskit.data.schema import Schema, Target, as_domain
-from bayeskit.data.source import Source, for_schema, naming_the_file
+from bayeskit.data.source import Source, naming_the_file
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge
@@ -30,9 +32,8 @@ from bayeskit.models import bayes_file
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.bayes_counting import EnsembleParameters, count, log_scores, memory_needed, unknown
 from bayeskit.models.bayes_learning import Learning, left_out_table
-from bayeskit.models.bayes_moving import recoded, together, without
 from bayeskit.models.bayes_progress import Bar, check_progress
-from bayeskit.models.bayes_rows import LearntRows, block_columns, read_rows
+from bayeskit.models.bayes_rows import LearntRows, block_columns, learnt_rows, plan_of, rows_of
 from bayeskit.models.bayes_structure import Structure
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.settings import seed_of
@@ -156,8 +157,8 @@ class BayesClassifier(TallyClassifier):
     # -- learning ------------------------------------------------------------------------------------
 
     def plan(self, schema: Schema) -> Plan:
-        """What naive Bayes counts: classes, values and moments, shown in tables and summaries."""
-        return NaiveBayes(schema=schema).plan(schema)
+        """The rows, and what naive Bayes counts."""
+        return plan_of(schema)
 
     def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
         """Learn from files or any other source, all rows in memory."""
@@ -185,10 +186,8 @@ class BayesClassifier(TallyClassifier):
         """Learn more rows from files or any other source, with the structure held."""
         if not self._is_fitted():
             return self.fit_source(source, target, engine)
-        source = self._labelled_source(source, target)
-        tally = self.tally_ + self._count_more(source, engine)
-        rows = together(self.params_.rows, self._read(source, self.schema_))
-        return self._move(tally, rows, self.structure_)
+        more = self._count_more(self._labelled_source(source, target), engine)
+        return self._move(self.tally_ + more, self.structure_)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learnt; rows that were not are refused and change nothing."""
@@ -198,12 +197,10 @@ class BayesClassifier(TallyClassifier):
     def forget_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
         """Unlearn rows of files or any other source, with the structure held."""
         self._check_is_fitted()
-        source = self._labelled_source(source, target)
-        tally = self.tally_ - self._count_more(source, engine)
-        if not tally.n_rows:
+        left = self.tally_ - self._count_more(self._labelled_source(source, target), engine)
+        if not left.n_rows:
             raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
-        left = without(self.params_.rows, self._read(source, self.schema_), tally.schema)
-        return self._move(tally, left, self.structure_)
+        return self._move(left, self.structure_)
 
     def merge(self, other: TallyClassifier) -> Self:
         """A new model of the rows of both, which must have one structure. Both sides stay as they are."""
@@ -219,12 +216,12 @@ class BayesClassifier(TallyClassifier):
             )
         made: Self = clone(self)
         made.left_out_, made.importance_ = self.left_out_, self.importance_
-        return made._move(tally, together(self.params_.rows, other.params_.rows), self.structure_)
+        return made._move(tally, self.structure_)
 
     def _fit(self, source: Source, schema: Schema, engine: Any = None) -> Self:
-        rows = self._read(source, schema)
-        self._refuse_too_large(rows, self.memory_limit, self.structure)
         tally = self._count_new(source, schema, engine)
+        rows = learnt_rows(tally)
+        self._refuse_too_large(rows, self.memory_limit, self.structure)
         naive = NaiveBayes(schema=schema, n_threads=self.n_threads).fit_tally(tally)
         rng = np.random.default_rng(seed_of(self.random_state))
         if self.structure is not None:
@@ -232,16 +229,10 @@ class BayesClassifier(TallyClassifier):
         with Bar(self.progress) as tell:
             learning = Learning(rows, self.n_members, self._n_chains(), rng, self._threads(), tell, self.structure)
             params = learning.run()
-        beside = _naive_left_out(naive, source)[learning.asked]
+        beside = _naive_left_out(naive)[learning.asked]
         self.left_out_ = left_out_table(learning.log_proba, beside, rows, learning.asked)
         self.importance_ = Table({"column": list(rows.codes), "importance": learning.importance})
         return self._settle(tally, params)
-
-    def _read(self, source: Source, schema: Schema) -> LearntRows:
-        if self._is_fitted() and schema is self.schema_:
-            values = {name: family.values for name, family in self.tally_.families.items()}
-            source = for_schema(source, schema, values, self.tally_.classes)
-        return read_rows(source, schema, self._threads(), self.memory_limit)
 
     @staticmethod
     def _in_order(rows: LearntRows, structure: Structure) -> LearntRows:
@@ -254,10 +245,13 @@ class BayesClassifier(TallyClassifier):
         for name, how in rows.codes.items():
             if (how.values is None) != (name in structure.cuts[0]):
                 raise SchemaMismatch(f"column {name!r} is numeric on one side only: pass schema= as well")
-        return recoded(rows, {name: rows.codes[name] for name in structure.columns}, rows.classes)
+        by_name = dict(zip(rows.codes, rows.columns, strict=True))
+        codes = {name: rows.codes[name] for name in structure.columns}
+        return replace(rows, codes=codes, columns=[by_name[name] for name in codes])
 
-    def _move(self, tally: Tally, rows: LearntRows, structure: Structure) -> Self:
-        """The counts of these rows in the same contexts."""
+    def _move(self, tally: Tally, structure: Structure) -> Self:
+        """The counts of the tally's rows in the same contexts."""
+        rows = learnt_rows(tally)
         self._refuse_too_large(rows, self.memory_limit, structure)
         with Bar(self.progress) as tell:
             params = count(self._in_order(rows, structure), structure, self._threads(), tell)
@@ -299,18 +293,19 @@ class BayesClassifier(TallyClassifier):
         return {name: value for name, value in super().settings_to_save().items() if name != "structure"}
 
     def held_state(self) -> State:
-        """What a file holds besides settings and tally: rows, structure, scores."""
-        return State(*bayes_file.to_parts(self.params_.rows, self.structure_, self.left_out_, self.importance_))
+        """What a file holds besides settings and tally: structure and scores."""
+        return State(*bayes_file.to_parts(self.structure_, self.left_out_, self.importance_))
 
     def restore(self, tally: Tally, state: State | None) -> Self:
         """The model of a file, its rows counted again."""
         if state is None:
-            raise BadFile("a BayesClassifier holds rows and a structure beside its counts, and there are none")
+            raise BadFile("a BayesClassifier holds a structure beside its counts, and there is none")
         self.check_settings()
-        rows, structure, left_out, importance = bayes_file.from_parts(tally, state.header, state.arrays)
-        self._refuse_too_large(rows, _memory_of_the_machine(), structure)
+        tally, arrays = bayes_file.with_rows(tally, state.header, state.arrays)
+        structure, left_out, importance = bayes_file.from_parts(tally, state.header, arrays)
+        self._refuse_too_large(learnt_rows(tally), _memory_of_the_machine(), structure)
         self.left_out_, self.importance_ = left_out, importance
-        return self._move(tally, rows, structure)
+        return self._move(tally, structure)
 
     # -- saying --------------------------------------------------------------------------------------
 
@@ -359,8 +354,14 @@ def _memory_of_the_machine() -> float:
         return np.inf
 
 
-def _naive_left_out(naive: NaiveBayes, source: Source) -> Scores:
-    """ln P(x, class) by naive Bayes of each row with a weight, left out (rows, classes)."""
-    left_out = naive.left_out()
-    blocks = (b if b.weights is None else b.take(b.weights > 0) for b in naive.encoder().blocks(source))
-    return np.concatenate([left_out.scores(block) for block in blocks])
+def _naive_left_out(naive: NaiveBayes) -> Scores:
+    """ln P(x, class) by naive Bayes of each row with a weight, left out (rows, classes): its codes are the tally's."""
+    rows = rows_of(naive.tally_)
+    left_out, scores = naive.left_out(), []
+    for first in range(0, len(rows.labels), BLOCK):
+        part = rows.take(slice(first, first + BLOCK))
+        codes = {name: cells for name, cells in part.cells.items() if cells.dtype.kind != "f"}
+        floats = {name: np.ascontiguousarray(cells) for name, cells in part.cells.items() if name not in codes}
+        block = Block(len(part.labels), first, codes, floats, part.labels, weights=part.weights)
+        scores.append(left_out.scores(block))
+    return np.concatenate(scores)

@@ -1,4 +1,4 @@
-"""The ensemble in a .bayes file: its rows and its structure. No count and no tree is read: they are counted again.
+"""The structure of the ensemble in a .bayes file. No count of a context is read: they are counted again in the rows.
 
 So nothing in a file can lead a kernel astray: what is read are plain arrays, each checked here.
 """
@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.encode import LARGEST
 from bayeskit.data.table import Table
 from bayeskit.errors import BadFile
-from bayeskit.models.bayes_rows import ColumnCodes, LearntRows
+from bayeskit.models.bayes_rows import ColumnCodes
 from bayeskit.models.bayes_structure import MOST_CUTS, PARENTS, Codes, Steps, Structure
+from bayeskit.tally.plan import Request
+from bayeskit.tally.rows import Rows
 from bayeskit.tally.tally import Tally
 
 Array = npt.NDArray[Any]
 Parts = tuple[dict[str, Any], list[Array]]
-FIXED = 11  # arrays before those of the columns
+FIXED = 9
 MODELS = ("BayesClassifier", "NaiveBayes", "majority")
-ROUNDING = 1e-6
 
 
-def to_parts(rows: LearntRows, structure: Structure, left_out: Table, importance: Table) -> Parts:
+def to_parts(structure: Structure, left_out: Table, importance: Table) -> Parts:
     """(plain header, arrays)"""
     cuts = [mine[name] for mine in structure.cuts for name in structure.columns if name in mine]
     steps = structure.steps
@@ -40,8 +40,6 @@ def to_parts(rows: LearntRows, structure: Structure, left_out: Table, importance
         "importance": importance["importance"],
     }
     arrays: list[Array] = [
-        rows.labels,
-        np.zeros(0) if rows.weights is None else rows.weights,
         np.cumsum([0, *map(len, cuts)]).astype(np.int64),
         np.concatenate([np.zeros(0), *cuts]),
         structure.parents.astype(np.int64),
@@ -52,58 +50,49 @@ def to_parts(rows: LearntRows, structure: Structure, left_out: Table, importance
         steps.m,
         np.nan_to_num(steps.cuts, nan=np.inf),
     ]
-    return header, [*arrays, *(c if c.dtype.kind == "f" else c.astype(np.uint32) for c in rows.columns)]
+    return header, arrays
 
 
-def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[LearntRows, Structure, Table, Table]:
-    """(rows, structure, scores of rows left out, importance) of a file, everything checked."""
+def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structure, Table, Table]:
+    """(structure, scores of rows left out, importance) of a file, everything checked."""
     names = [str(name) for name in header["columns"]]
     _need(set(names) == set(tally.schema.used) and len(names) == len(set(names)), "its columns")
-    _need(len(arrays) == FIXED + len(names), "the number of its arrays")
-    kinds = "ufififfiiff" + "".join("u" if name in tally.families else "f" for name in names)
-    for array, kind in zip(arrays, kinds, strict=True):
+    _need(len(arrays) == FIXED, "the number of its arrays")
+    for array, kind in zip(arrays, "ififfiiff", strict=True):
         _need(array.dtype.kind == kind, "the types of its arrays")
-    rows = _rows(tally, names, arrays[0], arrays[1], arrays[FIXED:])
-    codes = _codes(rows, header["values"], header["missing"])
-    structure = _structure(codes, header["temperatures"], arrays[2:FIXED])
+    codes = _codes(tally, names, header["values"], header["missing"])
+    structure = _structure(codes, header["temperatures"], arrays)
     scores = {name: _numbers(header[name], len(MODELS)) for name in ("accuracy", "log loss")}
     importance = _numbers(header["importance"], len(names))
-    return rows, structure, Table({"model": MODELS, **scores}), Table({"column": names, "importance": importance})
+    return structure, Table({"model": MODELS, **scores}), Table({"column": names, "importance": importance})
 
 
-def _rows(tally: Tally, names: list[str], labels: Array, weights: Array, columns: list[Array]) -> LearntRows:
-    n, n_classes = len(labels), len(tally.classes)
-    _need(n > 0 and labels.ndim == 1 and int(labels.max()) < n_classes, "its labels")
-    _need(weights.shape in ((n,), (0,)) and bool(np.isfinite(weights).all() and (weights > 0).all()), "its weights")
-    by = weights if len(weights) else None
-    _need(_close(np.bincount(labels, by, n_classes), tally.class_counts), "the rows of its classes")
-    codes, found = {}, []
-    for name, column in zip(names, columns, strict=True):
-        _need(column.shape == (n,), f"its column {name!r}")
-        if name not in tally.families:
-            _need(bool((np.abs(column[~np.isnan(column)]) <= LARGEST).all()), f"its column {name!r}")
-            codes[name] = ColumnCodes(None, bool(np.isnan(column).any()))
-            found.append(np.ascontiguousarray(column))
-            continue
-        family = tally.families[name]
-        how = ColumnCodes(family.values, bool(family.missing.any()))
-        _need(int(column.max()) < how.size, f"its column {name!r}")
-        cells = np.bincount(labels.astype(np.int64) * how.size + column, by, n_classes * how.size)
-        counts = family.counts if how.missing else family.counts[:, 1:]
-        _need(_close(cells.reshape(n_classes, how.size), counts) if family.values else True, f"its column {name!r}")
-        codes[name] = how
-        found.append(column.astype(np.min_scalar_type(how.size)))
-    return LearntRows(codes, found, labels.astype(np.uint32), tally.classes, by)
+def with_rows(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Tally, list[Array]]:
+    """(tally, arrays of the structure): version 0.1 wrote rows beside the structure, in the ensemble's own codes."""
+    if Rows.kind in tally.statistics:
+        return tally, arrays
+    names = [str(name) for name in header["columns"]]
+    _need(len(arrays) == FIXED + 2 + len(names) and set(names) == set(tally.schema.used), "its columns")
+    labels, weights, *structure = arrays[: FIXED + 2]
+    slots = []
+    for name, column in zip(names, arrays[FIXED + 2 :], strict=True):
+        family = tally.families.get(name)
+        _need(column.dtype.kind == ("f" if family is None else "u"), "the types of its arrays")
+        coded = family is not None and not family.missing.any()  # where nothing is missing, codes began with 0
+        slots.append((column + np.uint32(1) if family.values else 0 * column) if coded and family else column)
+    rows = Rows.from_parts(Request(Rows.kind, tuple(names)), {}, [labels, weights, *slots], tally.space)
+    rows.check(tally)
+    return tally.with_statistic(rows), structure
 
 
-def _codes(rows: LearntRows, values: Any, missing: Any) -> Codes:
+def _codes(tally: Tally, names: list[str], values: Any, missing: Any) -> Codes:
     """The codes in which chains single out values: those of the first fit."""
-    _need(len(values) == len(missing) == len(rows.codes), "its values")
+    _need(len(values) == len(missing) == len(names), "its values")
     codes = {}
-    for (name, how), own, lacks in zip(rows.codes.items(), values, missing, strict=True):
+    for name, own, lacks in zip(names, values, missing, strict=True):
         _need(isinstance(lacks, bool) and all(isinstance(value, (str, int, float)) for value in own), "its values")
-        _need(len(set(own)) == len(own) and (how.values is not None or not len(own)), "its values")
-        codes[name] = ColumnCodes(None if how.values is None else tuple(own), lacks)
+        _need(len(set(own)) == len(own) and (name in tally.families or not len(own)), "its values")
+        codes[name] = ColumnCodes(tuple(own) if name in tally.families else None, lacks)
     return codes
 
 
@@ -147,10 +136,6 @@ def _numbers(listed: Any, how_many: int) -> list[float]:
     found = [float(number) for number in listed]
     _need(len(found) == how_many and all(map(math.isfinite, found)), "its figures")
     return found
-
-
-def _close(ours: Array, theirs: Array) -> bool:
-    return ours.shape == theirs.shape and bool(np.allclose(ours, theirs, rtol=ROUNDING, atol=ROUNDING))
 
 
 def _need(holds: bool, what: str) -> None:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.encode import Block, Encoder, raise_unusable
-from bayeskit.data.schema import Categorical, Numeric, Schema
-from bayeskit.data.source import Source
-from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
-from bayeskit.errors import BayesError, TooLarge
-from bayeskit.memory import memory_size
+from bayeskit.data.encode import Block, raise_unusable
+from bayeskit.data.schema import Schema
+from bayeskit.data.vocabulary import Value, positions
+from bayeskit.errors import BayesError
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.rows import Part, Rows
+from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,8 +71,8 @@ class LearntRows:
         return np.bincount(self.labels, self.weights, minlength=len(self.classes)).astype(np.float64)
 
 
-def read_rows(source: Source, schema: Schema, n_threads: int, memory_limit: float = np.inf) -> LearntRows:
-    """Read everything; rows of weight zero are as if they were not there."""
+def plan_of(schema: Schema) -> Plan:
+    """What the ensemble is made of: its rows; and what naive Bayes counts, shown in tables and summaries."""
     if texts := schema.texts():
         raise BayesError(
             f"column {texts[0]!r} is a text, which BayesClassifier does not read: "
@@ -79,70 +80,31 @@ def read_rows(source: Source, schema: Schema, n_threads: int, memory_limit: floa
         )
     if not schema.used:
         raise BayesError("every column is ignored: there is nothing to learn from")
-    encoder = Encoder(schema, classes=Vocabulary(schema.target.domain or ()), grow=True, n_threads=n_threads)
-    blocks, n_rows = [], 0
-    for block in encoder.blocks(source):
-        if block.labels is None:
-            raise BayesError("one label a row is needed here, not responsibilities")
-        raise_unusable(block.floats, block.start)
-        blocks.append(block if block.weights is None else block.take(block.weights > 0))
-        n_rows += blocks[-1].n_rows
-        if (size := 8.0 * n_rows * len(schema.used)) > memory_limit:
-            raise TooLarge(
-                f"the first {n_rows:,} rows × {len(schema.used):,} columns take {memory_size(size)}, more than "
-                f"memory_limit={memory_size(memory_limit)}. Raise it, learn from a sample of the "
-                "rows, or use NaiveBayes, which counts row by row."
-            )
-    if not blocks or not any(batch.n_rows for batch in source.batches()):
-        raise BayesError("there are no rows to learn: Found array with 0 sample(s) while a minimum of 1 is required.")
-    if not n_rows:
-        raise BayesError("every row has weight zero, so there is nothing to learn")
-    weights = (
-        None if blocks[0].weights is None else np.concatenate([b.weights for b in blocks if b.weights is not None])
-    )
-    if weights is not None and not np.isfinite(weights.sum()):
-        raise BayesError("the weights sum to infinity: scale them down")
-    labels, classes = _labels(blocks, encoder, schema)
+    return Plan(families=schema.coded(), moments=schema.measured(), rows=schema.used)
+
+
+def rows_of(tally: Tally) -> Part:
+    """The rows that a tally holds."""
+    match tally.statistics.get(Rows.kind):
+        case Rows() as rows:
+            return rows.whole
+    raise BayesError("BayesClassifier learns from rows, and these counts have none: fit on rows")
+
+
+def learnt_rows(tally: Tally) -> LearntRows:
+    """The rows of a tally as the ensemble codes them: missing is a value where it occurs."""
+    rows = rows_of(tally)
     codes, columns = {}, []
-    for name in schema.used:
-        role = schema.columns[name]
-        if name in blocks[0].floats:
-            column = np.ascontiguousarray(np.concatenate([block.floats[name] for block in blocks]))
-            codes[name] = ColumnCodes(None, bool(np.isnan(column).any()))
+    for name in tally.schema.used:
+        cells = rows.cells[name]
+        if cells.dtype.kind == "f":
+            codes[name] = ColumnCodes(None, bool(np.isnan(cells).any()))
+            columns.append(np.ascontiguousarray(cells))
         else:
-            column = np.concatenate([block.codes[name].astype(np.uint32) for block in blocks])
-            if isinstance(role, Numeric):
-                values: tuple[Value, ...] = tuple(range(len(role.cuts or ()) + 1))
-            else:
-                values, column = _sorted_codes(encoder.vocabularies[name], column, role)
-            codes[name] = ColumnCodes(values, bool((column == 0).any()))
-            column = codes[name].shift(column).astype(np.min_scalar_type(codes[name].size))
-        columns.append(column)
-    return LearntRows(codes, columns, labels, classes, None if weights is None or (weights == 1).all() else weights)
-
-
-def _labels(blocks: list[Block], encoder: Encoder, schema: Schema) -> tuple[npt.NDArray[np.uint32], tuple[Value, ...]]:
-    labels = np.concatenate([np.asarray(block.labels, dtype=np.int64) for block in blocks])
-    found = [value for i, value in enumerate(encoder.classes.values) if i in set(np.unique(labels).tolist())]
-    classes = tuple(sort_values({*found, *(schema.target.domain or ())}))
-    place = {value: i for i, value in enumerate(classes)}
-    table = np.array([place.get(value, 0) for value in encoder.classes.values], dtype=np.uint32)
-    return table[labels], classes
-
-
-def _sorted_codes(
-    vocabulary: Vocabulary, column: npt.NDArray[Any], role: Any
-) -> tuple[tuple[Value, ...], npt.NDArray[Any]]:
-    """Values in sorted order, those that occur or are declared; the result does not depend on who came first."""
-    occurring = set(np.unique(column).tolist())
-    declared = isinstance(role, Categorical) and role.domain is not None
-    kept = [(value, i + 1) for i, value in enumerate(vocabulary.values) if declared or i + 1 in occurring]
-    values = sort_values(value for value, _ in kept)
-    place = {value: i + 1 for i, value in enumerate(values)}
-    table = np.zeros(len(vocabulary.values) + 1, dtype=np.uint32)
-    for value, code in kept:
-        table[code] = place[value]
-    return tuple(values), table[column]
+            codes[name] = ColumnCodes(tuple(tally.space.values[name]), bool((cells == 0).any()))
+            columns.append(codes[name].shift(cells).astype(np.min_scalar_type(codes[name].size)))
+    weights = None if rows.weights is None or (rows.weights == 1).all() else rows.weights
+    return LearntRows(codes, columns, rows.labels.astype(np.uint32), tally.classes, weights)
 
 
 def block_columns(block: Block, codes: Mapping[str, ColumnCodes]) -> list[npt.NDArray[Any]]:

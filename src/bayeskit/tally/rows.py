@@ -42,7 +42,7 @@ class Part(NamedTuple):
         """The weight of each row."""
         return np.ones(len(self.labels)) if self.weights is None else self.weights
 
-    def take(self, rows: Array) -> Part:
+    def take(self, rows: Array | slice) -> Part:
         """These rows alone."""
         cells = {name: column[rows] for name, column in self.cells.items()}
         return Part(cells, self.labels[rows], None if self.weights is None else self.weights[rows])
@@ -99,13 +99,15 @@ class Rows(Statistic):
         return Need(what, 8.0 * n_rows * len(self.columns), FEWER)
 
     def recode(self, recoding: Recoding) -> Self:
-        """The same rows in other codes."""
+        """The same rows in other codes; those of a class that is no more are gone."""
         new_slots = {name: _new_codes(recoding.slots[name]) for name in self.columns if name in recoding.slots}
         new_labels = _new_codes(recoding.classes)
         parts = []
         for part in self.parts:
-            cells = {n: _moved(c, new_slots[n]) if n in new_slots else c for n, c in part.cells.items()}
-            parts.append(Part(cells, _moved(part.labels, new_labels), part.weights))
+            there = np.isin(part.labels, recoding.classes)
+            rows = part if there.all() else part.take(there)
+            cells = {n: _moved(c, new_slots[n]) if n in new_slots else c for n, c in rows.cells.items()}
+            parts.append(Part(cells, _moved(rows.labels, new_labels), rows.weights))
         return type(self)(self.columns, tuple(parts))
 
     def plus(self, other: Self) -> Self:
