@@ -86,7 +86,7 @@ def to_bytes(saved: Saved) -> bytes:
 
 
 def from_bytes(data: bytes) -> Saved:
-    """What :func:`to_bytes` wrote; anything else is refused."""
+    """What :func:`to_bytes` wrote; anything else is refused as :class:`BadFile`."""
     header, arrays = unpack(data)
     if header.get("what") != WHAT or not isinstance(header.get("model"), str):
         raise BadFile("this is bayeskit data, but no model")
@@ -97,8 +97,10 @@ def from_bytes(data: bytes) -> Saved:
         made = {name: _made(value) for name, value in settings.items() if name not in OF_THE_MACHINE}
         state, arrays = _state(header.get("state"), arrays)
         return Saved(header["model"], made, Tally.from_parts(header.get("tally"), arrays), state)
-    except BayesError:
+    except BadFile:
         raise
+    except BayesError as problem:
+        raise BadFile(f"the model's settings or counts cannot be read: {problem}") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         raise BadFile(f"the model's settings or counts cannot be read: {problem!r}") from None
 

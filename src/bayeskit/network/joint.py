@@ -152,6 +152,8 @@ class JointDistribution:
     @classmethod
     def from_network(cls, network: BayesianNetwork) -> JointDistribution:
         """The joint distribution of all nodes of a network; refused with the figure where it would be too large."""
+        cells = prod(len(own) for own in network.states.values())
+        check_cost(8 * cells * (4 + len(network.nodes)), network.memory_limit, "the list of every combination of values")
         table, log_scale = network.joint_table(range(len(network.nodes)), {})
         dense = table.reshape(-1) * float(logspace.exp(log_scale))
         return cls(network.states, every_cell(network.states), dense, None, network.cuts)

@@ -20,12 +20,12 @@ from bayeskit.data.encode import Block, Encoder
 from bayeskit.data.schema import Numeric, Schema, infer
 from bayeskit.data.source import Source, open_source
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values, union
-from bayeskit.errors import BayesError, BayesWarning, NotLearnt, SchemaMismatch
+from bayeskit.errors import BayesError, BayesWarning, NotLearnt, SchemaMismatch, TooLarge
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.smoothing import as_smoothing, probabilities
-from bayeskit.network.elimination import MEMORY_LIMIT, amount
+from bayeskit.network.elimination import MEMORY_LIMIT
 from bayeskit.network.nearest import nearest
-from bayeskit.network.tables import parents_of
+from bayeskit.network.tables import parents_of, tables_cost
 
 Counts = npt.NDArray[Any]
 CANCELLED = 1e-9  # of the total weight: what a subtraction of float weights may leave behind
@@ -77,9 +77,9 @@ class NetworkTally:
             )
         return tables
 
-    def count_more(self, data: Any, weights: Any = None) -> NetworkTally:
+    def count_more(self, data: Any, weights: Any = None, memory_limit: int = MEMORY_LIMIT) -> NetworkTally:
         """The same counted in other rows, with the same roles and cut points."""
-        return _collect(open_source(data, weights=weights), self.schema, self.parents)
+        return _collect(open_source(data, weights=weights), self.schema, self.parents, memory_limit)
 
     def __add__(self, other: NetworkTally) -> NetworkTally:
         """All rows of both sides, states aligned by name."""
@@ -155,6 +155,7 @@ def count(
     roles: Any = None,
     domains: Mapping[str, Iterable[Any]] | None = None,
     weights: Any = None,
+    memory_limit: int = MEMORY_LIMIT,
 ) -> NetworkTally:
     """The tally of all columns of some data, each with its parents."""
     source = open_source(data, weights=weights)
@@ -172,14 +173,19 @@ def count(
                     f"the edge {edge} names {node!r}, which is no column: {nearest(node, schema.used)}"
                 )
     found = parents_of(edges, schema.used)
-    return _collect(source, schema, {node: tuple(p) for node, p in found.items()})
+    return _collect(source, schema, {node: tuple(p) for node, p in found.items()}, memory_limit)
 
 
-def _collect(source: Source, schema: Schema, parents: Mapping[str, tuple[str, ...]]) -> NetworkTally:
+def _collect(
+    source: Source, schema: Schema, parents: Mapping[str, tuple[str, ...]], memory_limit: int
+) -> NetworkTally:
     encoder = Encoder(schema, grow=True)
     running: dict[str, Counts] = {}
     for block in encoder.blocks(source):
         sizes = {node: len(_values(encoder, node)) + 1 for node in parents}
+        cost = 0
+        for node, own in parents.items():
+            cost = tables_cost(node, own, sizes, cost, memory_limit)
         for node, own in parents.items():
             new = _count_block(block, node, own, sizes)
             running[node] = _grown(running[node], new) if node in running else new
@@ -196,9 +202,11 @@ def _collect(source: Source, schema: Schema, parents: Mapping[str, tuple[str, ..
 
 def _count_block(block: Block, node: str, parents: tuple[str, ...], sizes: Mapping[str, int]) -> Counts:
     shape = [sizes[p] for p in parents]
-    cells = prod(shape) * sizes[node]
-    if cells * 8 > MEMORY_LIMIT or prod(shape) > 2**32 - 1:
-        raise BayesError(f"the table of {node!r} with its {len(parents)} parents would take {amount(cells * 8)}")
+    if prod(shape) > 2**32 - 1:
+        raise TooLarge(
+            f"the {len(parents)} parents of {node!r} have {prod(shape):,} combinations of values, and {2**32 - 1:,} can "
+            "be told apart: give it fewer parents"
+        )
     context = np.zeros(block.n_rows, dtype=np.uint32)
     for parent in parents:
         context *= np.uint32(sizes[parent])

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.encode import LARGEST as LARGEST_NUMBER
 from bayeskit.errors import BadFile
 
 Array = npt.NDArray[Any]
 CHUNK = 1 << 16
 LARGEST = 2**53  # rows
+LOW = 2.0**-50  # of the high part of a double-double: the low part is at most a rounding of it
+TINY = 1e-290
 ROUNDING = 1e-6  # of a class's weight: what sums of weights in another order may differ by
 
 
@@ -30,7 +34,8 @@ def check_sizes(header: Any, arrays: list[Array]) -> None:
     rows, families = arrays[0], arrays[1 : 1 + len(sizes)]
     if rows.shape != (n_classes,):
         raise BadFile("the tally's class counts do not fit its classes")
-    if rows.dtype.kind == "i" and rows.sum(dtype=np.float64) > LARGEST:
+    total = rows.sum(dtype=np.float64)
+    if not np.isfinite(total) or (rows.dtype.kind == "i" and total > LARGEST):
         raise BadFile("the tally counts more rows than there can be")
     for size, counts in zip(sizes, families, strict=True):
         if counts.shape != (n_classes, size + 1):
@@ -42,6 +47,23 @@ def check_sizes(header: Any, arrays: list[Array]) -> None:
     numbers = arrays[1 + len(sizes)]
     if numbers.shape != (n_classes, n_moments) or (numbers > rows[:, None] * (1 + ROUNDING)).any():
         raise BadFile("the tally has more numbers than rows")
+
+
+def check_moments(moments: Sequence[Array]) -> None:
+    """Refuse sums that no values within ∣x∣ ≤ 1e150 have, or whose low parts are more than a rounding of the high ones.
+
+    In the order of a file: n, Σx and Σx² as high and low parts, and what n loses. Shapes were checked before.
+    """
+    n, sum_hi, sum_lo, square_hi, square_lo, n_lo = moments
+    count = n.astype(np.float64)
+    for high, low in ((count, n_lo), (sum_hi, sum_lo), (square_hi, square_lo)):
+        if (np.abs(low) > np.abs(high) * LOW + TINY).any():
+            raise BadFile("the sums of a column have low parts that are no rounding of the high ones")
+    with np.errstate(over="ignore"):
+        limits = (sum_hi, LARGEST_NUMBER), (square_hi, LARGEST_NUMBER**2)
+        impossible = [(np.abs(total) > count * limit * (1 + ROUNDING)).any() for total, limit in limits]
+    if any(impossible):
+        raise BadFile("the sums of a column are beyond those of its numbers")
 
 
 def _check_numbers(array: Array) -> None:

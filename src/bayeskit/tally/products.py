@@ -19,6 +19,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import Moments
+from bayeskit.tally.plausible import check_moments
 
 Floats = npt.NDArray[np.float64]
 Pairs = npt.NDArray[Any]  # (…, columns, columns)
@@ -124,6 +125,7 @@ def checked_products(arrays: Sequence[npt.NDArray[Any]], moments: Moments) -> Mo
     same = products.columns(np.arange(k) * (k + 1)) == moments
     if not same or not (n >= 0).all() or (n != np.swapaxes(n, 1, 2)).any() or (n > moments.n[:, :, None]).any():
         raise BadFile("the tally's products do not fit its moments")
+    check_moments(arrays)
     return products
 
 

@@ -19,7 +19,7 @@ from bayeskit.tally.joint_parts import together_from_parts
 from bayeskit.tally.joints import Joint, Together
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Plan
-from bayeskit.tally.plausible import ROUNDING, check_sizes, uncounted
+from bayeskit.tally.plausible import ROUNDING, check_moments, check_sizes, uncounted
 from bayeskit.tally.products import checked_products, of_classes, of_pairs, products_without
 from bayeskit.tally.value_lists import ValueList
 from bayeskit.tally.values import Values
@@ -363,6 +363,7 @@ class Tally:
         kinds |= {counted.counts.dtype.kind for counted in words.values()}
         if not shapes_fit or len(kinds) != 1 or kinds - {"i", "f"}:
             raise BadFile("the tally's arrays do not fit its header")
+        check_moments([getattr(moments, part) for part in PARTS])
         if any((counted.n_documents > counts * (1 + ROUNDING)).any() for counted in words.values()):
             raise BadFile("the tally has more documents than rows")
         numbers = [counts, *(f.counts for f in families.values()), moments.n]

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.encode import LARGEST
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch
 
@@ -74,7 +75,7 @@ class Values:
             raise BadFile("the distinct values of a column do not fit its header")
         if counts.shape != (len(class_counts), len(values)) or counts.dtype != class_counts.dtype:
             raise BadFile("the counts of distinct values do not fit them")
-        finite = np.isfinite(values).all() and np.isfinite(counts).all() and (counts >= 0).all()
+        finite = (np.abs(values) <= LARGEST).all() and np.isfinite(counts).all() and (counts >= 0).all()
         rising = (np.diff(values) > 0).all() and np.array_equal(_dropped(values, level), values)
         fits = (counts.sum(axis=1) <= class_counts * (1 + 1e-6)).all() and (counts > 0).any(axis=0).all()
         if not (finite and rising and fits):

@@ -18,6 +18,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.data.words import Words, union
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.tally.moments import Moments
+from bayeskit.tally.plausible import check_moments
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -309,6 +310,7 @@ class WordCounts:
         )
         if not sound:
             raise BadFile("the counts of words are not sorted, negative or no numbers")
+        check_moments(sums)
         most = lengths.n[classes, 0] * (ROUNDING if counts.dtype.kind == "f" else 1)
         if (documents > most).any() or counts.sum(dtype=np.float64) > LARGEST:
             raise BadFile("words were counted in more documents than there are")
