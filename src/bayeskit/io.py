@@ -96,7 +96,9 @@ def from_bytes(data: bytes) -> Saved:
     try:
         made = {name: _made(value) for name, value in settings.items() if name not in OF_THE_MACHINE}
         state, arrays = _state(header.get("state"), arrays)
-        return Saved(header["model"], made, Tally.from_parts(header.get("tally"), arrays), state)
+        with np.errstate(all="ignore"):  # what overflows is found, and refused
+            tally = Tally.from_parts(header.get("tally"), arrays)
+        return Saved(header["model"], made, tally, state)
     except BadFile:
         raise
     except BayesError as problem:

@@ -74,6 +74,8 @@ def from_bytes(data: bytes) -> TallyClassifier:
         raise
     except BayesError as problem:  # settings and counts that the model itself refuses
         raise BadFile(f"no {saved.model} can be made of what it holds: {problem}") from None
+    except MemoryError:
+        raise BadFile(f"no {saved.model} can be made of what it holds: this machine has not as much memory") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         raise BadFile(f"no {saved.model} can be made of what it holds: {problem!r}") from None
 

@@ -11,7 +11,6 @@ the last line allows.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
@@ -35,7 +34,7 @@ from bayeskit.models.bayes_rows import LearntRows, block_columns, read_rows
 from bayeskit.models.bayes_structure import Structure
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.settings import seed_of
-from bayeskit.tally.joints import memory_size
+from bayeskit.tally.joints import memory_of_the_machine, memory_size
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -308,7 +307,7 @@ class BayesClassifier(TallyClassifier):
             raise BadFile("a BayesClassifier holds rows and a structure beside its counts, and there are none")
         self.check_settings()
         rows, structure, left_out, importance = bayes_file.from_parts(tally, state.header, state.arrays)
-        self._refuse_too_large(rows, _memory_of_the_machine(), structure)
+        self._refuse_too_large(rows, memory_of_the_machine(), structure)
         self.left_out_, self.importance_ = left_out, importance
         return self._move(tally, rows, structure)
 
@@ -350,13 +349,6 @@ class BayesClassifier(TallyClassifier):
         if column not in names:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
         return Table({"column": [column], "exponent": [float(self.structure_.exponents[names.index(column)])]})
-
-
-def _memory_of_the_machine() -> float:
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not told on every system
-        return np.inf
 
 
 def _naive_left_out(naive: NaiveBayes, source: Source) -> Scores:

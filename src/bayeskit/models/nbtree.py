@@ -36,6 +36,7 @@ from bayeskit.models.nbtree_growth import Growth, Routes, Tree, check_tree, leaf
 from bayeskit.models.nbtree_left_out import TreeLeftOut, TreeParameters
 from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of, readable
 from bayeskit.models.settings import seed_of
+from bayeskit.tally.joints import check_memory
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -320,6 +321,8 @@ class NBTree(CodedClassifier):
             raise BayesError(f"the tree asks for column {min(asked)!r}, which was not counted")
         if len(leaf) and leaf.max() >= n_leaves:
             raise BayesError(f"the counts know leaf {leaf.max()}, and the tree has {n_leaves}")
+        n_cells = n_leaves * len(classes) * (1 + sum(len(family.values) for family in tally.families.values()))
+        check_memory(f"the tables of {n_leaves:,} leaves", 32.0 * n_cells, self.memory_limit, "Grow a smaller tree.")
         counts = np.zeros((n_leaves, len(classes)))
         counts[leaf, owner] = tally.class_counts
         smoothing = self._smoothing()

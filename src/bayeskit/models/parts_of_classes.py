@@ -15,9 +15,11 @@ import numpy.typing as npt
 from bayeskit.data.vocabulary import Value, sort_values
 from bayeskit.errors import BayesError
 from bayeskit.tally.families import Family
+from bayeskit.tally.joints import check_memory
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.tally import Tally
 
+FEWER = "Learn fewer classes, or use NaiveBayes."
 Index = npt.NDArray[Any]
 
 
@@ -50,6 +52,7 @@ def parts_of(tally: Tally, model: str, what: str) -> tuple[Index, Index, tuple[V
 
 def of_classes(tally: Tally, owner: Index, classes: tuple[Value, ...]) -> Tally:
     """The counts of the classes: their parts together."""
+    check_memory(f"{len(owner):,} parts of {len(classes):,} classes", 8.0 * len(classes) * len(owner), None, FEWER)
     onto = np.zeros((len(classes), len(owner)), dtype=tally.class_counts.dtype)
     onto[owner, np.arange(len(owner))] = 1
     families = {name: Family(f.values, onto @ f.counts) for name, f in tally.families.items()}

@@ -19,8 +19,8 @@ def refuse_no_numbers(scores: Floats, start: int, classes: npt.NDArray[Any]) -> 
     if wrong.any():
         row, label = np.argwhere(wrong)[0]
         raise BayesError(
-            f"row {start + row} has no score for class {classes[label]!r}: counts, weights or settings so extreme that "
-            "their sums leave the range of floats. Scale the weights or numbers, and look at smoothing and priors."
+            f"row {start + row} has no score for class {classes.tolist()[label]!r}: counts, weights or settings are so "
+            "extreme that sums leave the range of floats. Scale the weights or numbers, and look at smoothing and priors."
         )
 
 

@@ -176,9 +176,7 @@ def count(
     return _collect(source, schema, {node: tuple(p) for node, p in found.items()}, memory_limit)
 
 
-def _collect(
-    source: Source, schema: Schema, parents: Mapping[str, tuple[str, ...]], memory_limit: int
-) -> NetworkTally:
+def _collect(source: Source, schema: Schema, parents: Mapping[str, tuple[str, ...]], memory_limit: int) -> NetworkTally:
     encoder = Encoder(schema, grow=True)
     running: dict[str, Counts] = {}
     for block in encoder.blocks(source):
@@ -204,7 +202,7 @@ def _count_block(block: Block, node: str, parents: tuple[str, ...], sizes: Mappi
     shape = [sizes[p] for p in parents]
     if prod(shape) > 2**32 - 1:
         raise TooLarge(
-            f"the {len(parents)} parents of {node!r} have {prod(shape):,} combinations of values, and {2**32 - 1:,} can "
+            f"the {len(parents)} parents of {node!r} have {prod(shape):,} combinations, and only {2**32 - 1:,} can "
             "be told apart: give it fewer parents"
         )
     context = np.zeros(block.n_rows, dtype=np.uint32)

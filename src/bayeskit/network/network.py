@@ -162,12 +162,16 @@ class BayesianNetwork:
     def learn(self, data: Any, sample_weight: Any = None) -> Self:
         """A new network of the rows counted so far and these; new values may appear. This one stays as it is."""
         old = self._counted("learn")
-        return self._of_tally(old + old.count_more(data, sample_weight, self.memory_limit), self.smoothing, self.memory_limit)
+        return self._of_tally(
+            old + old.count_more(data, sample_weight, self.memory_limit), self.smoothing, self.memory_limit
+        )
 
     def forget(self, data: Any, sample_weight: Any = None) -> Self:
         """A new network without these rows, which must have been counted. This one stays as it is."""
         old = self._counted("forget")
-        return self._of_tally(old - old.count_more(data, sample_weight, self.memory_limit), self.smoothing, self.memory_limit)
+        return self._of_tally(
+            old - old.count_more(data, sample_weight, self.memory_limit), self.smoothing, self.memory_limit
+        )
 
     def merge(self, other: BayesianNetwork) -> Self:
         """A new network of the rows of both, with this one's smoothing; the edges must be the same."""

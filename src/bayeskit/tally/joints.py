@@ -6,6 +6,7 @@ stands in the families of the same tally.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,12 +31,20 @@ def check_memory(what: str, n_bytes: float, limit: int | None, remedy: str) -> N
     ...
     bayeskit.errors.TooLarge: pairs of 2,000 columns would take 64 GB of memory, ...
     """
-    allowed = MEMORY if limit is None else limit
+    allowed = min(MEMORY if limit is None else limit, memory_of_the_machine())  # a file may name any limit
     if n_bytes > allowed:
         raise TooLarge(
             f"{what} would take {memory_size(n_bytes)} of memory, more than memory_limit={memory_size(allowed)}. "
             f"{remedy}"
         )
+
+
+def memory_of_the_machine() -> float:
+    """Bytes, or infinity on a system that does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
 
 
 def memory_size(n_bytes: float) -> str:

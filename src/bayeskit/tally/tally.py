@@ -312,7 +312,8 @@ class Tally:
     @classmethod
     def from_bytes(cls, data: bytes) -> Tally:
         """The tally that :meth:`to_bytes` wrote; damaged or foreign bytes are refused."""
-        return cls.from_parts(*unpack(data))
+        with np.errstate(all="ignore"):  # what overflows is found, and refused
+            return cls.from_parts(*unpack(data))
 
     @classmethod
     def from_parts(cls, header: Any, arrays: list[npt.NDArray[Any]]) -> Tally:
@@ -338,7 +339,7 @@ class Tally:
             len(arrays) < last
             or not {*names} <= set(schema.coded())
             or not {name for name, _ in texts} <= set(schema.texts())
-            or not set(known) <= set(schema.used)
+            or not {*columns, *(name for name, _, _ in distinct)} <= set(schema.measured())
             or len(set(known)) < len(known)
         ):
             raise BadFile("the tally's arrays do not fit its schema")

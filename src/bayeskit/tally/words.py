@@ -105,8 +105,11 @@ class WordCounts:
         lengths: Moments,
         pruned: bool = False,
     ) -> Self:
-        """From cells by rising ``word · n_classes + class``; cells and words without a document are left out."""
-        keep = documents > 0
+        """From cells by rising ``word · n_classes + class``; cells and words without a document are left out.
+
+        So are cells whose count a subtraction has cancelled: :meth:`plus` needs both over zero.
+        """
+        keep = (documents > 0) & (counts > 0)
         if not keep.all():
             keys, counts, documents = keys[keep], counts[keep], documents[keep]
         word, label = np.divmod(keys, max(n_classes, 1))
