@@ -20,7 +20,7 @@ def refuse_no_numbers(scores: Floats, start: int, classes: npt.NDArray[Any]) -> 
         row, label = np.argwhere(wrong)[0]
         raise BayesError(
             f"row {start + row} has no score for class {classes.tolist()[label]!r}: counts, weights or settings are so "
-            "extreme that sums leave the range of floats. Scale the weights or numbers, and look at smoothing and priors."
+            "extreme that sums leave the range of floats. Scale weights and numbers; look at smoothing and priors."
         )
 
 
