@@ -9,7 +9,7 @@ ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/eng
   tests/models/test_naive_bayes.py tests/models/test_drop_in.py tests/data/test_tokens.py tests/models/test_text.py tests/models/test_naive_text.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench quality quality-single quality-text dist clean
+.PHONY: help demo test check format fuzz bench quality quality-single quality-text dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -39,6 +39,13 @@ format: $(STAMP) ## put the sources in form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# For hours: make fuzz SECONDS=7200. A finding stops it, and lies in fuzz/crashes.
+TARGET ?= loader bif query csv tokenizer
+SECONDS ?= 60
+fuzz: $(STAMP) ## what is read from strangers, fuzzed: TARGET="loader bif query csv tokenizer" SECONDS=60
+	-$(BIN)/python -m pip install --quiet --group fuzz
+	for target in $(TARGET); do $(BIN)/python -m fuzz.targets $$target $(SECONDS) || exit 1; done
+
 bench: $(STAMP) ## side by side with peers
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
 
@@ -61,5 +68,5 @@ dist: $(STAMP) ## sdist and wheel, each installed in a fresh environment and tri
 	done
 
 clean: ## away with everything that was made, the environment too
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache fuzz/corpus fuzz/crashes
+	find src tests benchmarks fuzz -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -87,7 +87,7 @@ def to_bytes(saved: Saved) -> bytes:
 
 
 def from_bytes(data: bytes) -> Saved:
-    """What :func:`to_bytes` wrote; anything else is refused."""
+    """What :func:`to_bytes` wrote; anything else is refused as :class:`BadFile`."""
     header, arrays = unpack(data)
     if header.get("what") != WHAT or not isinstance(header.get("model"), str):
         raise BadFile("this is bayeskit data, but no model")
@@ -98,10 +98,13 @@ def from_bytes(data: bytes) -> Saved:
         made = {name: _made(value) for name, value in settings.items() if name not in OF_THE_MACHINE}
         state, arrays = _state(header.get("state"), arrays)
         counted = header.get("tally"), arrays
-        tally = Tally.from_parts(*(as_written_today(*counted) if version_of(data) == 1 else counted))
+        with np.errstate(all="ignore"):  # what overflows is found, and refused
+            tally = Tally.from_parts(*(as_written_today(*counted) if version_of(data) == 1 else counted))
         return Saved(header["model"], made, tally, state)
-    except BayesError:
+    except BadFile:
         raise
+    except BayesError as problem:
+        raise BadFile(f"the model's settings or counts cannot be read: {problem}") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         raise BadFile(f"the model's settings or counts cannot be read: {problem!r}") from None
 

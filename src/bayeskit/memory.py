@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from bayeskit.errors import TooLarge
@@ -25,12 +26,20 @@ def check_memory(need: Need, limit: float | None) -> None:
     ...
     bayeskit.errors.TooLarge: pairs of 2,000 columns would take 64 GB of memory, ...
     """
-    allowed = MEMORY if limit is None else limit
+    allowed = min(MEMORY if limit is None else limit, memory_of_the_machine())  # a file may name any limit
     if need.n_bytes > allowed:
         raise TooLarge(
             f"{need.what} would take {memory_size(need.n_bytes)} of memory, more than "
             f"memory_limit={memory_size(allowed)}. {need.remedy}"
         )
+
+
+def memory_of_the_machine() -> float:
+    """Bytes, or infinity on a system that does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
 
 
 def memory_size(n_bytes: float) -> str:

@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+def _text(name: str) -> str:
+    """A name as Arrow can hold it: half of a surrogate pair is shown as Python writes it."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
 class Table:
     """Columns of equal length: prints as text and HTML, and is Arrow data to everyone who reads it.
 
@@ -24,7 +29,7 @@ class Table:
     def __init__(self, columns: Mapping[str, Any]) -> None:
         import pyarrow as pa
 
-        self.arrow: pa.Table = pa.table({name: _column(values) for name, values in columns.items()})
+        self.arrow: pa.Table = pa.table({_text(name): _column(values) for name, values in columns.items()})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.arrow.__arrow_c_stream__(requested_schema)

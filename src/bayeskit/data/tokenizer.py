@@ -86,7 +86,7 @@ class Tokenizer:
 def _runs(ngrams: Any) -> tuple[int, int]:
     try:
         low, high = (int(n) for n in ngrams)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         low, high = 0, 0
     if not 1 <= low <= high <= 1000:
         raise BayesError(f"ngrams={ngrams!r}: give (shortest, longest), from 1 on, such as (1, 2)")

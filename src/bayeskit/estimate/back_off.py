@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
-from bayeskit.estimate.smoothing import is_number
+from bayeskit.estimate.smoothing import MOST, is_number
 
 Floats = npt.NDArray[np.float64]
 CHOICES = (0.5, 2.0, 8.0, 32.0, 128.0, 512.0)
@@ -39,8 +38,10 @@ class BackOff:
     m: float | None = None
 
     def __post_init__(self) -> None:
-        if self.m is not None and not (is_number(self.m) and isfinite(self.m) and self.m > 0):
-            raise BayesError(f"BackOff: m is {self.m!r}; it is a number above 0, or None to have it chosen.")
+        if self.m is not None and not (is_number(self.m) and 0 < self.m <= MOST):
+            raise BayesError(
+                f"BackOff: m is {self.m!r}; it is a number above 0, up to {MOST:g}, or None to have it chosen."
+            )
 
     def pseudo_counts(self, values: Sequence[object], counts: npt.NDArray[Any]) -> Floats:
         """m / number of values for each value."""

@@ -23,7 +23,7 @@ array([ 3., 14.,  1.])
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from math import inf, isfinite
+from math import inf
 from numbers import Real
 from typing import Any, Literal, Protocol, cast, runtime_checkable
 from warnings import warn
@@ -45,6 +45,7 @@ class _Unseen(Enum):
 
 
 UNSEEN = _Unseen.UNSEEN
+MOST = 1e100  # pseudo-counts: beyond, their sums leave the range of floats and mean nothing
 """The value that stands for every value never seen; it has count 0 in every class."""
 
 
@@ -98,8 +99,8 @@ class Lidstone:
     alpha: float
 
     def __post_init__(self) -> None:
-        if not is_number(self.alpha) or not 0 <= self.alpha < inf:
-            raise BayesError(f"Lidstone(alpha={self.alpha!r}): alpha is a finite number of at least 0.")
+        if not is_number(self.alpha) or not 0 <= self.alpha <= MOST:
+            raise BayesError(f"Lidstone(alpha={self.alpha!r}): alpha is a finite number from 0 to {MOST:g}.")
 
     def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
         """α for each value."""
@@ -165,8 +166,8 @@ class MEstimate:
     prior: Literal["uniform", "marginal"] | Mapping[Any, float] = "uniform"
 
     def __post_init__(self) -> None:
-        if not is_number(self.m) or not 0 <= self.m < inf:
-            raise BayesError(f"MEstimate(m={self.m!r}): m is a finite number of at least 0.")
+        if not is_number(self.m) or not 0 <= self.m <= MOST:
+            raise BayesError(f"MEstimate(m={self.m!r}): m is a finite number from 0 to {MOST:g}.")
         if isinstance(self.prior, Mapping):
             object.__setattr__(self, "prior", _checked_prior(self.prior))
         elif self.prior not in ("uniform", "marginal"):
@@ -218,8 +219,8 @@ class Dirichlet:
             object.__setattr__(self, "beta", dict(self.beta))
         for value, beta in _items(self.beta):
             of_value = "" if value is None else f" for value {value!r}"
-            if not is_number(beta) or not isfinite(beta) or beta <= 0:
-                raise BayesError(f"Dirichlet: β{of_value} is {beta!r}; it is a finite number of at least 1.")
+            if not is_number(beta) or not 0 < beta <= MOST:
+                raise BayesError(f"Dirichlet: β{of_value} is {beta!r}; it is a finite number from 1 to {MOST:g}.")
             if beta < 1:
                 raise BayesError(
                     f"Dirichlet: β{of_value} is {beta!r}. Below 1 the density grows without bound where the "
@@ -343,7 +344,14 @@ def _leave_one_out_alpha(counts: Floats) -> float:
 
 
 def is_number(x: object) -> bool:
-    return isinstance(x, Real) and not isinstance(x, bool | np.bool_)
+    """Whether this is a number that a float can hold: 10**400 is none."""
+    if not isinstance(x, Real) or isinstance(x, bool | np.bool_):
+        return False
+    try:
+        float(x)
+    except OverflowError:
+        return False
+    return True
 
 
 def _items(beta: float | Mapping[Any, float]) -> Sequence[tuple[object, float]]:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.words import Words
 from bayeskit.errors import BayesError
-from bayeskit.estimate.smoothing import MLE, Automatic, Dirichlet, Laplace, Lidstone, as_smoothing, is_number
+from bayeskit.estimate.smoothing import MLE, MOST, Automatic, Dirichlet, Laplace, Lidstone, as_smoothing, is_number
 from bayeskit.tally.words import WordCounts
 
 Floats = npt.NDArray[np.float64]
@@ -99,8 +99,8 @@ def pseudo_counts(smoothing: Any, words: Words, counts: npt.NDArray[Any]) -> Flo
     """
     if isinstance(smoothing, Mapping):
         for word, alpha in smoothing.items():
-            if not is_number(alpha) or not 0 <= alpha < np.inf:
-                raise BayesError(f"smoothing gives {word!r} {alpha!r}; a pseudo-count is a number of 0 or more")
+            if not is_number(alpha) or not 0 <= alpha <= MOST:
+                raise BayesError(f"smoothing gives {word!r} {alpha!r}; a pseudo-count is a number from 0 to {MOST:g}")
         pseudo = np.ones(len(words))
         given = list(smoothing)
         where = words.positions(given)

@@ -50,7 +50,7 @@ def load(path: str | Path) -> Any:
 
 
 def from_bytes(data: bytes) -> TallyClassifier:
-    """The model of the bytes of a file."""
+    """The model of the bytes of a file; whatever they are, :class:`BadFile` is all that comes out beside it."""
     import numpy as np
 
     from bayeskit import io
@@ -70,8 +70,12 @@ def from_bytes(data: bytes) -> TallyClassifier:
             model.set_params(**saved.settings).restore(saved.tally, saved.state)
         made: TallyClassifier = model
         return made
-    except BayesError:
+    except BadFile:
         raise
+    except BayesError as problem:  # settings and counts that the model itself refuses
+        raise BadFile(f"no {saved.model} can be made of what it holds: {problem}") from None
+    except MemoryError:
+        raise BadFile(f"no {saved.model} can be made of what it holds: this machine has not as much memory") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         raise BadFile(f"no {saved.model} can be made of what it holds: {problem!r}") from None
 

@@ -35,6 +35,7 @@ from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
+MOST = 1e9  # an exponent: far beyond any that is learnt
 CHUNK = 4096  # rows whose scores by every parent are held at a time
 
 
@@ -119,8 +120,8 @@ class AODE(CodedClassifier):
         super().check_settings()
         if not isinstance(self.weights, Mapping):
             one_of("weights", self.weights, ("equal", "log-linear"))
-        elif not all(is_number(w) and 0 <= w < np.inf for w in self.weights.values()):
-            raise BayesError(f"weights={self.weights!r}: an exponent is a number of at least 0")
+        elif not all(is_number(w) and 0 <= w <= MOST for w in self.weights.values()):
+            raise BayesError(f"weights={self.weights!r}: an exponent is a number from 0 to {MOST:g}")
         if not is_number(self.min_count) or not self.min_count > 0:
             raise BayesError(f"min_count={self.min_count!r}: it is a number above 0")
 
@@ -171,7 +172,7 @@ class AODE(CodedClassifier):
             return super().restore(tally, state)
         found = None if state is None else state.header.get("exponents")
         fits = isinstance(found, dict) and found.keys() == tally.families.keys()
-        if found is None or not fits or not all(is_number(w) and 0 <= w < np.inf for w in found.values()):
+        if found is None or not fits or not all(is_number(w) and 0 <= w <= MOST for w in found.values()):
             raise BadFile("an AODE with log-linear weights holds an exponent for each column, and the file has others")
         self.exponents_ = np.array([float(found[name]) for name in tally.families])
         return self.fit_tally(tally)

@@ -32,11 +32,11 @@ from bayeskit.explain.telling import Telling, telling
 from bayeskit.models.advising import advise, tell_lost
 from bayeskit.models.kept import Kept
 from bayeskit.models.one_row import record_scores
-from bayeskit.models.settings import one_of, seed_of
+from bayeskit.models.settings import check_temperature, one_of, seed_of
 from bayeskit.models.shown import model_html
 from bayeskit.models.stacking import LogLikelihood, class_array, room_for, stacked
 from bayeskit.models.ties import best_class
-from bayeskit.models.undecidable import Impossible
+from bayeskit.models.undecidable import Impossible, refuse_no_numbers
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -107,10 +107,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         one_of("ties", self.ties, ("first", "random"))
         if self.n_threads is not None and (not isinstance(self.n_threads, (int, np.integer)) or self.n_threads < 1):
             raise BayesError(f"n_threads={self.n_threads!r}: give a whole number of at least 1, or None for all cores")
-        if not is_number(self.temperature) or not 0 < self.temperature < np.inf:
-            raise BayesError(
-                f"temperature={self.temperature!r}: it is a number above 0, 1 where scores are taken as is"
-            )
+        check_temperature(self.temperature)
         limit = self.memory_limit
         if limit is not None and (not is_number(limit) or not limit > 0):
             raise BayesError(f"memory_limit={limit!r}: give a number of bytes, or None for 2 GB")
@@ -443,6 +440,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
                 scores = self.log_joint(self.params_, block)
                 if scores.size and not (np.isfinite(scores.min()) and np.isfinite(scores.max())):
                     raise_unusable(block.floats, block.start)
+                    refuse_no_numbers(scores, block.start, self.classes_)
             yield block, scores
         if empty:
             raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")

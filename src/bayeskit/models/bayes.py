@@ -11,7 +11,6 @@ the last line allows.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NoReturn, Self
@@ -27,7 +26,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge
 from bayeskit.io import State
-from bayeskit.memory import memory_size
+from bayeskit.memory import memory_of_the_machine, memory_size
 from bayeskit.models import bayes_file
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.bayes_counting import EnsembleParameters, count, log_scores, memory_needed, unknown
@@ -303,7 +302,7 @@ class BayesClassifier(TallyClassifier):
         self.check_settings()
         tally, arrays = bayes_file.with_rows(tally, state.header, state.arrays)
         structure, left_out, importance = bayes_file.from_parts(tally, state.header, arrays)
-        self._refuse_too_large(learnt_rows(tally), _memory_of_the_machine(), structure)
+        self._refuse_too_large(learnt_rows(tally), memory_of_the_machine(), structure)
         self.left_out_, self.importance_ = left_out, importance
         return self._move(tally, structure)
 
@@ -345,13 +344,6 @@ class BayesClassifier(TallyClassifier):
         if column not in names:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
         return Table({"column": [column], "exponent": [float(self.structure_.exponents[names.index(column)])]})
-
-
-def _memory_of_the_machine() -> float:
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not told on every system
-        return np.inf
 
 
 def _naive_left_out(naive: NaiveBayes) -> Scores:

@@ -24,6 +24,7 @@ Array = npt.NDArray[Any]
 Parts = tuple[dict[str, Any], list[Array]]
 FIXED = 9
 MODELS = ("BayesClassifier", "NaiveBayes", "majority")
+MOST = 1e9  # m, an exponent or a temperature, and one part of the least: far beyond any that is learnt
 
 
 def to_parts(structure: Structure, left_out: Table, importance: Table) -> Parts:
@@ -106,7 +107,7 @@ def _structure(codes: Codes, temperatures: Any, arrays: list[Array]) -> Structur
     _need(bool(((parents >= -1) & (parents < n_columns)).all()), "its parents")
     used = np.concatenate([np.ones((*parents.shape[:2], 1), bool), np.cumprod(parents >= 0, axis=2) > 0], axis=2)
     _need(m.shape == (n_columns, n_members, n_levels) and bool(np.isfinite(m).all()), "its m")
-    _need(bool((m[used.transpose(1, 0, 2)] > 0).all()), "its m")
+    _need(_between(m[used.transpose(1, 0, 2)], 1 / MOST, MOST), "its m")
     _need(ends.shape == (n_members * len(numbers) + 1,) and ends[0] == 0 and ends[-1] == len(flat), "its cuts")
     _need(flat.ndim == 1 and bool((np.diff(ends) >= 0).all() and np.isfinite(flat).all()), "its cuts")
     parts = [flat[a:b] for a, b in pairwise(ends.tolist())]
@@ -119,15 +120,15 @@ def _structure(codes: Codes, temperatures: Any, arrays: list[Array]) -> Structur
     _need(bool((np.diff(start) >= 0).all()) and column.shape == step_m.shape == (size,), "its chains")
     _need(step_cuts.shape == (size, MOST_CUTS) and not np.isnan(step_cuts).any(), "its chains")
     _need(bool(((column >= 0) & (column < n_columns)).all()), "its chains")
-    _need(bool((np.isfinite(step_m) & (step_m > 0)).all()), "its chains")
+    _need(_between(step_m, 1 / MOST, MOST), "its chains")
     sizes = np.array([np.inf if how.values is None else len(how.values) + how.missing for how in codes.values()])
     of = sizes[column][:, None]
     are_codes = (step_cuts >= 0) & (step_cuts < of) & (step_cuts == np.floor(step_cuts))
     _need(bool((are_codes | np.isposinf(step_cuts) | np.isinf(of)).all()), "its chains")
     n_terms = n_columns + 1 + (2 if len(start) > 1 else 0)
-    _need(exponents.shape == (n_terms,) and bool((np.isfinite(exponents) & (exponents >= 0)).all()), "its exponents")
+    _need(exponents.shape == (n_terms,) and _between(exponents, 0, MOST), "its exponents")
     by = _numbers(temperatures, 2)
-    _need(min(by) > 0, "its temperatures")
+    _need(_between(np.array(by), 1 / MOST, MOST), "its temperatures")
     steps = Steps(start, column.astype(np.int32), step_m, np.where(np.isinf(step_cuts), np.nan, step_cuts))
     return Structure(codes, cuts, parents.astype(np.int32), m, steps, (by[0], by[1]), exponents)
 
@@ -136,6 +137,10 @@ def _numbers(listed: Any, how_many: int) -> list[float]:
     found = [float(number) for number in listed]
     _need(len(found) == how_many and all(map(math.isfinite, found)), "its figures")
     return found
+
+
+def _between(numbers: Array, low: float, high: float) -> bool:
+    return bool(((numbers >= low) & (numbers <= high)).all())
 
 
 def _need(holds: bool, what: str) -> None:

@@ -29,6 +29,7 @@ from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import Lidstone, as_smoothing
 from bayeskit.io import State
+from bayeskit.memory import Need, check_memory
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.coded import CodedClassifier, names_of
 from bayeskit.models.drawing import draw_slots
@@ -320,6 +321,10 @@ class NBTree(CodedClassifier):
             raise BayesError(f"the tree asks for column {min(asked)!r}, which was not counted")
         if len(leaf) and leaf.max() >= n_leaves:
             raise BayesError(f"the counts know leaf {leaf.max()}, and the tree has {n_leaves}")
+        n_cells = n_leaves * len(classes) * (1 + sum(len(family.values) for family in tally.families.values()))
+        check_memory(
+            Need(f"the tables of {n_leaves:,} leaves", 32.0 * n_cells, "Grow a smaller tree."), self.memory_limit
+        )
         counts = np.zeros((n_leaves, len(classes)))
         counts[leaf, owner] = tally.class_counts
         smoothing = self._smoothing()

@@ -49,12 +49,17 @@ def parts_of(tally: Tally, model: str, what: str) -> tuple[Index, Index, tuple[V
 def of_classes(tally: Tally, owner: Index, classes: tuple[Value, ...]) -> Tally:
     """The counts of the classes: their parts together."""
     schema = replace(tally.schema, target=replace(tally.schema.target, domain=None))
+    order = np.argsort(owner, kind="stable")
+    numbers = np.empty_like(owner)  # of each part within its class
+    numbers[order] = np.arange(len(owner)) - np.searchsorted(owner[order], owner[order])
     whole: Tally | None = None
-    for part, c in enumerate(owner):
-        renamed = tally.with_classes(np.where(np.arange(len(classes)) == c, part, -1), classes)
-        whole = renamed if whole is None else whole.plus(renamed)
-    assert whole is not None
-    return whole.with_schema(schema)
+    for number in range(int(numbers.max(initial=-1)) + 1):  # one part of each class at a time
+        index = np.full(len(classes), -1)
+        these = np.flatnonzero(numbers == number)
+        index[owner[these]] = these
+        some = tally.with_classes(index, classes)
+        whole = some if whole is None else whole.plus(some)
+    return (whole or tally).with_schema(schema)
 
 
 def readable(sentence: str, tally: Tally) -> str:

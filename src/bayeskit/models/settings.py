@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.errors import BayesError
 from bayeskit.estimate.back_off import BackOff
-from bayeskit.estimate.smoothing import Automatic, as_smoothing
+from bayeskit.estimate.smoothing import Automatic, as_smoothing, is_number
+
+COLDEST, HOTTEST = 1e-6, 1e6
 
 
 def seed_of(random_state: Any) -> int | None:
@@ -30,6 +32,15 @@ def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Refuse a setting that is not one of the words for it."""
     if not isinstance(value, str) or value not in allowed:
         raise BayesError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")
+
+
+def check_temperature(temperature: object) -> None:
+    """Refuse a temperature beyond what any data asks for: scores divided by it would leave the range of floats."""
+    if not is_number(temperature) or not COLDEST <= cast(float, temperature) <= HOTTEST:
+        raise BayesError(
+            f"temperature={temperature!r}: it is a number above 0 (from {COLDEST:g} to {HOTTEST:g}), "
+            "1 where scores are taken as is"
+        )
 
 
 def held_choices(smoothing: Any, cuts: Any, schema: Schema) -> tuple[str, ...]:

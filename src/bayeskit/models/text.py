@@ -294,6 +294,8 @@ class TextClassifier(TextSimilarity, TallyClassifier):
         self.check_settings()
         take_state(self, tally, state)
         self._fit_tally(tally)
+        if len(self.params_.table) != len(self.words_):
+            raise BadFile("the weights of words are not those of the words that its settings keep")
         if np.isnan(self.params_.table).any() or np.isnan(self.params_.constant).any():
             raise BadFile("what was counted gives scores that are no numbers")
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,17 @@ import numpy.typing as npt
 from bayeskit.errors import BayesError, UndecidableWarning
 
 Floats = npt.NDArray[np.float64]
+
+
+def refuse_no_numbers(scores: Floats, start: int, classes: npt.NDArray[Any]) -> None:
+    """Refuse scores (rows, classes) that are no numbers: −∞ is probability zero, NaN and +∞ are none at all."""
+    wrong = np.isnan(scores) | np.isposinf(scores)
+    if wrong.any():
+        row, label = np.argwhere(wrong)[0]
+        raise BayesError(
+            f"row {start + row} has no score for class {classes.tolist()[label]!r}: counts, weights or settings are so "
+            "extreme that sums leave the range of floats. Scale weights and numbers; look at smoothing and priors."
+        )
 
 
 class Impossible:

@@ -12,6 +12,7 @@ and slowest; ``default`` gives the rows that have no entry of their own. Propert
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isfinite, prod
@@ -21,10 +22,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.errors import BadFile, BayesError
-from bayeskit.network.elimination import MEMORY_LIMIT, amount
+from bayeskit.errors import BadFile, BayesError, TooLarge
+from bayeskit.network.elimination import MEMORY_LIMIT
 from bayeskit.network.nearest import nearest
-from bayeskit.network.tables import MOST_PARENTS, normalised, parents_of
+from bayeskit.network.tables import MOST_PARENTS, normalised, parents_of, tables_cost
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
@@ -62,7 +63,7 @@ def parse_bif(text: str, name: str = "the text", *, memory_limit: int = MEMORY_L
     """The network that a text in the format describes."""
     from bayeskit.network.network import BayesianNetwork
 
-    parser = _Parser(text, name)
+    parser = _Parser(text, name, memory_limit)
     parser.file()
     missing = [node for node in parser.states if node not in parser.tables]
     if missing:
@@ -125,6 +126,8 @@ class _Token:
 class _Parser:
     text: str
     name: str
+    memory_limit: int
+    cost: int = 0  # bytes of the tables declared so far
     states: dict[str, tuple[str, ...]] = field(default_factory=dict)
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
     tables: dict[str, npt.NDArray[np.float64]] = field(default_factory=dict)
@@ -258,11 +261,12 @@ class _Parser:
             raise self.error(node.at, f"the probabilities of {node.content!r} are there twice")
         if len(set(parents)) < len(parents) or len(parents) > MOST_PARENTS:
             raise self.error(node.at, f"{node.content!r} has a parent twice, or more than {MOST_PARENTS}: {parents}")
-        shape = [len(self.states[p]) for p in parents]
-        n_states = len(self.states[node.content])
-        if prod(shape) * n_states * 8 > MEMORY_LIMIT:
-            size = amount(prod(shape) * n_states * 8)
-            raise self.error(node.at, f"the table of {node.content!r} would take {size}")
+        cards = {name: len(self.states[name]) for name in (*parents, node.content)}
+        try:
+            self.cost = tables_cost(node.content, parents, cards, self.cost, self.memory_limit)
+        except TooLarge as problem:
+            raise TooLarge(str(self.error(node.at, str(problem)))) from None
+        shape, n_states = [cards[p] for p in parents], cards[node.content]
         self.parents[node.content] = tuple(parents)
         self.tables[node.content] = self.rows(node, parents, shape, n_states)
 
@@ -273,8 +277,9 @@ class _Parser:
         return name
 
     def rows(self, node: _Token, parents: list[str], shape: list[int], n_states: int) -> npt.NDArray[np.float64]:
-        table = np.full((prod(shape), n_states), np.nan)
-        default = None
+        """The table (contexts, states); what it takes is taken when all of it was said, so a claim alone takes none."""
+        n_rows, default, numbers = prod(shape), None, array("d")
+        place: dict[int, int] = {}  # context → which of the rows in ``numbers``
         self.sign("{")
         while not self.is_sign("}"):
             at = self.now.at
@@ -283,21 +288,26 @@ class _Parser:
                 continue
             if self.is_sign("("):
                 row = self.context(parents, shape)
-                if not np.isnan(table[row]).any():
+                if row in place:
                     raise self.error(at, "this row is there twice")
-                table[row] = self.numbers(n_states, at)
+                place[row] = len(place)
+                numbers += self.numbers(n_states, at)
             elif self.keyword("table", "default") == "table":
-                table[:] = np.reshape(self.numbers(table.size, at), table.shape[::-1]).T
+                whole = self.numbers(n_rows * n_states, at)
+                numbers = array("d", np.reshape(whole, (n_states, n_rows)).T.tobytes())
+                place = dict(zip(range(n_rows), range(n_rows), strict=True))
             else:
                 default = self.numbers(n_states, at)
         end = self.take()
-        unsaid = np.flatnonzero(np.isnan(table).any(axis=1))
-        if len(unsaid) and default is None:
-            context = np.unravel_index(unsaid[0], shape) if shape else ()
+        if len(place) < n_rows and default is None:
+            unsaid = next(row for row in range(n_rows) if row not in place)
+            context = np.unravel_index(unsaid, shape) if shape else ()
             said = ", ".join(self.states[p][i] for p, i in zip(parents, context, strict=True))
             raise self.error(end.at, f"the probabilities of {node.content!r} lack the row ({said})")
-        if len(unsaid):
-            table[unsaid] = default
+        table = np.empty((n_rows, n_states))
+        if default is not None:
+            table[:] = default
+        table[list(place)] = np.array(numbers).reshape(-1, n_states)
         return table
 
     def context(self, parents: list[str], shape: list[int]) -> int:
@@ -314,8 +324,8 @@ class _Parser:
             at = at * n + self.states[parent].index(state.content)
         return at
 
-    def numbers(self, n: int, at: int) -> list[float]:
-        found = [self.number()]
+    def numbers(self, n: int, at: int) -> array[float]:
+        found = array("d", [self.number()])
         while self.is_sign(","):
             self.take()
             found.append(self.number())

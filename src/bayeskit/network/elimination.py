@@ -127,10 +127,10 @@ def amount(n_bytes: int) -> str:
     for unit, name in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if unit <= n_bytes < 1000 * unit:
             return f"{n_bytes / unit:.3g} {name}"
-    return f"{n_bytes} bytes" if n_bytes < 1000 else f"{_decimal(n_bytes)} bytes"
+    return f"{n_bytes} bytes" if n_bytes < 1000 else f"{decimal(n_bytes)} bytes"
 
 
-def _decimal(n: int) -> str:
+def decimal(n: int) -> str:
     """A whole number of any size as a.bce+nn."""
     digits = str(n) if n < 10**4000 else None
     if digits is None:

@@ -152,6 +152,10 @@ class JointDistribution:
     @classmethod
     def from_network(cls, network: BayesianNetwork) -> JointDistribution:
         """The joint distribution of all nodes of a network; refused with the figure where it would be too large."""
+        cells = prod(len(own) for own in network.states.values())
+        check_cost(
+            8 * cells * (4 + len(network.nodes)), network.memory_limit, "the list of every combination of values"
+        )
         table, log_scale = network.joint_table(range(len(network.nodes)), {})
         dense = table.reshape(-1) * float(logspace.exp(log_scale))
         return cls(network.states, every_cell(network.states), dense, None, network.cuts)
@@ -204,6 +208,11 @@ class JointDistribution:
         """P(target | given), a row for each combination of the given variables that can occur."""
         both = self.marginal(*given, target)
         _, first, context = np.unique(both._cell(given)[0], return_index=True, return_inverse=True)
+        check_cost(
+            16 * len(first) * len(self.values[target]),
+            MEMORY_LIMIT,
+            f"the table of {target!r} in {len(first):,} contexts",
+        )
         table = np.zeros((len(first), len(self.values[target])))
         table[context, both._codes[target]] = both._p
         can = table.sum(axis=1) > 0

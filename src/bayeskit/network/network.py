@@ -22,7 +22,7 @@ from bayeskit.network.graph import Graph, as_set, bits
 from bayeskit.network.junction_tree import JunctionTree, cliques_of, draw
 from bayeskit.network.nearest import nearest
 from bayeskit.network.query import parse
-from bayeskit.network.tables import normalised, parents_of, states_of, table_of
+from bayeskit.network.tables import normalised, parents_of, states_of, table_of, tables_cost
 from bayeskit.network.truth import Domain
 from bayeskit.network.variable_elimination import eliminate
 
@@ -80,6 +80,9 @@ class BayesianNetwork:
             if node not in parents:
                 raise SchemaMismatch(f"states= names {node!r}, which is no node: {nearest(node, parents)}")
         known = {n: states_of(n, t, bool(parents[n]), (states or {}).get(n)) for n, t in tables.items()}
+        cards, cost = {node: len(values) for node, values in known.items()}, 0
+        for node in tables:
+            cost = tables_cost(node, parents[node], cards, cost, memory_limit)
         arrays = {node: table_of(node, table, parents[node], known) for node, table in tables.items()}
         self._set(parents, known, normalised(arrays, parents, known), {}, None, memory_limit)
 
@@ -144,7 +147,7 @@ class BayesianNetwork:
         >>> n.query("P(rain = y | wet = y)")
         0.6666666666666666
         """
-        counts = learning.count(list(edges), data, roles, domains, sample_weight)
+        counts = learning.count(list(edges), data, roles, domains, sample_weight, memory_limit)
         return cls._of_tally(counts, smoothing, memory_limit)
 
     @classmethod
@@ -159,12 +162,16 @@ class BayesianNetwork:
     def learn(self, data: Any, sample_weight: Any = None) -> Self:
         """A new network of the rows counted so far and these; new values may appear. This one stays as it is."""
         old = self._counted("learn")
-        return self._of_tally(old + old.count_more(data, sample_weight), self.smoothing, self.memory_limit)
+        return self._of_tally(
+            old + old.count_more(data, sample_weight, self.memory_limit), self.smoothing, self.memory_limit
+        )
 
     def forget(self, data: Any, sample_weight: Any = None) -> Self:
         """A new network without these rows, which must have been counted. This one stays as it is."""
         old = self._counted("forget")
-        return self._of_tally(old - old.count_more(data, sample_weight), self.smoothing, self.memory_limit)
+        return self._of_tally(
+            old - old.count_more(data, sample_weight, self.memory_limit), self.smoothing, self.memory_limit
+        )
 
     def merge(self, other: BayesianNetwork) -> Self:
         """A new network of the rows of both, with this one's smoothing; the edges must be the same."""

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.vocabulary import Value, canonical
-from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch, UnknownValue
+from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch, TooLarge, UnknownValue
 from bayeskit.estimate.prior import SLACK
 from bayeskit.estimate.smoothing import is_number
-from bayeskit.network.elimination import MEMORY_LIMIT, amount
+from bayeskit.network.elimination import CELL, amount, decimal
 from bayeskit.network.graph import Graph
 from bayeskit.network.nearest import nearest
 
@@ -28,6 +28,7 @@ Floats = npt.NDArray[np.float64]
 EXACT = 1e-12  # a sum this close to one is one
 SAID = 1e-9  # a sum farther off is reported
 MOST_PARENTS = 30
+COPIES = 4  # of all tables: what reading and normalising them holds at its height
 
 
 def parents_of(edges: Iterable[tuple[str, str]], nodes: Iterable[str]) -> dict[str, list[str]]:
@@ -53,6 +54,33 @@ def parents_of(edges: Iterable[tuple[str, str]], nodes: Iterable[str]) -> dict[s
         ring = " → ".join(names[v] for v in [*cycle, cycle[0]])
         raise BayesError(f"the edges run in a circle: {ring}. Turn or drop one of them.")
     return parents
+
+
+def tables_cost(node: str, parents: Sequence[str], cards: Mapping[str, int], before: int, memory_limit: int) -> int:
+    """Bytes that the tables ``before`` and that of one more node take while they are made, before any is made.
+
+    Too many are refused: the product of all numbers of states is what a small text can claim.
+
+    >>> tables_cost("wet", ["rain", "sprinkler"], {"wet": 2, "rain": 2, "sprinkler": 3}, 0, 1000)
+    384
+    >>> tables_cost("wet", ["rain", "sprinkler"], {"wet": 2, "rain": 2, "sprinkler": 3}, 800, 1000)
+    Traceback (most recent call last):
+    ...
+    bayeskit.errors.TooLarge: the table of 'wet' given its 2 parents (rain, sprinkler) has 12 numbers; with the tables
+    before it that takes 1.18 kB, more than memory_limit=1000 (1 kB); nothing was started. Give it fewer parents or
+    states, or raise memory_limit= (in bytes).
+    """
+    n_cells = prod(cards[name] for name in (*parents, node))
+    if before + COPIES * CELL * n_cells <= memory_limit:
+        return before + COPIES * CELL * n_cells
+    shown = ", ".join(parents[:4]) + (", …" if len(parents) > 4 else "")
+    given = f" given its {len(parents)} parent{'s' * (len(parents) > 1)} ({shown})" if parents else ""
+    numbers = f"{n_cells:,}" if n_cells < 10**15 else decimal(n_cells)
+    raise TooLarge(
+        f"the table of {node!r}{given} has {numbers} numbers; with the tables before it that takes "
+        f"{amount(before + COPIES * CELL * n_cells)}, more than memory_limit={memory_limit} ({amount(memory_limit)}); "
+        "nothing was started. Give it fewer parents or states, or raise memory_limit= (in bytes)."
+    )
 
 
 def states_of(node: str, table: Any, has_parents: bool, declared: Sequence[Any] | None) -> tuple[Value, ...]:
@@ -84,9 +112,6 @@ def table_of(node: str, given: Any, parents: Sequence[str], states: Mapping[str,
     n_states, shape = len(states[node]), [len(states[p]) for p in parents]
     if len(parents) > MOST_PARENTS:
         raise BayesError(f"node {node!r} has {len(parents)} parents; at most {MOST_PARENTS} can have a table")
-    size = prod(shape) * n_states * 8
-    if size > MEMORY_LIMIT:
-        raise BayesError(f"the table of {node!r} would take {amount(size)}: it has {len(parents)} parents")
     if isinstance(given, Mapping) and parents:
         table = np.full((prod(shape), n_states), np.nan)
         for context, row in given.items():

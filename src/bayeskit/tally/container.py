@@ -131,7 +131,9 @@ def _arrays(listed: list[Any], body: memoryview) -> list[Array]:
     arrays = []
     at = 0
     for entry in listed:
-        if not isinstance(entry, dict) or entry.get("dtype") not in DTYPES or not isinstance(entry.get("shape"), list):
+        if not isinstance(entry, dict) or not isinstance(entry.get("shape"), list):
+            raise BadFile("an array in the header has no known dtype and shape")
+        if not isinstance(entry.get("dtype"), str) or entry["dtype"] not in DTYPES:
             raise BadFile("an array in the header has no known dtype and shape")
         dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
         if len(shape) > 32 or not _are_lengths(shape) or math.prod(max(n, 1) for n in shape) >= 1 << 48:
@@ -158,9 +160,10 @@ def _header(encoded: bytes) -> dict[str, Any]:
         )
         lists = header.get("lists", [])
         listed = isinstance(lists, list) and all(_are_lengths(sizes, 2) for sizes in lists)
-        if isinstance(header["content"], dict) and isinstance(header["arrays"], list) and listed:
+        content = header["content"]
+        if isinstance(content, dict) and REFERENCE not in content and isinstance(header["arrays"], list) and listed:
             if lists or b"@" in encoded:
-                _check_references(header["content"], len(lists))
+                _check_references(content, len(lists))
             return {**header, "lists": lists}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         raise (problem if isinstance(problem, BadFile) else BadFile(f"the header cannot be read: {problem}")) from None

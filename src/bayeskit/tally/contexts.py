@@ -44,11 +44,12 @@ class Contexts(Statistic):
 
     @classmethod
     def needs(cls, request: Request, space: Space) -> Need | None:
-        """The largest table, of which two stand there while a block is added."""
+        """All tables: two of each stand there while a block is added, and a third that is turned into probabilities."""
         sizes = {names: prod(space.slots[name] for name in names) for names in request.columns}
         largest = max(sizes, key=sizes.__getitem__)
-        what = f"the table of {largest[-1]!r} with its {len(largest) - 1} parents"
-        n_bytes = 8.0 * space.n_classes * sizes[largest]
+        parents = f" given its {len(largest) - 1} parents ({', '.join(largest[:-1][:4])})" if len(largest) > 1 else ""
+        what = f"counting {len(sizes)} tables, the largest that of {largest[-1]!r}{parents},"
+        n_bytes = 24.0 * space.n_classes * sum(sizes.values())
         return Need(what, np.inf if sizes[largest] > LARGEST else n_bytes, FEWER)
 
     @classmethod

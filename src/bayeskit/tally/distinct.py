@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.encode import raise_unusable
+from bayeskit.data.encode import LARGEST, raise_unusable
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, taken
+from bayeskit.tally.space import Counts, Recoding, Space, check_measured, counts_agree, taken
 from bayeskit.tally.statistic import Parts, Statistic, register
 
 if TYPE_CHECKING:
@@ -252,6 +252,7 @@ class DistinctValues(Statistic):
     def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
         """Rising numbers with as many bits as are said to be left, each shown by some row."""
         levels, most = header["levels"], _most(request)
+        check_measured(request, space)
         if len(levels) != len(request.columns) or len(arrays) != 2 * len(levels):
             raise BadFile("the distinct values of a column do not fit its header")
         if type(most) is not int or not LEAST <= most <= MOST:
@@ -279,7 +280,7 @@ def _checked(level: Any, most: int, values: Counts, counts: Counts, space: Space
         raise BadFile("the distinct values of a column do not fit its header")
     if counts.shape != (space.n_classes, len(values)) or counts.dtype != space.dtype:
         raise BadFile("the counts of distinct values do not fit them")
-    finite = np.isfinite(values).all() and np.isfinite(counts).all() and (counts >= 0).all()
+    finite = (np.abs(values) <= LARGEST).all() and np.isfinite(counts).all() and (counts >= 0).all()
     rising = (np.diff(values) > 0).all() and np.array_equal(_dropped(values, level), values)
     if not (finite and rising and (counts > 0).any(axis=0).all()):
         raise BadFile("the distinct values of a column are not sorted, or their counts are impossible")

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit import kernels
+from bayeskit.data.encode import LARGEST
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, counts_agree
+from bayeskit.tally.space import Recoding, Space, check_measured, counts_agree
 from bayeskit.tally.statistic import Parts, Statistic, register
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _CANCELLED = 1e-9  # of a column's total weight: what a subtraction of float weights may leave behind
+_LOW, _TINY = 2.0**-50, 1e-290  # of the high part of a double-double, at most; and where that says nothing
 _NOISE = 1e-24  # of Σx²: what is rounding and not spread; only the last digits of double-double are in doubt
 
 
@@ -221,7 +223,20 @@ class Moments:
             raise BadFile("the tally's sums do not fit its columns")
         if arrays[0].min(initial=0) < 0:
             raise BadFile("the tally holds counts that are negative or no numbers")
-        return cls(*arrays)
+        sums = cls(*arrays)
+        sums._check_possible()
+        return sums
+
+    def _check_possible(self) -> None:
+        """Refuse sums that no values within ∣x∣ ≤ 1e150 have, or low parts that are no rounding of the high ones."""
+        count = self.n.astype(np.float64)
+        for high, low in (self._count, self._sum, self._square):
+            if (np.abs(low) > np.abs(high) * _LOW + _TINY).any():
+                raise BadFile("the sums of a column have low parts that are no rounding of the high ones")
+        with np.errstate(over="ignore"):
+            for total, limit in ((self.sum_hi, LARGEST), (self.square_hi, LARGEST**2)):
+                if (np.abs(total) > count * limit * (1 + 1e-6)).any():
+                    raise BadFile("the sums of a column are beyond those of its numbers")
 
     @property
     def _weighted(self) -> bool:
@@ -321,6 +336,7 @@ class ColumnMoments(Statistic):
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[NDArray[Any]], space: Space) -> Self:
         """Arrays (classes, columns)."""
+        check_measured(request, space)
         shape = (space.n_classes, len(request.columns))
         return cls(request.columns, Moments.of_parts(arrays, shape, space.dtype))
 

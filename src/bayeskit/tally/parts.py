@@ -87,7 +87,8 @@ def _outline(header: Any, arrays: list[Array]) -> tuple[Space, list[tuple[Reques
     _check_finite(rows)
     if rows.dtype not in (np.int64, np.float64) or rows.shape != (len(classes),):
         raise BadFile("the tally's class counts do not fit its classes")
-    if rows.min(initial=0) < 0 or rows.sum(dtype=np.float64) > (LARGEST if rows.dtype.kind == "i" else np.inf):
+    total = rows.sum(dtype=np.float64)
+    if rows.min(initial=0) < 0 or not np.isfinite(total) or (rows.dtype.kind == "i" and total > LARGEST):
         raise BadFile("the tally counts more rows than there can be, or fewer than none")
     return Space(schema, classes, values, rows.dtype.kind == "f"), requests
 

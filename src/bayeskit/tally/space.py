@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from bayeskit.data.schema import NO_TARGET, Categorical, Numeric, Schema
 from bayeskit.data.vocabulary import Value, positions
+from bayeskit.errors import BadFile
+from bayeskit.tally.plan import Request
 
 Counts = npt.NDArray[Any]  # int64, or float64 where rows have weights
 Index = npt.NDArray[np.int64]
@@ -112,6 +114,12 @@ def taken(array: Counts, index: Index, axis: int) -> Counts:
     moved = np.take(array, np.maximum(index, 0), axis=axis)
     moved[(slice(None),) * axis + (index < 0,)] = 0
     return moved
+
+
+def check_measured(request: Request, space: Space) -> None:
+    """Refuse, of a file, sums of columns that hold no numbers."""
+    if not set(request.names) <= set(space.schema.measured()):
+        raise BadFile("the tally has sums of columns that hold no numbers")
 
 
 def declared_values(schema: Schema, name: str) -> tuple[Value, ...]:

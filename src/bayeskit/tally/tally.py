@@ -248,4 +248,5 @@ class Tally(NamedStatistics):
     def from_bytes(cls, data: bytes) -> Self:
         """The tally that :meth:`to_bytes` wrote; damaged or foreign bytes are refused."""
         header, arrays = unpack(data)
-        return cls.from_parts(*(as_written_today(header, arrays) if version_of(data) == 1 else (header, arrays)))
+        with np.errstate(all="ignore"):  # what overflows is found, and refused
+            return cls.from_parts(*(as_written_today(header, arrays) if version_of(data) == 1 else (header, arrays)))

@@ -111,8 +111,11 @@ class WordCounts:
         lengths: Moments,
         pruned: bool = False,
     ) -> Self:
-        """From cells by rising ``word · n_classes + class``; cells and words without a document are left out."""
-        keep = documents > 0
+        """From cells by rising ``word · n_classes + class``; cells and words without a document are left out.
+
+        So are cells whose count a subtraction has cancelled: :meth:`plus` needs both over zero.
+        """
+        keep = (documents > 0) & (counts > 0)
         if not keep.all():
             keys, counts, documents = keys[keep], counts[keep], documents[keep]
         word, label = np.divmod(keys, max(n_classes, 1))
@@ -307,7 +310,7 @@ class WordCounts:
     def from_arrays(cls, arrays: Sequence[npt.NDArray[Any]], n_classes: int, pruned: bool) -> Self:
         """The counts of :meth:`to_arrays`, everything checked."""
         data, offsets, indptr, classes, counts, documents, *sums = arrays
-        words, lengths = Words.checked(data, offsets), Moments(*sums)
+        words, lengths = Words.checked(data, offsets), Moments.of_parts(sums, (n_classes, 1), counts.dtype)
         n_cells = len(counts) if counts.ndim == 1 else -1
         fits = (
             indptr.dtype == classes.dtype == np.int64
@@ -317,10 +320,8 @@ class WordCounts:
             and bool((np.diff(indptr) > 0).all())
             and classes.shape == documents.shape == (n_cells,)
             and bool(((classes >= 0) & (classes < n_classes)).all())
-            and counts.dtype == documents.dtype == lengths.n.dtype
+            and counts.dtype == documents.dtype
             and counts.dtype.kind in "if"
-            and all(part.shape == (n_classes, 1) for part in sums)
-            and all(part.dtype.kind == "f" for part in sums[1:])
         )
         if not fits:
             raise BadFile("the counts of words do not fit together")
