@@ -44,6 +44,9 @@ Empty = Annotated[
         "--empty", metavar="TEXT", help="A text that means an empty cell of a CSV file, instead of the usual ones."
     ),
 ]
+Wait = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0, help="How long to wait for someone else who changes the model.")
+]
 
 
 def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
