@@ -39,10 +39,11 @@ def open_data(
     from bayeskit.cli.no_tables import refuse_no_table
     from bayeskit.data.files import FileSource
 
-    refuse_no_table(path, encoding)
     delimiter = "\t" if delimiter == "\\t" else delimiter
     reading = {"delimiter": delimiter, "encoding": encoding, "missing": empty or None}
     source = FileSource.of(path, None, pairs("--type", types) or None, None, **reading)
+    if len(source.files) == 1:
+        refuse_no_table(source.files[0].place, encoding)
     if target is None:
         return source
     with suggesting([target], source.head):

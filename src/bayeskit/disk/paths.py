@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import BinaryIO, Literal
 
 from bayeskit.errors import BadFile, BayesError
 
@@ -40,7 +41,7 @@ def lying_at(path: str | Path) -> Lying | None:
     try:
         mode = where.stat().st_mode
     except OSError as problem:
-        if problem.errno in NOTHING and not where.is_symlink():
+        if problem.errno in NOTHING and not os.path.islink(where):  # noqa: PTH114  (of any path)
             return None
         raise BadFile(f"{path} {_reason(where, problem)}") from None
     if stat.S_ISREG(mode):
@@ -63,12 +64,12 @@ def readable_at(path: str | Path) -> Literal["file", "pipe"]:
     return lying
 
 
-def open_bytes(path: str | Path) -> BinaryIO:
+def open_bytes(path: str | Path) -> io.BufferedReader:
     """A file or a pipe, opened to be read; of a pipe that nobody writes to yet, the writer is waited for."""
     readable_at(path)
     where = expanded(path)
     try:
-        return cast(BinaryIO, where.open("rb"))
+        return where.open("rb")
     except OSError as problem:
         raise BadFile(f"{path} {_reason(where, problem)}") from None
 
@@ -99,7 +100,7 @@ def _reason(where: Path, problem: OSError) -> str:
     """Why it cannot be read, and what helps."""
     if problem.errno == errno.ELOOP:
         return "is a link that leads back to itself: mend the link, or name the file itself"
-    if isinstance(problem, FileNotFoundError) and where.is_symlink():
+    if isinstance(problem, FileNotFoundError) and os.path.islink(where):  # noqa: PTH114
         return f"is a link to {where.readlink()}, where nothing is: mend the link, or name the file itself"
     if isinstance(problem, PermissionError):
         return f"cannot be read: {problem.strerror}. Ask its owner for the right to read it, or for a copy."
