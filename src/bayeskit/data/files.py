@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from bayeskit.data import parquet_files, streams
 from bayeskit.data.csv_files import MISSING, CsvFile
-from bayeskit.data.encodings import checked
+from bayeskit.data.encodings import checked, marked, remedy, wide
 from bayeskit.data.frames import arrow_kind
 from bayeskit.data.json_lines import JsonLines
 from bayeskit.data.parquet_files import ParquetFile
@@ -255,5 +255,6 @@ def _file(place: Place, csv: Mapping[str, Any]) -> DataFile:
         kind = "parquet" if start.startswith(parquet_files.MAGIC) else "jsonl" if is_json else "csv"
     if kind == "parquet":
         return ParquetFile(place)
-    checked(csv.get("encoding"), place.name)
+    if checked(csv.get("encoding"), place.name) is None and wide(start) and not marked(start):
+        raise BadFile(f"{place.name}, line 1: the text is not utf-8. {remedy(start, 0)}")
     return JsonLines(place, csv.get("encoding")) if kind == "jsonl" else CsvFile(place, **csv)

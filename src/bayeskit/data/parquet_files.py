@@ -45,9 +45,10 @@ class ParquetFile:
         try:
             total, size = max(file.metadata.num_rows, 1), self.place.size or 0
             for batch in file.iter_batches(ROWS, columns=names, use_threads=False):
+                batch.validate(full=True)  # codes within their dictionary, texts in UTF-8: nothing else looks at it
                 row += batch.num_rows
                 yield _as_asked(batch, types, schema), size * row // total
-        except (pa.ArrowException, OSError) as problem:
+        except (pa.ArrowException, OSError, UnicodeError) as problem:
             raise BadFile(
                 f"{self.place.name}, after row {row}: {problem}. The file is damaged; copy it again."
             ) from None
