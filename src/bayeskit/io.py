@@ -6,6 +6,7 @@ fixed table below. What a file must be, byte by byte, stands in :mod:`bayeskit.t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from math import isfinite
@@ -123,7 +124,7 @@ def write_model(
     path: str | Path, data: bytes, timeout: float | None = PATIENCE, waiting: Callable[[str], None] | None = None
 ) -> None:
     """Write the bytes of a model, as a whole; where someone is changing the model that is there, after them."""
-    if is_mine(path) or not resolved(path).is_file():
+    if is_mine(path) or not os.path.isfile(resolved(path)):  # noqa: PTH113  (it may lie where nobody may look)
         write_whole(path, data)
         return
     try:

@@ -58,7 +58,7 @@ def fitting(raw: bytes) -> str:
 def wide(raw: bytes) -> list[str]:
     """UTF-16 without a mark: every other byte of Western text is zero."""
     zeros = (raw[::2].count(0), raw[1::2].count(0))
-    if max(zeros) * 3 < len(raw) // 2 or max(zeros) < 3 * min(zeros):
+    if not any(zeros) or max(zeros) * 3 < len(raw) // 2 or max(zeros) < 3 * min(zeros):
         return []
     return ["utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"]
 

@@ -67,7 +67,7 @@ else:
 def locked(
     path: str | Path, timeout: float | None = PATIENCE, waiting: Callable[[str], None] | None = None
 ) -> Iterator[None]:
-    """Nobody else who asks for this lock changes the file meanwhile; all names and links of a file have one lock.
+    """Nobody else who asks for this lock changes the file meanwhile, by whatever symbolic link they come to it.
 
     Who comes second waits, ``timeout`` seconds at most (None: for as long as it takes), then :class:`Locked` is
     raised. ``waiting`` is told once, after a second, who holds it.
@@ -115,7 +115,9 @@ def beside(where: Path, ending: str) -> Path:
 
 
 def is_at(file: int, path: Path) -> bool:
-    """Whether the open file is the one that has this name."""
+    """Whether the open file is the one that has this name; on Windows an open file cannot lose it."""
+    if sys.platform == "win32":
+        return True
     try:
         return os.path.samestat(os.fstat(file), path.lstat())
     except FileNotFoundError:
