@@ -66,6 +66,7 @@ _HOMES = {
     "SemiSupervised": "models.semi_supervised",
     "TextClassifier": "models.text",
     "load": "models",
+    "updating": "models.updating",
     "open_source": "data.source",
 }
 

@@ -25,6 +25,10 @@ class BadFile(BayesError):
     """Bytes that are no bayeskit data, or damaged."""
 
 
+class Locked(BayesError):
+    """Someone else is changing the file, and did not end while it was waited for."""
+
+
 class QueryError(BayesError):
     """A query that cannot be read or answered."""
 

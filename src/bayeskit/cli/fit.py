@@ -151,7 +151,7 @@ def command(
     if hasattr(model, "telling"):
         summary.show_telling(page, model)
         page.line()
-    if kind == "naive" and len(tally.classes) > 1 and not tally.words and data != "-":
+    if kind == "naive" and len(tally.classes) > 1 and not tally.words and source.files[0].place.size is not None:
         page.command("stronger:", _stronger(data, target, role, reading, unseen, output))
     for sentence in advice:
         page.line(f"advice: {sentence}")

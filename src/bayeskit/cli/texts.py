@@ -31,7 +31,7 @@ def open_labelled(data: str, text: str | None, target: str, reading: tuple[Any, 
     from bayeskit.data.text_files import FolderSource, TextColumn
 
     if Path(data).is_dir() and (text is None or not _has_tables(Path(data))):
-        return FolderSource.of_classes(data, target)
+        return FolderSource.of_classes(data, target, encoding=reading[2])
     source = open_data(data, target, *reading)
     if text is None:
         raise BayesError(f"which column of {source.name} holds the text? --text COLUMN ({', '.join(source.kinds)})")
@@ -48,13 +48,13 @@ def open_unlabelled(data: str, text: str | None, named: bool, reading: tuple[Any
 
     where = Path(data)
     if where.is_dir() and not (text is not None and _has_tables(where)):
-        return FolderSource.of_files(where)
+        return FolderSource.of_files(where, encoding=reading[2])
     if named or (data != "-" and (_is_table(where) or not where.exists())):
         source = open_data(data, None, *reading)
         if text is None:
             raise BayesError(f"which column of {source.name} holds the text? --text COLUMN ({', '.join(source.kinds)})")
         return TextColumn.of(source, text)
-    return LinesSource.of(data)
+    return LinesSource.of(data, encoding=reading[2])
 
 
 def _is_table(path: Path) -> bool:

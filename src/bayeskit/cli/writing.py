@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bayeskit.disk.writing import replacing, takes_a_stream
 from bayeskit.errors import BayesError
 
 ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -22,17 +23,11 @@ def writer(output: str, kind: str | None = None) -> Iterator[Callable[[Any], Non
             yield write
         sys.stdout.flush()
         return
-    where = Path(output)
-    kind = kind or ENDINGS.get(where.suffix.lower())
+    kind = kind or ENDINGS.get(Path(output).suffix.lower()) or ("csv" if takes_a_stream(output) else None)
     if kind is None:
         raise BayesError(f"{output}: the name's ending says the format, one of {', '.join(ENDINGS)}")
-    beside = where.with_name(f".{where.name}.part")
-    try:
-        with beside.open("wb") as file, _Writer(file, kind) as write:
-            yield write
-        beside.replace(where)
-    finally:
-        beside.unlink(missing_ok=True)
+    with replacing(output) as file, _Writer(file, kind) as write:
+        yield write
 
 
 class _Writer:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from bayeskit.errors import BadFile
-from bayeskit.io import State, write_whole
+from bayeskit.io import State, write_model
 from bayeskit.models import to_bytes
 from bayeskit.tally.tally import Tally
 
@@ -20,9 +20,12 @@ class Kept:
     tally_: Tally
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a ``.bayes`` file for :func:`bayeskit.load`: as a whole, or not at all."""
+        """Write the model to a ``.bayes`` file for :func:`bayeskit.load`: as a whole, or not at all.
+
+        Where someone is changing the model that is there (:func:`bayeskit.updating`), it is written after them.
+        """
         self._check_is_fitted()
-        write_whole(path, to_bytes(self))
+        write_model(path, to_bytes(self))
 
     def settings_to_save(self) -> dict[str, Any]:
         """The settings under which tally and held state alone make this model again."""
