@@ -113,6 +113,8 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
     A model may replace a model and nothing else; a table may replace any file but a model and what is read.
     """
     if path == "-":
+        if is_model and sys.stdout.isatty():
+            raise BayesError("a model is no text, and standard output is a terminal: name a file with -o, or a pipe")
         return
     where = Path(path).expanduser().resolve()
     if not os.access(where.parent, os.W_OK):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bayeskit.errors import BayesError
+from bayeskit.printable import printable, printable_json
 
 ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
@@ -18,7 +19,8 @@ ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "js
 def writer(output: str, kind: str | None = None) -> Iterator[Callable[[Any], None]]:
     """A function that writes one table after another, all with the same columns."""
     if output == "-":
-        with _Writer(sys.stdout.buffer, kind or "csv") as write:
+        file = _Shown(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
+        with _Writer(file, kind or "csv") as write:
             yield write
         sys.stdout.flush()
         return
@@ -35,6 +37,22 @@ def writer(output: str, kind: str | None = None) -> Iterator[Callable[[Any], Non
         beside.unlink(missing_ok=True)
 
 
+class _Shown:
+    """Standard output that is a terminal: the text is the data, but for what would steer the terminal.
+
+    A file or a pipe gets the data as it is.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def write(self, data: bytes) -> None:
+        self.file.write(printable(data.decode()).encode())
+
+    def flush(self) -> None:
+        self.file.flush()
+
+
 class _Writer:
     """Writes tables in one format; the first one says the columns."""
 
@@ -49,7 +67,7 @@ class _Writer:
     def __call__(self, table: Any) -> None:
         table = plain(table)
         if self.kind == "jsonl":
-            lines = [json.dumps(row, ensure_ascii=False, default=str) for row in table.to_pylist()]
+            lines = [printable_json(json.dumps(row, ensure_ascii=False, default=str)) for row in table.to_pylist()]
             self.file.write(("\n".join(lines) + "\n").encode())
         elif self.kind == "csv":
             self._write_csv(table)

@@ -6,6 +6,8 @@ import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from bayeskit.printable import printable
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
 class Table:
     """Columns of equal length: prints as text and HTML, and is Arrow data to everyone who reads it.
 
-    ``pyarrow.table(t)``, ``polars.from_arrow(t)`` and ``t.to_pandas()`` all take it as it is.
+    ``pyarrow.table(t)``, ``polars.from_arrow(t)`` and ``t.to_pandas()`` all take it as it is. What prints is safe for
+    a terminal: a control character in a name or a cell is shown as an escape such as ``\\x1b``.
 
     >>> print(Table({"sky": ["rain", "sun"], "P(sky | yes)": [0.25, 0.75]}))
     sky   P(sky | yes)
@@ -46,7 +49,7 @@ class Table:
         return self.arrow.to_pandas()
 
     def _cells(self) -> list[list[str]]:
-        return [[name, *map(_cell, self[name])] for name in self.column_names]
+        return [[printable(name, keep=""), *map(_cell, self[name])] for name in self.column_names]
 
     def __str__(self) -> str:
         columns = []
@@ -85,4 +88,4 @@ def _column(values: Any) -> Any:
 def _cell(value: object) -> str:
     if value is None:
         return "–"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else printable(str(value), keep="")

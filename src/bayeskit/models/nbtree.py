@@ -36,6 +36,7 @@ from bayeskit.models.nbtree_growth import Growth, Routes, Tree, check_tree, leaf
 from bayeskit.models.nbtree_left_out import TreeLeftOut, TreeParameters
 from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of, readable
 from bayeskit.models.settings import seed_of
+from bayeskit.printable import printable
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -412,7 +413,8 @@ class NBTree(CodedClassifier):
     def tree_text(self) -> str:
         """The tree in words, a line for each branch."""
         self._check_is_fitted()
-        return "\n".join(self._lines(self.tree_, 0)) or self._leaf_text(0)
+        lines = list(self._lines(self.tree_, 0)) or [self._leaf_text(0)]
+        return "\n".join(printable(line, keep="") for line in lines)
 
     def _lines(self, node: Tree, depth: int) -> Iterator[str]:
         if not isinstance(node, Mapping):

@@ -24,6 +24,7 @@ from bayeskit.network.junction_tree import draw
 from bayeskit.network.nearest import nearest
 from bayeskit.network.query import Comparison, Query, Statement, parse, parse_statement
 from bayeskit.network.truth import Domain, Mask, evaluate, holds, impossible, unknown_column
+from bayeskit.printable import printable
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
@@ -304,7 +305,7 @@ class JointDistribution:
 
     def __repr__(self) -> str:
         names = ", ".join(self.variables[:8]) + (", …" if len(self.variables) > 8 else "")
-        return f"<JointDistribution of {names}: {self.n_cells} cells>"
+        return printable(f"<JointDistribution of {names}: {self.n_cells} cells>", keep="")
 
     # -- inside --------------------------------------------------------------------------------------
 
