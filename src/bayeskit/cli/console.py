@@ -14,6 +14,7 @@ WIDTH = 80
 WIDEST_LINE = 100  # of a sentence: longer ones are hard to read
 WIDEST = 28  # of the name of a column, and at which a text is cut where not all fits in a terminal
 GAP = 2
+UNBOUNDED = 1_000_000  # lines and columns are broken here, not by the console
 
 
 class Figure(str):
@@ -35,7 +36,7 @@ class Page:
         terminal = Console(file=self.stream)
         self.cuts = terminal.is_terminal  # what is too wide; a pipe gets all of it
         self.width = terminal.width if terminal.is_terminal else WIDTH
-        self.console = Console(file=self.stream, width=self.width, highlight=False, soft_wrap=True)
+        self.console = Console(file=self.stream, width=UNBOUNDED, highlight=False, soft_wrap=True)
 
     def line(self, text: str = "", style: str | None = None) -> None:
         """A line of text, broken between words where it is too long."""
@@ -67,8 +68,7 @@ class Page:
         if self.as_json:
             return
         cells = {name: [_cell(value) for value in values] for name, values in columns.items()}
-        heads = {name: _head(name) for name in columns}
-        wide = {name: max(map(len, (*heads[name], *values))) for name, values in cells.items()}
+        wide = {name: max(map(len, (*_head(name, WIDEST), *values))) for name, values in cells.items()}
         if self.cuts:
             wide = _narrowed(wide, self.width, keys)
         numeric = {
@@ -83,11 +83,11 @@ class Page:
             shown = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="dim", show_edge=False)
             for name in names:
                 justify: Any = "right" if numeric[name] else "left"
-                head = Text("\n".join(_clip(line, wide[name]) for line in heads[name]))
+                head = Text("\n".join(_head(name, wide[name])))
                 shown.add_column(head, justify=justify, vertical="bottom", no_wrap=True)
             for row in zip(*(cells[name] for name in names), strict=True):
                 shown.add_row(*(Text(_clip(cell, wide[name])) for name, cell in zip(names, row, strict=True)))
-            self.console.print(shown, width=max(self.width, sum(wide[name] + GAP for name in names)))
+            self.console.print(shown)
 
     def json(self, record: Any) -> None:
         """The whole record, where the command was asked for JSON."""
@@ -125,15 +125,15 @@ def _narrowed(wide: Mapping[str, int], width: int, keys: int) -> dict[str, int]:
     return {name: min(w, most) for name, w in wide.items()}
 
 
-def _head(name: str) -> list[str]:
-    """The name of a column, in several lines where it is long.
+def _head(name: str, width: int) -> list[str]:
+    """The name of a column, in several lines where it is long; a word that is too long is broken, nothing is lost.
 
-    >>> _head("P(bill_length_mm | Chinstrap, flipper_length_mm)")
+    >>> _head("P(bill_length_mm | Chinstrap, flipper_length_mm)", 18)
     ['P(bill_length_mm |', 'Chinstrap,', 'flipper_length_mm)']
     """
     import textwrap
 
-    return textwrap.wrap(printable(name), WIDEST, break_on_hyphens=False) or [""]
+    return textwrap.wrap(printable(name), width, break_on_hyphens=False) or [""]
 
 
 def _cell(value: Any) -> str:

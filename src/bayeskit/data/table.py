@@ -16,7 +16,7 @@ class Table:
     """Columns of equal length: prints as text and HTML, and is Arrow data to everyone who reads it.
 
     ``pyarrow.table(t)``, ``polars.from_arrow(t)`` and ``t.to_pandas()`` all take it as it is. What prints is safe for
-    a terminal: a control character in a name or a cell is shown as an escape such as ``\\x1b``.
+    a terminal: a control character in a name or a cell is shown as an escape such as ``\\x1b``. The first ``keys`` columns say what a line is about.
 
     >>> print(Table({"sky": ["rain", "sun"], "P(sky | yes)": [0.25, 0.75]}))
     sky   P(sky | yes)
@@ -24,8 +24,10 @@ class Table:
     sun           0.75
     """
 
-    def __init__(self, columns: Mapping[str, Any]) -> None:
+    def __init__(self, columns: Mapping[str, Any], keys: int = 1) -> None:
         import pyarrow as pa
+
+        self.keys = keys
 
         self.arrow: pa.Table = pa.table({name: _column(values) for name, values in columns.items()})
 
