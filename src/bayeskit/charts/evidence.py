@@ -56,7 +56,7 @@ def evidence_chart(record: Explanation | WordsForAndAgainst) -> Any:
 
 
 def _parts(record: Any) -> tuple[str, str, str, str, list[tuple[str, float]]]:
-    """(title, what is ruled out, the two classes, bars and their log odds) of the explanation of a row or a document."""
+    """(title, what is ruled out, the two classes, bars with their log odds) of the evidence for a row or a document."""
     if isinstance(record, Explanation):
         bars = [("before any evidence", record.prior_log_odds)]
         bars += [(f"{c.column} {cell(c.value)}", c.log_odds) for c in record.by_size if c.state != "unused"]

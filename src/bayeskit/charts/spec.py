@@ -1,9 +1,9 @@
 r"""Texts of the data in a chart's specification: none of them can be read as HTML.
 
 A specification is written into a page, and by the viewer's own "View Source" into another one. A class named
-``</script><script>…`` would end the script that holds it there. So texts stand in it as ``\u003c/script\u003e``, in data
-that Vega parses as JSON and in expressions that it parses as literals: what is drawn is the text itself, whoever renders
-the chart and whatever it is joined with.
+``</script><script>…`` would end the script that holds it there. So texts stand in it as ``\u003c/script\u003e``, in
+data that Vega parses as JSON and in expressions that it parses as literals: what is drawn is the text itself, whoever
+renders the chart and whatever it is joined with.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from bayeskit.cli.options import Json, Model
 
 LINES = 60  # of a tree; --json has them all
 
+
 def command(
     model: Model,
     column: Annotated[

@@ -43,18 +43,18 @@ def rows_of(X: Any, y: Any) -> Rows:
         raise BayesError("the classes of the rows are needed: y is None")
     if is_sparse(X):
         matrix = X.tocsr()
-        return Rows(lambda rows: matrix[rows], matrix.shape[0], label_column(y)[0], "class")
+        return Rows(lambda rows: matrix[rows], matrix.shape[0], plain_strings(label_column(y)[0]), "class")
     if isinstance(X, (str, Path)) or is_source(X):
         return _of_source(open_source(X, y))
     if _is_list_of_texts(X):
         texts, labels = label_column(X)[0], label_column(y)[0]
         if len(texts) != len(labels):
             raise BayesError(f"there are {len(texts):,} texts and {len(labels):,} labels: one label a text")
-        return Rows(lambda rows: _taken(texts, rows), len(texts), labels, "class")
+        return Rows(lambda rows: taken(texts, rows), len(texts), plain_strings(labels), "class")
     _, columns, n_rows, named = columns_of(X)
     target = y if isinstance(y, str) else None
     source = open_source(X, y)  # refuses labels that do not fit the rows
-    labels = columns.pop(target) if target is not None else label_column(y)[0]
+    labels = plain_strings(columns.pop(target) if target is not None else label_column(y)[0])
     name = source.target or "class"
     if hasattr(X, "iloc"):
         frame = X if target is None else X.drop(columns=target)
@@ -65,7 +65,7 @@ def rows_of(X: Any, y: Any) -> Rows:
     if not named and all(isinstance(column, np.ndarray) for column in columns.values()):
         matrix = np.column_stack(list(columns.values()))
         return Rows(lambda rows: matrix[rows], n_rows, labels, name)
-    return Rows(lambda rows: {n: _taken(column, rows) for n, column in columns.items()}, n_rows, labels, name)
+    return Rows(lambda rows: {n: taken(column, rows) for n, column in columns.items()}, n_rows, labels, name)
 
 
 def _of_source(source: Source) -> Rows:
@@ -77,17 +77,25 @@ def _of_source(source: Source) -> Rows:
         raise BayesError("the rows have no classes: name the column that holds them as y")
     table = pa.concat_tables([pa.table(batch.columns) for batch in batches]).unify_dictionaries()
     labels = pa.concat_tables([pa.table({"y": batch.labels}) for batch in batches]).unify_dictionaries()["y"]
-    columns = {name: table.column(name) for name in table.column_names}
+    columns, labels = {name: table.column(name) for name in table.column_names}, plain_strings(labels)
     target = source.target or "class"
-    return Rows(lambda rows: {n: c.take(rows) for n, c in columns.items()}, len(labels), labels, target)
+    return Rows(lambda rows: {n: taken(c, rows) for n, c in columns.items()}, len(labels), labels, target)
 
 
 def _is_list_of_texts(X: Any) -> bool:
     """Documents: a list of strings, or any column that is no table."""
     if isinstance(X, (list, tuple)):
         return bool(len(X)) and all(isinstance(text, (str, bytes, type(None))) for text in X)
-    return (getattr(X, "ndim", None) == 1 or hasattr(X, "null_count")) and not hasattr(X, "column_names")
+    return (getattr(X, "ndim", None) == 1 or hasattr(X, "null_count")) and not hasattr(X, "columns")
 
 
-def _taken(column: Column, rows: Index) -> Column:
-    return column.take(rows) if is_arrow(column) else column[rows]
+def taken(column: Column, rows: Index) -> Column:
+    """Some cells of a column."""
+    return plain_strings(column).take(rows) if is_arrow(column) else column[rows]
+
+
+def plain_strings(column: Column) -> Column:
+    """Strings as Arrow can take them by number: polars' views of them cannot be."""
+    import pyarrow as pa
+
+    return column.cast(pa.large_string()) if is_arrow(column) and pa.types.is_string_view(column.type) else column

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 class Table:
     """Columns of equal length: prints as text and HTML, and is Arrow data to everyone who reads it.
 
-    ``pyarrow.table(t)``, ``polars.from_arrow(t)`` and ``t.to_pandas()`` all take it as it is. What prints is safe for
-    a terminal: a control character in a name or a cell is shown as an escape such as ``\\x1b``. The first ``keys`` columns say what a line is about.
+    ``pyarrow.table(t)``, ``polars.from_arrow(t)`` and ``t.to_pandas()`` all take it as it is. The first ``keys``
+    columns say what a line is about. What prints is safe for a terminal: a control character in a name or a cell is
+    shown as an escape such as ``\\x1b``.
 
     >>> print(Table({"sky": ["rain", "sun"], "P(sky | yes)": [0.25, 0.75]}))
     sky   P(sky | yes)

@@ -25,12 +25,13 @@ from bayeskit.data.vocabulary import sort_values
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
 from bayeskit.models.naive_bayes import NaiveBayes
+from bayeskit.models.scoring import ScoresTables
 
 Floats = npt.NDArray[np.float64]
 WEIGHTINGS = ("auto", "evidence", "leave-one-out", "cross-validation")
 
 
-class _Committee(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _Committee(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Members with posterior probabilities; what both classifiers share."""
 
     members: Any

@@ -203,7 +203,7 @@ class JointDistribution:
 
     def conditional(self, target: str, *given: str | Sequence[str]) -> Table:
         """P(target | given), a row for each combination of the given variables that can occur."""
-        target, known = self._find(target), _all_names(given)
+        target, known = self._find(target), [self._find(name) for name in _all_names(given)]
         both = self.marginal(*known, target)
         _, first, context = np.unique(both._cell(known)[0], return_index=True, return_inverse=True)
         table = np.zeros((len(first), len(self.values[target])))
