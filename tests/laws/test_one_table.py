@@ -148,6 +148,7 @@ SOURCES = ("fit_source", "learn_source", "forget_source", "complete_schema", "le
 """Methods of models by what they take: rows; rows and classes; the same, and change the model."""
 
 ELSEWHERE = {
+    **dict.fromkeys(("BetaBernoulli", "DirichletCategorical", "NormalInverseGamma"), "the values of one column"),
     "TextClassifier": "documents, below",
     "TokenCounter": "documents, below",
     "LinearRegression": "numbers as the target, below",
