@@ -9,7 +9,7 @@ ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/eng
   tests/models/test_naive_bayes.py tests/models/test_drop_in.py tests/data/test_tokens.py tests/models/test_text.py tests/models/test_naive_text.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format fuzz bench quality quality-single quality-text dist clean
+.PHONY: help demo test check browser format fuzz bench quality quality-single quality-text dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -28,6 +28,9 @@ demo: $(STAMP) ## the tour
 test: $(STAMP) ## all tests and docstring examples, on the compiled kernels and on their NumPy twins
 	$(BIN)/python -m pytest -q -n 2
 	BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2 $(ON_TWINS)
+
+browser: ## Debian's Chromium, which tests open pages in; without it they are skipped
+	scripts/browser
 
 check: $(STAMP) ## format, lint, types, direction of imports
 	$(BIN)/ruff format --check .

@@ -1,8 +1,16 @@
-"""What can go wrong, said so that a person can act on it: culprit, place, remedy."""
+"""What can go wrong, said so that a person can act on it: culprit, place, remedy.
+
+Messages name columns, values and files; as text they hold no character that would steer a terminal.
+"""
+
+from bayeskit.printable import printable
 
 
 class BayesError(ValueError):
     """Bad input. Nothing was changed by the call that raised it."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class SchemaMismatch(BayesError):
@@ -39,6 +47,9 @@ class TooLarge(BayesError):
 
 class BayesWarning(UserWarning):
     """Something worth knowing that is no error."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class UndecidableWarning(BayesWarning):

@@ -118,6 +118,8 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
     A model may replace a model and nothing else; a table may replace any file but a model and what is read.
     """
     if path == "-" or takes_a_stream(path):
+        if path == "-" and is_model and sys.stdout.isatty():
+            raise BayesError("a model is no text, and standard output is a terminal: name a file with -o, or a pipe")
         return
     where = resolved(path)
     if not os.access(where.parent, os.W_OK):

@@ -237,7 +237,6 @@ def _is_beyond(column: npt.NDArray[Any]) -> bool:
 def factor_values(column: Column, name: str, start: int) -> Factor:
     """Indices into the distinct values of any column."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if not is_arrow(column):
         if column.dtype == object and (found := kernels.factor_strings(column, MANY)) is not None:
@@ -259,8 +258,17 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
         array = array.dictionary_encode()
     indices = array.indices
     if indices.null_count:
-        indices = pc.fill_null(indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices, -1)
+        indices = indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices
+        indices = _filled(indices, np.full(1, -1, dtype=f"i{indices.type.bit_width // 8}"))
     return Factor(_view(indices), -1, [None, *_canonical_all(array.dictionary, name)])
+
+
+def _filled(array: pa.Array, one: npt.NDArray[Any]) -> pa.Array:
+    """Nulls replaced by the one value. (Arrow's own ``scalar`` loads pandas where that is installed.)"""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.fill_null(array, pa.Array.from_buffers(array.type, 1, [None, pa.py_buffer(one)])[0])
 
 
 def _view(array: pa.Array) -> npt.NDArray[Any]:
@@ -330,7 +338,6 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
             numbers[np.isnat(column)] = np.nan
             return numbers
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.types as types
 
     try:
@@ -345,7 +352,7 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
         if types.is_boolean(array.type):
             array = array.cast(pa.uint8())
         numbers = array.cast(pa.float64(), safe=False)
-        return _view(pc.fill_null(numbers, float("nan")) if numbers.null_count else numbers)
+        return _view(_filled(numbers, np.full(1, np.nan)) if numbers.null_count else numbers)
     except OverflowError:  # integers beyond 64 bits, as objects
         return _checked_numbers(column, name, start)
     except (pa.ArrowException, UnicodeError):

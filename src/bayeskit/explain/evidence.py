@@ -24,6 +24,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
 from bayeskit.explain.words import cell, chance, times
+from bayeskit.printable import printable
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -132,11 +133,11 @@ class Explanation:
         )
 
     def __str__(self) -> str:
-        head, *rest = self.sentences
+        head, *rest = (printable(sentence, keep="") for sentence in self.sentences)
         return "\n".join([f"row {self.row}: {head}", *(f"  {sentence}" for sentence in rest)])
 
     def _repr_html_(self) -> str:
-        head, *rest = (html.escape(sentence) for sentence in self.sentences)
+        head, *rest = (html.escape(printable(sentence, keep="")) for sentence in self.sentences)
         return f"<p><b>row {self.row}: {head}</b></p><ul>" + "".join(f"<li>{s}</li>" for s in rest) + "</ul>"
 
 

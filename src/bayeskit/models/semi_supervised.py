@@ -19,12 +19,14 @@ from sklearn.model_selection import StratifiedKFold
 
 from bayeskit import logspace
 from bayeskit.data.frames import columns_of, is_sparse, label_column
+from bayeskit.data.rows import taken
 from bayeskit.data.source import Responsibilities, is_arrow
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.models.base import TallyClassifier
 from bayeskit.models.naive_bayes import NaiveBayes
+from bayeskit.models.scoring import ScoresTables
 from bayeskit.models.semi_text import DocumentModel, fit_documents
 from bayeskit.models.text import TextClassifier
 
@@ -54,7 +56,7 @@ class Comparison:
         )
 
 
-class SemiSupervised(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """EM around a classifier: rows whose label is missing (None, NaN, NA) teach as well.
 
     Parameters
@@ -306,9 +308,7 @@ def _taken(column: Any, index: Index) -> Any:
         return [column[i] for i in index]
     if hasattr(column, "iloc"):
         return column.iloc[index]
-    if is_arrow(column) and hasattr(column, "take"):
-        return column.take(index)
-    return column[index]
+    return taken(column, index)
 
 
 def _labels(y: Any, n: int, unlabelled: Any) -> list[Value | None]:

@@ -26,6 +26,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.exponents import fit_temperature
 from bayeskit.estimate.prior import class_prior
+from bayeskit.explain.structure import StructureDescription
 from bayeskit.explain.words import cell
 from bayeskit.io import State
 from bayeskit.models.base import Scores, TallyClassifier
@@ -380,8 +381,13 @@ class SubclassBayes(TallyClassifier):
                 "count": [round(float(counts[i]), 3) for i in order],
                 "share": [float(share[i]) for i in order],
                 "what sets it apart": [self._apart(int(i)) for i in order],
-            }
+            },
+            keys=2,
         )
+
+    def describe_structure(self) -> StructureDescription:
+        """The subclasses of each class, and what sets them apart."""
+        return StructureDescription("each class is a mixture of subclasses, naive Bayes in each", self.subclasses_)
 
     def _apart(self, s: int) -> str:
         """The columns in which a subclass differs most from the rest of its class."""

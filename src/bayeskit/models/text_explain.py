@@ -13,6 +13,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.data.words import Words
 from bayeskit.errors import BayesError
 from bayeskit.models.text_recipes import COLUMN, learnt_table
+from bayeskit.printable import printable
 
 if TYPE_CHECKING:
     from bayeskit.models.text import TextClassifier
@@ -45,6 +46,7 @@ class WordsForAndAgainst:
     def __str__(self) -> str:
         head = f"{self.label} against {self.other}: log odds {self.total:+.4f}, of which {self.base:+.4f} without words"
         unknown = f"\n{self.n_unknown} unknown words say nothing" if self.n_unknown else ""
+        head = printable(head, keep="")
         return f"{head}\n{self.table(20)}{unknown}" if self.words else f"{head}; no known word{unknown}"
 
 
