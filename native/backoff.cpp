@@ -271,15 +271,17 @@ void say(const FamilyView& family, uint32_t x, const Code* const* parents, size_
     for (size_t d = 0;; ++d) {
         if (family.n_entries[node] == 0) return;  // a root of too few rows
         const double m = family.m[d];
-        for (int32_t i = all.start[node]; i < all.start[node + 1]; ++i)  // n + m is m where a class does not occur
-            p[all.label[i]] *= m / (all.count[i] + m);
+        const auto [begin, end] = all.pairs(node);
+        for (int32_t i = begin; i < end; ++i)  // n + m is m where a class does not occur
+            p[check_label(all.label[i], C)] *= m / (all.count[i] + m);
         const int32_t first = family.first_entry[node];
+        check_part(first, int64_t{first} + family.n_entries[node], family.n_all_entries);
         const int32_t found = place_of(family.entry + first, family.n_entries[node], x);
-        if (found >= 0) {
-            const int32_t e = first + found, begin = all.start[node], end = all.start[node + 1];
+        if (found >= 0 && begin < end) {
+            const auto [from, to] = family.counts.pairs(first + found);
             int32_t of_context = begin;
-            for (int32_t i = family.counts.start[e]; i < family.counts.start[e + 1]; ++i) {
-                const uint16_t k = family.counts.label[i];
+            for (int32_t i = from; i < to; ++i) {
+                const uint16_t k = check_label(family.counts.label[i], C);
                 while (of_context + 1 < end && all.label[of_context] != k) ++of_context;  // both rise
                 p[k] += family.counts.count[i] / (all.count[of_context] + m);
             }

@@ -32,7 +32,7 @@ uint32_t group(uint32_t code, size_t size, const double* singled) {
     return v;
 }
 
-size_t n_values(const Column& column) { return std::max(column.size, kMostCuts + 2); }
+size_t n_values(const Column& column) { return std::max(column.n_codes, kMostCuts + 3); }
 
 uint32_t value_of(const Column& column, size_t r, const double* cuts) {
     if (!column.coded) return interval(column.numbers.data[static_cast<ptrdiff_t>(r) * column.numbers.stride], cuts);
@@ -353,7 +353,7 @@ Chain learn_chain(const Rows& rows, const std::vector<Column>& columns, const ui
 }
 
 void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns,
-                  const std::vector<Column>& learnt, size_t n, double n_learnt, size_t C, const double* prior,
+                  const LearntColumns& learnt, size_t n, double n_learnt, size_t C, const double* prior,
                   double* log_sum, double* sum, size_t n_threads) {
     parallel_rows(n, 64, n_threads, [&](size_t first, size_t last) {
         std::vector<double> g(C), product(C);
@@ -368,18 +368,20 @@ void score_chains(const std::vector<ChainView>& chains, const std::vector<Column
                 for (const Step& step : chains[t].steps) {
                     const uint32_t value = value_of(columns[step.column], r, step.cuts);
                     if (contexts.n_children[node] == kOneRow) {
-                        const auto other = static_cast<size_t>(contexts.first_child[node]);
-                        if (value_of(learnt[step.column], other, step.cuts) != value) break;
+                        const int64_t other = contexts.first_child[node];
+                        check_part(other, other + 1, static_cast<int64_t>(learnt.n));
+                        if (value_of(learnt.columns[step.column], static_cast<size_t>(other), step.cuts) != value) break;
                     } else if ((node = contexts.child(node, value)) < 0) {
                         break;
                     }
                     const CountsView& counts = contexts.counts;
+                    const auto [begin, end] = counts.pairs(node);
                     double total = 0;
-                    for (int32_t i = counts.start[node]; i < counts.start[node + 1]; ++i) total += counts.count[i];
+                    for (int32_t i = begin; i < end; ++i) total += counts.count[i];
                     const double scale = 1 / (total + step.m), keep = step.m * scale;
                     for (size_t k = 0; k < C; ++k) g[k] *= keep;
-                    for (int32_t i = counts.start[node]; i < counts.start[node + 1]; ++i)
-                        g[counts.label[i]] += counts.count[i] * scale;
+                    for (int32_t i = begin; i < end; ++i)
+                        g[check_label(counts.label[i], C)] += counts.count[i] * scale;
                 }
                 for (size_t k = 0; k < C; ++k) {
                     const double h = (n_learnt * g[k] + 1) / (n_learnt + static_cast<double>(C));

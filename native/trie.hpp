@@ -48,19 +48,42 @@ inline int32_t place_of(const uint32_t* values, int32_t n, uint32_t wanted) {
 }
 
 // Counts and trees as flat arrays, for reading.
+// They may come from anywhere: what is read of them is held against their ends first.
+inline void check_part(int64_t first, int64_t last, int64_t end) {
+    if (first < 0 || first > last || last > end) [[unlikely]]
+        throw std::invalid_argument("what was learnt points outside its own arrays");
+}
+
 struct CountsView {
-    const int32_t* start;
+    const int32_t* start;  // one more than places
     const uint16_t* label;
     const float* count;
+    int64_t n_pairs;
+
+    struct Pairs {
+        int32_t first, last;
+    };
+    Pairs pairs(int64_t place) const {
+        const Pairs found{start[place], start[place + 1]};
+        check_part(found.first, found.last, n_pairs);
+        return found;
+    }
 };
+
+inline uint16_t check_label(uint16_t label, size_t n_classes) {
+    if (label >= n_classes) [[unlikely]] throw std::invalid_argument("what was learnt has more classes than asked for");
+    return label;
+}
 
 struct TrieView {
     const int32_t *first_child, *n_children;
     const uint32_t* value;
+    int64_t n_nodes;
     CountsView counts;
 
     // The child of a node by this value, or -1.
     int32_t child(int32_t node, uint32_t by) const {
+        check_part(first_child[node], int64_t{first_child[node]} + n_children[node], n_nodes);
         const uint32_t* first = value + first_child[node];
         const int32_t at = place_of(first, n_children[node], by);
         return at < 0 ? -1 : first_child[node] + at;
