@@ -49,7 +49,7 @@ $(WATCHED)/.installed: $(STAMP) $(NATIVE)
 sanitize: $(WATCHED)/.installed ## the kernels' tests and hostile arrays under AddressSanitizer and UBSan; longer: EXAMPLES=2000
 	BAYESKIT_CORE=$(WATCHED)/bayeskit BAYESKIT_EXAMPLES=$(EXAMPLES) \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 \
-	  UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 \
+	  UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS='halt_on_error=1 ignore_noninstrumented_modules=1' \
 	  LD_PRELOAD="$$(gcc -print-file-name=$(WATCH)) $$(gcc -print-file-name=libstdc++.so)" \
 	  $(BIN)/python -m pytest -q -n 2 tests/kernels
 

@@ -173,9 +173,11 @@ private:
 // Where the places of each of n trees begin, and the end of the last.
 void check_starts(const Cells<int64_t, 1>& starts, size_t n, size_t end, const char* otherwise) {
     bool fits = starts.size() == n + 1 && starts[0] == 0 && starts[n] == static_cast<int64_t>(end);
-    for (size_t f = 0; fits && f < n; ++f) fits = starts[f] <= starts[f + 1];
+    for (size_t f = 0; fits && f < n; ++f) fits = starts[f] <= starts[f + 1] && starts[f + 1] - starts[f] <= INT32_MAX;
     need(fits, otherwise);
 }
+
+uint32_t length_of(const Cells<int64_t, 1>& starts, size_t f) { return static_cast<uint32_t>(starts[f + 1] - starts[f]); }
 
 // What a tree holds is looked at as it is walked (trie.hpp): most of it is not needed for a few rows.
 struct Trees {
@@ -197,8 +199,8 @@ struct Trees {
         for (size_t f = 0; f < n; ++f) {
             const int64_t at = nodes[f], pair = pairs[f];
             need(at < nodes[f + 1], "a tree has no root");
-            views.push_back({first.data() + at, children.data() + at, value.data() + at, nodes[f + 1] - at,
-                             {start.data() + at + f, label.data() + pair, count.data() + pair, pairs[f + 1] - pair}});
+            views.push_back({first.data() + at, children.data() + at, value.data() + at, length_of(nodes, f),
+                             {start.data() + at + f, label.data() + pair, count.data() + pair, length_of(pairs, f)}});
         }
     }
 };
@@ -282,8 +284,8 @@ nb::object py_score_backoff(const Array& codes, const Array& sizes, const Array&
         const Family& family = families.all[f];
         const int64_t node = trees.nodes[f], e = entries[f], pair = pairs[f];
         views.push_back({family.size, family.parents.size(), m.data() + f * m.shape(1), trees.views[f],
-                         first.data() + node, number.data() + node, entry.data() + e, entries[f + 1] - e,
-                         {start.data() + e + f, label.data() + pair, count.data() + pair, pairs[f + 1] - pair}});
+                         first.data() + node, number.data() + node, entry.data() + e, length_of(entries, f),
+                         {start.data() + e + f, label.data() + pair, count.data() + pair, length_of(pairs, f)}});
         children.push_back(family.child);
         above.push_back(family.parents);
     }
@@ -428,6 +430,7 @@ nb::tuple py_score_chains(const Arrays& arrays, const Array& sizes, const Arrays
     const Cells<double, 1> prior(given_prior, "prior");
     const size_t t = threads(n_threads), C = prior.size(), n = length(arrays), n_before = length(learnt_arrays);
     need(C > 0, "prior has no classes");
+    need(n_before <= INT32_MAX, "learnt_columns has more rows than can be counted at once");
     const auto columns = columns_of(arrays, sizes, n), before = columns_of(learnt_arrays, sizes, n_before);
     for (size_t i = 0; i < columns.size(); ++i)
         if (columns[i].coded != before[i].coded) refuse(column_name(i) + " was learnt as another kind");
@@ -441,7 +444,7 @@ nb::tuple py_score_chains(const Arrays& arrays, const Array& sizes, const Arrays
     auto [log_sum, log_cells] = doubles(n, C);
     auto [sum, cells] = doubles(n, C);
     without_lock([&, log_cells = log_cells, cells = cells] {
-        score_chains(chains, columns, {before, n_before}, n, n_learnt, C, prior.data(), log_cells, cells, t);
+        score_chains(chains, columns, {before, static_cast<uint32_t>(n_before)}, n, n_learnt, C, prior.data(), log_cells, cells, t);
     });
     return nb::make_tuple(log_sum, sum);
 }

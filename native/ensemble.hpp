@@ -35,8 +35,18 @@ struct FamilyView {
     TrieView contexts;
     const int32_t *first_entry, *n_entries;  // of each context: its values
     const uint32_t* entry;
-    int64_t n_all_entries;
+    uint32_t n_all_entries;
     CountsView counts;
+
+    void check(size_t n_classes) const {
+        bool fits = true;
+        const int32_t* start = contexts.counts.start;
+        for (size_t i = 0; i < contexts.n_nodes; ++i)  // values are counted where classes are
+            fits &= is_part(first_entry[i], n_entries[i], n_all_entries) & ((n_entries[i] == 0) | (start[i] < start[i + 1]));
+        if (!fits) refuse_part();
+        contexts.check(n_classes, 0);
+        counts.check(n_all_entries, n_classes);
+    }
 };
 
 struct Learnt {  // what a family has learnt
@@ -65,7 +75,7 @@ struct Column {  // of a table that chains walk over: codes, or numbers
 
 struct LearntColumns {
     const std::vector<Column>& columns;
-    size_t n;
+    uint32_t n;
 };
 
 // (steps, together) columns and (steps, together, kMostCuts) cuts, NaN where there is none; of a coded column the codes

@@ -58,12 +58,19 @@ UnicodeTables unicode_tables(const Array& of_kinds, const Array& of_lower, const
     if (more.shape(1) != 3) refuse("expansions are rows of three code points");
     for (size_t i = 0; i < more.size(); ++i)
         if (more[i] >= kCodePoints) refuse("an expansion is no code point");
-    uint8_t room[4];
-    for (uint32_t point = 0; point < kCodePoints; ++point) {
-        if (lower[point] < kCodePoints && point != kReplacement) continue;
+    const auto check_point = [&](uint32_t point) {
+        uint8_t room[4];
         if (lower[point] >= kCodePoints + more.shape(0)) refuse("a lower case points outside the expansions");
         const uint32_t bytes = point == kReplacement ? 1 : encode(point, room);  // it stands for one that is ill-formed
         if (lower_bytes(more.data(), lower[point]) > 3 * bytes) refuse("a lower case is too long for its code point");
+    };
+    check_point(kReplacement);
+    constexpr uint32_t kStretch = 1024;  // few have one with an expansion; one code point for another always fits
+    for (uint32_t first = 0; first < kCodePoints; first += kStretch) {
+        uint32_t top = 0;
+        for (uint32_t i = 0; i < kStretch; ++i) top = std::max(top, lower[first + i]);
+        for (uint32_t i = 0; top >= kCodePoints && i < kStretch; ++i)
+            if (lower[first + i] >= kCodePoints) check_point(first + i);
     }
     return {kinds, lower, more.data(), more.shape(0)};
 }

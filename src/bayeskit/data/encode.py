@@ -17,6 +17,7 @@ from bayeskit.data.source import (
     Column,
     Responsibilities,
     Source,
+    aligned,
     as_one_array,
     for_schema,
     is_arrow,
@@ -265,7 +266,7 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
 
 def _view(array: pa.Array) -> npt.NDArray[Any]:
     """Numbers of Arrow, none null, where they lie. (Arrow's own ``to_numpy`` loads pandas where that is installed.)"""
-    return np.from_dlpack(array)
+    return aligned(np.from_dlpack(array))
 
 
 def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
