@@ -184,7 +184,7 @@ def _as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
         array = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
         raise BayesError("sample_weight holds no numbers; pass one a row, as a list, array or series") from None
-    array = np.full(n_rows, array) if array.ndim == 0 else np.require(array, requirements="CA")
+    array = np.full(n_rows, array) if array.ndim == 0 else np.require(array, requirements=["C", "A"])
     if array.ndim != 1:
         raise BayesError(f"Sample weights must be 1D array or scalar, got an array of shape {array.shape}")
     if len(array) != n_rows:
