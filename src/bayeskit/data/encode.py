@@ -17,6 +17,7 @@ from bayeskit.data.source import (
     Column,
     Responsibilities,
     Source,
+    aligned,
     as_one_array,
     for_schema,
     is_arrow,
@@ -273,7 +274,7 @@ def _filled(array: pa.Array, one: npt.NDArray[Any]) -> pa.Array:
 
 def _view(array: pa.Array) -> npt.NDArray[Any]:
     """Numbers of Arrow, none null, where they lie. (Arrow's own ``to_numpy`` loads pandas where that is installed.)"""
-    return np.from_dlpack(array)
+    return aligned(np.from_dlpack(array))
 
 
 def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -39,6 +38,7 @@ from bayeskit.models.ties import best_class
 from bayeskit.models.undecidable import Impossible, refuse_no_numbers
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.threads import thread_count
 
 Scores = npt.NDArray[np.float64]
 
@@ -105,8 +105,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
         one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
         one_of("ties", self.ties, ("first", "random"))
-        if self.n_threads is not None and (not isinstance(self.n_threads, (int, np.integer)) or self.n_threads < 1):
-            raise BayesError(f"n_threads={self.n_threads!r}: give a whole number of at least 1, or None for all cores")
+        thread_count(self.n_threads)
         check_temperature(self.temperature)
         limit = self.memory_limit
         if limit is not None and (not is_number(limit) or not limit > 0):
@@ -465,7 +464,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return np.concatenate(codes), np.concatenate(given) if given else None
 
     def _threads(self) -> int:
-        return self.n_threads or os.cpu_count() or 1
+        return thread_count(self.n_threads)
 
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
         other: Self = clone(self).set_params(**settings)
