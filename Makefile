@@ -8,8 +8,12 @@ NATIVE := CMakeLists.txt $(wildcard native/*)
 ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/engines tests/estimate tests/network \
   tests/models/test_naive_bayes.py tests/models/test_drop_in.py tests/data/test_tokens.py tests/models/test_text.py tests/models/test_naive_text.py
 
+# One seed for both runs of a soak, so that what it finds can be found again.
+EXAMPLES ?= 200
+SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench quality quality-single quality-text dist clean
+.PHONY: help demo test soak check format bench quality quality-single quality-text dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -28,6 +32,12 @@ demo: $(STAMP) ## the tour
 test: $(STAMP) ## all tests and docstring examples, on the compiled kernels and on their NumPy twins
 	$(BIN)/python -m pytest -q -n 2
 	BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2 $(ON_TWINS)
+
+soak: $(STAMP) ## the laws on random examples, EXAMPLES=200 of each, on kernels and twins; prints the SEED
+	@echo "make soak SEED=$(SEED) EXAMPLES=$(EXAMPLES)"
+	BAYESKIT_SOAK=$(EXAMPLES) $(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-seed=$(SEED) tests
+	BAYESKIT_KERNELS=twins BAYESKIT_SOAK=$(EXAMPLES) $(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-seed=$(SEED) $(ON_TWINS)
+	@echo "nothing found by make soak SEED=$(SEED) EXAMPLES=$(EXAMPLES)"
 
 check: $(STAMP) ## format, lint, types, direction of imports
 	$(BIN)/ruff format --check .

@@ -3,14 +3,14 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
 from bayeskit.data import frames
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
-lawful = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+lawful = settings.get_profile("laws")
 
 
 @lawful

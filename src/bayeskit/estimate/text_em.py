@@ -89,11 +89,9 @@ def fit_beta(evidence: Floats, labels: Index, log_prior: Floats) -> float:
     """The β with the least log loss −Σ ln softmax(β · evidence + ln prior)."""
     from scipy.optimize import minimize_scalar
 
-    rows = np.arange(len(labels))
-
     def loss(log_beta: float) -> float:
         scores = np.exp(log_beta) * evidence + log_prior
-        return float((logspace.log_sum_exp(scores) - scores[rows, labels]).mean())
+        return -float(logspace.log_posterior_of(scores, labels).mean())
 
     return float(np.exp(minimize_scalar(loss, bounds=tuple(BETAS), method="bounded").x))
 

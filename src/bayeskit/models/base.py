@@ -305,8 +305,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         labels, weights = self._label_codes(X, y, sample_weight)
         scores = np.column_stack([self.predict_joint_log_proba(X), np.full(len(labels), -np.inf)])
         joint, tempered = scores[np.arange(len(labels)), labels], self.tempered(scores)
-        with np.errstate(invalid="ignore"):
-            conditional = tempered[np.arange(len(labels)), labels] - logspace.log_sum_exp(tempered)
+        conditional = logspace.log_posterior_of(tempered, labels)
         conditional[np.isneginf(joint)] = -np.inf
         keep = slice(None) if weights is None else weights > 0
         w = np.ones(len(labels)) if weights is None else weights
