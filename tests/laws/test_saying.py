@@ -172,3 +172,21 @@ def test_a_gap_is_a_gap_whatever_its_bits_when_a_tie_is_drawn():
     other = X.copy()
     other[:, 0] = np.copysign(np.nan, -1)
     assert model.predict(X).tolist() == model.predict(other).tolist()
+
+
+def test_without_a_seed_one_model_is_consistent_and_two_fits_draw_anew():
+    n = 200
+    X, y = {"x": [*range(n)] * 2}, ["a"] * n + ["b"] * n
+    asked = {"x": range(n)}
+    answers = set()
+    for state in (None, None, np.random.default_rng(5), np.random.RandomState(5)):
+        model = bk.NaiveBayes(ties="random", roles="categorical", random_state=state).fit(X, y)
+        first = model.predict(asked).tolist()
+        assert first == model.predict(asked).tolist()
+        assert first == [record.predicted for record in model.explain(asked)]
+        assert set(first) == {"a", "b"}
+        answers.add("".join(first))
+        answers.add("".join(model.fit(X, y).predict(asked)))
+    assert len(answers) == 8
+    seeded = [bk.NaiveBayes(ties="random", roles="categorical", random_state=0).fit(X, y).predict(asked) for _ in "ab"]
+    assert seeded[0].tolist() == seeded[1].tolist()
