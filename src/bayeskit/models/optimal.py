@@ -259,8 +259,9 @@ def _left_out(member: Any, X: Any, y: Any, weight: Any) -> float:
         scores = left_out.scores(block)
         labels = np.asarray(block.labels, dtype=np.int64)
         log_p = logspace.log_posterior_of(scores, labels)
-        known = member.tally_.class_counts[labels] > 1
-        total += float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        known = (member.tally_.class_counts[labels] > 1) & (weights > 0)
+        total += float(log_p[known] @ weights[known])
     return total
 
 
