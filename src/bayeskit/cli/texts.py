@@ -112,9 +112,7 @@ def show_document(page: Page, found: Any, record: dict[str, Any], shown: int = 2
     })  # fmt: skip
     scores = "a difference of scores" if record["probability"] is None else "the natural logarithm of the odds"
     if found.undecidable:
-        page.line(
-            "undecidable: impossible under every class; the words are left out, and the class is by the prior alone"
-        )
+        page.line("undecidable: impossible under every class; the words are left out, and the prior alone decides")
     page.line(f"sum: {signed(found.total)}, {scores} {found.label} : {found.other}")
     if not found.words:
         page.line("it has no word that the model knows: the class is what is likely beforehand")
