@@ -179,7 +179,8 @@ def moments(
     by_class = np.argsort(labels, kind="stable")
     groups = np.split(by_class, np.cumsum(np.bincount(labels, minlength=n_classes))[:-1])
     x = _matrix(columns, len(labels))
-    parts = [weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
+    with np.errstate(over="ignore", invalid="ignore"):  # sums too large for a float: as the kernel, without a word
+        parts = [weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
     n, *sums = (np.array(part).reshape(n_classes, len(columns)) for part in zip(*parts, strict=True))
     count = n.astype(np.int64) if weights is None else n
     return count, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
