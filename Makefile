@@ -6,7 +6,6 @@ NATIVE := CMakeLists.txt $(wildcard native/*)
 
 # make sanitize: which watch is kept, over how many examples of each kernel.
 SANITIZER ?= address
-EXAMPLES ?= 150
 WATCHED := build/sanitize-$(SANITIZER)
 ifeq ($(SANITIZER),thread)
 WATCH := libtsan.so
@@ -18,8 +17,11 @@ endif
 ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/engines tests/estimate tests/network \
   tests/models/test_naive_bayes.py tests/models/test_drop_in.py tests/data/test_tokens.py tests/models/test_text.py tests/models/test_naive_text.py
 
+# One seed for both runs of a soak, so that what it finds can be found again.
+SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test sanitize check browser format fuzz bench quality quality-single quality-text dist clean
+.PHONY: help demo test soak sanitize check browser format fuzz bench quality quality-single quality-text dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -49,12 +51,20 @@ $(WATCHED)/.installed: $(STAMP) $(NATIVE)
 	  -C cmake.build-type=Debug -C build-dir=$(WATCHED)/build .
 	touch $@
 
+sanitize: EXAMPLES ?= 150
 sanitize: $(WATCHED)/.installed ## the kernels' tests and hostile arrays under AddressSanitizer and UBSan; longer: EXAMPLES=2000
 	BAYESKIT_CORE=$(WATCHED)/bayeskit BAYESKIT_EXAMPLES=$(EXAMPLES) \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 \
 	  UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS='halt_on_error=1 ignore_noninstrumented_modules=1' \
 	  LD_PRELOAD="$$(gcc -print-file-name=$(WATCH)) $$(gcc -print-file-name=libstdc++.so)" \
 	  $(BIN)/python -m pytest -q -n 2 tests/kernels
+
+soak: EXAMPLES ?= 200
+soak: $(STAMP) ## the laws on random examples, EXAMPLES=200 of each, on kernels and twins; prints the SEED
+	@echo "make soak SEED=$(SEED) EXAMPLES=$(EXAMPLES)"
+	BAYESKIT_SOAK=$(EXAMPLES) $(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-seed=$(SEED) tests
+	BAYESKIT_KERNELS=twins BAYESKIT_SOAK=$(EXAMPLES) $(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-seed=$(SEED) $(ON_TWINS)
+	@echo "nothing found by make soak SEED=$(SEED) EXAMPLES=$(EXAMPLES)"
 
 check: $(STAMP) ## format, lint, types, direction of imports
 	$(BIN)/ruff format --check .

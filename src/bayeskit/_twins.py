@@ -183,7 +183,8 @@ def moments(
     by_class = np.argsort(labels, kind="stable")
     groups = np.split(by_class, np.cumsum(np.bincount(labels, minlength=n_classes))[:-1])
     x = _matrix(columns, len(labels))
-    parts = [weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
+    with np.errstate(over="ignore", invalid="ignore"):  # sums too large for a float: as the kernel, without a word
+        parts = [weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
     n, *sums = (np.array(part).reshape(n_classes, len(columns)) for part in zip(*parts, strict=True))
     count = n.astype(np.int64) if weights is None else n
     return count, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
@@ -368,8 +369,9 @@ def judge(
     probabilities, evidence = normalise(scores, n_threads)
     check_labels(labels, scores.shape[1], len(scores))
     own = np.arange(len(scores)), labels
-    with np.errstate(invalid="ignore"):
-        log_true = scores[own] - evidence
+    best = scores.max(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):  # by the distance to the best: the evidence may be −4e9
+        log_true = np.where(np.isneginf(best), np.nan, scores[own] - best) + np.log(probabilities.max(axis=1))
     brier = (probabilities**2).sum(axis=1) - 2 * probabilities[own] + 1
     return probabilities, evidence, best_classes(scores, tolerance, n_threads), log_true, brier
 

@@ -61,7 +61,7 @@ def some_rows(rng, n, gaps=0.15, n_classes=3):
 
 
 @pytest.mark.parametrize("how", SETTINGS, ids=str)
-@settings(max_examples=5)
+@settings.get_profile("laws")
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 24))
 def test_left_out_scores_equal_refitting(how, seed, n):
     rows, y = some_rows(np.random.default_rng(seed), n)
@@ -72,7 +72,7 @@ def test_left_out_scores_equal_refitting(how, seed, n):
 
 
 @pytest.mark.parametrize("how", SETTINGS, ids=str)
-@settings(max_examples=3)
+@settings.get_profile("laws")
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(3, 14))
 @example(seed=13184, n=3)
 def test_a_row_of_weight_w_leaves_by_one_unit_or_by_all_of_a_smaller_weight(how, seed, n):

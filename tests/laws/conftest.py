@@ -33,7 +33,7 @@ class Law:
         """The model; settings of columns that are not there are left out."""
         names = list(columns or self.columns)
         kept = {
-            key: {n: v for n, v in value.items() if n in names} if isinstance(value, dict) else value
+            key: {n: v for n, v in value.items() if n in names} if isinstance(value, dict) and key != "tree" else value
             for key, value in self.settings.items()
         }
         return self.model_class(**{**kept, **changes})
@@ -140,6 +140,12 @@ TREE_LAWS = [  # tree and cut points are held: laws of its own, on the counts of
 ]
 
 
+MIXTURE_LAWS = [  # classes of more than one part: EM, so no laws of learning in pieces
+    Law("subclasses", {"max_subclasses": 2, "restarts": 1}, bk.SubclassBayes),
+    Law("subclasses, categorical", CATEGORICAL | {"max_subclasses": 2, "restarts": 1}, bk.SubclassBayes),
+]
+
+
 @pytest.fixture(scope="session", params=TREE_LAWS, ids=str)
 def tree_law(request):
     """Naive Bayes in the leaves of a given tree."""
@@ -149,6 +155,22 @@ def tree_law(request):
 @pytest.fixture(scope="session", params=LAWS, ids=str)
 def law(request):
     """Each model in each setting."""
+    return request.param
+
+
+@pytest.fixture(scope="session", params=[*LAWS, *ENSEMBLE_LAWS, *TREE_LAWS, *MIXTURE_LAWS], ids=str)
+def any_law(request):
+    """Every classifier of tables in each setting, also those that hold what they chose."""
+    return request.param
+
+
+WORDS = ["sun", "sea", "rain", "été", "wind", "fog", "ice", "a", "Straße", "x1"]
+RECIPES = ["multinomial", "set_of_words", "complement", "wcnb", "twcnb", "tfidf", "nbsvm", "weighted", "auto", "fast"]
+
+
+@pytest.fixture(scope="session", params=RECIPES)
+def recipe(request):
+    """Every recipe for text."""
     return request.param
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Column = Any  # np.ndarray | pa.Array | pa.ChunkedArray
 
+LIGHTEST, HEAVIEST = 1e-100, 1e100  # of weights over zero
+
 
 @dataclass(frozen=True)
 class Responsibilities:
@@ -192,6 +194,12 @@ def _as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
     bad = np.flatnonzero(~(array >= 0) | np.isinf(array))
     if len(bad):
         raise BayesError(f"row {bad[0]} has weight {array[bad[0]]}; weights are finite and not negative")
+    far = np.flatnonzero((array > 0) & ((array < LIGHTEST) | (array > HEAVIEST)))
+    if len(far):
+        raise BayesError(
+            f"row {far[0]} has weight {array[far[0]]:g}; weights are 0 or from {LIGHTEST:g} to {HEAVIEST:g}, so that "
+            "products of their sums are numbers: scale them"
+        )
     return array
 
 

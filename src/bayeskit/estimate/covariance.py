@@ -187,7 +187,8 @@ def log_density(x: Floats, model: Normal, by_column: bool = False) -> Floats:
         for c in range(n_classes):
             factor, constant = _factor(spread, c, columns)
             z = _solve(factor, ((some - model.mean[c, columns]) / spread.deviation[c, columns]).T)
-            terms = constant[:, None] - 0.5 * z * z
+            with np.errstate(over="ignore"):  # too far away for a float: impossible
+                terms = constant[:, None] - 0.5 * z * z
             if by_column:
                 scores[(np.arange(n) if rows is None else rows)[:, None], c, columns] = terms.T
             else:

@@ -198,7 +198,7 @@ class LeftOutGaussians:
         n[own], squares[own], mean[own] = left.n, left.squared_deviations(), left.mean()
         occurs = np.repeat((self.class_counts > 0)[None], len(x), axis=0)
         variance, _ = shared_variance(n, squares, total, occurs, self.rule, self.ddof)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             terms = -0.5 * ((x[:, None, :] - mean) ** 2 / variance + np.log(2 * np.pi * variance))
         return np.nan_to_num(terms, nan=0.0, neginf=-np.inf)
 

@@ -31,14 +31,14 @@ from bayeskit.explain.telling import Telling, telling
 from bayeskit.models.advising import advise, tell_lost
 from bayeskit.models.kept import Kept
 from bayeskit.models.one_row import record_scores
-from bayeskit.models.settings import check_temperature, one_of, seed_of
+from bayeskit.models.settings import check_temperature, one_of
 from bayeskit.models.shown import model_html
 from bayeskit.models.stacking import LogLikelihood, class_array, room_for, stacked
-from bayeskit.models.ties import best_class
-from bayeskit.models.undecidable import Impossible, refuse_no_numbers
+from bayeskit.models.ties import best_class, tie_seed
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
+from bayeskit.undecidable import Impossible, refuse_no_numbers
 
 Scores = npt.NDArray[np.float64]
 
@@ -274,11 +274,10 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
         if one is not None and one.max() > -np.inf:
             return np.asarray(self.classes_[kernels.best_classes(one, logspace.TIE, 1)])
-        seed = (seed_of(self.random_state) or 0) if self.ties == "random" else 0
         chosen, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
             impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)
-            chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", seed))
+            chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", tie_seed(self)))
         impossible.tell()
         return np.asarray(self.classes_[np.concatenate(chosen)] if chosen else self.classes_[:0])
 
@@ -301,8 +300,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         labels, weights = self._label_codes(X, y, sample_weight)
         scores = np.column_stack([self.predict_joint_log_proba(X), np.full(len(labels), -np.inf)])
         joint, tempered = scores[np.arange(len(labels)), labels], self.tempered(scores)
-        with np.errstate(invalid="ignore"):
-            conditional = tempered[np.arange(len(labels)), labels] - logspace.log_sum_exp(tempered)
+        conditional = logspace.log_posterior_of(tempered, labels)
         conditional[np.isneginf(joint)] = -np.inf
         keep = slice(None) if weights is None else weights > 0
         w = np.ones(len(labels)) if weights is None else weights
@@ -327,9 +325,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     def choose(self, scores: Scores, block: Block) -> npt.NDArray[np.int64]:
         """The class of each row by its scores; ties as the setting ``ties`` says."""
-        random = self.ties == "random"
-        seed = (seed_of(self.random_state) or 0) if random else 0
-        return best_class(scores, block, random, seed, self._threads())
+        return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
 
     @available_if(_having("log_terms"))  # type: ignore[untyped-decorator]
     def explain(self, X: Any, against: Any = None) -> Explanations:

@@ -17,6 +17,7 @@ from bayeskit.errors import BayesError, TooLarge
 from bayeskit.tally.joints import memory_size
 
 Floats = npt.NDArray[np.float64]
+LIGHTEST, HEAVIEST = 1e-30, 1e30  # what counts of 32 bits hold with room to spare
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,15 @@ class LearntRows:
     classes: tuple[Value, ...]
     weights: Floats | None
 
+    def __post_init__(self) -> None:
+        if self.weights is not None and len(self.weights):
+            least, total = float(self.weights.min()), float(self.weights.sum())
+            if least < LIGHTEST or not total <= HEAVIEST:
+                raise BayesError(
+                    f"weights from {least:g} on that sum to {total:g}: BayesClassifier counts in single precision, for "
+                    f"weights from {LIGHTEST:g} on that sum to {HEAVIEST:g} at most; scale them"
+                )
+
     @property
     def n(self) -> float:
         """Rows, or the sum of their weights."""
@@ -100,8 +110,6 @@ def read_rows(source: Source, schema: Schema, n_threads: int, memory_limit: floa
     weights = (
         None if blocks[0].weights is None else np.concatenate([b.weights for b in blocks if b.weights is not None])
     )
-    if weights is not None and not np.isfinite(weights.sum()):
-        raise BayesError("the weights sum to infinity: scale them down")
     labels, classes = _labels(blocks, encoder, schema)
     codes, columns = {}, []
     for name in schema.used:

@@ -221,7 +221,7 @@ class GaussianBayes(TallyClassifier):
             total = 0.0
             for block in blocks:
                 scores, labels = left_out.scores(block), np.asarray(block.labels, dtype=np.int64)
-                log_p = scores[np.arange(block.n_rows), labels] - logspace.log_sum_exp(scores)
+                log_p = logspace.log_posterior_of(scores, labels)
                 known = np.isfinite(log_p)  # a class that only one row shows is lost whatever the shrinkage
                 total -= float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
             return total

@@ -113,7 +113,8 @@ class NaiveBayes(TallyClassifier):
     unseen: a value never seen in training is left out ("ignore"), smoothed ("smooth") or refused ("error"); words of
         a text that were never seen are always left out.
     undecidable: rows impossible under every class get the class priors ("prior"), "nan", or an "error".
-    ties: the "first" class in sorted order, or one drawn at "random" by ``random_state`` and the row's content.
+    ties: the "first" class in sorted order, or one drawn at "random" by ``random_state`` and the row's content;
+        without a seed, one is drawn for each fitted model.
     n_threads: None for all cores; the result is the same for any number.
     max_values: for kernel densities, how many different numbers of a column are kept; past it, all are read with
         fewer digits.

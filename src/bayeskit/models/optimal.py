@@ -259,10 +259,10 @@ def _left_out(member: Any, X: Any, y: Any, weight: Any) -> float:
     for block in member.encoder().blocks(open_source(X, y, weight)):
         scores = left_out.scores(block)
         labels = np.asarray(block.labels, dtype=np.int64)
-        with np.errstate(invalid="ignore"):
-            log_p = scores[np.arange(block.n_rows), labels] - logspace.log_sum_exp(scores)
-        known = member.tally_.class_counts[labels] > 1
-        total += float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
+        log_p = logspace.log_posterior_of(scores, labels)
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        known = (member.tally_.class_counts[labels] > 1) & (weights > 0)
+        total += float(log_p[known] @ weights[known])
     return total
 
 
