@@ -23,6 +23,7 @@ from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.smoothing import MLE, Automatic, Dirichlet, Laplace, Lidstone, MEstimate
+from bayeskit.estimate.variance import VarianceFloor
 from bayeskit.tally.container import pack, unpack
 from bayeskit.tally.tally import Tally
 
@@ -37,6 +38,7 @@ OBJECTS = {
         Dirichlet,
         Automatic,
         BackOff,
+        VarianceFloor,
         Categorical,
         Numeric,
         Ignored,
