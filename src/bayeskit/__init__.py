@@ -26,6 +26,7 @@ _HOMES = {
     "Lidstone": "estimate.smoothing",
     "MEstimate": "estimate.smoothing",
     "MLE": "estimate.smoothing",
+    "VarianceFloor": "estimate.variance",
     "BetaBernoulli": "estimate.conjugate",
     "DirichletCategorical": "estimate.conjugate",
     "NormalInverseGamma": "estimate.conjugate",

@@ -24,6 +24,7 @@ from bayeskit.disk.writing import write_whole
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.smoothing import MLE, Automatic, Dirichlet, Laplace, Lidstone, MEstimate
+from bayeskit.estimate.variance import VarianceFloor
 from bayeskit.tally.container import MAGIC, pack, unpack
 from bayeskit.tally.tally import Tally
 
@@ -38,6 +39,7 @@ OBJECTS = {
         Dirichlet,
         Automatic,
         BackOff,
+        VarianceFloor,
         Categorical,
         Numeric,
         Ignored,

@@ -28,7 +28,7 @@ from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.evidence import Explanations, explain_rows
 from bayeskit.explain.nomogram import Nomogram, nomogram
 from bayeskit.explain.telling import Telling, telling
-from bayeskit.models.advising import advise, tell_lost
+from bayeskit.models.advising import advise, advise_spikes, tell_lost
 from bayeskit.models.kept import Kept
 from bayeskit.models.one_row import record_scores
 from bayeskit.models.settings import check_temperature, one_of
@@ -41,8 +41,6 @@ from bayeskit.threads import thread_count
 from bayeskit.undecidable import Impossible, refuse_no_numbers
 
 Scores = npt.NDArray[np.float64]
-
-
 BY_COLUMN = ("roles", "domains", "smoothing", "numeric", "variance", "cuts")  # settings that may be mappings
 
 
@@ -124,7 +122,9 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         source = self._labelled_source(source, target)
         with naming_the_file(source):
             schema = self._schema_for(source)
-        return self.fit_tally(self._count_new(source, schema, engine))
+        self.fit_tally(self._count_new(source, schema, engine))
+        advise_spikes(self, source)
+        return self
 
     def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
         """Learn more rows from files or any other source: ``partial_fit`` for what does not fit in memory."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from bayeskit.errors import BadFile
 from bayeskit.io import State, write_model
@@ -18,6 +19,8 @@ class Kept:
     fit_tally: Any
     get_params: Any
     tally_: Tally
+    unwritten: ClassVar[Mapping[str, Any]] = {}
+    """What a file means that lacks a setting, where that is not the default of today: it is older than the setting."""
 
     def save(self, path: str | Path) -> None:
         """Write the model to a ``.bayes`` file for :func:`bayeskit.load`: as a whole, or not at all.
