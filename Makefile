@@ -4,12 +4,24 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 NATIVE := CMakeLists.txt $(wildcard native/*)
 
+# make sanitize: which watch is kept, over how many examples of each kernel.
+SANITIZER ?= address
+WATCHED := build/sanitize-$(SANITIZER)
+ifeq ($(SANITIZER),thread)
+WATCH := libtsan.so
+else
+WATCH := libasan.so
+endif
+
 # What stands on the kernels; the rest (files, command line, pages) does not see which of them serve.
 ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/engines tests/estimate tests/network \
   tests/models/test_naive_bayes.py tests/models/test_drop_in.py tests/data/test_tokens.py tests/models/test_text.py tests/models/test_naive_text.py
 
+# One seed for both runs of a soak, so that what it finds can be found again.
+SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format fuzz bench quality quality-single quality-text dist clean
+.PHONY: help demo test soak sanitize check browser format fuzz bench quality quality-single quality-text dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -28,6 +40,31 @@ demo: $(STAMP) ## the tour
 test: $(STAMP) ## all tests and docstring examples, on the compiled kernels and on their NumPy twins
 	$(BIN)/python -m pytest -q -n 2
 	BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2 $(ON_TWINS)
+
+browser: ## Debian's Chromium, which tests open pages in; without it they are skipped
+	scripts/browser
+
+# The core once more with a sanitizer in it, beside the one in use. Debug: no NDEBUG, so that assertions hold.
+$(WATCHED)/.installed: $(STAMP) $(NATIVE)
+	rm -rf $(WATCHED)
+	$(BIN)/python -m pip install --quiet --no-deps --target $(WATCHED) -C cmake.define.BAYESKIT_SANITIZE=$(SANITIZER) \
+	  -C cmake.build-type=Debug -C build-dir=$(WATCHED)/build .
+	touch $@
+
+sanitize: EXAMPLES ?= 150
+sanitize: $(WATCHED)/.installed ## the kernels' tests and hostile arrays under AddressSanitizer and UBSan; longer: EXAMPLES=2000
+	BAYESKIT_CORE=$(WATCHED)/bayeskit BAYESKIT_EXAMPLES=$(EXAMPLES) \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 \
+	  UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS='halt_on_error=1 ignore_noninstrumented_modules=1' \
+	  LD_PRELOAD="$$(gcc -print-file-name=$(WATCH)) $$(gcc -print-file-name=libstdc++.so)" \
+	  $(BIN)/python -m pytest -q -n 2 tests/kernels
+
+soak: EXAMPLES ?= 200
+soak: $(STAMP) ## the laws on random examples, EXAMPLES=200 of each, on kernels and twins; prints the SEED
+	@echo "make soak SEED=$(SEED) EXAMPLES=$(EXAMPLES)"
+	BAYESKIT_SOAK=$(EXAMPLES) $(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-seed=$(SEED) tests
+	BAYESKIT_KERNELS=twins BAYESKIT_SOAK=$(EXAMPLES) $(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-seed=$(SEED) $(ON_TWINS)
+	@echo "nothing found by make soak SEED=$(SEED) EXAMPLES=$(EXAMPLES)"
 
 check: $(STAMP) ## format, lint, types, direction of imports
 	$(BIN)/ruff format --check .

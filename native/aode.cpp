@@ -20,6 +20,10 @@ public:
             offsets_.push_back(total_);
             total_ += size;
         }
+        for (const size_t a : in.sizes)
+            for (const size_t b : in.sizes)
+                if (a && b > UINT32_MAX / width_ / a)
+                    throw std::invalid_argument("the tables of parents are too large for 32-bit offsets");
         padded_.resize(k);
         // (other column, own code, other code, width): what is read together lies together
         for (size_t p = 0; p < k; ++p) {

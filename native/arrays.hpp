@@ -6,9 +6,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <optional>
 
 #include "kernels.hpp"
+#include "parallel.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -48,9 +50,48 @@ bool is(const A& array, Code code, int bits) {
     return array.dtype().code == static_cast<uint8_t>(code) && array.dtype().bits == bits && array.dtype().lanes == 1;
 }
 
+template <class T, class A>
+bool holds(const A& array) {
+    return is(array, std::is_floating_point_v<T> ? Code::Float : std::is_signed_v<T> ? Code::Int : Code::UInt, 8 * sizeof(T));
+}
+
+template <class T>
+std::string type_name() {
+    const char* kind = std::is_floating_point_v<T> ? "float" : std::is_signed_v<T> ? "int" : "uint";
+    return kind + std::to_string(8 * sizeof(T));
+}
+
+// Cells that stand where their type cannot be read are refused: a view of bytes, a field of packed records.
+template <class A>
+void check_aligned(const A& array, const std::string& name) {
+    const size_t bytes = std::max<size_t>(array.dtype().bits / 8, 1);
+    if (array.size() > 0 && reinterpret_cast<uintptr_t>(array.data()) % bytes) refuse(name + " is not aligned");
+}
+
+template <class A>
+void check_layout(const A& array, const std::string& name) {
+    if (!is_contiguous(array)) refuse(name + " is not contiguous");
+    check_aligned(array, name);
+}
+
 inline size_t threads(int64_t n_threads) {
-    if (n_threads < 1) refuse("n_threads is " + std::to_string(n_threads) + ", not 1 or more");
+    if (n_threads < 1 || n_threads > static_cast<int64_t>(kMostThreads))
+        refuse("n_threads is " + std::to_string(n_threads) + ", not from 1 to " + std::to_string(kMostThreads));
     return static_cast<size_t>(n_threads);
+}
+
+// Numbers of cells multiplied; beyond what an array can have they are refused, for they would wrap around.
+inline size_t times(size_t a, size_t b, const char* name) {
+    if (b && a > static_cast<size_t>(PTRDIFF_MAX) / b) refuse(std::string(name) + " are too large together");
+    return a * b;
+}
+
+// What a kernel does runs without the interpreter's lock: so it may touch no Python object, nor hand one out.
+template <class Work>
+auto without_lock(const Work& work) {
+    static_assert(!std::is_base_of_v<nb::handle, decltype(work())>, "a reference count would move without the lock");
+    const nb::gil_scoped_release release;
+    return work();
 }
 
 inline size_t classes(int64_t n_classes) {
@@ -77,6 +118,7 @@ inline size_t length(const Arrays& columns) {
 inline Floats floats(const Array& array, const std::string& name, size_t n) {
     if (!is(array, Code::Float, 64)) refuse_type(name + " is not float64");
     check_length(array, name, n);
+    check_aligned(array, name);
     return {static_cast<const double*>(array.data()), n > 1 ? array.stride(0) : 1};
 }
 
@@ -84,7 +126,7 @@ inline Codes codes(const Array& array, const std::string& name, size_t n) {
     if (!is(array, Code::UInt, 8) && !is(array, Code::UInt, 16) && !is(array, Code::UInt, 32))
         refuse_type(name + " is not uint8, uint16 or uint32");
     check_length(array, name, n);
-    if (!is_contiguous(array)) refuse(name + " is not contiguous");
+    check_layout(array, name);
     return {array.data(), array.dtype().bits / 8};
 }
 
@@ -100,6 +142,7 @@ inline Integers integers(const Array& array, const std::string& name, size_t n) 
     else if (is(array, Code::Int, 64)) type = Type::i64;
     else refuse_type(name + " is not an integer or bool column");
     check_length(array, name, n);
+    check_aligned(array, name);
     return {array.data(), n > 1 ? array.stride(0) : 1, type};
 }
 
@@ -112,12 +155,36 @@ std::vector<T> all(const Arrays& columns, size_t n, Make make) {
 }
 
 template <class T>
-const T* flat(const Array& array, const std::string& name, size_t n, Code code) {
-    if (!is(array, code, 8 * sizeof(T))) refuse_type(name + " has another type than expected");
+const T* flat(const Array& array, const std::string& name, size_t n) {
+    if (!holds<T>(array)) refuse_type(name + " is not " + type_name<T>());
     check_length(array, name, n);
-    if (!is_contiguous(array)) refuse(name + " is not contiguous");
+    check_layout(array, name);
     return static_cast<const T*>(array.data());
 }
+
+// An array of so many axes without gaps, of any length.
+template <class T, size_t Axes>
+class Cells {
+public:
+    Cells(const Array& array, const std::string& name) {
+        if (!holds<T>(array)) refuse_type(name + " is not " + type_name<T>());
+        if (array.ndim() != Axes)
+            refuse(name + " has shape " + shape_of(array) + ", not one of axes: " + std::to_string(Axes));
+        check_layout(array, name);
+        data_ = static_cast<const T*>(array.data());
+        size_ = array.size();
+        for (size_t i = 0; i < Axes; ++i) shape_[i] = array.shape(i);
+    }
+    const T* data() const { return data_; }
+    size_t size() const { return size_; }
+    size_t shape(size_t i) const { return shape_[i]; }
+    T operator[](size_t i) const { return data_[i]; }
+
+private:
+    const T* data_;
+    size_t size_;
+    std::array<size_t, Axes> shape_;
+};
 
 // (n, classes) or (size, classes), row after row without gaps; classes may be asked for by 0.
 template <class A>
@@ -128,14 +195,17 @@ void check_matrix(const A& array, const std::string& name, std::optional<size_t>
     if (!fits)
         refuse(name + " has shape " + shape_of(array) + ", not (" + (rows ? std::to_string(*rows) : "size") + ", " +
                (columns ? std::to_string(columns) : "classes) with one class or more: (1 or more") + ")");
-    if (!is_contiguous(array)) refuse(name + " is not contiguous");
+    check_layout(array, name);
 }
+
+constexpr int64_t kMostCodes = int64_t{1} << 32;
 
 inline std::vector<size_t> check_sizes(const std::vector<int64_t>& sizes, size_t k) {
     check_number("sizes", sizes.size(), k);
     std::vector<size_t> out;
     for (const int64_t size : sizes) {
-        if (size < 0) refuse("size " + std::to_string(size) + " is negative");
+        if (size < 0 || size > kMostCodes)
+            refuse("size " + std::to_string(size) + " is negative, or more than codes can tell apart");
         out.push_back(static_cast<size_t>(size));
     }
     return out;

@@ -263,7 +263,7 @@ private:
 constexpr size_t kBeforeLog = 4;  // members multiplied before their logarithm is taken
 
 // P(x | class) of a row, from the shortest context to the longest known one.
-template <class Code>
+template <bool Watched, class Code>
 void say(const FamilyView& family, uint32_t x, const Code* const* parents, size_t r, size_t C, double* p) {
     std::fill(p, p + C, 1.0 / static_cast<double>(family.size));
     const CountsView& all = family.contexts.counts;
@@ -271,26 +271,29 @@ void say(const FamilyView& family, uint32_t x, const Code* const* parents, size_
     for (size_t d = 0;; ++d) {
         if (family.n_entries[node] == 0) return;  // a root of too few rows
         const double m = family.m[d];
-        for (int32_t i = all.start[node]; i < all.start[node + 1]; ++i)  // n + m is m where a class does not occur
-            p[all.label[i]] *= m / (all.count[i] + m);
+        const auto [begin, end] = all.pairs<Watched>(node);
+        if (Watched && begin == end) refuse_part();  // values are counted where classes are
+        for (int32_t i = begin; i < end; ++i)  // n + m is m where a class does not occur
+            p[check_label<Watched>(all.label[i], C)] *= m / (all.count[i] + m);
         const int32_t first = family.first_entry[node];
+        check_part<Watched>(first, family.n_entries[node], family.n_all_entries);
         const int32_t found = place_of(family.entry + first, family.n_entries[node], x);
         if (found >= 0) {
-            const int32_t e = first + found, begin = all.start[node], end = all.start[node + 1];
+            const auto [from, to] = family.counts.pairs<Watched>(first + found);
             int32_t of_context = begin;
-            for (int32_t i = family.counts.start[e]; i < family.counts.start[e + 1]; ++i) {
-                const uint16_t k = family.counts.label[i];
+            for (int32_t i = from; i < to; ++i) {
+                const uint16_t k = check_label<Watched>(family.counts.label[i], C);
                 while (of_context + 1 < end && all.label[of_context] != k) ++of_context;  // both rise
                 p[k] += family.counts.count[i] / (all.count[of_context] + m);
             }
         }
         if (d == family.n_parents) return;
-        node = family.contexts.child(node, static_cast<uint32_t>(parents[d][r]));
+        node = family.contexts.child<Watched>(node, static_cast<uint32_t>(parents[d][r]));
         if (node < 0) return;
     }
 }
 
-template <class Code>
+template <bool Watched, class Code>
 void score_column(const FamilyView* families, const Codes* children, const std::vector<Codes>* parents, size_t n,
                   size_t n_members, size_t C, double* log_factors, size_t n_columns) {
     std::vector<double> p(C), product(C), sum(C);
@@ -303,7 +306,7 @@ void score_column(const FamilyView* families, const Codes* children, const std::
         for (size_t j = 0; j < n_members; ++j) {
             const auto x = static_cast<uint32_t>(static_cast<const Code*>(children[j].data)[r]);
             if (x < families[j].size) {  // a value never seen is left out
-                say(families[j], x, above[j].data(), r, C, p.data());
+                say<Watched>(families[j], x, above[j].data(), r, C, p.data());
                 for (size_t k = 0; k < C; ++k) product[k] *= p[k];
             }
             if ((j + 1) % kBeforeLog && j + 1 < n_members) continue;
@@ -350,7 +353,9 @@ void score_families(const std::vector<FamilyView>& families, const std::vector<C
         const size_t f = i * n_members;
         with_type(children[f], [&](auto codes) {  // all codes are of one type
             using Code = std::remove_const_t<std::remove_pointer_t<decltype(codes)>>;
-            score_column<Code>(&families[f], &children[f], &parents[f], n, n_members, C, log_factors + i, n_columns);
+            const auto score = n < kManyRows ? score_column<true, Code> : score_column<false, Code>;
+            for (size_t j = 0; n >= kManyRows && j < n_members; ++j) families[f + j].check(C);
+            score(&families[f], &children[f], &parents[f], n, n_members, C, log_factors + i, n_columns);
         });
     });
 }

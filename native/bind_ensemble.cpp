@@ -1,36 +1,17 @@
 // The door of the ensemble's kernels: arrays are checked here, and what was learnt leaves as flat arrays.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/vector.h>
-
-#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <optional>
-#include <string>
 
+#include "arrays.hpp"
 #include "ensemble.hpp"
-#include "parallel.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace bayeskit;
 
 void bind_ensemble(nb::module_& m);
 
 namespace {
 
-using Any = nb::ndarray<nb::ro, nb::device::cpu>;
-template <class T, size_t D>
-using In = nb::ndarray<const T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
-using Weights = std::optional<In<double, 1>>;
-
 void need(bool holds, const char* otherwise) {
-    if (!holds) throw nb::value_error(otherwise);
+    if (!holds) refuse(otherwise);
 }
-
-void need(bool holds, const std::string& otherwise) { need(holds, otherwise.c_str()); }
 
 // Asked before a message is put together: once an array, not once a cell.
 template <class T>
@@ -38,11 +19,6 @@ size_t beyond_largest(const T* cells, size_t n) {
     T top = 0;
     for (size_t r = 0; r < n; ++r) top = std::max(top, cells[r]);
     return n ? static_cast<size_t>(top) + 1 : 0;
-}
-
-size_t at_least_one(int64_t number, const char* name) {
-    need(number >= 1, std::string(name) + " is " + std::to_string(number) + ", not 1 or more");
-    return static_cast<size_t>(number);
 }
 
 template <class T>
@@ -59,69 +35,85 @@ std::pair<nb::object, double*> doubles(Shape... shape) {
     return {array, static_cast<double*>(nb::cast<nb::ndarray<nb::device::cpu>>(array).data())};
 }
 
-Codes column_codes(const Any& array, size_t offset) {
+Codes column_codes(const Array& array, size_t offset) {
     const int width = array.dtype().bits / 8;
     return {static_cast<const char*>(array.data()) + offset * static_cast<size_t>(width), width};
 }
 
-bool holds_codes(const Any& array) {
-    const auto type = array.dtype();
-    return type.code == static_cast<uint8_t>(nb::dlpack::dtype_code::UInt) && type.bits <= 32 && type.lanes == 1;
+bool holds_codes(const Array& array) { return holds<uint8_t>(array) || holds<uint16_t>(array) || holds<uint32_t>(array); }
+
+size_t size_of(int64_t size, size_t column) {
+    if (size < 1 || size > kMostCodes)
+        refuse(column_name(column) + " has the size " + std::to_string(size) + ", which is no number of values");
+    return static_cast<size_t>(size);
 }
 
 // Codes (members, columns, rows) and the families of the asked columns, column after column.
-std::vector<Family> families_of(const Any& codes, const In<int64_t, 2>& sizes, const In<int32_t, 3>& parents,
-                                const In<int64_t, 1>& columns, bool learning, size_t n_threads) {
-    if (!holds_codes(codes)) throw nb::type_error("codes is not uint8, uint16 or uint32");
-    need(codes.ndim() == 3, "codes does not have three axes (members, columns, rows)");
-    const size_t T = codes.shape(0), A = codes.shape(1), n = codes.shape(2);
-    int64_t expected = 1;
-    for (size_t i = 3; i-- > 0 && codes.size() > 0;) {
-        need(codes.shape(i) == 1 || codes.stride(i) == expected, "codes is not contiguous");
-        expected *= static_cast<int64_t>(codes.shape(i));
-    }
-    need(sizes.shape(0) == T && sizes.shape(1) == A, "sizes does not have the members and columns of codes");
-    need(parents.shape(0) == T && parents.shape(1) == A, "parents does not have the members and columns of codes");
-    std::vector<char> fits(T * A);
-    parallel_for(T * A, n_threads, [&](size_t i) {
-        uint32_t top = 0;
-        with_type(column_codes(codes, i * n), [&](auto cells) {
-            for (size_t r = 0; r < n; ++r) top = std::max<uint32_t>(top, cells[r]);
+struct Families {
+    std::vector<Family> all;
+    size_t n_members, n_columns, n, n_levels;
+
+    Families(const Array& codes, const Array& all_sizes, const Array& all_parents, const Array& asked, bool learning,
+             size_t n_threads) {
+        if (!holds_codes(codes)) refuse_type("codes is not uint8, uint16 or uint32");
+        need(codes.ndim() == 3, "codes does not have three axes (members, columns, rows)");
+        check_layout(codes, "codes");
+        const Cells<int64_t, 2> sizes(all_sizes, "sizes");
+        const Cells<int32_t, 3> parents(all_parents, "parents");
+        const Cells<int64_t, 1> columns(asked, "columns");
+        const size_t T = codes.shape(0), A = codes.shape(1);
+        n_members = T, n_columns = columns.size(), n = codes.shape(2), n_levels = parents.shape(2) + 1;
+        need(T > 0, "codes has no members");
+        need(n <= INT32_MAX, "codes has more rows than can be counted at once");
+        need(sizes.shape(0) == T && sizes.shape(1) == A, "sizes does not have the members and columns of codes");
+        need(parents.shape(0) == T && parents.shape(1) == A, "parents does not have the members and columns of codes");
+        for (size_t i = 0; i < T * A; ++i) size_of(sizes[i], i % A);
+        std::vector<char> fits(T * A);
+        parallel_for(T * A, n_threads, [&](size_t i) {
+            uint32_t top = 0;
+            with_type(column_codes(codes, i * n), [&](auto cells) {
+                for (size_t r = 0; r < n; ++r) top = std::max<uint32_t>(top, cells[r]);
+            });
+            fits[i] = static_cast<int64_t>(top) < sizes[i] + (learning ? 0 : 1);
         });
-        fits[i] = sizes.data()[i] > 0 && static_cast<int64_t>(top) < sizes.data()[i] + (learning ? 0 : 1);
-    });
-    for (size_t i = 0; i < T * A; ++i)
-        need(fits[i] || n == 0, "column " + std::to_string(i % A) + " has a code beyond its size");
-    std::vector<Family> families;
-    for (size_t c = 0; c < columns.shape(0); ++c) {
-        const int64_t column = columns.data()[c];
-        need(column >= 0 && column < static_cast<int64_t>(A), "columns names no column " + std::to_string(column));
-        for (size_t j = 0; j < T; ++j) {
-            const size_t own = j * A + static_cast<size_t>(column);
-            Family family{column_codes(codes, own * n), static_cast<size_t>(sizes.data()[own]), {}, {}};
-            for (size_t p = 0; p < parents.shape(2); ++p) {
-                const int32_t by = parents.data()[own * parents.shape(2) + p];
-                if (by < 0) break;
-                need(by < static_cast<int32_t>(A), "parents names no column " + std::to_string(by));
-                family.parents.push_back(column_codes(codes, (j * A + static_cast<size_t>(by)) * n));
-                family.sizes.push_back(static_cast<size_t>(sizes.data()[j * A + static_cast<size_t>(by)]));
+        for (size_t i = 0; i < T * A; ++i)
+            if (!fits[i]) refuse(column_name(i % A) + " has a code beyond its size");
+        for (size_t c = 0; c < columns.size(); ++c) {
+            if (columns[c] < 0 || columns[c] >= static_cast<int64_t>(A))
+                refuse("columns names no column " + std::to_string(columns[c]));
+            for (size_t j = 0; j < T; ++j) {
+                const size_t own = j * A + static_cast<size_t>(columns[c]);
+                Family family{column_codes(codes, own * n), static_cast<size_t>(sizes[own]), {}, {}};
+                for (size_t p = 0; p < parents.shape(2); ++p) {
+                    const int32_t by = parents[own * parents.shape(2) + p];
+                    if (by < 0) break;
+                    if (by >= static_cast<int64_t>(A)) refuse("parents names no column " + std::to_string(by));
+                    const size_t above = j * A + static_cast<size_t>(by);
+                    family.parents.push_back(column_codes(codes, above * n));
+                    family.sizes.push_back(static_cast<size_t>(sizes[above]));
+                }
+                all.push_back(std::move(family));
             }
-            families.push_back(std::move(family));
         }
     }
-    return families;
+};
+
+size_t number_of_classes(int64_t n_classes) {
+    if (classes(n_classes) > UINT16_MAX) refuse("n_classes is " + std::to_string(n_classes) + ", beyond 65535");
+    return static_cast<size_t>(n_classes);
 }
 
-Rows rows_of(const In<uint32_t, 1>& labels, int64_t n_classes, const Weights& weights, const In<int64_t, 1>& asked) {
-    const size_t n = labels.shape(0);
-    need(!weights || weights->shape(0) == n, "weights has another length than labels");
-    const Rows rows{n, labels.data(), at_least_one(n_classes, "n_classes"), weights ? weights->data() : nullptr,
-                    asked.data(), asked.shape(0)};
-    need(rows.n_classes <= UINT16_MAX, "n_classes is beyond 65535");
+Rows rows_of(const Array& all_labels, int64_t n_classes, const std::optional<Array>& weights, const Array& all_asked) {
+    const Cells<uint32_t, 1> labels(all_labels, "labels");
+    const Cells<int64_t, 1> asked(all_asked, "asked");
+    const size_t n = labels.size();
+    const Rows rows{n, labels.data(), number_of_classes(n_classes), weights ? flat<double>(*weights, "weights", n) : nullptr,
+                    asked.data(), asked.size()};
+    need(n <= INT32_MAX && asked.size() <= INT32_MAX, "labels has more rows than can be counted at once");
     const size_t classes = beyond_largest(labels.data(), n);
-    need(classes <= rows.n_classes, "labels hold " + std::to_string(classes - 1) + ", beyond the classes");
-    for (size_t i = 0; i < asked.shape(0); ++i)
-        need(asked.data()[i] >= 0 && asked.data()[i] < static_cast<int64_t>(n), "asked names a row that is not there");
+    if (classes > rows.n_classes) refuse("labels hold " + std::to_string(classes - 1) + ", beyond the classes");
+    for (size_t i = 0; i < asked.size(); ++i)
+        if (asked[i] < 0 || asked[i] >= static_cast<int64_t>(n)) refuse("asked names a row that is not there");
     return rows;
 }
 
@@ -155,62 +147,93 @@ struct Flat {
     }
 };
 
-
-template <class T>
-T part_of(const nb::tuple& parts, size_t i) {
-    return nb::cast<T>(parts[i]);
-}
-
-std::vector<TrieView> views_of(const nb::tuple& parts, size_t n) {
-    const auto nodes = part_of<In<int64_t, 1>>(parts, 0), pairs = part_of<In<int64_t, 1>>(parts, 1);
-    const auto first = part_of<In<int32_t, 1>>(parts, 2), children = part_of<In<int32_t, 1>>(parts, 3);
-    const auto value = part_of<In<uint32_t, 1>>(parts, 4);
-    const auto start = part_of<In<int32_t, 1>>(parts, 5);
-    const auto label = part_of<In<uint16_t, 1>>(parts, 6);
-    const auto count = part_of<In<float, 1>>(parts, 7);
-    const size_t size = value.shape(0);
-    need(nodes.shape(0) == n + 1 && pairs.shape(0) == n + 1, "there are not as many trees as asked for");
-    need(first.shape(0) == size && children.shape(0) == size && start.shape(0) == size + n &&
-             nodes.data()[n] == static_cast<int64_t>(size) && label.shape(0) == count.shape(0) &&
-             pairs.data()[n] == static_cast<int64_t>(label.shape(0)),
-         "the arrays of the trees do not fit together");
-    std::vector<TrieView> views;
-    for (size_t f = 0; f < n; ++f) {
-        const int64_t at = nodes.data()[f], pair = pairs.data()[f];
-        need(at >= 0 && at < nodes.data()[f + 1] && pair >= 0 && pair <= pairs.data()[f + 1],
-             "the arrays of the trees do not fit together");
-        views.push_back({first.data() + at, children.data() + at, value.data() + at,
-                         {start.data() + at + static_cast<int64_t>(f), label.data() + pair, count.data() + pair}});
+// What was learnt, as it comes back: arrays in a tuple.
+class Parts {
+public:
+    Parts(const nb::handle& given, size_t n, const char* name) : name_(name) {
+        if (!nb::try_cast(given, parts_, false) || parts_.size() != n)
+            refuse(std::string(name) + " is no tuple of " + std::to_string(n) + " parts");
     }
-    return views;
+    nb::handle operator[](size_t i) const { return parts_[i]; }
+    template <class T, size_t Axes>
+    Cells<T, Axes> cells(size_t i) const {
+        const std::string name = std::string(name_) + ", part " + std::to_string(i);
+        Array array;
+        if (!nb::try_cast(parts_[i], array, false)) refuse_type(name + " is no array");
+        held_.push_back(array);
+        return {array, name};
+    }
+
+private:
+    nb::tuple parts_;
+    mutable std::vector<Array> held_;  // for as long as their cells are read
+    const char* name_;
+};
+
+// Where the places of each of n trees begin, and the end of the last.
+void check_starts(const Cells<int64_t, 1>& starts, size_t n, size_t end, const char* otherwise) {
+    bool fits = starts.size() == n + 1 && starts[0] == 0 && starts[n] == static_cast<int64_t>(end);
+    for (size_t f = 0; fits && f < n; ++f) fits = starts[f] <= starts[f + 1] && starts[f + 1] - starts[f] <= INT32_MAX;
+    need(fits, otherwise);
 }
 
-nb::tuple py_learn_backoff(const Any& codes, const In<int64_t, 2>& sizes, const In<int32_t, 3>& parents,
-                           const In<int64_t, 1>& columns, const In<uint32_t, 1>& labels, int64_t n_classes,
-                           const Weights& weights, const In<int64_t, 1>& asked, int64_t n_threads,
-                           const std::optional<In<double, 2>>& held) {
-    const size_t t = at_least_one(n_threads, "n_threads");
+uint32_t length_of(const Cells<int64_t, 1>& starts, size_t f) { return static_cast<uint32_t>(starts[f + 1] - starts[f]); }
+
+// What a tree holds is looked at as it is walked (trie.hpp): most of it is not needed for a few rows.
+struct Trees {
+    Cells<int64_t, 1> nodes;
+    std::vector<TrieView> views;
+
+    Trees(const Parts& parts, size_t n) : nodes(parts.cells<int64_t, 1>(0)) {
+        const auto pairs = parts.cells<int64_t, 1>(1);
+        const auto first = parts.cells<int32_t, 1>(2), children = parts.cells<int32_t, 1>(3);
+        const auto value = parts.cells<uint32_t, 1>(4);
+        const auto start = parts.cells<int32_t, 1>(5);
+        const auto label = parts.cells<uint16_t, 1>(6);
+        const auto count = parts.cells<float, 1>(7);
+        check_starts(nodes, n, value.size(), "the arrays of the trees do not fit together");
+        check_starts(pairs, n, label.size(), "the arrays of the trees do not fit together");
+        need(first.size() == value.size() && children.size() == value.size() && start.size() == value.size() + n &&
+                 label.size() == count.size(),
+             "the arrays of the trees do not fit together");
+        for (size_t f = 0; f < n; ++f) {
+            const int64_t at = nodes[f], pair = pairs[f];
+            need(at < nodes[f + 1], "a tree has no root");
+            views.push_back({first.data() + at, children.data() + at, value.data() + at, length_of(nodes, f),
+                             {start.data() + at + f, label.data() + pair, count.data() + pair, length_of(pairs, f)}});
+        }
+    }
+};
+
+nb::tuple py_learn_backoff(const Array& codes, const Array& sizes, const Array& parents, const Array& columns,
+                           const Array& labels, int64_t n_classes, const std::optional<Array>& weights,
+                           const Array& asked, int64_t n_threads, const std::optional<Array>& given_m) {
+    const size_t t = threads(n_threads);
     const Rows rows = rows_of(labels, n_classes, weights, asked);
-    const auto families = families_of(codes, sizes, parents, columns, true, t);
-    need(codes.shape(2) == rows.n, "codes has another number of rows than labels");
-    auto [factors, cells] = doubles(rows.n_asked, rows.n_classes, columns.shape(0));
-    const size_t levels = parents.shape(2) + 1;
-    need(!held || (held->shape(0) == families.size() && held->shape(1) == levels), "m has another shape than the families");
-    for (size_t f = 0; held && f < families.size(); ++f)
-        for (size_t d = 0; d <= families[f].parents.size(); ++d)
-            need(held->data()[f * levels + d] > 0 && std::isfinite(held->data()[f * levels + d]),
+    const Families families(codes, sizes, parents, columns, true, t);
+    need(families.n == rows.n, "codes has another number of rows than labels");
+    const size_t levels = families.n_levels, n_families = families.all.size();
+    const double* held = nullptr;
+    if (given_m) {
+        const Cells<double, 2> grid(*given_m, "m");
+        need(grid.shape(0) == n_families && grid.shape(1) == levels, "m has another shape than the families");
+        held = grid.data();
+    }
+    for (size_t f = 0; held && f < n_families; ++f)
+        for (size_t d = 0; d <= families.all[f].parents.size(); ++d)
+            need(held[f * levels + d] > 0 && std::isfinite(held[f * levels + d]),
                  "m holds what is no finite number above zero");
+    auto [factors, cells] = doubles(rows.n_asked, rows.n_classes, families.n_columns);
     Flat trees;
-    std::vector<double> m(families.size() * levels, 0.0);
+    std::vector<double> m(n_families * levels, 0.0);
     std::vector<int64_t> entries{0}, pairs{0};
     std::vector<int32_t> first_entry, n_entries, start;
     std::vector<uint32_t> entry;
     std::vector<uint16_t> label;
     std::vector<float> count;
-    {
-        nb::gil_scoped_release release;
+    without_lock([&, cells = cells] {
         std::vector<Learnt> learnt;
-        learn_families(rows, families, codes.shape(0), held ? held->data() : nullptr, levels, learnt, cells, t);
+        learn_families(rows, families.all, families.n_members, held, levels, learnt, cells, t);
         for (size_t f = 0; f < learnt.size(); ++f) {
             std::copy(learnt[f].m.begin(), learnt[f].m.end(), m.begin() + static_cast<ptrdiff_t>(f * levels));
             trees.add(learnt[f].contexts);
@@ -224,8 +247,8 @@ nb::tuple py_learn_backoff(const Any& codes, const In<int64_t, 2>& sizes, const 
             pairs.push_back(static_cast<int64_t>(label.size()));
             learnt[f] = {};
         }
-    }
-    nb::object grid = array_of(m, "float64").attr("reshape")(families.size(), levels);
+    });
+    nb::object grid = array_of(m, "float64").attr("reshape")(n_families, levels);
     return nb::make_tuple(factors,
                           nb::make_tuple(grid, trees.arrays(), array_of(entries, "int64"), array_of(pairs, "int64"),
                                          array_of(first_entry, "int32"), array_of(n_entries, "int32"),
@@ -233,69 +256,71 @@ nb::tuple py_learn_backoff(const Any& codes, const In<int64_t, 2>& sizes, const 
                                          array_of(label, "uint16"), array_of(count, "float32")));
 }
 
-nb::object py_score_backoff(const Any& codes, const In<int64_t, 2>& sizes, const In<int32_t, 3>& parents,
-                            const In<int64_t, 1>& columns, int64_t n_classes, const nb::tuple& learnt,
-                            int64_t n_threads) {
-    const size_t t = at_least_one(n_threads, "n_threads"), C = at_least_one(n_classes, "n_classes");
-    const auto families = families_of(codes, sizes, parents, columns, false, t);
-    const size_t n = families.size();
-    need(learnt.size() == 10, "what was learnt has ten parts");
-    const auto m = part_of<In<double, 2>>(learnt, 0);
-    const auto trees = views_of(nb::cast<nb::tuple>(learnt[1]), n);
-    const auto entries = part_of<In<int64_t, 1>>(learnt, 2), pairs = part_of<In<int64_t, 1>>(learnt, 3);
-    const auto first = part_of<In<int32_t, 1>>(learnt, 4), number = part_of<In<int32_t, 1>>(learnt, 5);
-    const auto entry = part_of<In<uint32_t, 1>>(learnt, 6);
-    const auto start = part_of<In<int32_t, 1>>(learnt, 7);
-    const auto label = part_of<In<uint16_t, 1>>(learnt, 8);
-    const auto count = part_of<In<float, 1>>(learnt, 9);
-    const auto nodes = nb::cast<In<int64_t, 1>>(nb::cast<nb::tuple>(learnt[1])[0]);
-    need(m.shape(0) == n && m.shape(1) == parents.shape(2) + 1 && entries.shape(0) == n + 1 && pairs.shape(0) == n + 1 &&
-             first.shape(0) == number.shape(0) && static_cast<int64_t>(first.shape(0)) == nodes.data()[n] &&
-             start.shape(0) == entry.shape(0) + n && label.shape(0) == count.shape(0),
+nb::object py_score_backoff(const Array& codes, const Array& sizes, const Array& parents, const Array& columns,
+                            int64_t n_classes, const nb::object& given, int64_t n_threads) {
+    const size_t t = threads(n_threads), C = number_of_classes(n_classes);
+    const Families families(codes, sizes, parents, columns, false, t);
+    const size_t n = families.all.size();
+    const Parts learnt(given, 10, "learnt");
+    const auto m = learnt.cells<double, 2>(0);
+    const Parts flat_trees(learnt[1], 8, "the trees");
+    const Trees trees(flat_trees, n);
+    const auto entries = learnt.cells<int64_t, 1>(2), pairs = learnt.cells<int64_t, 1>(3);
+    const auto first = learnt.cells<int32_t, 1>(4), number = learnt.cells<int32_t, 1>(5);
+    const auto entry = learnt.cells<uint32_t, 1>(6);
+    const auto start = learnt.cells<int32_t, 1>(7);
+    const auto label = learnt.cells<uint16_t, 1>(8);
+    const auto count = learnt.cells<float, 1>(9);
+    check_starts(entries, n, entry.size(), "the arrays of what was learnt do not fit together");
+    check_starts(pairs, n, label.size(), "the arrays of what was learnt do not fit together");
+    need(m.shape(0) == n && m.shape(1) == families.n_levels && first.size() == number.size() &&
+             static_cast<int64_t>(first.size()) == trees.nodes[n] && start.size() == entry.size() + n &&
+             label.size() == count.size(),
          "the arrays of what was learnt do not fit together");
     std::vector<FamilyView> views;
     std::vector<Codes> children;
     std::vector<std::vector<Codes>> above;
     for (size_t f = 0; f < n; ++f) {
-        const int64_t node = nodes.data()[f], e = entries.data()[f], pair = pairs.data()[f];
-        views.push_back({families[f].size, families[f].parents.size(), m.data() + f * m.shape(1), trees[f],
-                         first.data() + node, number.data() + node, entry.data() + e,
-                         {start.data() + e + static_cast<int64_t>(f), label.data() + pair, count.data() + pair}});
-        children.push_back(families[f].child);
-        above.push_back(families[f].parents);
+        const Family& family = families.all[f];
+        const int64_t node = trees.nodes[f], e = entries[f], pair = pairs[f];
+        views.push_back({family.size, family.parents.size(), m.data() + f * m.shape(1), trees.views[f],
+                         first.data() + node, number.data() + node, entry.data() + e, length_of(entries, f),
+                         {start.data() + e + f, label.data() + pair, count.data() + pair, length_of(pairs, f)}});
+        children.push_back(family.child);
+        above.push_back(family.parents);
     }
-    auto [factors, cells] = doubles(codes.shape(2), C, columns.shape(0));
-    nb::gil_scoped_release release;
-    score_families(views, children, above, codes.shape(2), codes.shape(0), C, cells, t);
+    auto [factors, cells] = doubles(families.n, C, families.n_columns);
+    without_lock([&, cells = cells] {
+        score_families(views, children, above, families.n, families.n_members, C, cells, t);
+    });
     return factors;
 }
 
-std::vector<Column> columns_of(const std::vector<Any>& arrays, const In<int64_t, 1>& sizes, size_t n) {
-    need(sizes.shape(0) == arrays.size(), "sizes has another number of columns");
+std::vector<Column> columns_of(const Arrays& arrays, const Array& all_sizes, size_t n) {
+    const auto* sizes = flat<int64_t>(all_sizes, "sizes", arrays.size());
     std::vector<Column> columns;
     for (size_t i = 0; i < arrays.size(); ++i) {
-        const Any& array = arrays[i];
-        const std::string name = "column " + std::to_string(i);
-        need(array.ndim() == 1 && array.shape(0) == n, name + " has another number of rows");
-        need(n <= 1 || array.stride(0) == 1, name + " is not contiguous");
+        const Array& array = arrays[i];
+        const std::string name = column_name(i);
         if (holds_codes(array)) {
-            need(sizes.data()[i] > 0, name + " has no values");
-            columns.push_back({true, column_codes(array, 0), {}, static_cast<size_t>(sizes.data()[i])});
-        } else {
-            if (array.dtype() != nb::dtype<double>()) throw nb::type_error((name + " is neither codes nor float64").c_str());
-            columns.push_back({false, {}, {static_cast<const double*>(array.data()), 1}, 0});
+            columns.push_back({true, codes(array, name, n), {}, size_of(sizes[i], i), 0});
+            continue;
         }
+        if (!holds<double>(array)) refuse_type(name + " is neither codes nor float64");
+        columns.push_back({false, {}, {flat<double>(array, name, n), 1}, 0, 0});
     }
     return columns;
 }
 
-void need_codes_within(const std::vector<Column>& columns, size_t n) {
-    for (size_t i = 0; i < columns.size(); ++i)
-        if (columns[i].coded)
-            with_type(columns[i].codes, [&](auto cells) {
-                need(beyond_largest(cells, n) <= columns[i].size,
-                     "column " + std::to_string(i) + " has a code beyond its size");
-            });
+// The columns of learnt rows: their codes are within their sizes, and what is counted by value has room for all values.
+std::vector<Column> learnt_columns_of(const Arrays& arrays, const Array& sizes, size_t n) {
+    std::vector<Column> columns = columns_of(arrays, sizes, n);
+    for (size_t i = 0; i < columns.size(); ++i) {
+        Column& column = columns[i];
+        if (column.coded) column.n_codes = with_type(column.codes, [n](auto cells) { return beyond_largest(cells, n); });
+        if (column.n_codes > column.size) refuse(column_name(i) + " has a code beyond its size");
+    }
+    return columns;
 }
 
 // Sums of ln h and h over the chains, in their order whatever the threads, and the chains as flat arrays.
@@ -327,120 +352,116 @@ nb::tuple said_and_learnt(const std::vector<Chain>& chains, const std::vector<st
                                          array_of(step_m, "float64"), shaped, trees.arrays()));
 }
 
-nb::tuple py_learn_chains(const std::vector<Any>& arrays, const In<int64_t, 1>& sizes, const In<uint32_t, 1>& labels,
-                          int64_t n_classes, const Weights& weights, const In<int64_t, 1>& asked,
-                          const In<uint8_t, 2>& parts, const In<int32_t, 3>& candidates, const In<double, 4>& cuts,
-                          const In<double, 1>& prior, int64_t n_threads) {
-    const size_t t = at_least_one(n_threads, "n_threads");
+nb::tuple py_learn_chains(const Arrays& arrays, const Array& sizes, const Array& labels, int64_t n_classes,
+                          const std::optional<Array>& weights, const Array& asked, const Array& given_parts,
+                          const Array& given_candidates, const Array& given_cuts, const Array& given_prior,
+                          int64_t n_threads) {
+    const size_t t = threads(n_threads);
     const Rows rows = rows_of(labels, n_classes, weights, asked);
-    const auto columns = columns_of(arrays, sizes, rows.n);
+    const auto columns = learnt_columns_of(arrays, sizes, rows.n);
+    const Cells<uint8_t, 2> parts(given_parts, "parts");
+    const Cells<int32_t, 3> candidates(given_candidates, "candidates");
+    const Cells<double, 4> cuts(given_cuts, "cuts");
     const size_t B = parts.shape(0), D = candidates.shape(1), q = candidates.shape(2), C = rows.n_classes;
+    const double* prior = flat<double>(given_prior, "prior", C);
     need(parts.shape(1) == rows.n && candidates.shape(0) == B && cuts.shape(0) == B && cuts.shape(1) == D &&
-             cuts.shape(2) == q && cuts.shape(3) == kMostCuts && prior.shape(0) == C,
-         "parts, candidates, cuts and prior do not fit together");
+             cuts.shape(2) == q && cuts.shape(3) == kMostCuts,
+         "parts, candidates and cuts do not fit together");
     for (size_t i = 0; i < candidates.size(); ++i)
-        need(candidates.data()[i] >= 0 && candidates.data()[i] < static_cast<int32_t>(columns.size()),
-             "candidates names a column that is not there");
-    need_codes_within(columns, rows.n);
+        if (candidates[i] < 0 || candidates[i] >= static_cast<int64_t>(columns.size()))
+            refuse("candidates names a column that is not there");
     std::vector<Chain> chains(B);
     std::vector<std::vector<double>> h(B);
-    {
-        nb::gil_scoped_release release;
+    without_lock([&] {
         parallel_for(B, t, [&](size_t b) {
             h[b].resize(rows.n_asked * C);
             chains[b] = learn_chain(rows, columns, parts.data() + b * rows.n,
                                     {candidates.data() + b * D * q, cuts.data() + b * D * q * kMostCuts, D, q},
-                                    prior.data(), h[b].data());
+                                    prior, h[b].data());
         });
-    }
+    });
     return said_and_learnt(chains, h, rows.n_asked, C);
 }
 
 // The steps of chains: where those of each start, and of each its column, m and cuts.
-std::vector<std::vector<Step>> steps_of(const In<int64_t, 1>& start, const In<int32_t, 1>& column,
-                                        const In<double, 1>& m, const In<double, 2>& cuts, size_t n_columns) {
-    const size_t n = start.shape(0), size = m.shape(0);
-    need(n > 0 && column.shape(0) == size && cuts.shape(0) == size && cuts.shape(1) == kMostCuts &&
-             start.data()[0] == 0 && start.data()[n - 1] == static_cast<int64_t>(size),
+std::vector<std::vector<Step>> steps_of(const Cells<int64_t, 1>& start, const Cells<int32_t, 1>& column,
+                                        const Cells<double, 1>& m, const Cells<double, 2>& cuts, size_t n_columns) {
+    const size_t size = m.size();
+    need(start.size() > 0 && column.size() == size && cuts.shape(0) == size && cuts.shape(1) == kMostCuts,
          "the arrays of the chains do not fit together");
-    std::vector<std::vector<Step>> steps(n - 1);
-    for (size_t b = 0; b + 1 < n; ++b) {
-        need(start.data()[b] <= start.data()[b + 1] && start.data()[b + 1] <= static_cast<int64_t>(size),
-             "the arrays of the chains do not fit together");
-        for (int64_t s = start.data()[b]; s < start.data()[b + 1]; ++s) {
-            need(column.data()[s] >= 0 && column.data()[s] < static_cast<int32_t>(n_columns),
-                 "a step names a column that is not there");
-            need(m.data()[s] > 0 && std::isfinite(m.data()[s]), "a step has an m that is no finite number above zero");
-            Step step{column.data()[s], m.data()[s], {}};
-            std::copy_n(cuts.data() + static_cast<size_t>(s) * kMostCuts, kMostCuts, step.cuts);
+    const size_t n = start.size() - 1;
+    check_starts(start, n, size, "the arrays of the chains do not fit together");
+    std::vector<std::vector<Step>> steps(n);
+    for (size_t b = 0; b < n; ++b) {
+        for (auto s = static_cast<size_t>(start[b]); s < static_cast<size_t>(start[b + 1]); ++s) {
+            need(column[s] >= 0 && column[s] < static_cast<int64_t>(n_columns), "a step names a column that is not there");
+            need(m[s] > 0 && std::isfinite(m[s]), "a step has an m that is no finite number above zero");
+            Step step{column[s], m[s], {}};
+            std::copy_n(cuts.data() + s * kMostCuts, kMostCuts, step.cuts);
             steps[b].push_back(step);
         }
     }
     return steps;
 }
 
-nb::tuple py_count_chains(const std::vector<Any>& arrays, const In<int64_t, 1>& sizes, const In<uint32_t, 1>& labels,
-                          int64_t n_classes, const Weights& weights, const In<int64_t, 1>& asked,
-                          const In<int64_t, 1>& start, const In<int32_t, 1>& column, const In<double, 1>& m,
-                          const In<double, 2>& cuts, const In<double, 1>& prior, int64_t n_threads) {
-    const size_t t = at_least_one(n_threads, "n_threads");
+nb::tuple py_count_chains(const Arrays& arrays, const Array& sizes, const Array& labels, int64_t n_classes,
+                          const std::optional<Array>& weights, const Array& asked, const Array& start,
+                          const Array& column, const Array& m, const Array& cuts, const Array& given_prior,
+                          int64_t n_threads) {
+    const size_t t = threads(n_threads);
     const Rows rows = rows_of(labels, n_classes, weights, asked);
-    const auto columns = columns_of(arrays, sizes, rows.n);
-    need(prior.shape(0) == rows.n_classes, "prior has another number of classes");
-    need_codes_within(columns, rows.n);
-    const auto steps = steps_of(start, column, m, cuts, columns.size());
+    const auto columns = learnt_columns_of(arrays, sizes, rows.n);
+    const double* prior = flat<double>(given_prior, "prior", rows.n_classes);
+    const auto steps = steps_of({start, "start"}, {column, "column"}, {m, "m"}, {cuts, "cuts"}, columns.size());
     std::vector<Chain> chains(steps.size());
     std::vector<std::vector<double>> h(steps.size());
-    {
-        nb::gil_scoped_release release;
+    without_lock([&] {
         parallel_for(steps.size(), t, [&](size_t b) {
             h[b].resize(rows.n_asked * rows.n_classes);
             chains[b].steps = steps[b];
-            count_chain(rows, columns, nullptr, prior.data(), chains[b], h[b].data());
+            count_chain(rows, columns, nullptr, prior, chains[b], h[b].data());
         });
-    }
+    });
     return said_and_learnt(chains, h, rows.n_asked, rows.n_classes);
 }
 
-nb::tuple py_score_chains(const std::vector<Any>& arrays, const In<int64_t, 1>& sizes,
-                          const std::vector<Any>& learnt_arrays, double n_learnt, const In<double, 1>& prior,
-                          const nb::tuple& learnt, int64_t n_threads) {
-    const size_t t = at_least_one(n_threads, "n_threads"), C = prior.shape(0);
-    const auto length = [](const std::vector<Any>& some) {
-        return some.empty() || some[0].ndim() == 0 ? size_t{0} : some[0].shape(0);
-    };
-    const size_t n = length(arrays);
-    const auto columns = columns_of(arrays, sizes, n), before = columns_of(learnt_arrays, sizes, length(learnt_arrays));
+nb::tuple py_score_chains(const Arrays& arrays, const Array& sizes, const Arrays& learnt_arrays, double n_learnt,
+                          const Array& given_prior, const nb::object& given, int64_t n_threads) {
+    const Cells<double, 1> prior(given_prior, "prior");
+    const size_t t = threads(n_threads), C = prior.size(), n = length(arrays), n_before = length(learnt_arrays);
+    need(C > 0, "prior has no classes");
+    need(n_before <= INT32_MAX, "learnt_columns has more rows than can be counted at once");
+    const auto columns = columns_of(arrays, sizes, n), before = columns_of(learnt_arrays, sizes, n_before);
     for (size_t i = 0; i < columns.size(); ++i)
-        need(columns[i].coded == before[i].coded, "column " + std::to_string(i) + " was learnt as another kind");
-    need(learnt.size() == 5, "what was learnt has five parts");
-    auto steps = steps_of(part_of<In<int64_t, 1>>(learnt, 0), part_of<In<int32_t, 1>>(learnt, 1),
-                          part_of<In<double, 1>>(learnt, 2), part_of<In<double, 2>>(learnt, 3), columns.size());
-    const auto trees = views_of(nb::cast<nb::tuple>(learnt[4]), steps.size());
+        if (columns[i].coded != before[i].coded) refuse(column_name(i) + " was learnt as another kind");
+    const Parts learnt(given, 5, "learnt");
+    auto steps = steps_of(learnt.cells<int64_t, 1>(0), learnt.cells<int32_t, 1>(1), learnt.cells<double, 1>(2),
+                          learnt.cells<double, 2>(3), columns.size());
+    const Parts flat_trees(learnt[4], 8, "the trees");
+    const Trees trees(flat_trees, steps.size());
     std::vector<ChainView> chains;
-    for (size_t b = 0; b < steps.size(); ++b) chains.push_back({std::move(steps[b]), trees[b]});
+    for (size_t b = 0; b < steps.size(); ++b) chains.push_back({std::move(steps[b]), trees.views[b]});
     auto [log_sum, log_cells] = doubles(n, C);
     auto [sum, cells] = doubles(n, C);
-    {
-        nb::gil_scoped_release release;
-        score_chains(chains, columns, before, n, n_learnt, C, prior.data(), log_cells, cells, t);
-    }
+    without_lock([&, log_cells = log_cells, cells = cells] {
+        score_chains(chains, columns, {before, static_cast<uint32_t>(n_before)}, n, n_learnt, C, prior.data(), log_cells, cells, t);
+    });
     return nb::make_tuple(log_sum, sum);
 }
 
-nb::tuple py_exponent_loss(const In<float, 3>& factors, const In<uint32_t, 1>& labels, const Weights& weights,
-                           const In<double, 1>& exponents, int64_t n_threads) {
-    const size_t t = at_least_one(n_threads, "n_threads"), n = factors.shape(0), C = factors.shape(1);
-    need(labels.shape(0) == n && exponents.shape(0) == factors.shape(2) && (!weights || weights->shape(0) == n),
-         "factors, labels, weights and exponents do not fit together");
-    need(beyond_largest(labels.data(), n) <= C, "labels hold a class beyond the factors");
-    auto [gradient, cells] = doubles(factors.shape(2));
-    double loss;
-    {
-        nb::gil_scoped_release release;
-        loss = exponent_loss(factors.data(), n, C, factors.shape(2), labels.data(), weights ? weights->data() : nullptr,
-                             exponents.data(), cells, t);
-    }
+nb::tuple py_exponent_loss(const Array& given_factors, const Array& given_labels, const std::optional<Array>& weights,
+                           const Array& exponents, int64_t n_threads) {
+    const Cells<float, 3> factors(given_factors, "factors");
+    const size_t t = threads(n_threads), n = factors.shape(0), C = factors.shape(1), T = factors.shape(2);
+    const auto* labels = flat<uint32_t>(given_labels, "labels", n);
+    const auto* by = weights ? flat<double>(*weights, "weights", n) : nullptr;
+    const auto* powers = flat<double>(exponents, "exponents", T);
+    need(C > 0, "factors has no classes");
+    need(beyond_largest(labels, n) <= C, "labels hold a class beyond the factors");
+    auto [gradient, cells] = doubles(T);
+    const double loss = without_lock([&, cells = cells] {
+        return exponent_loss(factors.data(), n, C, T, labels, by, powers, cells, t);
+    });
     return nb::make_tuple(loss, gradient);
 }
 

@@ -18,10 +18,7 @@ nb::tuple py_int_ranges(const Arrays& columns, int64_t n_threads) {
     const auto in = all<Integers>(columns, n, integers);
     if (n == 0 && !in.empty()) refuse("an empty column has no range");
     const auto low = make<int64_t>("empty", "int64", in.size()), high = make<int64_t>("empty", "int64", in.size());
-    {
-        nb::gil_scoped_release release;
-        int_ranges(in, n, low.data, high.data, t);
-    }
+    without_lock([&] { int_ranges(in, n, low.data, high.data, t); });
     return nb::make_tuple(low.array, high.array);
 }
 
@@ -32,23 +29,20 @@ nb::list py_lookup_codes(const Arrays& columns, const Array& lo, const Arrays& t
     check_number("lo", lo.ndim() == 1 ? lo.shape(0) : 0, k);
     check_number("tables", tables.size(), k);
     check_number("unseen", unseen.ndim() == 1 ? unseen.shape(0) : 0, k);
-    const auto* low = flat<int64_t>(lo, "lo", k, Code::Int);
-    const auto* other = flat<uint32_t>(unseen, "unseen", k, Code::UInt);
+    const auto* low = flat<int64_t>(lo, "lo", k);
+    const auto* other = flat<uint32_t>(unseen, "unseen", k);
     std::vector<Table> known;
     std::vector<int> widths;
     for (size_t j = 0; j < k; ++j) {
         const size_t size = tables[j].ndim() == 1 ? tables[j].shape(0) : 0;
-        known.push_back({flat<uint32_t>(tables[j], "table " + std::to_string(j), size, Code::UInt), size});
+        known.push_back({flat<uint32_t>(tables[j], "table " + std::to_string(j), size), size});
         uint32_t top = other[j];
         for (size_t i = 0; i < size; ++i) top = std::max(top, known[j].data[i]);
         widths.push_back(code_width(top));
     }
     nb::list arrays;
     const auto out = make_codes(widths, n, arrays);
-    {
-        nb::gil_scoped_release release;
-        lookup_codes(in, n, low, known, other, out, t);
-    }
+    without_lock([&] { lookup_codes(in, n, low, known, other, out, t); });
     return arrays;
 }
 
@@ -60,7 +54,7 @@ nb::list py_bin_codes(const Arrays& columns, const Arrays& cuts, int64_t n_threa
     std::vector<int> widths;
     for (size_t j = 0; j < k; ++j) {
         const size_t size = cuts[j].ndim() == 1 ? cuts[j].shape(0) : 0;
-        const auto* own = flat<double>(cuts[j], "the cuts of column " + std::to_string(j), size, Code::Float);
+        const auto* own = flat<double>(cuts[j], "the cuts of column " + std::to_string(j), size);
         for (size_t i = 0; i < size; ++i)
             if (own[i] != own[i] || (i && own[i - 1] > own[i]))
                 refuse("the cuts of column " + std::to_string(j) + " are not sorted");
@@ -69,10 +63,7 @@ nb::list py_bin_codes(const Arrays& columns, const Arrays& cuts, int64_t n_threa
     }
     nb::list arrays;
     const auto out = make_codes(widths, n, arrays);
-    {
-        nb::gil_scoped_release release;
-        bin_codes(in, n, at, out, t);
-    }
+    without_lock([&] { bin_codes(in, n, at, out, t); });
     return arrays;
 }
 
@@ -85,13 +76,11 @@ nb::list py_count_codes(const Arrays& columns, const std::vector<int64_t>& sizes
     nb::list arrays;
     if (!weights) {
         const auto out = make_tables<int64_t>("int64", size, c, arrays);
-        nb::gil_scoped_release release;
-        count_codes(in, n, size, own, c, out, t);
+        without_lock([&] { count_codes(in, n, size, own, c, out, t); });
     } else {
-        const auto* by = flat<double>(*weights, "weights", n, Code::Float);
+        const auto* by = flat<double>(*weights, "weights", n);
         const auto out = make_tables<double>("float64", size, c, arrays);
-        nb::gil_scoped_release release;
-        weigh_codes(in, n, size, own, c, by, out, t);
+        without_lock([&] { weigh_codes(in, n, size, own, c, by, out, t); });
     }
     return arrays;
 }
@@ -104,10 +93,9 @@ nb::list py_count_responsibilities(const Arrays& columns, const std::vector<int6
     const auto size = check_sizes(sizes, columns.size());
     nb::list arrays;
     const auto out = make_tables<double>("float64", size, c, arrays);
-    {
-        nb::gil_scoped_release release;
+    without_lock([&] {
         count_responsibilities(in, n, size, static_cast<const double*>(responsibilities.data()), c, out, t);
-    }
+    });
     return arrays;
 }
 
@@ -137,18 +125,12 @@ nb::tuple py_moments(const Arrays& columns, const Array& labels, int64_t n_class
     const auto sums = make_sums(c, in.size());
     bool usable;
     if (weights) {
-        const auto* by = flat<double>(*weights, "weights", n, Code::Float);
-        {
-            nb::gil_scoped_release release;
-            usable = weighted_moments(in, n, own, c, by, sums.data(), t);
-        }
+        const auto* by = flat<double>(*weights, "weights", n);
+        without_lock([&] { usable = weighted_moments(in, n, own, c, by, sums.data(), t); });
         return sums.with(sums.arrays[4].array, usable);
     }
     const auto count = make<int64_t>("zeros", "int64", c, in.size());
-    {
-        nb::gil_scoped_release release;
-        usable = moments(in, n, own, c, count.data, sums.data(), t);
-    }
+    without_lock([&] { usable = moments(in, n, own, c, count.data, sums.data(), t); });
     return sums.with(count.array, usable);
 }
 
@@ -158,10 +140,9 @@ nb::tuple py_moments_responsibilities(const Arrays& columns, const Array& respon
     const auto in = all<Floats>(columns, n, floats);
     const auto sums = make_sums(c, in.size());
     bool usable;
-    {
-        nb::gil_scoped_release release;
+    without_lock([&] {
         usable = moments_responsibilities(in, n, static_cast<const double*>(responsibilities.data()), c, sums.data(), t);
-    }
+    });
     return sums.with(sums.arrays[4].array, usable);
 }
 
@@ -182,7 +163,9 @@ public:
     size_t size() const { return static_cast<size_t>(view_.shape[0]); }
     PyObject* operator[](size_t i) const {
         const char* at = static_cast<const char*>(view_.buf) + static_cast<ptrdiff_t>(i) * view_.strides[0];
-        return *reinterpret_cast<PyObject* const*>(at);
+        PyObject* object;  // it may stand anywhere: the field of a packed record
+        std::memcpy(&object, at, sizeof object);
+        return object;
     }
 
 private:
@@ -193,6 +176,7 @@ private:
 nb::object py_factor_strings(const nb::object& cells, size_t most_others) {
     const Objects objects(cells);
     const size_t n = objects.size();
+    if (n > INT32_MAX) refuse("cells has more rows than 32-bit indices can tell apart");
     const auto indices = make<int32_t>("empty", "int32", n);
     StringIndex index;
     std::deque<PyObject*> others;   // anything but a string is told by its address, which is its key

@@ -9,17 +9,21 @@ nb::object py_count_pairs(const Arrays& columns, const std::vector<int64_t>& siz
     const auto own = codes(labels, "labels", n);
     const auto in = all<Codes>(columns, n, codes);
     const auto size = check_sizes(sizes, columns.size());
-    const size_t cells = pair_cells(size);
+    size_t cells = 0;
+    for (size_t a = 0; a < size.size(); ++a)
+        for (size_t b = a + 1; b < size.size(); ++b) {
+            const size_t block = times(size[a], size[b], "sizes");
+            if (block > static_cast<size_t>(PTRDIFF_MAX) - cells) refuse("sizes are too large together");
+            cells += block;
+        }
     if (!weights) {
         const auto out = make<int64_t>("zeros", "int64", c, cells);
-        nb::gil_scoped_release release;
-        count_pairs(in, n, size, own, c, out.data, t);
+        without_lock([&] { count_pairs(in, n, size, own, c, out.data, t); });
         return out.array;
     }
-    const auto* by = flat<double>(*weights, "weights", n, Code::Float);
+    const auto* by = flat<double>(*weights, "weights", n);
     const auto out = make<double>("zeros", "float64", c, cells);
-    nb::gil_scoped_release release;
-    weigh_pairs(in, n, size, own, c, by, out.data, t);
+    without_lock([&] { weigh_pairs(in, n, size, own, c, by, out.data, t); });
     return out.array;
 }
 
@@ -29,10 +33,7 @@ nb::tuple py_factor_codes(const Arrays& columns, const std::vector<int64_t>& siz
     const auto size = check_sizes(sizes, columns.size());
     const auto indices = make<uint32_t>("empty", "uint32", n);
     std::vector<int64_t> rows;
-    {
-        nb::gil_scoped_release release;
-        factor_codes(in, n, size, indices.data, rows);
-    }
+    without_lock([&] { factor_codes(in, n, size, indices.data, rows); });
     const auto first = make<int64_t>("empty", "int64", rows.size());
     std::copy(rows.begin(), rows.end(), first.data);
     return nb::make_tuple(indices.array, first.array);
@@ -48,19 +49,18 @@ nb::object py_context_codes(const Arrays& parents, const Array& child, int64_t c
     size_t before = 1;  // nodes of all levels up to this one
     for (size_t d = 0; d < steps.size(); ++d) {
         const std::string name = "step " + std::to_string(d);
-        if (!is(steps[d], Code::Int, 32)) refuse_type(name + " is not int32");
-        if (steps[d].ndim() != 2 || !is_contiguous(steps[d])) refuse(name + " is no matrix without gaps");
-        known.push_back({static_cast<const int32_t*>(steps[d].data()), steps[d].shape(0), steps[d].shape(1), 0});
+        const Cells<int32_t, 2> step(steps[d], name);
+        known.push_back({step.data(), step.shape(0), step.shape(1), 0});
         if (d) before += steps[d].shape(0);
     }
     if (n_nodes < static_cast<int64_t>(before)) refuse("n_nodes is less than the steps have");
     if (steps.empty() && n_nodes != 1) refuse("n_nodes is not 1 where there are no parents");
     if (!known.empty()) known.back().leads_to = static_cast<size_t>(n_nodes) - before;
-    if (child_size < 0 || static_cast<uint64_t>(n_nodes) * static_cast<uint64_t>(child_size) > UINT32_MAX)
+    if (child_size < 0 || child_size > UINT32_MAX || n_nodes > UINT32_MAX ||
+        static_cast<uint64_t>(n_nodes) * static_cast<uint64_t>(child_size) > UINT32_MAX)
         refuse("the contexts do not fit in 32-bit codes");
     const auto out = make<uint32_t>("empty", "uint32", n);
-    nb::gil_scoped_release release;
-    context_codes(in, own, static_cast<size_t>(child_size), n, known, out.data, t);
+    without_lock([&] { context_codes(in, own, static_cast<size_t>(child_size), n, known, out.data, t); });
     return out.array;
 }
 
@@ -71,7 +71,7 @@ ParentTables parent_tables(const Arrays& tables, const Array& base, const std::v
     size_t total = 0;
     for (const size_t size : in.sizes) total += size;
     for (size_t p = 0; p < k; ++p) {
-        check_matrix(tables[p], "table " + std::to_string(p), in.sizes[p] * total, c);
+        check_matrix(tables[p], "table " + std::to_string(p), times(in.sizes[p], total, "sizes"), c);
         in.tables.push_back(static_cast<const double*>(tables[p].data()));
     }
     check_matrix(base, "base", total, c);
@@ -85,9 +85,8 @@ void py_score_aode(const Arrays& columns, const std::vector<int64_t>& sizes, con
     const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
     const auto in = all<Codes>(columns, n, codes);
     const auto known = parent_tables(tables, base, sizes, columns.size(), c);
-    const auto* weights = flat<double>(log_weights, "log_weights", base.shape(0), Code::Float);
-    nb::gil_scoped_release release;
-    score_aode(in, n, known, weights, c, static_cast<double*>(scores.data()), t);
+    const auto* weights = flat<double>(log_weights, "log_weights", base.shape(0));
+    without_lock([&] { score_aode(in, n, known, weights, c, static_cast<double*>(scores.data()), t); });
 }
 
 nb::object py_score_parents(const Arrays& columns, const std::vector<int64_t>& sizes, const Arrays& tables,
@@ -97,8 +96,7 @@ nb::object py_score_parents(const Arrays& columns, const std::vector<int64_t>& s
     const auto in = all<Codes>(columns, n, codes);
     const auto known = parent_tables(tables, base, sizes, columns.size(), c);
     const auto out = make<double>("empty", "float64", n, columns.size(), c);
-    nb::gil_scoped_release release;
-    score_parents(in, n, known, c, out.data, t);
+    without_lock([&] { score_parents(in, n, known, c, out.data, t); });
     return out.array;
 }
 
@@ -107,12 +105,9 @@ nb::list py_mdl_cuts(const Arrays& columns, const Array& labels, int64_t n_class
     const size_t n = labels.ndim() == 1 ? labels.shape(0) : 0, t = threads(n_threads), c = classes(n_classes);
     const auto own = codes(labels, "labels", n);
     const auto in = all<Floats>(columns, n, floats);
-    const auto* by = weights ? flat<double>(*weights, "weights", n, Code::Float) : nullptr;
+    const auto* by = weights ? flat<double>(*weights, "weights", n) : nullptr;
     std::vector<std::vector<double>> found;
-    {
-        nb::gil_scoped_release release;
-        found = mdl_cuts(in, n, own, c, by, t);
-    }
+    without_lock([&] { found = mdl_cuts(in, n, own, c, by, t); });
     nb::list arrays;
     for (const auto& cuts : found) {
         const auto made = make<double>("empty", "float64", cuts.size());

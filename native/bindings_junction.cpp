@@ -4,11 +4,10 @@
 namespace {
 
 size_t rows_of(const Array& array, const std::string& name, size_t columns) {
-    if (array.ndim() != 2 || array.shape(1) != columns)
+    const Cells<int64_t, 2> rows(array, name);
+    if (rows.shape(1) != columns)
         refuse(name + " has shape " + shape_of(array) + ", not (number, " + std::to_string(columns) + ")");
-    if (!is(array, Code::Int, 64)) refuse_type(name + " is not int64");
-    if (!is_contiguous(array)) refuse(name + " is not contiguous");
-    return array.shape(0);
+    return rows.shape(0);
 }
 
 void check_cells(const int32_t* cells, size_t n, int64_t bound, const char* name) {
@@ -39,10 +38,10 @@ JunctionTree junction_tree(const Array& cliques, const Array& potentials, const 
         tree.variables.push_back({static_cast<size_t>(row[0]), static_cast<size_t>(row[1])});
         n_states += tree.cliques[row[0]].size;
     }
-    tree.potentials = flat<double>(potentials, "potentials", n_cells, Code::Float);
-    tree.floors = flat<double>(floors, "floors", k, Code::Float);
-    tree.to_separator = flat<int32_t>(to_separator, "to_separator", n_down, Code::Int);
-    tree.states = flat<int32_t>(states, "states", n_states, Code::Int);
+    tree.potentials = flat<double>(potentials, "potentials", n_cells);
+    tree.floors = flat<double>(floors, "floors", k);
+    tree.to_separator = flat<int32_t>(to_separator, "to_separator", n_down);
+    tree.states = flat<int32_t>(states, "states", n_states);
     const int32_t *down = tree.to_separator, *state = tree.states;
     for (size_t i = 1; i < k; ++i) {
         const size_t n = tree.cliques[tree.cliques[i].parent].size;
@@ -59,7 +58,7 @@ JunctionTree junction_tree(const Array& cliques, const Array& potentials, const 
 
 std::vector<int64_t> members(const Array& array, const char* name, size_t n_variables) {
     const size_t n = array.ndim() == 1 ? array.shape(0) : 0;
-    const auto* v = flat<int64_t>(array, name, n, Code::Int);
+    const auto* v = flat<int64_t>(array, name, n);
     for (size_t i = 0; i < n; ++i)
         if (v[i] < 0 || v[i] >= static_cast<int64_t>(n_variables))
             refuse(std::string(name) + " names variable " + std::to_string(v[i]) + ", which is not there");
@@ -76,18 +75,16 @@ nb::tuple py_propagate(const Array& cliques, const Array& potentials, const Arra
     size_t n_found = 0, n_out = 0;
     for (const int64_t v : found) n_found += tree.variables[v].n_states;
     for (const int64_t v : wanted) n_out += tree.variables[v].n_states;
-    if (!is(likelihoods, Code::Float, 64)) refuse_type("likelihoods are not float64");
-    if (likelihoods.ndim() != 2 || likelihoods.shape(1) != n_found || !is_contiguous(likelihoods))
-        refuse("likelihoods have shape " + shape_of(likelihoods) + ", not (rows, " + std::to_string(n_found) +
-               ") without gaps");
-    const size_t n = likelihoods.shape(0);
+    const Cells<double, 2> rows(likelihoods, "likelihoods");
+    if (rows.shape(1) != n_found)
+        refuse("likelihoods has shape " + shape_of(likelihoods) + ", not (rows, " + std::to_string(n_found) + ")");
+    const size_t n = rows.shape(0);
     const auto posteriors = make<double>("empty", "float64", n, n_out), evidence = make<double>("empty", "float64", n);
     const auto safe = make<bool>("empty", "bool", n);
-    {
-        nb::gil_scoped_release release;
-        propagate(tree, found, static_cast<const double*>(likelihoods.data()), n, wanted, posteriors.data,
+    without_lock([&] {
+        propagate(tree, found, rows.data(), n, wanted, posteriors.data,
                   evidence.data, safe.data, t);
-    }
+    });
     return nb::make_tuple(posteriors.array, evidence.array, safe.array);
 }
 

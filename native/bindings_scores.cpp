@@ -13,17 +13,16 @@ void py_score_codes(const Arrays& columns, const Arrays& tables, const Writable&
         check_matrix(tables[j], "table " + std::to_string(j), std::nullopt, c);
         known.push_back({static_cast<const double*>(tables[j].data()), tables[j].shape(0)});
     }
-    nb::gil_scoped_release release;
-    score_codes(in, n, known, c, static_cast<double*>(scores.data()), t);
+    without_lock([&] { score_codes(in, n, known, c, static_cast<double*>(scores.data()), t); });
 }
 
 // Parameters of Gaussians (classes, columns).
 const double* parameter(const Array& array, const char* name, size_t n_classes, size_t n_columns) {
-    if (!is(array, Code::Float, 64)) refuse_type(std::string(name) + " is not float64");
-    if (array.ndim() != 2 || array.shape(0) != n_classes || array.shape(1) != n_columns || !is_contiguous(array))
+    const Cells<double, 2> cells(array, name);
+    if (cells.shape(0) != n_classes || cells.shape(1) != n_columns)
         refuse(std::string(name) + " has shape " + shape_of(array) + ", not (" + std::to_string(n_classes) + ", " +
-               std::to_string(n_columns) + ") without gaps");
-    return static_cast<const double*>(array.data());
+               std::to_string(n_columns) + ")");
+    return cells.data();
 }
 
 void py_score_gaussian(const Arrays& columns, const Array& mean, const Array& precision, const Array& constant,
@@ -34,8 +33,9 @@ void py_score_gaussian(const Arrays& columns, const Array& mean, const Array& pr
     const auto* means = parameter(mean, "mean", c, in.size());
     const auto* precisions = parameter(precision, "precision", c, in.size());
     const auto* constants = parameter(constant, "constant", c, in.size());
-    nb::gil_scoped_release release;
-    score_gaussian(in, n, means, precisions, constants, c, static_cast<double*>(scores.data()), t);
+    without_lock([&] {
+        score_gaussian(in, n, means, precisions, constants, c, static_cast<double*>(scores.data()), t);
+    });
 }
 
 void py_score_codes_left_out(const Arrays& columns, const Arrays& tables, const Array& labels, const Writable& scores,
@@ -47,15 +47,14 @@ void py_score_codes_left_out(const Arrays& columns, const Arrays& tables, const 
     check_number("tables", tables.size(), columns.size());
     std::vector<ScoreTable> known;
     for (size_t j = 0; j < tables.size(); ++j) {
-        const Array& table = tables[j];
-        if (!is(table, Code::Float, 64)) refuse_type("table " + std::to_string(j) + " is not float64");
-        if (table.ndim() != 3 || table.shape(0) != c || table.shape(2) != c || !is_contiguous(table))
-            refuse("table " + std::to_string(j) + " has shape " + shape_of(table) + ", not (" + std::to_string(c) +
-                   ", size, " + std::to_string(c) + ") without gaps");
-        known.push_back({static_cast<const double*>(table.data()), table.shape(1)});
+        const std::string name = "table " + std::to_string(j);
+        const Cells<double, 3> table(tables[j], name);
+        if (table.shape(0) != c || table.shape(2) != c)
+            refuse(name + " has shape " + shape_of(tables[j]) + ", not (" + std::to_string(c) + ", size, " +
+                   std::to_string(c) + ")");
+        known.push_back({table.data(), table.shape(1)});
     }
-    nb::gil_scoped_release release;
-    score_codes_left_out(in, n, known, own, c, static_cast<double*>(scores.data()), t);
+    without_lock([&] { score_codes_left_out(in, n, known, own, c, static_cast<double*>(scores.data()), t); });
 }
 
 nb::object py_score_gaussian_left_out(const Arrays& columns, const Array& labels, const Array& mean,
@@ -76,10 +75,9 @@ nb::object py_score_gaussian_left_out(const Arrays& columns, const Array& labels
                                         cells(own_precision, "own_precision"),
                                         cells(own_constant, "own_constant")};
     const auto left = make<bool>("zeros", "bool", n);
-    {
-        nb::gil_scoped_release release;
+    without_lock([&] {
         score_gaussian_left_out(in, n, own, parameters, c, least, static_cast<double*>(scores.data()), left.data, t);
-    }
+    });
     return left.array;
 }
 
@@ -87,10 +85,7 @@ nb::object py_best_classes(const Array& scores, double tolerance, int64_t n_thre
     check_matrix(scores, "scores", std::nullopt, 0);
     const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
     const auto best = make<int64_t>("empty", "int64", n);
-    {
-        nb::gil_scoped_release release;
-        best_classes(static_cast<const double*>(scores.data()), n, c, tolerance, best.data, t);
-    }
+    without_lock([&] { best_classes(static_cast<const double*>(scores.data()), n, c, tolerance, best.data, t); });
     return best.array;
 }
 
@@ -101,11 +96,10 @@ nb::tuple py_judge(const Array& scores, const Array& labels, double tolerance, i
     const auto probabilities = make<double>("empty", "float64", n, c), evidence = make<double>("empty", "float64", n),
                log_true = make<double>("empty", "float64", n), brier = make<double>("empty", "float64", n);
     const auto best = make<int64_t>("empty", "int64", n);
-    {
-        nb::gil_scoped_release release;
+    without_lock([&] {
         judge(static_cast<const double*>(scores.data()), n, c, own, tolerance,
               {probabilities.data, evidence.data, log_true.data, brier.data, best.data}, t);
-    }
+    });
     return nb::make_tuple(probabilities.array, evidence.array, best.array, log_true.array, brier.array);
 }
 
@@ -116,15 +110,15 @@ nb::tuple py_normalise(const Array& scores, int64_t n_threads, const nb::object&
     if (out.is_none()) {
         probabilities = make<double>("empty", "float64", n, c);
     } else {
-        const auto given = nb::cast<Writable>(out);
+        Writable given;
+        if (!nb::try_cast(out, given, false)) refuse_type("out is no array that can be written to");
         check_matrix(given, "out", n, c);
         probabilities.data = static_cast<double*>(given.data());
     }
     const auto evidence = make<double>("empty", "float64", n);
-    {
-        nb::gil_scoped_release release;
+    without_lock([&] {
         normalise(static_cast<const double*>(scores.data()), n, c, probabilities.data, evidence.data, t);
-    }
+    });
     return nb::make_tuple(probabilities.array, evidence.array);
 }
 
@@ -134,15 +128,14 @@ nb::object py_left_out_evidence(const Array& start, const Array& words, const Ar
     const size_t cells = words.ndim() == 1 ? words.shape(0) : 0, n = labels.ndim() == 1 ? labels.shape(0) : 0;
     check_matrix(class_mass, "class_mass", std::nullopt, 0);
     const size_t n_words = class_mass.shape(0), k = class_mass.shape(1), t = threads(n_threads);
-    const Documents d{n, cells, flat<int64_t>(start, "start", n + 1, Code::Int),
-                      flat<uint32_t>(words, "words", cells, Code::UInt), flat<uint32_t>(counts, "counts", cells, Code::UInt)};
-    const auto* by = flat<double>(mass, "mass", cells, Code::Float);
-    const auto* own = flat<uint32_t>(labels, "labels", n, Code::UInt);
-    const auto* band = flat<uint8_t>(bands, "bands", n_words, Code::UInt);
+    const Documents d{n, cells, flat<int64_t>(start, "start", n + 1),
+                      flat<uint32_t>(words, "words", cells), flat<uint32_t>(counts, "counts", cells)};
+    const auto* by = flat<double>(mass, "mass", cells);
+    const auto* own = flat<uint32_t>(labels, "labels", n);
+    const auto* band = flat<uint8_t>(bands, "bands", n_words);
     const auto* rows = static_cast<const double*>(class_mass.data());
     const auto out = make<double>("empty", "float64", n, both ? size_t{18} : size_t{9}, k);
-    {
-        nb::gil_scoped_release release;
+    without_lock([&] {
         check_documents(d, n_words);
         check_labels({own, 4}, n, k);
         for (size_t w = 0; w < n_words; ++w)
@@ -154,29 +147,27 @@ nb::object py_left_out_evidence(const Array& start, const Array& words, const Ar
                 totals[c] += rows[w * k + c];
             }
         left_out_evidence(d, by, own, rows, of_word.data(), totals.data(), band, k, a, both, out.data, t);
-    }
+    });
     return out.array;
 }
 
 nb::tuple py_softmax_loss(const Array& features, const Array& scale, const Array& importance, const Array& weights,
                           const Array& bias, const Array& labels, int64_t n_threads) {
-    if (!is(features, Code::Float, 64)) refuse_type("features are not float64");
-    if (features.ndim() != 3 || !is_contiguous(features) || features.shape(2) == 0)
-        refuse("features have shape " + shape_of(features) + ", not (documents, features, classes) without gaps");
-    const size_t n = features.shape(0), f = features.shape(1), k = features.shape(2), t = threads(n_threads);
-    const auto* by = flat<double>(scale, "scale", n, Code::Float);
-    const auto* times = flat<double>(importance, "importance", n, Code::Float);
-    const auto* w = flat<double>(weights, "weights", f, Code::Float);
-    const auto* b = flat<double>(bias, "bias", k, Code::Float);
-    const auto* own = flat<uint32_t>(labels, "labels", n, Code::UInt);
+    const Cells<double, 3> x(features, "features");
+    const size_t n = x.shape(0), f = x.shape(1), k = x.shape(2), t = threads(n_threads);
+    if (k == 0) refuse("features has shape " + shape_of(features) + ", not (documents, features, 1 class or more)");
+    const auto* by = flat<double>(scale, "scale", n);
+    const auto* times = flat<double>(importance, "importance", n);
+    const auto* w = flat<double>(weights, "weights", f);
+    const auto* b = flat<double>(bias, "bias", k);
+    const auto* own = flat<uint32_t>(labels, "labels", n);
     const auto slopes = make<double>("zeros", "float64", f), bias_slopes = make<double>("zeros", "float64", k);
     double loss;
-    {
-        nb::gil_scoped_release release;
+    without_lock([&] {
         check_labels({own, 4}, n, k);
-        loss = softmax_loss(static_cast<const double*>(features.data()), n, f, k, by, times, w, b, own,
+        loss = softmax_loss(x.data(), n, f, k, by, times, w, b, own,
                             slopes.data, bias_slopes.data, t);
-    }
+    });
     return nb::make_tuple(loss, slopes.array, bias_slopes.array);
 }
 

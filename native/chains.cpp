@@ -7,6 +7,10 @@
 #include "parallel.hpp"
 
 namespace bayeskit {
+
+void refuse_part() { throw std::invalid_argument("what was learnt points outside its own arrays"); }
+void refuse_classes() { throw std::invalid_argument("what was learnt has more classes than asked for"); }
+
 namespace {
 
 constexpr double kChoices[] = {1, 4, 16};
@@ -32,7 +36,7 @@ uint32_t group(uint32_t code, size_t size, const double* singled) {
     return v;
 }
 
-size_t n_values(const Column& column) { return std::max(column.size, kMostCuts + 2); }
+size_t n_values(const Column& column) { return std::max(column.n_codes, kMostCuts + 3); }
 
 uint32_t value_of(const Column& column, size_t r, const double* cuts) {
     if (!column.coded) return interval(column.numbers.data[static_cast<ptrdiff_t>(r) * column.numbers.stride], cuts);
@@ -317,6 +321,51 @@ struct Beginning {
     }
 };
 
+template <bool Watched>
+void score_rows_of(const std::vector<ChainView>& chains, const std::vector<Column>& columns,
+                   const LearntColumns& learnt, size_t first, size_t last, double n_learnt, size_t C,
+                   const double* prior, double* log_sum, double* sum) {
+    std::vector<double> g(C), product(C);
+    for (size_t r = first; r < last; ++r) {
+        std::fill(log_sum + r * C, log_sum + (r + 1) * C, 0.0);
+        std::fill(sum + r * C, sum + (r + 1) * C, 0.0);
+        std::fill(product.begin(), product.end(), 1.0);
+        for (size_t t = 0; t < chains.size(); ++t) {
+            const TrieView& contexts = chains[t].contexts;
+            std::copy(prior, prior + C, g.begin());
+            int32_t node = 0;
+            for (const Step& step : chains[t].steps) {
+                const uint32_t value = value_of(columns[step.column], r, step.cuts);
+                if (contexts.n_children[node] == kOneRow) {
+                    const int32_t other = contexts.first_child[node];
+                    check_part<Watched>(other, 1, learnt.n);
+                    if (value_of(learnt.columns[step.column], static_cast<size_t>(other), step.cuts) != value) break;
+                } else if ((node = contexts.child<Watched>(node, value)) < 0) {
+                    break;
+                }
+                const CountsView& counts = contexts.counts;
+                const auto [begin, end] = counts.pairs<Watched>(node);
+                double total = 0;
+                for (int32_t i = begin; i < end; ++i) total += counts.count[i];
+                const double scale = 1 / (total + step.m), keep = step.m * scale;
+                for (size_t k = 0; k < C; ++k) g[k] *= keep;
+                for (int32_t i = begin; i < end; ++i)
+                    g[check_label<Watched>(counts.label[i], C)] += counts.count[i] * scale;
+            }
+            for (size_t k = 0; k < C; ++k) {
+                const double h = (n_learnt * g[k] + 1) / (n_learnt + static_cast<double>(C));
+                sum[r * C + k] += h;
+                product[k] *= h;
+            }
+            if (t % 8 == 7 || t + 1 == chains.size())
+                for (size_t k = 0; k < C; ++k) {
+                    log_sum[r * C + k] += std::log(product[k]);
+                    product[k] = 1;
+                }
+        }
+    }
+}
+
 }  // namespace
 
 void count_chain(const Rows& rows, const std::vector<Column>& columns, const uint8_t* part, const double* prior,
@@ -353,46 +402,13 @@ Chain learn_chain(const Rows& rows, const std::vector<Column>& columns, const ui
 }
 
 void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns,
-                  const std::vector<Column>& learnt, size_t n, double n_learnt, size_t C, const double* prior,
+                  const LearntColumns& learnt, size_t n, double n_learnt, size_t C, const double* prior,
                   double* log_sum, double* sum, size_t n_threads) {
+    const bool many = n >= kManyRows;
+    if (many) parallel_for(chains.size(), n_threads, [&](size_t b) { chains[b].contexts.check(C, learnt.n); });
+    const auto score = many ? score_rows_of<false> : score_rows_of<true>;
     parallel_rows(n, 64, n_threads, [&](size_t first, size_t last) {
-        std::vector<double> g(C), product(C);
-        for (size_t r = first; r < last; ++r) {
-            std::fill(log_sum + r * C, log_sum + (r + 1) * C, 0.0);
-            std::fill(sum + r * C, sum + (r + 1) * C, 0.0);
-            std::fill(product.begin(), product.end(), 1.0);
-            for (size_t t = 0; t < chains.size(); ++t) {
-                const TrieView& contexts = chains[t].contexts;
-                std::copy(prior, prior + C, g.begin());
-                int32_t node = 0;
-                for (const Step& step : chains[t].steps) {
-                    const uint32_t value = value_of(columns[step.column], r, step.cuts);
-                    if (contexts.n_children[node] == kOneRow) {
-                        const auto other = static_cast<size_t>(contexts.first_child[node]);
-                        if (value_of(learnt[step.column], other, step.cuts) != value) break;
-                    } else if ((node = contexts.child(node, value)) < 0) {
-                        break;
-                    }
-                    const CountsView& counts = contexts.counts;
-                    double total = 0;
-                    for (int32_t i = counts.start[node]; i < counts.start[node + 1]; ++i) total += counts.count[i];
-                    const double scale = 1 / (total + step.m), keep = step.m * scale;
-                    for (size_t k = 0; k < C; ++k) g[k] *= keep;
-                    for (int32_t i = counts.start[node]; i < counts.start[node + 1]; ++i)
-                        g[counts.label[i]] += counts.count[i] * scale;
-                }
-                for (size_t k = 0; k < C; ++k) {
-                    const double h = (n_learnt * g[k] + 1) / (n_learnt + static_cast<double>(C));
-                    sum[r * C + k] += h;
-                    product[k] *= h;
-                }
-                if (t % 8 == 7 || t + 1 == chains.size())
-                    for (size_t k = 0; k < C; ++k) {
-                        log_sum[r * C + k] += std::log(product[k]);
-                        product[k] = 1;
-                    }
-            }
-        }
+        score(chains, columns, learnt, first, last, n_learnt, C, prior, log_sum, sum);
     });
 }
 

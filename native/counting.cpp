@@ -86,6 +86,7 @@ void count_responsibilities(const std::vector<Codes>& columns, size_t n, const s
                             const double* responsibilities, size_t n_classes, const std::vector<double*>& out,
                             size_t n_threads) {
     check_codes(columns, n, sizes, n_threads);
+    if (n == 0) return;
     parallel_for(columns.size(), n_threads, [&](size_t j) {
         const size_t size = sizes[j];
         std::vector<double> by_code(size * n_classes);  // (size, classes): a row of responsibilities stays together

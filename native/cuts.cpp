@@ -358,6 +358,9 @@ private:
 // the order of the rows does not matter, and nothing is left of a class that is not there.
 std::vector<double> on_a_grid(const double* weights, size_t n) {
     std::vector<double> out(weights, weights + n);
+    double sum = 0;
+    for (const double weight : out) sum += weight * 0;  // NaN where one is not finite
+    if (sum != 0) throw std::invalid_argument("weights holds what is no finite number");
     int exponent = 0;
     if (n) std::frexp(*std::max_element(weights, weights + n) * static_cast<double>(n), &exponent);
     const double grid = std::ldexp(1.0, exponent - 52);

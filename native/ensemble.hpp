@@ -35,7 +35,18 @@ struct FamilyView {
     TrieView contexts;
     const int32_t *first_entry, *n_entries;  // of each context: its values
     const uint32_t* entry;
+    uint32_t n_all_entries;
     CountsView counts;
+
+    void check(size_t n_classes) const {
+        bool fits = true;
+        const int32_t* start = contexts.counts.start;
+        for (size_t i = 0; i < contexts.n_nodes; ++i)  // values are counted where classes are
+            fits &= is_part(first_entry[i], n_entries[i], n_all_entries) & ((n_entries[i] == 0) | (start[i] < start[i + 1]));
+        if (!fits) refuse_part();
+        contexts.check(n_classes, 0);
+        counts.check(n_all_entries, n_classes);
+    }
 };
 
 struct Learnt {  // what a family has learnt
@@ -58,7 +69,13 @@ struct Column {  // of a table that chains walk over: codes, or numbers
     bool coded;
     Codes codes;
     Floats numbers;
-    size_t size;  // values of a coded column
+    size_t size;     // values of a coded column
+    size_t n_codes;  // those among the learnt rows, from 0 to the largest
+};
+
+struct LearntColumns {
+    const std::vector<Column>& columns;
+    uint32_t n;
 };
 
 // (steps, together) columns and (steps, together, kMostCuts) cuts, NaN where there is none; of a coded column the codes
@@ -93,7 +110,7 @@ Chain learn_chain(const Rows& rows, const std::vector<Column>& columns, const ui
                   const Candidates& candidates, const double* prior, double* h);
 // learnt: the columns of the learnt rows, with which a row is compared in contexts of one of them.
 void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns,
-                  const std::vector<Column>& learnt, size_t n, double n_learnt, size_t n_classes, const double* prior,
+                  const LearntColumns& learnt, size_t n, double n_learnt, size_t n_classes, const double* prior,
                   double* log_sum, double* sum, size_t n_threads);
 
 // Log loss Σ w (ln Σ_k exp s_k − s_y) with s = factors · exponents, and its gradient; factors (n, classes, terms).

@@ -129,15 +129,13 @@ private:
 
 }  // namespace
 
-size_t pair_cells(const std::vector<size_t>& sizes) { return Layout(sizes).total; }
-
 void count_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
                  size_t n_classes, int64_t* out, size_t n_threads) {
     check_labels(labels, n, n_classes);
     check_codes(columns, n, sizes, n_threads);
     const Layout layout(sizes);
     const size_t k = columns.size();
-    parallel_for(k, n_threads, [&](size_t a) {
+    parallel_for(k ? k - 1 : 0, n_threads, [&](size_t a) {
         size_t widest = 0;
         for (size_t b = a + 1; b < k; ++b) widest = std::max(widest, sizes[b]);
         const size_t cells = n_classes * sizes[a] * widest;
@@ -175,6 +173,7 @@ void weigh_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<
 size_t factor_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, uint32_t* indices,
                     std::vector<int64_t>& first) {
     check_codes(columns, n, sizes, 1);
+    if (n >= UINT32_MAX) throw std::invalid_argument("more than 2^32 rows cannot be told apart at once");
     std::fill_n(indices, n, 0u);
     size_t count = n ? 1 : 0;
     for (size_t j = 0; j < columns.size() && n; ++j) {

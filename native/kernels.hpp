@@ -74,8 +74,7 @@ void count_responsibilities(const std::vector<Codes>& columns, size_t n, const s
                             const double* responsibilities, size_t n_classes, const std::vector<double*>& out,
                             size_t n_threads);
 
-// Pairs of columns a < b in order, each (size a, size b), one after another: out is (classes, pair_cells).
-size_t pair_cells(const std::vector<size_t>& sizes);
+// Pairs of columns a < b in order, each (size a, size b), one after another: out is (classes, cells of all pairs).
 void count_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
                  size_t n_classes, int64_t* out, size_t n_threads);
 void weigh_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,

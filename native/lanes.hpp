@@ -24,6 +24,10 @@ inline Mask equal(Lanes a, Lanes b) { return a == b; }
 inline Mask less(Lanes a, Lanes b) { return a < b; }
 inline Mask at_most(Lanes a, Lanes b) { return a <= b; }
 inline Mask shift_right(Mask m, int n) { return m >> n; }
+// The bits of numbers as whole ones may wrap around, those of NaN do: as unsigned ones they are free to.
+typedef uint64_t Unsigned __attribute__((vector_size(32)));
+inline Mask wrapping_sum(Mask a, Mask b) { return (Mask)((Unsigned)a + (Unsigned)b); }
+inline Mask shift_left(Mask m, int n) { return (Mask)((Unsigned)m << n); }
 inline Mask each(int64_t i) { return Mask{i, i, i, i}; }
 inline Lanes each(double x) { return Lanes{x, x, x, x}; }
 inline Lanes load(const float* p) {
@@ -56,10 +60,10 @@ inline Lanes operator*(Lanes a, Lanes b) { return by_lane<Lanes>(a, b, [](double
 inline Lanes operator/(Lanes a, Lanes b) { return by_lane<Lanes>(a, b, [](double x, double y) { return x / y; }); }
 inline Mask operator&(Mask a, Mask b) { return by_lane<Mask>(a, b, [](int64_t x, int64_t y) { return x & y; }); }
 inline Mask operator|(Mask a, Mask b) { return by_lane<Mask>(a, b, [](int64_t x, int64_t y) { return x | y; }); }
-inline Mask operator+(Mask a, Mask b) {
+inline Mask wrapping_sum(Mask a, Mask b) {
     return by_lane<Mask>(a, b, [](int64_t x, int64_t y) { return (int64_t)((uint64_t)x + (uint64_t)y); });
 }
-inline Mask operator<<(Mask a, int n) {
+inline Mask shift_left(Mask a, int n) {
     for (auto& x : a.v) x = (int64_t)((uint64_t)x << n);
     return a;
 }

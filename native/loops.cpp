@@ -90,8 +90,8 @@ void bin(const double* x, const double* cuts, size_t n_cuts, int64_t* codes) {
         const Lanes first = load(x + r), second = load(x + r + kLanes);
         Mask a = equal(first, first), b = equal(second, second);  // -1 where true, so these count downwards
         for (size_t i = 0; i < n_cuts; ++i) {
-            a = a + less(each(cuts[i]), first);
-            b = b + less(each(cuts[i]), second);
+            a = wrapping_sum(a, less(each(cuts[i]), first));
+            b = wrapping_sum(b, less(each(cuts[i]), second));
         }
         for (int i = 0; i < kLanes; ++i) {
             codes[r + i] = -a[i];
@@ -223,7 +223,7 @@ void add_gaussian_of_own(double* own, double* product, double* least, const doub
 // --- softmax -------------------------------------------------------------------------------------------------
 
 // 2^k for whole k in [-538, 538], given as k + 1.5 * 2^52: the low bits of that sum are k.
-inline Lanes power_of_two(Lanes shifted) { return from_bits((bits(shifted) + each(int64_t{1023})) << 52); }
+inline Lanes power_of_two(Lanes shifted) { return from_bits(shift_left(wrapping_sum(bits(shifted), each(int64_t{1023})), 52)); }
 
 // e^x for x <= 0, within an ulp: x = k ln 2 + r, a Taylor sum for e^r, and 2^k in two steps, so that results
 // under the normal range fade out gradually.
@@ -248,9 +248,10 @@ inline Lanes exponential(Lanes x) {
 // ln x of a normal x > 0, within an ulp for x >= 1, after FDLIBM: x = 2^k (1 + f) with 1 + f near one, and with
 // s = f / (2 + f) ln(1 + f) = f - f²/2 + s (f²/2 + R(s²)).
 inline Lanes logarithm(Lanes x) {
-    const Mask above = bits(x) + each(int64_t{0x3ff0000000000000 - 0x3fe6a09e667f3bcd});  // a step at each 2^(k + 1/2)
+    const Mask above = wrapping_sum(bits(x), each(int64_t{0x3ff0000000000000 - 0x3fe6a09e667f3bcd}));  // a step at 2^(k + 1/2)
     const Mask exponent = above & each(int64_t{0x7ff0000000000000});
-    const Lanes f = from_bits(bits(x) + ~exponent + each(int64_t{0x3ff0000000000001})) - each(1.0);
+    const Mask scaled = wrapping_sum(wrapping_sum(bits(x), ~exponent), each(int64_t{0x3ff0000000000001}));
+    const Lanes f = from_bits(scaled) - each(1.0);
     const Lanes shifted = from_bits(shift_right(exponent, 52) | bits(each(4503599627370496.0)));
     const Lanes k = shifted - each(4503599627370496.0 + 1023.0);
     const Lanes s = f / (each(2.0) + f), z = s * s, w = z * z;

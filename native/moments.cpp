@@ -143,6 +143,7 @@ bool sum_all(const std::vector<Floats>& columns, size_t n, const Rows& by, size_
 bool moments(const std::vector<Floats>& columns, size_t n, const Codes& labels, size_t n_classes, int64_t* count,
              const MomentSums& out, size_t n_threads) {
     check_labels(labels, n, n_classes);
+    if (columns.empty()) return true;
     const bool usable = sum_all(columns, n, {&labels, nullptr, nullptr}, n_classes, out, n_threads);
     std::vector<int64_t> rows(n_classes);
     with_type(labels, [n, to = rows.data()](auto classes) {

@@ -11,9 +11,11 @@
 
 namespace bayeskit {
 
+constexpr size_t kMostThreads = 4096;  // as in threads.py
+
 template <class Task>
 void parallel_for(size_t n_tasks, size_t n_threads, const Task& task) {
-    n_threads = std::min(n_threads, n_tasks);
+    n_threads = std::min({n_threads, n_tasks, kMostThreads});
     if (n_threads <= 1) {
         for (size_t i = 0; i < n_tasks; ++i) task(i);
         return;
@@ -44,9 +46,10 @@ void parallel_for(size_t n_tasks, size_t n_threads, const Task& task) {
 // Rows 0..n-1 in equal parts of a multiple of `step`, for results that do not depend on where the cuts are.
 template <class Task>
 void parallel_rows(size_t n, size_t step, size_t n_threads, const Task& task) {
-    const size_t share = (n + 4 * n_threads - 1) / (4 * n_threads);
-    const size_t part = n_threads == 1 ? std::max<size_t>(n, 1) : (share + step - 1) / step * step;
     if (n == 0) return;
+    n_threads = std::clamp<size_t>(n_threads, 1, kMostThreads);
+    const size_t share = (n + 4 * n_threads - 1) / (4 * n_threads);
+    const size_t part = n_threads == 1 ? n : (share + step - 1) / step * step;
     parallel_for((n + part - 1) / part, n_threads,
                  [=, &task](size_t i) { task(i * part, std::min(n, (i + 1) * part)); });
 }

@@ -1,4 +1,6 @@
 // Log scores of rows, and what they are as probabilities.
+#include <cmath>
+
 #include "kernels.hpp"
 #include "parallel.hpp"
 
@@ -149,10 +151,15 @@ void judge(const double* scores, size_t n, size_t n_classes, const Codes& labels
             for (size_t i = 0; i < rows; ++i) {
                 const size_t r = at + i;
                 const double *score = scores + r * n_classes, *p = out.probabilities + r * n_classes;
-                double squares = 0.0;
-                for (size_t c = 0; c < n_classes; ++c) squares += p[c] * p[c];
+                double squares = 0.0, top = score[0], likeliest = p[0];
+                for (size_t c = 0; c < n_classes; ++c) {
+                    squares += p[c] * p[c];
+                    top = score[c] > top ? score[c] : top;
+                    likeliest = p[c] > likeliest ? p[c] : likeliest;
+                }
                 out.brier[r] = (squares - 2.0 * p[label[i]]) + 1.0;
-                out.log_true[r] = score[label[i]] - out.evidence[r];
+                // By the distance to the best class: of scores of -4e9 the evidence keeps seven decimals.
+                out.log_true[r] = (score[label[i]] - top) + std::log(likeliest);
                 out.best[r] = best_class(score, n_classes, tolerance);
             }
         }

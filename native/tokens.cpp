@@ -1,6 +1,8 @@
 // Documents into counts, by document and by class.
 #include "tokens.hpp"
 
+#include <numeric>
+
 #include "cutter.hpp"
 #include "parallel.hpp"
 #include "radix_sort.hpp"
@@ -319,10 +321,15 @@ ByClass token_classes(const Texts& texts, const Codes& labels, size_t n_classes,
     check_texts(texts);
     std::vector<uint32_t> label(texts.n), order(texts.n);
     with_type(labels, [&](auto codes) { std::copy(codes, codes + texts.n, label.begin()); });
-    std::vector<size_t> next(n_classes + 1);
-    for (const uint32_t c : label) ++next[c + 1];
-    for (size_t c = 0; c < n_classes; ++c) next[c + 1] += next[c];
-    for (size_t d = 0; d < texts.n; ++d) order[next[label[d]]++] = static_cast<uint32_t>(d);
+    if (n_classes > 2 * texts.n + 1024) {  // few documents need no table of all classes
+        std::iota(order.begin(), order.end(), 0u);
+        std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return label[a] < label[b]; });
+    } else {
+        std::vector<size_t> next(n_classes + 1);
+        for (const uint32_t c : label) ++next[c + 1];
+        for (size_t c = 0; c < n_classes; ++c) next[c + 1] += next[c];
+        for (size_t d = 0; d < texts.n; ++d) order[next[label[d]]++] = static_cast<uint32_t>(d);
+    }
 
     const auto starts = parts_of(texts, &order, n_threads);
     std::vector<ClassWords> parts(starts.size() - 1);

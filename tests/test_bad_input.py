@@ -240,7 +240,7 @@ SETTINGS = {
     "unseen": ["drop", None],
     "undecidable": ["guess", None],
     "ties": ["last", None],
-    "n_threads": [0, -1, 1.5, "2"],
+    "n_threads": [0, -1, 1.5, "2", True, 5000, 2**62, 2**70],
 }
 
 

@@ -39,7 +39,7 @@ def drawn(rng, n):
 
 
 @pytest.mark.parametrize("how", SETTINGS, ids=str)
-@settings(max_examples=12)
+@settings.get_profile("few")
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 20), named=st.booleans())
 def test_prior_and_contributions_sum_to_the_log_posterior_odds(how, seed, n, named):
     rng = np.random.default_rng(seed)

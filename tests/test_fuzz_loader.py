@@ -12,6 +12,7 @@ import pytest
 
 import bayeskit as bk
 from bayeskit.errors import BadFile, BayesError, TooLarge
+from bayeskit.memory import Need, check_memory
 from bayeskit.models import from_bytes, to_bytes
 from fuzz.model_files import Parts, altered, check, parts_of, seeds
 
@@ -157,7 +158,5 @@ def test_a_file_that_claims_more_than_the_machine_has_is_refused_before_it_is_ta
 
 
 def test_no_limit_is_above_the_memory_of_the_machine():
-    from bayeskit.tally.joints import check_memory
-
     with pytest.raises(TooLarge, match="would take"):
-        check_memory("a table", 1e18, 1e300, "Use fewer columns.")
+        check_memory(Need("a table", 1e18, "Use fewer columns."), 1e300)

@@ -90,6 +90,21 @@ def test_settings_of_every_kind_are_kept(tmp_path):
     assert back.set_params(prior=[0.5, 0.5]).fit_tally(back.tally_).prior == [0.5, 0.5]
 
 
+@pytest.mark.parametrize("kind", [bk.NaiveBayes, bk.GaussianBayes, bk.SubclassBayes])
+@pytest.mark.parametrize("floor", [0.01, 0.25, bk.VarianceFloor(0.05, of="total")])
+def test_the_floor_of_variances_is_kept_and_a_file_without_one_has_the_floor_of_its_time(kind, floor):
+    spikes = {"x": [1.0, 1, 1, 2, 3, 5, 4, 4], "z": [1.0, 2, 3, 4, 2, 1, 3, 5]}
+    model = kind(variance_floor=floor).fit(spikes, ["a"] * 3 + ["b"] * 5)
+    again = from_bytes(to_bytes(model))
+    assert again.variance_floor == floor
+    assert np.array_equal(again.predict_proba(spikes), model.predict_proba(spikes))
+    header, arrays = unpack(to_bytes(model))
+    del header["settings"]["variance_floor"]
+    older = from_bytes(pack(header, arrays))
+    assert older.variance_floor == bk.VarianceFloor(1e-9, of="total")
+    assert from_bytes(to_bytes(older)).variance_floor == older.variance_floor
+
+
 def test_the_number_of_threads_is_the_machines_and_not_the_models():
     assert from_bytes(to_bytes(bk.NaiveBayes(n_threads=3).fit({"x": ["a", "b"]}, [0, 1]))).n_threads is None
 
@@ -193,12 +208,12 @@ def test_what_fails_while_it_is_written_leaves_the_old_file(tmp_path, monkeypatc
 def test_paths_that_lead_nowhere_are_told(tmp_path):
     with pytest.raises(BadFile, match="there is no file"):
         bk.load(tmp_path / "no.bayes")
-    with pytest.raises(BadFile, match=r"cannot be read|no file of bytes"):
+    with pytest.raises(BadFile, match=r"is a folder: name a file in it"):
         bk.load(tmp_path)
     with pytest.raises(BayesError, match="cannot be written: No such file"):
         MODEL.save(tmp_path / "no" / "m.bayes")
     if Path("/dev/zero").exists():
-        with pytest.raises(BadFile, match="no file of bytes at rest"):
+        with pytest.raises(BadFile, match="this is no bayeskit data"):
             bk.load("/dev/zero")
 
 
@@ -365,6 +380,7 @@ def test_settings_that_mean_nothing_are_refused():
         "schema": {"schema": {"columns": 3}},
         "cuts": {"strange": 1},
         "domains": {"map": [[{"list": []}, 1]]},
+        "variance_floor": 0,
     }.items():
         header, arrays = parts()
         header["settings"][name] = value

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import special
 
-from bayeskit import logspace
+from bayeskit import kernels, logspace
 
 scores = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=6), elements=st.floats(-1e4, 1e4))
 
@@ -64,3 +64,16 @@ def test_two_thousand_flips_underflow_as_a_product_and_not_here():
 @given(arrays(np.float64, st.integers(1, 8), elements=st.floats(1e-6, 1.0)))
 def test_log_mean_exp_is_the_log_of_the_mean(p):
     assert logspace.log_mean_exp(np.log(p)) == pytest.approx(np.log(p.mean()), rel=1e-12, abs=1e-14)
+
+
+@given(scores, st.sampled_from([0.0, -4e9, 1e12]))
+def test_log_posteriors_lose_nothing_to_scores_far_from_zero(a, away):
+    a = a + away
+    log_probabilities, _ = logspace.log_normalise(a)
+    np.testing.assert_allclose(np.exp(log_probabilities).sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(log_probabilities), logspace.normalise(a)[0], rtol=1e-11, atol=1e-300)
+    labels = np.arange(len(a)) % a.shape[1]
+    own = np.arange(len(a)), labels
+    np.testing.assert_array_equal(logspace.log_posterior_of(a, labels), log_probabilities[own])
+    log_true = kernels.judge(a, labels.astype(np.uint8), logspace.TIE, 1)[3]
+    np.testing.assert_allclose(log_true, log_probabilities[own], rtol=1e-13, atol=1e-13)

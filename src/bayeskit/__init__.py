@@ -26,6 +26,7 @@ _HOMES = {
     "Lidstone": "estimate.smoothing",
     "MEstimate": "estimate.smoothing",
     "MLE": "estimate.smoothing",
+    "VarianceFloor": "estimate.variance",
     "BetaBernoulli": "estimate.conjugate",
     "DirichletCategorical": "estimate.conjugate",
     "NormalInverseGamma": "estimate.conjugate",
@@ -66,6 +67,7 @@ _HOMES = {
     "SemiSupervised": "models.semi_supervised",
     "TextClassifier": "models.text",
     "load": "models",
+    "updating": "models.updating",
     "open_source": "data.source",
 }
 

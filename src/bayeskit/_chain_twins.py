@@ -7,17 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._ensemble_twins import (
-    ONE_ROW,
-    Codes,
-    Floats,
-    Learnt,
-    check_rows,
-    check_threads,
-    flat_trees,
-    pairs_of,
-    tree_of,
-)
+from bayeskit._ensemble_twins import ONE_ROW, Learnt, check_rows, check_trees, flat_trees, pairs_of, tree_of
+from bayeskit._twins_checks import MOST_CODES, Codes, Floats, check_cells, check_kind, check_starts, check_threads
 
 CHAIN_M = (1.0, 4.0, 16.0)
 GAIN = 1e-9
@@ -47,7 +38,12 @@ def learn_chains(
     A step splits a number at its cuts, and a coded column into the codes that its cuts single out and all others
     together; where the first cut is NaN, all codes are told apart.
     """
-    columns = _check_chains(columns, sizes, labels, n_classes, weights, asked, n_threads)
+    columns = _check_chains(columns, sizes, labels, n_classes, weights, asked, prior, n_threads)
+    check_cells("parts", parts, "uint8", None, len(labels))
+    check_cells("candidates", candidates, "int32", len(parts), None, None)
+    check_cells("cuts", cuts, "float64", *candidates.shape, MOST_CUTS)
+    if candidates.size and not 0 <= candidates.min() <= candidates.max() < len(columns):
+        raise ValueError("candidates names a column that is not there")
     weight = np.ones(len(labels)) if weights is None else weights
     start = _left_out_prior(labels, n_classes, weight, prior)
     taken = np.minimum(weight, 1.0)
@@ -75,12 +71,9 @@ def count_chains(
 ) -> tuple[Floats, Floats, Learnt]:
     """The same as :func:`learn_chains` for chains whose steps are known: those of chain b from ``start[b]`` to
     ``start[b + 1]``. No row has chosen them, so all asked rows are scored by all chains."""
-    columns = _check_chains(columns, sizes, labels, n_classes, weights, asked, n_threads)
+    columns = _check_chains(columns, sizes, labels, n_classes, weights, asked, prior, n_threads)
+    _check_steps(start, column, m, cuts, len(columns))
     steps = [(int(c), float(by), where) for c, by, where in zip(column, m, cuts, strict=True)]
-    if any(not 0 <= c < len(columns) for c, *_ in steps):
-        raise ValueError("a step names a column that is not there")
-    if not start[0] == 0 <= start[-1] == len(steps) or (np.diff(start) < 0).any() or not (m > 0).all():
-        raise ValueError("the arrays of the chains do not fit together")
     chains = [steps[first:last] for first, last in pairwise(start.tolist())]
     weight = np.ones(len(labels)) if weights is None else weights
     outside = np.ones((len(chains), len(asked)), dtype=bool)
@@ -204,8 +197,20 @@ def score_chains(
     """Σ ln h and Σ h over the chains for new rows (rows, classes); a value never seen ends a chain. In a context of one
     learnt row, a new one goes on as long as the two agree."""
     check_threads(n_threads)
-    columns, learnt_columns = _signed(columns, sizes), _signed(learnt_columns, sizes)
-    n, n_classes = len(columns[0]), len(prior)
+    check_cells("prior", prior, "float64", None)
+    if not len(prior):
+        raise ValueError("prior has no classes")
+    n, n_learnt_rows = (len(some[0]) if len(some) else 0 for some in (columns, learnt_columns))
+    for some, length in ((columns, n), (learnt_columns, n_learnt_rows)):
+        _check_columns(some, sizes, length)
+    for i, (column, before) in enumerate(zip(columns, learnt_columns, strict=True)):
+        if (column.dtype.kind == "u") != (before.dtype.kind == "u"):
+            raise ValueError(f"column {i} was learnt as another kind")
+    if not isinstance(learnt, tuple) or len(learnt) != 5:
+        raise ValueError("learnt is no tuple of 5 parts")
+    _check_steps(*learnt[:4], len(columns))
+    check_trees(learnt[4], len(learnt[0]) - 1, len(prior), n_learnt_rows)
+    columns, learnt_columns, n_classes = _signed(columns, sizes), _signed(learnt_columns, sizes), len(prior)
     ends, column, m, cuts, trees = learnt
     log_sum, sums = np.zeros((n, n_classes)), np.zeros((n, n_classes))
     for f in range(len(ends) - 1):
@@ -246,11 +251,35 @@ def _signed(columns: Any, sizes: Any) -> Any:
     ]
 
 
+def _check_columns(columns: Any, sizes: Any, n: int) -> None:
+    check_cells("sizes", sizes, "int64", len(columns))
+    for i, column in enumerate(columns):
+        if column.dtype.kind == "u":
+            check_kind(f"column {i}", column, "codes")
+        check_cells(f"column {i}", column, column.dtype.name if column.dtype.kind == "u" else "float64", n)
+        if column.dtype.kind == "u" and not 1 <= sizes[i] <= MOST_CODES:
+            raise ValueError(f"column {i} has the size {sizes[i]}, which is no number of values")
+
+
+def _check_steps(start: Any, column: Any, m: Any, cuts: Any, n_columns: int) -> None:
+    check_cells("start", start, "int64", None)
+    check_cells("m", m, "float64", None)
+    check_cells("column", column, "int32", len(m))
+    check_cells("cuts", cuts, "float64", len(m), MOST_CUTS)
+    check_starts(start, max(len(start) - 1, 0), len(m), "the chains")
+    if len(column) and not 0 <= column.min() <= column.max() < n_columns:
+        raise ValueError("a step names a column that is not there")
+    if not ((m > 0) & np.isfinite(m)).all():
+        raise ValueError("a step has an m that is no finite number above zero")
+
+
 def _check_chains(
-    columns: Any, sizes: Any, labels: Any, n_classes: int, weights: Any, asked: Any, n_threads: int
+    columns: Any, sizes: Any, labels: Any, n_classes: int, weights: Any, asked: Any, prior: Any, n_threads: int
 ) -> Any:
     check_rows(labels, n_classes, weights, asked)
     check_threads(n_threads)
+    check_cells("prior", prior, "float64", n_classes)
+    _check_columns(columns, sizes, len(labels))
     for i, column in enumerate(columns):
         if column.dtype.kind == "u" and column.max(initial=0) >= sizes[i]:
             raise ValueError(f"column {i} has a code beyond its size")

@@ -13,8 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
+from bayeskit._twins_checks import (
+    MOST_CODES,
+    Codes,
+    Floats,
+    check_cells,
+    check_kind,
+    check_starts,
+    check_threads,
+)
+
 Learnt = tuple[Any, ...]
 
 LEAST = 5  # rows a context must have to be used
@@ -54,6 +62,8 @@ def learn_backoff(
     check_rows(labels, n_classes, weights, asked)
     if codes.shape[2] != len(labels):
         raise ValueError("codes has another number of rows than labels")
+    if m is not None:
+        check_cells("m", m, "float64", len(columns) * len(codes), parents.shape[2] + 1)
     said = np.zeros((len(asked), n_classes, len(columns)))
     grids, trees, entries = [], [], []
     for at, i in enumerate(columns):
@@ -157,6 +167,7 @@ def score_backoff(
     seen (its code is the size); a parent's value never seen ends the context."""
     _check(codes, sizes, parents, columns, n_threads, 1)
     n_members, n = len(codes), codes.shape[2]
+    _check_learnt(learnt, len(columns) * n_members, parents.shape[2] + 1, n_classes)
     grid, trees, entry_ends, pair_ends, first, number, value, start, label, count = learnt
     said = np.zeros((n, n_classes, len(columns)))
     for f in range(len(columns) * n_members):
@@ -192,14 +203,16 @@ def exponent_loss(
     """Log loss Σ w (ln Σ_k exp s_k − s_y), s = factors · exponents, and its gradient; factors (rows, classes, terms).
 
     >>> factors = np.array([[[1.0], [0.0]]], dtype=np.float32)
-    >>> loss, gradient = exponent_loss(factors, np.array([0]), None, np.zeros(1), 1)
+    >>> loss, gradient = exponent_loss(factors, np.zeros(1, np.uint32), None, np.zeros(1), 1)
     >>> round(loss, 4), gradient.tolist()
     (0.6931, [-0.5])
     """
     check_threads(n_threads)
-    fits = len(labels) == len(factors) and len(exponents) == factors.shape[2]
-    if not fits or (weights is not None and len(weights) != len(labels)):
-        raise ValueError("factors, labels, weights and exponents do not fit together")
+    check_cells("factors", factors, "float32", None, None, None)
+    check_cells("labels", labels, "uint32", len(factors))
+    check_cells("exponents", exponents, "float64", factors.shape[2])
+    if weights is not None:
+        check_cells("weights", weights, "float64", len(factors))
     if labels.max(initial=0) >= factors.shape[1]:
         raise ValueError("labels hold a class beyond the factors")
     w, rows = np.ones(len(factors)) if weights is None else weights, np.arange(len(factors))
@@ -263,24 +276,83 @@ def flat_trees(trees: list[Any]) -> Learnt:
 
 def _check(codes: Any, sizes: Any, parents: Any, columns: Any, n_threads: int, beyond: int) -> None:
     check_threads(n_threads)
-    if sizes.shape != codes.shape[:2] or parents.shape[:2] != codes.shape[:2]:
-        raise ValueError("sizes or parents does not have the members and columns of codes")
+    check_kind("codes", codes, "codes")
+    if codes.ndim != 3 or not len(codes):
+        raise ValueError("codes does not have three axes (members, columns, rows), or no members")
+    check_cells("sizes", sizes, "int64", *codes.shape[:2])
+    check_cells("parents", parents, "int32", *codes.shape[:2], None)
+    check_cells("columns", columns, "int64", None)
+    if ((sizes < 1) | (sizes > MOST_CODES)).any():
+        raise ValueError("a column has a size which is no number of values")
     if codes.size and (codes.max(axis=2) >= sizes + beyond).any():
         raise ValueError("a column has a code beyond its size")
     for name, numbers in (("columns", columns), ("parents", parents)):
-        if numbers.size and numbers.max() >= codes.shape[1]:
+        if numbers.size and (numbers.max() >= codes.shape[1] or (name == "columns" and numbers.min() < 0)):
             raise ValueError(f"{name} names no column {numbers.max()}")
 
 
+def _check_learnt(learnt: Learnt, n: int, n_levels: int, n_classes: int) -> None:
+    """What came back fits together, and points nowhere but into itself."""
+    if not isinstance(learnt, tuple) or len(learnt) != 10:
+        raise ValueError("learnt is no tuple of 10 parts")
+    grid, trees, entry_ends, pair_ends, first, number, value, start, label, count = learnt
+    check_trees(trees, n, n_classes)
+    check_cells("learnt, part 0", grid, "float64", n, n_levels)
+    _check_pairs(entry_ends, pair_ends, value, start, label, count, n, n_classes, "what was learnt")
+    for part in (first, number):
+        check_cells("learnt, part 4 or 5", part, "int32", len(trees[2]))
+    _check_parts(first, number, np.diff(trees[0]), np.diff(entry_ends))
+
+
+def check_trees(trees: Learnt, n: int, n_classes: int, n_rows: int | None = None) -> None:
+    """The same of n trees; a context of one row names one of so many."""
+    if not isinstance(trees, tuple) or len(trees) != 8:
+        raise ValueError("the trees is no tuple of 8 parts")
+    nodes, pairs, first, number, value, start, label, count = trees
+    _check_pairs(nodes, pairs, value, start, label, count, n, n_classes, "the trees")
+    if (np.diff(nodes) < 1).any():
+        raise ValueError("a tree has no root")
+    for part in (first, number):
+        check_cells("the trees, part 2 or 3", part, "int32", len(value))
+    alone = (number == ONE_ROW) & (n_rows is not None)
+    if n_rows is not None and ((first[alone] < 0) | (first[alone] >= n_rows)).any():
+        raise ValueError("what was learnt points outside its own arrays")
+    _check_parts(np.where(alone, 0, first), np.where(alone, 0, number), np.diff(nodes), np.diff(nodes))
+
+
+def _check_pairs(
+    ends: Any, pair_ends: Any, value: Any, start: Any, label: Any, count: Any, n: int, n_classes: int, name: str
+) -> None:
+    kinds = "int64", "int64", "uint32", "uint16", "float32"
+    for array, kind in zip((ends, pair_ends, value, label, count), kinds, strict=True):
+        check_cells(name, array, kind, None)
+    check_cells(name, start, "int32", len(value) + n)
+    check_starts(ends, n, len(value), name)
+    check_starts(pair_ends, n, len(label), name)
+    if len(label) != len(count):
+        raise ValueError(f"the arrays of {name} do not fit together")
+    for f in range(n):
+        own = start[ends[f] + f : ends[f + 1] + f + 1]
+        if own[0] < 0 or own[-1] > pair_ends[f + 1] - pair_ends[f] or (np.diff(own) < 0).any():
+            raise ValueError("what was learnt points outside its own arrays")
+    if label.max(initial=0) >= n_classes:
+        raise ValueError("what was learnt has more classes than asked for")
+
+
+def _check_parts(first: Any, number: Any, owners: Any, lengths: Any) -> None:
+    last = first.astype(np.int64) + number
+    if ((first < 0) | (number < 0) | (last > np.repeat(lengths, owners))).any():
+        raise ValueError("what was learnt points outside its own arrays")
+
+
 def check_rows(labels: Any, n_classes: int, weights: Any, asked: Any) -> None:
-    if weights is not None and len(weights) != len(labels):
-        raise ValueError("weights has another length than labels")
+    check_cells("labels", labels, "uint32", None)
+    check_cells("asked", asked, "int64", None)
+    if weights is not None:
+        check_cells("weights", weights, "float64", len(labels))
+    if not 1 <= n_classes <= np.iinfo(np.uint16).max:
+        raise ValueError(f"n_classes is {n_classes}, not 1 or more, or beyond 65535")
     if labels.max(initial=0) >= n_classes:
         raise ValueError(f"labels hold {labels.max()}, beyond the classes")
     if len(asked) and not 0 <= asked.min() <= asked.max() < len(labels):
         raise ValueError("asked names a row that is not there")
-
-
-def check_threads(n_threads: int) -> None:
-    if n_threads < 1:
-        raise ValueError(f"n_threads is {n_threads}, not 1 or more")

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bayeskit._twins_checks import Floats, check_cells, check_threads
+
 SMALLEST = 1e-280  # products of positive cells that stay above it have all their digits
 
 
@@ -41,15 +42,14 @@ def propagate(
     >>> p.round(6).tolist(), np.exp(log_evidence).round(6).tolist(), safe.tolist()
     ([[0.625, 0.375]], [0.2], [True])
     """
-    if n_threads < 1:
-        raise ValueError(f"n_threads is {n_threads}, not 1 or more")
+    check_threads(n_threads)
     _check_tree(cliques, potentials, floors, to_separator, variables, states)
     for name, named in (("observed", observed), ("queried", queried)):
-        if named.ndim != 1 or np.any(named < 0) or np.any(named >= len(variables)):
+        check_cells(name, named, "int64", None)
+        if np.any(named < 0) or np.any(named >= len(variables)):
             raise ValueError(f"{name} names a variable which is not there: {named}")
     n, widths = len(likelihoods), variables[observed, 1]
-    if likelihoods.shape != (n, int(widths.sum())):
-        raise ValueError(f"likelihoods have shape {likelihoods.shape}, not (rows, {int(widths.sum())})")
+    check_cells("likelihoods", likelihoods, "float64", None, int(widths.sum()))
     size, parent, separator = cliques.T
     ends = np.cumsum(size)
     tables = [np.tile(potentials[end - s : end], (n, 1)) for s, end in zip(size, ends, strict=True)]
@@ -106,8 +106,10 @@ def _check_tree(
     variables: NDArray[np.int64],
     states: NDArray[np.int32],
 ) -> None:
-    if cliques.ndim != 2 or cliques.shape[1] != 3 or not len(cliques) or variables.ndim != 2 or variables.shape[1] != 2:
-        raise ValueError("cliques are (size, parent, separator) for one table or more, variables (home, states)")
+    check_cells("cliques", cliques, "int64", None, 3)
+    check_cells("variables", variables, "int64", None, 2)
+    if not len(cliques):
+        raise ValueError("there are no tables")
     size, parent, separator = cliques.T
     rooted = parent[0] == -1 and np.all(parent[1:] >= 0) and np.all(parent[1:] < np.arange(1, len(size)))
     if not rooted or np.any(size < 1) or np.any(separator < 1) or np.any(size % separator):
@@ -115,13 +117,12 @@ def _check_tree(
     home, n_states = variables.T
     if np.any(home < 0) or np.any(home >= len(size)) or np.any(n_states < 1) or np.any(size[home] % n_states):
         raise ValueError("a variable has no home among the tables, or no states there")
-    if potentials.shape != (size.sum(),) or floors.shape != size.shape:
-        raise ValueError(f"potentials have shape {potentials.shape}, not ({size.sum()},), or floors do not fit")
+    check_cells("potentials", potentials, "float64", int(size.sum()))
+    check_cells("floors", floors, "float64", len(size))
     for name, cells, lengths, bounds in (
         ("to_separator", to_separator, size[parent[1:]], separator[1:]),
         ("states", states, size[home], n_states),
     ):
-        if cells.shape != (lengths.sum(),):
-            raise ValueError(f"{name} has shape {cells.shape}, not ({lengths.sum()},)")
+        check_cells(name, cells, "int32", int(lengths.sum()))
         if np.any(cells < 0) or np.any(cells >= np.repeat(bounds, lengths)):
             raise ValueError(f"{name} holds a cell that is not there")

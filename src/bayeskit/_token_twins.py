@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit._twins_checks import check_cells, check_threads
+
 Bytes = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
@@ -78,11 +80,14 @@ class WordIndex:
     """
 
     def __init__(self, data: Bytes, offsets: Offsets) -> None:
-        self.known = {word: i for i, word in enumerate(unpacked(data, offsets))}
+        words = checked("words", data, offsets)
+        self.known = {word: i for i, word in enumerate(words)}
+        if len(self.known) < len(words):
+            raise ValueError("a word stands in the list twice")
 
     def find(self, data: Bytes, offsets: Offsets) -> npt.NDArray[np.int64]:
         """Where each of these words stands; -1 where it does not."""
-        return np.array([self.known.get(word, -1) for word in unpacked(data, offsets)], dtype=np.int64)
+        return np.array([self.known.get(word, -1) for word in checked("words", data, offsets)], dtype=np.int64)
 
     def __len__(self) -> int:
         return len(self.known)
@@ -100,6 +105,17 @@ def unpacked(data: Bytes, offsets: Offsets) -> list[bytes]:
     """The byte strings that :func:`packed` wrote."""
     raw, at = data.tobytes(), offsets.tolist()
     return [raw[a:b] for a, b in pairwise(at)]
+
+
+def checked(name: str, data: Bytes, offsets: Offsets) -> list[bytes]:
+    """The same of arrays that may come from anywhere."""
+    check_cells(f"{name}: data", data, "uint8", None)
+    check_cells(f"{name}: offsets", offsets, "int64", None)
+    if not len(offsets) or offsets[0] < 0 or offsets[-1] > len(data):
+        raise ValueError(f"{name}: the offsets do not fit the {len(data)} bytes")
+    if (np.diff(offsets) < 0).any():
+        raise ValueError(f"{name}: an offset is below the one before")
+    return unpacked(data, offsets)
 
 
 def analyser(
@@ -175,6 +191,8 @@ def token_rows(
     >>> unpacked(rows.word_data, rows.word_offsets), rows.indptr.tolist(), rows.ids.tolist(), rows.counts.tolist()
     ([b'cat', b'hat', b'the'], [0, 3, 3, 4], [0, 1, 2, 1], [1, 1, 2, 1])
     """
+    check_threads(n_threads)
+    checked("documents", data, offsets)
     return rows_of(data, offsets, _analyser_of(cut), known, in_order)
 
 
@@ -189,6 +207,9 @@ def token_classes(
     >>> found.indptr.tolist(), found.classes.tolist(), found.counts.tolist(), found.documents.tolist()
     ([0, 1, 3, 4], [0, 0, 1, 0], [1, 1, 1, 2], [1, 1, 1, 1])
     """
+    check_threads(n_threads)
+    checked("documents", data, offsets)
+    check_cells("labels", labels, labels.dtype.name if labels.dtype.kind == "u" else "uint32", len(offsets) - 1)
     if len(labels) and int(labels.max()) >= n_classes:
         raise ValueError(f"labels hold {labels.max()}, beyond the {n_classes} classes")
     return classes_of(token_rows(data, offsets, cut, None, True, 1), labels, n_classes)
@@ -245,7 +266,9 @@ def rows_of(data: Bytes, offsets: Offsets, analyse: Analyse, known: WordIndex | 
 
 
 def _analyser_of(cut: Cut) -> Analyse:
-    stop = frozenset(word.decode() for word in unpacked(cut.stop_data, cut.stop_offsets))
+    if not 1 <= cut.shortest <= cut.longest:
+        raise ValueError("runs of tokens are from 1 on, the longest last")
+    stop = frozenset(word.decode("utf-8", "replace") for word in checked("stop words", cut.stop_data, cut.stop_offsets))
     return analyser(cut.pattern, cut.shortest, cut.longest, cut.lowercase, stop, cut.hash_bits)
 
 
@@ -253,7 +276,7 @@ def union_words(
     a_data: Bytes, a_offsets: Offsets, b_data: Bytes, b_offsets: Offsets
 ) -> tuple[Bytes, Offsets, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Two sorted lists as one, and where the words of each stand in it."""
-    a, b = unpacked(a_data, a_offsets), unpacked(b_data, b_offsets)
+    a, b = checked("first words", a_data, a_offsets), checked("second words", b_data, b_offsets)
     both = sorted({*a, *b})
     rank = {word: i for i, word in enumerate(both)}
     first, second = (np.array([rank[word] for word in side], dtype=np.int64) for side in (a, b))
@@ -275,6 +298,14 @@ def score_rows(
     >>> scores.tolist()
     [[1.0, 0.0]]
     """
+    check_threads(n_threads)
+    check_cells("scores", scores, "float64", None, None)
+    check_cells("indptr", indptr, "int64", len(scores) + 1)
+    check_cells("ids", ids, "int32", None)
+    check_cells("values", values, "float64", len(ids))
+    check_cells("table", table, "float64", None, scores.shape[1])
+    if indptr[0] < 0 or indptr[-1] > len(ids) or (np.diff(indptr) < 0).any():
+        raise ValueError("indptr does not fit the ids")
     if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < len(table):
         raise ValueError(f"ids reach from {ids.min()} to {ids.max()}, beyond the table's {len(table)} rows")
     for d in range(len(scores)):

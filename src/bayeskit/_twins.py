@@ -18,8 +18,8 @@ from bayeskit._twins_checks import (
     Codes,
     Floats,
     Integers,
+    check_cells,
     check_codes,
-    check_kind,
     check_labels,
     check_matrix,
     check_threads,
@@ -83,6 +83,10 @@ def lookup_codes(
     """
     length(columns, n_threads, "integers")
     same_number(columns, lo=lo, tables=tables, unseen=unseen)
+    check_cells("lo", lo, "int64", len(columns))
+    check_cells("unseen", unseen, "uint32", len(columns))
+    for j, table in enumerate(tables):
+        check_cells(f"table {j}", table, "uint32", None)
     coded: list[Codes] = []
     for column, low, table, other in zip(columns, lo, tables, unseen, strict=True):
         largest = max(int(table.max(initial=0)), int(other))
@@ -179,7 +183,8 @@ def moments(
     by_class = np.argsort(labels, kind="stable")
     groups = np.split(by_class, np.cumsum(np.bincount(labels, minlength=n_classes))[:-1])
     x = _matrix(columns, len(labels))
-    parts = [weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
+    with np.errstate(over="ignore", invalid="ignore"):  # sums too large for a float: as the kernel, without a word
+        parts = [weighted_sums(x[rows], np.ones(len(rows)) if weights is None else weights[rows]) for rows in groups]
     n, *sums = (np.array(part).reshape(n_classes, len(columns)) for part in zip(*parts, strict=True))
     count = n.astype(np.int64) if weights is None else n
     return count, sums[0], sums[1], sums[2], sums[3], sums[4], _usable(x)
@@ -209,6 +214,7 @@ def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int)
     same_number(columns, cuts=cuts)
     coded: list[Codes] = []
     for j, (column, at) in enumerate(zip(columns, cuts, strict=True)):
+        check_cells(f"the cuts of column {j}", at, "float64", None)
         if not np.all(at[:-1] <= at[1:]) or np.isnan(at).any():
             raise ValueError(f"the cuts of column {j} are not sorted")
         code = np.where(np.isnan(column), 0, 1 + np.searchsorted(at, column, side="left"))
@@ -228,8 +234,7 @@ def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], scores: Floa
     check_matrix("scores", scores, length(columns, n_threads, "codes", len(scores)))
     same_number(columns, tables=tables)
     for j, table in enumerate(tables):
-        if table.ndim != 2 or table.shape[1] != scores.shape[1]:
-            raise ValueError(f"table {j} has shape {table.shape}, not (size, {scores.shape[1]})")
+        check_cells(f"table {j}", table, "float64", None, scores.shape[1])
     check_codes(columns, [len(table) for table in tables])
     for column, table in zip(columns, tables, strict=True):
         scores += table[column]
@@ -254,10 +259,8 @@ def score_gaussian(
     [[-1.0], [0.0]]
     """
     check_matrix("scores", scores, length(columns, n_threads, "floats", len(scores)))
-    wanted = (scores.shape[1], len(columns))
     for name, array in (("mean", mean), ("precision", precision), ("constant", constant)):
-        if array.shape != wanted:
-            raise ValueError(f"{name} has shape {array.shape}, not {wanted}")
+        check_cells(name, array, "float64", scores.shape[1], len(columns))
     with np.errstate(over="ignore", invalid="ignore"):
         for j, column in enumerate(columns):
             x = column[:, None]
@@ -281,8 +284,7 @@ def score_codes_left_out(
     check_labels(labels, n, len(scores))
     same_number(columns, tables=tables)
     for j, table in enumerate(tables):
-        if table.ndim != 3 or table.shape[0] != n or table.shape[2] != n:
-            raise ValueError(f"table {j} has shape {table.shape}, not ({n}, size, {n}) without gaps")
+        check_cells(f"table {j}", table, "float64", n, None, n)
     check_codes(columns, [table.shape[1] for table in tables])
     for column, table in zip(columns, tables, strict=True):
         scores += table[labels, column]
@@ -316,12 +318,10 @@ def score_gaussian_left_out(
     """
     check_matrix("scores", scores, length(columns, n_threads, "floats", len(scores)))
     check_labels(labels, scores.shape[1], len(scores))
-    wanted = (scores.shape[1], len(columns))
     parts = {"mean": mean, "precision": precision, "constant": constant}
     parts |= {"rate": rate, "own_precision": own_precision, "own_constant": own_constant}
     for name, array in parts.items():
-        if array.shape != wanted:
-            raise ValueError(f"{name} has shape {array.shape}, not {wanted} without gaps")
+        check_cells(name, array, "float64", scores.shape[1], len(columns))
     added = np.zeros_like(scores)
     smallest = np.ones(len(scores))
     rows = np.arange(len(scores))
@@ -369,8 +369,9 @@ def judge(
     probabilities, evidence = normalise(scores, n_threads)
     check_labels(labels, scores.shape[1], len(scores))
     own = np.arange(len(scores)), labels
-    with np.errstate(invalid="ignore"):
-        log_true = scores[own] - evidence
+    best = scores.max(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):  # by the distance to the best: the evidence may be −4e9
+        log_true = np.where(np.isneginf(best), np.nan, scores[own] - best) + np.log(probabilities.max(axis=1))
     brier = (probabilities**2).sum(axis=1) - 2 * probabilities[own] + 1
     return probabilities, evidence, best_classes(scores, tolerance, n_threads), log_true, brier
 
@@ -425,12 +426,15 @@ def left_out_evidence(
     check_matrix("class_mass", class_mass, len(class_mass))
     n, (n_words, k) = len(labels), class_mass.shape
     check_labels(labels, k, n)
-    if start.shape != (n + 1,) or (np.diff(start) < 0).any() or (n and (start[0] < 0 or start[-1] > len(words))):
+    check_cells("start", start, "int64", n + 1)
+    check_cells("words", words, "uint32", None)
+    check_cells("counts", counts, "uint32", len(words))
+    check_cells("mass", mass, "float64", len(words))
+    check_cells("bands", bands, "uint8", n_words)
+    if (np.diff(start) < 0).any() or (n and (start[0] < 0 or start[-1] > len(words))):
         raise ValueError("the words of a document start behind their end")
     if len(words) and (int(words.max()) >= n_words or not counts.all()):
         raise ValueError(f"word {words.max()} is none of {n_words}, or counted 0 times")
-    if counts.shape != words.shape or mass.shape != words.shape or bands.shape != (n_words,):
-        raise ValueError("words, counts and mass go together, and bands with the words of class_mass")
     if n_words and bands.max() > 7:
         raise ValueError("a band is beyond 7")
     features = np.zeros((n, 18 if both else 9, k))
@@ -470,13 +474,14 @@ def softmax_loss(
     (0.693147, [-1.0], [-0.5, 0.5])
     """
     check_threads(n_threads)
-    check_kind("features", features, "floats")
-    if features.ndim != 3 or features.shape[2] == 0:
-        raise ValueError(f"features have shape {features.shape}, not (documents, features, classes)")
+    check_cells("features", features, "float64", None, None, None)
+    if features.shape[2] == 0:
+        raise ValueError(f"features has shape {features.shape}, not (documents, features, 1 class or more)")
     n, f, k = features.shape
     check_labels(labels, k, n)
-    if scale.shape != (n,) or importance.shape != (n,) or weights.shape != (f,) or bias.shape != (k,):
-        raise ValueError("scale, weights and bias do not fit the shape of the features")
+    sizes = {"scale": (scale, n), "importance": (importance, n), "weights": (weights, f), "bias": (bias, k)}
+    for name, (array, size) in sizes.items():
+        check_cells(name, array, "float64", size)
     p, evidence = normalise(scores := np.einsum("f,nfk->nk", weights, features) * scale[:, None] + bias, 1)
     rows = np.arange(n)
     loss = float(((evidence - scores[rows, labels]) * importance).sum())

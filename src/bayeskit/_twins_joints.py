@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bayeskit._twins_checks import (
     Codes,
     Floats,
+    check_cells,
     check_codes,
     check_labels,
     check_matrix,
@@ -43,6 +44,8 @@ def count_pairs(
     for i, a in enumerate(columns):
         for b, size in zip(columns[i + 1 :], sizes[i + 1 :], strict=True):
             block = sizes[i] * size
+            if block > np.iinfo(np.int64).max:
+                raise ValueError("sizes are too large together")
             cell = labels.astype(np.intp) * block + a.astype(np.intp) * size + b
             table = np.bincount(cell, weights, minlength=n_classes * block)
             tables.append(table.astype(dtype).reshape(n_classes, block))
@@ -89,10 +92,7 @@ def context_codes(
     n = length([*parents, child], n_threads, "codes")
     same_number(parents, steps=steps)
     for d, step in enumerate(steps):
-        if step.dtype != np.int32:
-            raise TypeError(f"step {d} is not int32")
-        if step.ndim != 2:
-            raise ValueError(f"step {d} is no matrix without gaps")
+        check_cells(f"step {d}", step, "int32", None, None)
     check_codes([*parents, child], [*(step.shape[1] for step in steps), child_size])
     before = 1 + sum(len(step) for step in steps[1:])
     if n_nodes < before or (not steps and n_nodes != 1):
@@ -161,8 +161,7 @@ def score_aode(
     """
     check_matrix("scores", scores, length(columns, n_threads, "codes", len(scores)))
     total = _check_parents(columns, sizes, tables, base)
-    if log_weights.shape != (total,):
-        raise ValueError(f"log_weights has shape {log_weights.shape}, not ({total},)")
+    check_cells("log_weights", log_weights, "float64", total)
     if not columns:
         scores[:] = -np.inf
         return
@@ -183,8 +182,7 @@ def _check_parents(columns: Sequence[Codes], sizes: Sequence[int], tables: Seque
     total = sum(sizes)
     check_matrix("base", base, total)
     for p, table in enumerate(tables):
-        if table.shape != (sizes[p] * total, base.shape[1]):
-            raise ValueError(f"table {p} has shape {table.shape}, not {(sizes[p] * total, base.shape[1])}")
+        check_cells(f"table {p}", table, "float64", sizes[p] * total, base.shape[1])
     return total
 
 
@@ -202,6 +200,8 @@ def mdl_cuts(
     """
     check_labels(labels, n_classes, length(columns, n_threads, "floats", len(labels)))
     check_weights(weights, len(labels))
+    if weights is not None and not np.isfinite(weights).all():
+        raise ValueError("weights holds what is no finite number")
     weight = np.ones(len(labels)) if weights is None else _on_a_grid(weights)
     found = []
     for i, column in enumerate(columns):

@@ -9,6 +9,7 @@ costs of its own it need not be. Where even the best decision costs more than as
 from __future__ import annotations
 
 import csv
+import io
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.table import Table
+from bayeskit.disk.paths import read_bytes
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 
 Floats = npt.NDArray[np.float64]
@@ -209,8 +211,11 @@ def rank(posterior: Any, label: Any, *, classes: Sequence[Any] | None = None) ->
 
 def read_costs(path: str | Path) -> Costs:
     """A cost matrix from a CSV file: the first line names the decisions, the other lines begin with their class."""
-    with Path(path).open(newline="", encoding="utf-8-sig") as file:
-        rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(cell.strip() for cell in row)]
+    except (UnicodeDecodeError, csv.Error) as problem:
+        raise BadFile(f"{path} is no cost file: {problem}. It is a CSV file in UTF-8; save it so.") from None
     if len(rows) < 2 or len(rows[0]) < 2:
         raise BadFile(f"{path}: a cost file has a line of decisions, then a line for each class: 'class,ham,spam'")
     decisions = tuple(cell.strip() for cell in rows[0][1:])

@@ -1,8 +1,16 @@
-"""What can go wrong, said so that a person can act on it: culprit, place, remedy."""
+"""What can go wrong, said so that a person can act on it: culprit, place, remedy.
+
+Messages name columns, values and files; as text they hold no character that would steer a terminal.
+"""
+
+from bayeskit.printable import printable
 
 
 class BayesError(ValueError):
     """Bad input. Nothing was changed by the call that raised it."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class SchemaMismatch(BayesError):
@@ -25,6 +33,10 @@ class BadFile(BayesError):
     """Bytes that are no bayeskit data, or damaged."""
 
 
+class Locked(BayesError):
+    """Someone else is changing the file, and did not end while it was waited for."""
+
+
 class QueryError(BayesError):
     """A query that cannot be read or answered."""
 
@@ -35,6 +47,9 @@ class TooLarge(BayesError):
 
 class BayesWarning(UserWarning):
     """Something worth knowing that is no error."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class UndecidableWarning(BayesWarning):

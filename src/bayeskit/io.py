@@ -1,4 +1,4 @@
-"""The .bayes file: schema, tally and settings of a model, only data, written as a whole or not at all.
+"""The .bayes file: schema, tally and settings of a model, only data.
 
 No type, code or path is taken from a file: settings are plain values, and objects among them are made by the
 fixed table below. What a file must be, byte by byte, stands in :mod:`bayeskit.tally.container`.
@@ -7,9 +7,7 @@ fixed table below. What a file must be, byte by byte, stands in :mod:`bayeskit.t
 from __future__ import annotations
 
 import os
-import secrets
-import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from math import isfinite
 from pathlib import Path
@@ -20,10 +18,14 @@ import numpy.typing as npt
 
 from bayeskit.data.schema import Categorical, Ignored, Numeric, Schema, Text
 from bayeskit.data.tokenizer import Tokenizer
+from bayeskit.disk.locks import PATIENCE, NoLocks, is_mine, locked
+from bayeskit.disk.paths import read_bytes, readable_at, resolved
+from bayeskit.disk.writing import write_whole
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.smoothing import MLE, Automatic, Dirichlet, Laplace, Lidstone, MEstimate
-from bayeskit.tally.container import pack, unpack, version_of
+from bayeskit.estimate.variance import VarianceFloor
+from bayeskit.tally.container import MAGIC, pack, unpack, version_of
 from bayeskit.tally.format_1 import as_written_today
 from bayeskit.tally.tally import Tally
 
@@ -38,6 +40,7 @@ OBJECTS = {
         Dirichlet,
         Automatic,
         BackOff,
+        VarianceFloor,
         Categorical,
         Numeric,
         Ignored,
@@ -121,52 +124,28 @@ def _state(written: Any, arrays: list[npt.NDArray[Any]]) -> tuple[State | None, 
 
 
 def read_whole(path: str | Path) -> bytes:
-    """The bytes of a file that is there."""
+    """The bytes of a model's file or of a pipe; of what is no model, the first few and no more."""
+    return read_bytes(path, MAGIC)
+
+
+def write_model(
+    path: str | Path, data: bytes, timeout: float | None = PATIENCE, waiting: Callable[[str], None] | None = None
+) -> None:
+    """Write the bytes of a model, as a whole; where someone is changing the model that is there, after them."""
+    if is_mine(path) or not os.path.isfile(resolved(path)):  # noqa: PTH113  (it may lie where nobody may look)
+        write_whole(path, data)
+        return
     try:
-        with Path(path).open("rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
-                raise BadFile(f"{path} is no file of bytes at rest")
-            return file.read(found.st_size + 1)
-    except FileNotFoundError:
-        raise BadFile(f"there is no file {str(path)!r} (looked in {Path.cwd()})") from None
-    except OSError as problem:
-        raise BadFile(f"{path} cannot be read: {problem.strerror}") from None
+        with locked(path, timeout, waiting):
+            write_whole(path, data)
+    except NoLocks:  # nobody can be changing it
+        write_whole(path, data)
 
 
-def write_whole(path: str | Path, data: bytes) -> None:
-    """Write a file so that at any moment the old or the new one stands there, whole.
-
-    The bytes go to a file beside it, then to the disk, and take the name at once.
-    """
-    where = Path(path).expanduser().resolve()
-    beside = where.with_name(f".{where.name}.{secrets.token_hex(6)}.part")
-    try:
-        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        try:
-            with os.fdopen(file, "wb") as out:
-                out.write(data)
-                out.flush()
-                if where.exists():
-                    beside.chmod(stat.S_IMODE(where.stat().st_mode))
-                os.fsync(out.fileno())
-            beside.replace(where)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
-        _settle(where.parent)
-    except OSError as problem:
-        raise BayesError(f"{path} cannot be written: {problem.strerror}") from None
-
-
-def _settle(folder: Path) -> None:
-    """The new name is on the disk, too, where the system can be asked for it."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def check_changeable(path: str | Path) -> None:
+    """Refuse to change what is no file at rest, before it is locked."""
+    if readable_at(path) == "pipe":
+        raise BadFile(f"{path} is a pipe: a model that is to be changed lies in a file")
 
 
 def _plain(value: Any, name: str) -> Any:

@@ -77,6 +77,60 @@ def test_fit_as_json_holds_the_same_figures(bayes):
     assert bk.load("model.bayes").tally_ == fitted().tally_
 
 
+def harmful(folder):
+    """A table in which one column makes naive Bayes worse than the majority, and the other one is good."""
+    rng = np.random.default_rng(0)
+    answer = np.where(rng.random(400) < 0.7, "no", "yes")
+    tails = rng.normal(size=400) * np.where(rng.random(400) < 0.05, 50, 0.5)
+    columns = {
+        "a bad": np.where(answer == "yes", rng.normal(size=400), tails),
+        "good": rng.normal(size=400) + (answer == "yes"),
+        "y": answer,
+    }
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    (folder / "harm.csv").write_text("\n".join(lines), encoding="utf-8")
+
+
+def test_fit_says_loudly_that_a_model_is_worse_than_none_which_column_does_it_and_what_to_do(bayes, here):
+    harmful(here)
+    told = bayes("fit", "harm.csv", "-t", "y", "--prior", "empirical", "-o", "harm.bayes")
+    said = " ".join(told.out.split())
+    assert (
+        "THIS MODEL IS WORSE THAN NONE: always saying the commonest class is right more often, 64.2% instead of 4"
+        in said
+    )
+    assert re.search(r"Column 'a bad' does most of the harm: without it the accuracy is 72\.2%", said)
+    command = re.search(r"^without it:\n  (.*)$", told.out, re.M)[1]
+    assert command == "bayes fit harm.csv -t y --prior empirical -o harm.bayes --role 'a bad=ignore'"
+    again = bayes(*shlex.split(command)[1:])
+    assert "WORSE" not in again.out
+    assert max(len(line) for line in told.out.splitlines() if not line.startswith("  bayes")) <= 80
+    record = json.loads(bayes("fit", "harm.csv", "-t", "y", "--json").out)["leave_one_out"]
+    assert record["worse_than_majority"]
+    assert record["culprit"]["column"] == "a bad"
+    exact = bk.load("harm.bayes").leave_one_out("harm.csv", "y")
+    assert record["culprit"]["without"] == {"accuracy": exact.accuracy, "log_loss": exact.log_loss}
+
+
+def test_fit_says_that_probabilities_are_worse_than_the_class_shares_and_no_column_does_it(bayes, here):
+    rng = np.random.default_rng(0)
+    answer = np.where(rng.random(200) < 0.5, "no", "yes")
+    x = rng.normal(size=200) + 1.2 * (answer == "yes")
+    rows = [",".join([*map(str, [x_i] * 30), y_i]) for x_i, y_i in zip(x, answer, strict=True)]
+    (here / "same.csv").write_text("\n".join([",".join([*(f"x{i}" for i in range(30)), "y"]), *rows]), encoding="utf-8")
+    said = " ".join(bayes("fit", "same.csv", "-t", "y").out.split())
+    assert "THE PROBABILITIES ARE WORSE THAN NONE: the shares of the classes alone have a log loss of 0.69" in said
+    assert "No single column does it" in said
+    assert "without it:" not in said
+
+
+def test_fit_is_quiet_about_a_good_model(bayes):
+    assert "WORSE" not in bayes("fit", "birds.csv", "-t", "species").out
+    assert not json.loads(bayes("fit", "birds.csv", "-t", "species", "--json").out)["leave_one_out"][
+        "worse_than_majority"
+    ]
+
+
 def test_best_prints_its_scores_with_what_they_are_worth_and_naive_prints_the_way_to_it(bayes):
     told = bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--model", "best", "-o", "best.bayes")
     assert re.search(r"^BayesClassifier +99\.\d%", told.out, re.M)
@@ -153,7 +207,9 @@ def test_second_choices_are_translated_too(bayes, here):
     told = bayes("fit", "dates.csv", "-t", "y", code=1).err
     assert "--role joined=numeric (seconds since 1970), categorical or ignore" in told
     (here / "old.csv").write_bytes(b"town,y\n" + "Köln,p\nBonn,q\n".encode("latin-1"))
-    assert "--encoding latin-1 or cp1252" in bayes("fit", "old.csv", "-t", "y", code=1).err
+    assert (
+        "would read 'Köln': if that is right, pass --encoding cp1252" in bayes("fit", "old.csv", "-t", "y", code=1).err
+    )
 
 
 def test_settings_reach_the_model(bayes):
@@ -351,7 +407,7 @@ def test_colour_and_progress_are_for_terminals_only(here, monkeypatch):
     rows = "".join(f"v{i % 7},{i % 11},{'xyz'[i % 3]}\n" for i in range(200_000))
     Path("long.csv").write_text("a,n,y\n" + rows)
     code = (
-        "import sys, bayeskit.cli.sources as s; s.PATIENCE = 0.0\n"
+        "import sys, bayeskit.cli.sources as s; s.BAR_AFTER = 0.0\n"
         "from bayeskit.data import csv_files; csv_files.BLOCK = 1 << 16\n"
         "sys.argv = ['bayes', 'fit', 'long.csv', '-t', 'y', '--role', 'n=categorical']\n"
         "from bayeskit.cli import main; main()"

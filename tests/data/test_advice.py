@@ -90,3 +90,48 @@ def test_codes_and_declared_text_are_left_alone():
     assert told({"code": ["x" if i % 60 == 0 else str(i % 5) for i in range(300)]})[0] == []  # few codes
     assert told({"code": [f"A{i % 50}" if i % 2 else str(i % 50) for i in range(300)]})[0] == []
     assert told({"zip": [str(10_000 + i % 150) for i in range(300)]})[0] == []  # text by its type
+
+
+def test_two_whole_numbers_are_like_categories_also_where_gaps_made_them_floats():
+    flags = [None if i == 3 else float(i % 3 == 0) for i in range(60)]
+    for column in (
+        flags,
+        pd.Series(flags),
+        np.array([i % 2 for i in range(60)], dtype="f4"),
+        [i % 2 for i in range(60)],
+    ):
+        (advice,), columns = told({"flag": column})
+        assert "column 'flag' holds only 2 distinct whole numbers" in advice
+        assert "roles={'flag': \"categorical\"}" in advice
+        assert isinstance(columns["flag"], Numeric)
+    for numbers in ([0.5, 1.0], [0.0, 1.0, 2.0], [1.0], [np.nan]):
+        y = np.repeat(["p", "q"], 30)
+        assert told({"x": np.resize(numbers, 60), "z": np.arange(60) * 0.5 % 7}, y)[0] == []
+    assert told({"flag": flags}, flag="numeric")[0] == []
+
+
+def test_a_column_that_is_constant_within_a_class_is_told_once_with_the_remedy():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 30)
+    spike = np.where(y == "a", 7.0, rng.normal(size=60))
+    (advice,), _ = told({"spike": spike, "x": rng.normal(size=60)}, y)
+    assert "column 'spike' is constant within class 'a' (7)" in advice
+    assert "if its numbers are codes, pass roles={'spike': \"categorical\"}" in advice
+    (both,), _ = told({"spike": spike, "x": rng.normal(size=60), "too": spike - 1}, y)
+    assert "and 1 more column within some class" in both
+    with pytest.warns(bk.AdviceWarning, match=r"to leave it out, pass roles=.'spike': \"ignore\"") as said:
+        bk.GaussianBayes().fit({"spike": spike, "x": rng.normal(size=60)}, y)
+    assert len(said) == 1
+
+
+def test_nothing_is_said_of_constant_columns_where_it_is_chance_or_declared_or_no_gaussian():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 30)
+    spike = np.where(y == "a", 7.0, rng.normal(size=60))
+    assert told({"spike": spike}, y, spike="numeric")[0] == []
+    assert told({"spike": spike[24:42]}, y[24:42])[0] == []  # 18 rows
+    assert told({"spike": spike[26:]}, y[26:])[0] == []  # four of them in the class
+    assert told({"same": np.full(60, 3.0), "x": rng.normal(size=60)}, y)[0] == []
+    for model in (bk.NaiveBayes(numeric="kernel"), bk.NaiveBayes(numeric="histogram"), bk.TAN()):
+        model.fit({"spike": spike, "x": rng.normal(size=60)}, y)  # a warning would be an error
+    bk.NaiveBayes().fit(np.column_stack([spike, rng.normal(size=60)]), y)

@@ -382,3 +382,18 @@ def test_any_part_of_a_table_infers_the_same_schema():
     for start in (0, 100, 300):
         part = bk.NaiveBayes().fit(penguins.slice(start, 40).drop_columns("species"), [0, 1] * 20)
         assert part.schema_.columns == whole.schema_.columns
+
+
+def test_columns_that_are_not_aligned_are_read_as_any_others():
+    rng = np.random.default_rng(3)
+    records = np.zeros(40, dtype=[("flag", "u1"), ("x", "f8"), ("n", "i4"), ("y", "i8"), ("w", "f8")])
+    for name, values in (("x", rng.normal(size=40)), ("n", rng.integers(0, 3, 40)), ("y", rng.integers(0, 2, 40))):
+        records[name] = values
+    records["w"] = rng.random(40)
+    packed, plain = ({name: form(records[name]) for name in "xn"} for form in (np.asarray, np.array))
+    assert not packed["x"].flags.aligned
+    for settings in ({"n": "categorical"}, {"n": "numeric"}):
+        ours = bk.NaiveBayes(roles=settings).fit(packed, records["y"], sample_weight=records["w"])
+        theirs = bk.NaiveBayes(roles=settings).fit(plain, records["y"].copy(), sample_weight=records["w"].copy())
+        assert ours.tally_ == theirs.tally_
+        np.testing.assert_array_equal(ours.predict_proba(packed), theirs.predict_proba(plain))

@@ -8,6 +8,7 @@ from scipy import integrate, special, stats
 
 import bayeskit as bk
 from bayeskit.estimate.kernel_density import kernel_density, quantile
+from bayeskit.estimate.variance import BEFORE
 from bayeskit.tally.distinct import Values
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
@@ -31,8 +32,8 @@ def by_hand(points, counts, h, x):
     return special.logsumexp(terms, axis=1) - np.log(counts.sum() * h * np.sqrt(2 * np.pi))
 
 
-def density_of(x, max_values=4096):
-    return kernel_density(Values.of(x, np.zeros(len(x), int), 1, max_values=max_values), np.array([len(x)]))
+def density_of(x, floor=None):
+    return kernel_density(Values.of(x, np.zeros(len(x), int), 1), np.array([len(x)]), floor=floor)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -72,7 +73,8 @@ def test_the_bandwidth_is_silvermans(shape):
     x = SHAPES[shape](np.random.default_rng(2), 900)
     low, high = (np.quantile(x, q, method="inverted_cdf") for q in (0.25, 0.75))
     expected = 0.9 * min(x.std(ddof=1), (high - low) / 1.349) * 900**-0.2
-    assert density_of(x).bandwidths[0] == pytest.approx(expected, rel=1e-12)
+    assert density_of(x, floor=BEFORE).bandwidths[0] == pytest.approx(expected, rel=1e-12)
+    assert density_of(x).bandwidths[0] == pytest.approx(max(expected, 0.1 * x.std(ddof=1)), rel=1e-12)
 
 
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=40), st.floats(0.01, 0.99))
@@ -100,11 +102,14 @@ def test_corners_of_spread():
     assert empty.explain({"x": 1.0, "z": "u"})[0].contributions[0].state == "unused"
 
 
-def test_a_value_that_coincides_has_the_floor_of_all_classes():
+def test_values_that_nearly_coincide_have_the_floor_of_all_classes():
     x = np.r_[np.full(50, 3.0), 3.0 + 1e-12, np.linspace(0, 1e6, 50)]
     y = ["a"] * 51 + ["b"] * 50
     h = bk.NaiveBayes(numeric="kernel").fit({"x": x}, y).table("x")["bandwidth"]
-    assert h[0] == pytest.approx(np.sqrt(1e-9) * np.std(x, ddof=1))
+    within = 49 * np.var(x[51:], ddof=1) / (50 + 49)
+    assert h[0] == pytest.approx(np.sqrt(0.01 * within))
+    model = bk.NaiveBayes(numeric="kernel", variance_floor=bk.VarianceFloor(1e-9, "total")).fit({"x": x}, y)
+    assert model.table("x")["bandwidth"][0] == pytest.approx(np.sqrt(1e-9) * np.std(x, ddof=1))
 
 
 def test_missing_numbers_say_nothing_and_infinite_ones_are_refused():
@@ -155,9 +160,11 @@ def test_leave_one_out_equals_refitting_with_the_bandwidth_held(seed, n, weighte
     rng = np.random.default_rng(seed)
     y = rng.choice(["a", "b", "c"], n).tolist()
     rows = [{name: None if rng.random() < 0.2 else float(rng.integers(0, 9)) for name in ("u", "v")} for _ in range(n)]
+    for row, label in zip(rows, y, strict=True):  # constant within a class
+        row["spike"] = None if rng.random() < 0.2 else 3.0 if label == "a" else float(rng.normal())
     weights = rng.choice([0.5, 1.0, 2.0], n) if weighted else np.ones(n)
     told = {"sample_weight": weights} if weighted else {}
-    X = {name: np.array([row[name] for row in rows], dtype=float) for name in ("u", "v")}
+    X = {name: np.array([row[name] for row in rows], dtype=float) for name in ("u", "v", "spike")}
     model = bk.NaiveBayes(numeric="kernel").fit(X, y, **told)
     blocks = model.encoder().blocks(model._labelled(X, y, told.get("sample_weight")))
     found = np.concatenate([model.left_out().scores(block) for block in blocks])

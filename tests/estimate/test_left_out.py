@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import bayeskit as bk
 
@@ -61,7 +62,7 @@ def some_rows(rng, n, gaps=0.15, n_classes=3):
 
 
 @pytest.mark.parametrize("how", SETTINGS, ids=str)
-@settings(max_examples=5)
+@settings.get_profile("laws")
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 24))
 def test_left_out_scores_equal_refitting(how, seed, n):
     rows, y = some_rows(np.random.default_rng(seed), n)
@@ -72,7 +73,7 @@ def test_left_out_scores_equal_refitting(how, seed, n):
 
 
 @pytest.mark.parametrize("how", SETTINGS, ids=str)
-@settings(max_examples=3)
+@settings.get_profile("laws")
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(3, 14))
 @example(seed=13184, n=3)
 def test_a_row_of_weight_w_leaves_by_one_unit_or_by_all_of_a_smaller_weight(how, seed, n):
@@ -119,3 +120,103 @@ def test_a_row_that_cannot_have_been_learnt_is_refused_by_its_number_and_column(
         model.leave_one_out([*rows[:11], row], [*y[:11], label]) if label == "b" else model.leave_one_out(
             [*rows[1:6], *rows[6:], row], [*y[1:], label]
         )
+
+
+# -- columns that are constant within a class: the floor of variances is at work ----------------------------------
+
+
+FLOORS = [0.01, 0.3, 1.0, bk.VarianceFloor(0.02, of="total"), bk.VarianceFloor(1e-9, of="total")]
+GAUSSIANS = [
+    *(
+        bk.NaiveBayes(variance=rule, ddof=ddof)
+        for rule in ("class_feature", "feature", "class", "all")
+        for ddof in (0, 1)
+    ),
+    *(bk.GaussianBayes(rule, ddof=ddof) for rule in ("full", "tied", "diagonal") for ddof in (0, 1)),
+    bk.GaussianBayes("shrunk", shrinkage=0.4),
+]
+
+
+def spiky_rows(rng, n, gaps):
+    """Columns constant within every class, within one, nearly so, and ones with spread; class sizes from one up."""
+    y = rng.choice(["a", "b", "c"], n, p=rng.dirichlet([2, 2, 2]))
+    level = {"a": 0.0, "b": 1.0, "c": 5.0}
+
+    def cell(value):
+        return None if rng.random() < gaps else float(value)
+
+    return [
+        {
+            "each": cell(level[label]),
+            "one": cell(3.0 if label == "a" else rng.normal()),
+            "nearly": cell(level[label] + 0.04 * rng.normal() if label == "b" else level[label] + rng.normal()),
+            "flag": cell(label == "a" or rng.random() < 0.2),
+            "far": cell(1e6 + rng.integers(0, 5)),
+        }
+        for label in y
+    ], y.tolist()
+
+
+@pytest.mark.parametrize("model", GAUSSIANS, ids=repr)
+@settings(max_examples=5)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(2, 24),
+    gaps=st.sampled_from([0.0, 0.2]),
+    floor=st.sampled_from(FLOORS),
+    weighted=st.booleans(),
+)
+def test_leaving_out_equals_refitting_where_the_floor_holds_a_variance_up(model, seed, n, gaps, floor, weighted):
+    rng = np.random.default_rng(seed)
+    rows, y = spiky_rows(rng, n, gaps)
+    weights = rng.choice([0.25, 0.5, 1.0, 3.0], n) if weighted else None
+    model = clone(model).set_params(variance_floor=floor, n_threads=1)
+    model.fit(rows, y, **({"sample_weight": weights} if weighted else {}))
+    np.testing.assert_allclose(
+        left_out(model, rows, y, weights), refitted(model, rows, y, weights), rtol=1e-7, atol=1e-7
+    )
+
+
+def test_a_row_that_leaves_moves_the_floor_of_the_other_classes():
+    rows = [{"x": v} for v in (1.0, 1.0, 1.0, 4.0, 7.0, 19.0)]
+    y = ["a"] * 3 + ["b"] * 3
+    model = bk.NaiveBayes().fit(rows, y)
+    assert model.table("x")["variance"][0] == pytest.approx(0.01 * 126 / 4)  # (0 + 36 + 9 + 81) / (2 + 2)
+    scores = left_out(model, rows, y)
+    np.testing.assert_allclose(scores, refitted(model, rows, y), rtol=1e-12)
+    narrower = 0.01 * 4.5 / 3  # without 19 there are 4 and 7, about 5.5
+    assert scores[5, 0] == pytest.approx(np.log(3 / 5) - 0.5 * (18**2 / narrower + np.log(2 * np.pi * narrower)))
+
+
+@pytest.mark.parametrize("model", [bk.NaiveBayes(), bk.GaussianBayes(), bk.GaussianBayes("tied")], ids=repr)
+@pytest.mark.parametrize("narrow", [0.03, 0.11, 0.16, 0.3])
+def test_the_short_ways_give_what_refitting_gives_near_the_floor(model, narrow):
+    rng = np.random.default_rng(8)
+    y = rng.choice(["a", "b", "c"], 240)
+    X = rng.normal(size=(240, 3)) * np.where(y == "a", narrow, 1.0)[:, None] + (y == "b")[:, None]
+    X[y.tolist().index("a")] = 8 * narrow  # a large part of the spread of its class
+    model = clone(model).fit(X, y)
+    short = model.left_out()
+    forms = [form for _, _, form in short._gaussians] if isinstance(model, bk.NaiveBayes) else [short._short]
+    if narrow == 0.3:
+        assert all(form is not None for form in forms)
+    scores = left_out(model, X, y)
+    for i in [y.tolist().index("a"), *rng.integers(0, 240, 25)]:
+        rest = np.arange(240) != i
+        other = clone(model).fit(X[rest], y[rest])
+        np.testing.assert_allclose(scores[i], other.predict_joint_log_proba(X[[i]])[0], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", ["full", "tied"])
+@pytest.mark.parametrize("ddof", [0, 1])
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_multivariate_gaussians_of_light_classes_leave_out_as_refitting_does(rule, ddof, seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 16))
+    X, y = rng.normal(size=(n, 1)), rng.choice(["a", "b"], n)
+    weights = rng.choice([0.25, 0.5, 1.0], n)
+    rows = [{"x0": float(x[0])} for x in X]
+    model = bk.GaussianBayes(rule, ddof=ddof).fit(rows, y.tolist(), weights)
+    expected = refitted(model, rows, y.tolist(), weights)
+    np.testing.assert_allclose(left_out(model, rows, y.tolist(), weights), expected, rtol=1e-7, atol=1e-7)

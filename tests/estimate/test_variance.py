@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayeskit.errors import BayesError
-from bayeskit.estimate.variance import FLOOR, gaussian, n_parameters
+from bayeskit.estimate.variance import BEFORE, VarianceFloor, as_variance_floor, gaussian, n_parameters
 from bayeskit.tally.moments import Moments
 
 RULES = ["class_feature", "feature", "class", "all"]
@@ -18,9 +18,9 @@ def counts(labels, n_classes):
     return np.bincount(labels, minlength=n_classes)
 
 
-def fit(x, labels, rule="class_feature", ddof=1, n_classes=2):
+def fit(x, labels, rule="class_feature", ddof=1, n_classes=2, floor=None):
     moments = Moments.of(np.asarray(x, float), labels, n_classes)
-    return gaussian(moments, rule, ddof, counts(labels, n_classes))
+    return gaussian(moments, rule, ddof, counts(labels, n_classes), floor)
 
 
 @pytest.fixture
@@ -80,15 +80,50 @@ def test_classes_of_one_value_each_have_the_total_variance(rule, ddof):
 def test_a_pooled_variance_of_zero_is_no_help_to_a_class_of_one_value():
     g = fit([[1.0], [1.0], [3.0]], [0, 0, 1])
     total = np.var([1, 1, 3], ddof=1)
-    assert g.variance.ravel() == pytest.approx([FLOOR * total, total])
+    assert g.variance.ravel() == pytest.approx([0.01 * total, total])
+    assert fit([[1.0], [1.0], [3.0]], [0, 0, 1], floor=BEFORE).variance.ravel() == pytest.approx([1e-9 * total, total])
+
+
+SPIKES = np.array([[0.0, 0.0, 7.0], [0.0, 1e9, 7.0], [1.0, 2e9, 8.0], [1.0, 3e9, 9.0]])  # 0: constant in each class
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_no_variance_is_below_the_floor(rule):
-    x = np.array([[0.0, 0.0], [0.0, 1e9], [1.0, 2e9], [1.0, 3e9]])  # the first is constant in each class
-    g = fit(x, [0, 0, 1, 1], rule)
-    assert (g.variance >= FLOOR * x.var(axis=0, ddof=1)).all()
+def test_no_variance_is_below_a_hundredth_of_the_one_within_classes_else_of_the_total(rule):
+    g = fit(SPIKES, [0, 0, 1, 1], rule)
+    least = np.array([0.01 * SPIKES[:, 0].var(ddof=1), 0.01 * 5e17, 0.01 * 0.25])
+    assert (g.variance >= least * (1 - 1e-12)).all()
     assert g.used.all()
+    if rule == "class_feature":
+        np.testing.assert_allclose(g.variance, [[least[0], 5e17, least[2]], [least[0], 5e17, 0.5]])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_floor_of_older_files_is_a_billionth_of_the_total(rule):
+    g = fit(SPIKES, [0, 0, 1, 1], rule, floor=BEFORE)
+    least = 1e-9 * SPIKES.var(axis=0, ddof=1)
+    assert (g.variance >= least).all()
+    if rule == "class_feature":
+        np.testing.assert_allclose(g.variance, [[least[0], 5e17, least[2]], [least[0], 5e17, 0.5]])
+
+
+def test_a_spread_within_classes_that_is_rounding_is_none():
+    noise = 1e-6 * np.array([0.0, 1.0, 0.0, 1.0, 0.0, 0.0])
+    x = np.array([0.0, 0.0, 5.0, 5.0, 9.0, 9.0]) + noise
+    g = fit(x[:, None], [0, 0, 1, 1, 2, 2], n_classes=3)
+    np.testing.assert_allclose(g.variance, np.full((3, 1), 0.01 * x.var(ddof=1)))
+
+
+@pytest.mark.parametrize("share", [0, -0.01, 1.5, 1e-10, np.nan, np.inf, "much", None, True, [0.01]])
+def test_a_floor_that_is_no_share_is_refused(share):
+    with pytest.raises(BayesError, match=r"variance_floor=.*give a share of the variance"):
+        as_variance_floor(share)
+
+
+def test_a_floor_is_of_what_lies_within_the_classes_or_of_the_total():
+    with pytest.raises(BayesError, match=r'variance_floor of=.classes.: a share is "within"'):
+        VarianceFloor(0.01, of="classes")
+    assert as_variance_floor(np.float64(0.5)) == VarianceFloor(0.5)
+    assert as_variance_floor(BEFORE) is BEFORE
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bayeskit import _token_twins, _twins, kernels
+from bayeskit.data.unicode_tables import unicode_tables
 
 NAMES = [name for name in kernels.__all__ if name not in ("NATIVE", "WordIndex")]
 ONE = np.array([1], dtype=np.uint8)
@@ -25,6 +26,29 @@ def grown(k: Any, **changes: Any) -> Any:
         "queried": np.array([0]), "n_threads": 1,
     }  # fmt: skip
     return k.propagate(**(arguments | changes))
+
+
+CODES = np.array([[[0, 0, 0, 0, 1, 1, 1, 1]]], dtype=np.uint8)  # one column, one member
+FAMILY = CODES, np.array([[2]]), np.zeros((1, 1, 0), np.int32), np.array([0])
+LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1], np.uint32)
+NUMBERS = np.array([1.0, 2, 3, 4, np.inf, 6, 7, np.inf])
+
+
+def backed_off(k: Any, at: int, value: int) -> Any:
+    """Scores by what was learnt of one column, with an index of it changed."""
+    _, learnt = k.learn_backoff(*FAMILY, LABELS, 2, None, np.array([0]), 1)
+    changed = (*learnt[:at], np.full_like(learnt[at], value), *learnt[at + 1 :])
+    return k.score_backoff(*FAMILY, 2, changed, 1)
+
+
+def chained(k: Any, prior: np.ndarray, **changes: Any) -> Any:
+    """Scores by one chain of one step, with an array of its tree changed."""
+    step = np.array([0, 1]), np.array([0], np.int32), np.ones(1), np.array([[4.5, np.nan, np.nan]])
+    even, none = np.array([0.5, 0.5]), np.zeros(0, np.int64)
+    _, _, learnt = k.count_chains([NUMBERS], np.array([0]), LABELS, 2, None, none, *step, even, 1)
+    names = "nodes", "pairs", "first", "number", "value", "start", "label", "count"
+    trees = tuple(changes.get(name, part) for name, part in zip(names, learnt[4], strict=True))
+    return k.score_chains([NUMBERS], np.array([0]), [NUMBERS], 8.0, prior, (*learnt[:4], trees), 1)
 
 
 BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
@@ -75,7 +99,7 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
         lambda k: k.exponent_loss(np.zeros((1, 2, 1), np.float32), np.full(1, 2, np.uint32), None, X, 1),
     ),
     "short weights of factors": (
-        "do not fit",
+        "weights",
         lambda k: k.exponent_loss(np.zeros((1, 2, 1), np.float32), np.zeros(1, np.uint32), X[:0], X, 1),
     ),
     "cuts out of order": ("not sorted", lambda k: k.bin_codes([X], [np.array([2.0, 1.0])], 1)),
@@ -83,6 +107,35 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
         "tables",
         lambda k: k.lookup_codes([ONE], np.zeros(1, dtype=np.int64), [], np.zeros(1, dtype=np.uint32), 1),
     ),
+    "sizes whose product wraps around": (
+        "too large together",
+        lambda k: k.count_pairs([ONE, ONE], [2**32, 2**32], 0 * ONE, 1, None, 1),
+    ),
+    "a size beyond all codes": ("size", lambda k: k.count_codes([ONE], [2**33], 0 * ONE, 1, None, 1)),
+    "contexts whose product wraps around": (
+        "32-bit",
+        lambda k: k.context_codes([ONE], ONE, 4, [np.array([[0, 0]], np.int32)], 2**62, 1),
+    ),
+    "weights that are no numbers": ("weights", lambda k: k.mdl_cuts([X], 0 * ONE, 1, X * np.inf, 1)),
+    "more threads than any machine has": ("n_threads", lambda k: k.normalise(np.zeros((300, 2)), 2**40)),
+    "no members": (
+        "no members",
+        lambda k: k.learn_backoff(CODES[:0], *(a[:0] for a in FAMILY[1:]), LABELS, 2, None, np.array([0]), 1),
+    ),
+    "an entry before the first": ("outside", lambda k: backed_off(k, 4, -(2**28))),
+    "entries without end": ("outside", lambda k: backed_off(k, 5, 2**31 - 1)),
+    "families that end behind their entries": ("do not fit", lambda k: backed_off(k, 2, 2**40)),
+    "pairs that end behind their counts": ("outside", lambda k: backed_off(k, 7, 2**30)),
+    "a class behind those asked for": ("classes", lambda k: backed_off(k, 8, 7)),
+    "a prior of too few classes": ("classes", lambda k: chained(k, np.array([1.0]))),
+    "a prior of none": ("classes", lambda k: chained(k, np.zeros(0))),
+    "children before the first node": ("outside", lambda k: chained(k, X.repeat(2), first=np.full(4, -9, np.int32))),
+    "children without end": ("outside", lambda k: chained(k, X.repeat(2), number=np.full(4, 2**30, np.int32))),
+    "a learnt row that is not there": (
+        "outside",
+        lambda k: chained(k, X.repeat(2), number=np.full(4, -1, np.int32), first=np.full(4, 8, np.int32)),
+    ),
+    "a tree without a root": ("trees", lambda k: chained(k, X.repeat(2), nodes=np.array([4, 4]))),
     "a tree without tables": ("table", lambda k: grown(k, cliques=np.zeros((0, 3), dtype=np.int64))),
     "a table before its parent": ("tree", lambda k: grown(k, cliques=np.array([[2, -1, 1], [4, 1, 2]]))),
     "a separator that does not divide": ("tree", lambda k: grown(k, cliques=np.array([[2, -1, 1], [4, 0, 3]]))),
@@ -132,6 +185,87 @@ def test_contexts_and_parents_that_do_not_fit_are_refused(module: Any) -> None:
         module.score_parents([a], [2], [np.zeros((3, 1))], np.zeros((2, 1)), 1)
     with pytest.raises(ValueError, match="log_weights"):
         module.score_aode([a], [2], [np.zeros((4, 1))], np.zeros((2, 1)), np.zeros(3), np.zeros((2, 1)), 1)
+
+
+@pytest.mark.parametrize("module", [kernels, _token_twins])
+def test_words_that_do_not_fit_are_refused(module: Any) -> None:
+    data, offsets = _token_twins.packed([b"a", b"game"])
+    cut = _token_twins.Cut(0, 1, 1, True, 0, data, offsets)
+    for bad in (offsets - 1, offsets + 1, offsets[::-1].copy(), offsets[:0], np.array([0, 2**62])):
+        for call in (
+            lambda bad: module.WordIndex(data, bad),
+            lambda bad: module.WordIndex(data, offsets).find(data, bad),
+            lambda bad: module.union_words(data, offsets, data, bad),
+            lambda bad: module.token_rows(data, bad, cut, None, True, 1),
+            lambda bad: module.token_rows(data, offsets, cut._replace(stop_offsets=bad), None, True, 1),
+            lambda bad: module.token_classes(data, bad, ONE, 2, cut, 1),
+        ):
+            with pytest.raises(ValueError, match="offset"):
+                call(bad)
+    cells = np.array([0, 2]), np.array([0, 1], np.int32), np.ones(2), np.ones((2, 3))
+    for at, bad, error in (
+        (0, np.array([0, 3]), "indptr"),
+        (0, np.array([-1, 2]), "indptr"),
+        (1, np.array([0, 2], np.int32), "ids"),
+        (1, np.array([0, -1], np.int32), "ids"),
+        (2, np.ones(1), "values"),
+        (2, unaligned(np.ones(2)), "aligned"),
+        (3, np.ones((2, 2)), "table"),
+    ):
+        scores = np.zeros((1, 3))
+        with pytest.raises(ValueError, match=error):
+            module.score_rows(*cells[:at], bad, *cells[at + 1 :], scores, 1)
+        assert not scores.any()
+
+
+def test_a_lower_case_longer_than_its_room_is_refused() -> None:
+    kinds, lower, _ = unicode_tables(np.frombuffer("Σ".encode(), dtype=np.uint8))
+    text = _token_twins.packed([b"\xff" * 300])
+    for point in (0xE9, 0xFFFD):
+        longer = lower.copy()
+        longer[point] = 0x110000
+        tables = _token_twins.UnicodeTables(kinds, longer, np.full((1, 3), 0x10FFFF, np.uint32))
+        cut = _token_twins.Cut(0, 1, 1, True, 0, *_token_twins.packed([]), tables)
+        if kernels.NATIVE:
+            with pytest.raises(ValueError, match="too long"):
+                kernels.token_rows(*text, cut, None, True, 1)
+
+
+def unaligned(array: np.ndarray) -> np.ndarray:
+    out = np.zeros(array.nbytes + 1, dtype=np.uint8)[1:].view(array.dtype)
+    out[:] = array
+    return out
+
+
+@pytest.mark.parametrize("module", [kernels, _twins])
+def test_infinity_is_a_value_of_its_own_to_a_chain(module: Any) -> None:
+    parts, candidates = np.ones((1, 8), np.uint8), np.zeros((1, 2, 1), np.int32)
+    cuts, even = np.full((1, 2, 1, 3), 4.5), np.array([0.5, 0.5])
+    learnt = module.learn_chains(
+        [NUMBERS], np.array([0]), LABELS, 2, None, np.arange(8), parts, candidates, cuts, even, 1
+    )[2]
+    assert learnt[4][4].tolist() == [0, 0, 3, 5]  # below the cuts, above them, and infinity
+
+
+@pytest.mark.parametrize("module", [kernels, _twins])
+def test_columns_that_are_not_aligned_are_refused(module: Any) -> None:
+    labels = np.zeros(2, np.uint8)
+    for call in (
+        lambda: module.moments([unaligned(np.ones(2))], labels, 1, None, 1),
+        lambda: module.moments([np.ones(2)], labels, 1, unaligned(np.ones(2)), 1),
+        lambda: module.count_codes([unaligned(np.zeros(2, np.uint16))], [2], labels, 1, None, 1),
+        lambda: module.int_ranges([unaligned(np.ones(2, np.int64))], 1),
+        lambda: module.normalise(unaligned(np.ones(4)).reshape(2, 2), 1),
+    ):
+        with pytest.raises(ValueError, match="aligned"):
+            call()
+
+
+def test_the_interpreters_lock_is_given_up_in_one_place() -> None:
+    """There the compiler sees to it that no Python object is handed out while the lock is away."""
+    sources = Path(__file__).parents[2] / "native"
+    uses = [path.name for path in sources.iterdir() for _ in re.findall("gil_scoped_release", path.read_text("utf-8"))]
+    assert uses == ["arrays.hpp"]
 
 
 @pytest.mark.parametrize("module", [kernels, _twins])

@@ -27,13 +27,14 @@ class Law:
     columns: tuple[str, ...] = tuple(COLUMNS)
     weighted: bool = False
     missing: bool = True
+    spikes: bool = False  # `year` is constant within a class: only the floor of variances gives it a spread
     held: bool = False  # a structure of these very columns was given: fewer of them are another model
 
     def model(self, columns=None, **changes):
         """The model; settings of columns that are not there are left out."""
         names = list(columns or self.columns)
         kept = {
-            key: {n: v for n, v in value.items() if n in names} if isinstance(value, dict) else value
+            key: {n: v for n, v in value.items() if n in names} if isinstance(value, dict) and key != "tree" else value
             for key, value in self.settings.items()
         }
         return self.model_class(**{**kept, **changes})
@@ -51,6 +52,8 @@ class Law:
                 "weight": st.sampled_from([0.25, 0.5, 1.0, 3.0]),
             }
         )
+        if self.spikes:
+            row = row.map(lambda cells: cells | {"year": 2000 + "abc".find(cells["label"])})
         return data.draw(st.lists(row, min_size=min_size, max_size=max_size))
 
     def frame(self, rows, columns=None):
@@ -95,6 +98,7 @@ LAWS = [
     Law("gaussian", NUMERIC),
     Law("gaussian, maximum likelihood, one variance a feature", NUMERIC | {"variance": "feature", "ddof": 0}),
     Law("gaussian without gaps, one variance a class", NUMERIC | {"variance": "class"}, missing=False),
+    Law("gaussian with spikes", NUMERIC, spikes=True),
     Law("histogram", NUMERIC | {"numeric": "histogram", "cuts": {"size": [-50, 0, 12.5], "year": [2001]}}),
     Law("kernel density", NUMERIC | {"numeric": "kernel"}),
     Law("kernel density of few values, weighted", {"numeric": {"size": "kernel"}, "max_values": 16}, weighted=True),
@@ -105,6 +109,7 @@ LAWS = [
     Law("multivariate gaussian", NUMERIC, bk.GaussianBayes),
     Law("multivariate gaussian, tied, weighted", NUMERIC | {"covariance": "tied"}, bk.GaussianBayes, weighted=True),
     Law("multivariate gaussian, shrunk", NUMERIC | {"covariance": "shrunk", "ddof": 0}, bk.GaussianBayes),
+    Law("multivariate gaussian with spikes, weighted", NUMERIC, bk.GaussianBayes, weighted=True, spikes=True),
     Law("tan", CUT, bk.TAN),
     Law("tan, Laplace, weighted", CUT | {"smoothing": 1.0}, bk.TAN, weighted=True),
     Law("tan without smoothing", CATEGORICAL | {"smoothing": 0}, bk.TAN),
@@ -140,6 +145,12 @@ TREE_LAWS = [  # tree and cut points are held: laws of its own, on the counts of
 ]
 
 
+MIXTURE_LAWS = [  # classes of more than one part: EM, so no laws of learning in pieces
+    Law("subclasses", {"max_subclasses": 2, "restarts": 1}, bk.SubclassBayes),
+    Law("subclasses, categorical", CATEGORICAL | {"max_subclasses": 2, "restarts": 1}, bk.SubclassBayes),
+]
+
+
 @pytest.fixture(scope="session", params=TREE_LAWS, ids=str)
 def tree_law(request):
     """Naive Bayes in the leaves of a given tree."""
@@ -149,6 +160,22 @@ def tree_law(request):
 @pytest.fixture(scope="session", params=LAWS, ids=str)
 def law(request):
     """Each model in each setting."""
+    return request.param
+
+
+@pytest.fixture(scope="session", params=[*LAWS, *ENSEMBLE_LAWS, *TREE_LAWS, *MIXTURE_LAWS], ids=str)
+def any_law(request):
+    """Every classifier of tables in each setting, also those that hold what they chose."""
+    return request.param
+
+
+WORDS = ["sun", "sea", "rain", "été", "wind", "fog", "ice", "a", "Straße", "x1"]
+RECIPES = ["multinomial", "set_of_words", "complement", "wcnb", "twcnb", "tfidf", "nbsvm", "weighted", "auto", "fast"]
+
+
+@pytest.fixture(scope="session", params=RECIPES)
+def recipe(request):
+    """Every recipe for text."""
     return request.param
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
@@ -13,7 +13,7 @@ from bayeskit import kernels
 from bayeskit.data import frames
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
-lawful = settings(max_examples=3 if kernels.NATIVE else 1, deadline=None, suppress_health_check=list(HealthCheck))
+lawful = settings.get_profile("laws" if kernels.NATIVE else "slow laws")
 SMALL = {"n_members": 2, "n_chains": 3, "n_threads": 1}
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
@@ -10,7 +10,7 @@ import bayeskit as bk
 from bayeskit.data import frames
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
-lawful = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+lawful = settings.get_profile("laws")
 
 
 @lawful
@@ -20,7 +20,9 @@ def test_probabilities_sum_to_one_and_agree_with_their_logarithms(law, data):
     proba = model.predict_proba(X)
     assert ((proba >= 0) & (proba <= 1)).all()
     np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
-    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), proba, rtol=1e-9, atol=1e-300)
+    log_proba = model.predict_log_proba(X)
+    np.testing.assert_allclose(np.exp(log_proba).sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(log_proba), proba, rtol=1e-11, atol=1e-300)
 
 
 @lawful
@@ -170,3 +172,21 @@ def test_a_gap_is_a_gap_whatever_its_bits_when_a_tie_is_drawn():
     other = X.copy()
     other[:, 0] = np.copysign(np.nan, -1)
     assert model.predict(X).tolist() == model.predict(other).tolist()
+
+
+def test_without_a_seed_one_model_is_consistent_and_two_fits_draw_anew():
+    n = 200
+    X, y = {"x": [*range(n)] * 2}, ["a"] * n + ["b"] * n
+    asked = {"x": range(n)}
+    answers = set()
+    for state in (None, None, np.random.default_rng(5), np.random.RandomState(5)):
+        model = bk.NaiveBayes(ties="random", roles="categorical", random_state=state).fit(X, y)
+        first = model.predict(asked).tolist()
+        assert first == model.predict(asked).tolist()
+        assert first == [record.predicted for record in model.explain(asked)]
+        assert set(first) == {"a", "b"}
+        answers.add("".join(first))
+        answers.add("".join(model.fit(X, y).predict(asked)))
+    assert len(answers) == 8
+    seeded = [bk.NaiveBayes(ties="random", roles="categorical", random_state=0).fit(X, y).predict(asked) for _ in "ab"]
+    assert seeded[0].tolist() == seeded[1].tolist()

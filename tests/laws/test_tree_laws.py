@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
 from bayeskit.data import frames
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
-lawful = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+lawful = settings.get_profile("few")
 
 
 def fit(law, rows, **changes):

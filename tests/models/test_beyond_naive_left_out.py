@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 
 import bayeskit as bk
 import bayeskit.data.source
@@ -37,7 +37,7 @@ LEFT_OUT = [
 
 
 @pytest.mark.parametrize("model", LEFT_OUT, ids=lambda m: f"{type(m).__name__} {m.smoothing}")
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings.get_profile("few")
 @given(rows_with_gaps)
 def test_leaving_one_out_is_refitting_without_the_row(model, rows):
     two_classes(rows)

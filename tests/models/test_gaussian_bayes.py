@@ -239,6 +239,33 @@ def test_tables_and_parameters_can_be_read():
     assert bk.GaussianBayes("tied").fit(X, y).n_parameters_ == 1 + 2 * 3 + 6
 
 
+def test_weights_too_light_for_a_variance_make_no_spike():
+    X = {"year": [2000.0, 2003.0, 2002.0], "size": [None, None, None]}
+    model = bk.GaussianBayes("tied").fit(X, ["b", "b", "a"], [0.25, 0.5, 3.0])
+    total = np.cov(X["year"], aweights=[0.25, 0.5, 3.0], ddof=0) * 3.75 / 2.75
+    assert model.table("year")["variance"] == pytest.approx([0.01 * total] * 2)
+    joint = model.predict_joint_log_proba({"year": [2000.0], "size": [None]})
+    assert (joint > -1000).all()
+    before = model.set_params(variance_floor=bk.VarianceFloor(1e-9, of="total")).fit_tally(model.tally_)
+    assert (before.predict_joint_log_proba({"year": [2000.0], "size": [None]}) < -1e8).all()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_floor_lifts_variances_and_leaves_the_covariances(rule):
+    rng = np.random.default_rng(5)
+    y = np.repeat(["a", "b"], 40)
+    X = rng.normal(size=(80, 2)) @ [[1.0, 0.6], [0.0, 0.8]]
+    X[y == "a", 0] *= 0.01  # a ten-thousandth of the other variance
+    model = bk.GaussianBayes(rule, shrinkage=0 if rule == "shrunk" else None).fit(X, y)
+    within = 39 * (X[y == "a"].var(axis=0, ddof=1) + X[y == "b"].var(axis=0, ddof=1)) / 78
+    if rule == "tied":
+        np.testing.assert_allclose(model.table("x0")["variance"], within[0])
+    else:
+        assert model.table("x0")["variance"][0] == pytest.approx(0.01 * within[0])
+    if rule in ("full", "shrunk"):
+        np.testing.assert_allclose(model.covariances_[0, 0, 1], np.cov(X[y == "a"].T)[0, 1])
+
+
 # -- bad input ---------------------------------------------------------------------------------------
 
 
@@ -288,6 +315,7 @@ def test_too_many_columns_are_refused_with_the_figure():
         {"shrinkage": True},
         {"ddof": 2},
         {"memory_limit": 0},
+        {"variance_floor": 0},
     ],
 )
 def test_bad_settings_are_refused(settings):

@@ -38,7 +38,7 @@ def test_posteriors_equal_enumeration(n, seed, how_many):
     assert n.log_evidence(found) == pytest.approx(np.log(joint.sum()), rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=8)
+@settings.get_profile("few")
 @given(seeds)
 def test_posteriors_equal_enumeration_on_twelve_nodes(seed):
     n = random_network(seed, 12)

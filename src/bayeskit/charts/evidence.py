@@ -3,51 +3,51 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bayeskit.charts.spec import inline, literal, title
 from bayeskit.errors import BayesError
+from bayeskit.explain.evidence import Explanation
+from bayeskit.explain.nomogram import Nomogram
 from bayeskit.explain.words import cell, chance, times
-
-if TYPE_CHECKING:
-    from bayeskit.explain.evidence import Explanation
-    from bayeskit.explain.nomogram import Nomogram
+from bayeskit.models.text_explain import WordsForAndAgainst
 
 FOR, AGAINST = "#2a6f97", "#c8553d"
 APART = 4.0  # points between two names on a ruler
+WORDS = 20  # of a document that have a bar of their own
 
 
-def evidence_chart(record: Explanation) -> Any:
-    """Bars of log odds: the prior, each column by its strength, and their sum.
+def evidence_chart(record: Explanation | WordsForAndAgainst) -> Any:
+    """Bars of log odds: the prior, each column or word by its strength, and their sum.
 
     Contributions by probability zero have no length; the title names them.
     """
     import altair as alt
 
-    parts = [("before any evidence", record.prior_log_odds)]
-    parts += [(f"{c.column} {cell(c.value)}", c.log_odds) for c in record.by_size if c.state != "unused"]
-    parts += [("together", record.log_odds)]
+    head, ruled_out, predicted, against, parts = _parts(record)
     rows = [
         {
             "what": what,
+            "order": order,
             "log_odds": odds,
-            "speaks": f"for {record.predicted}" if odds >= 0 else f"for {record.against}",
+            "speaks": "for" if odds >= 0 else "against",
             "times": f"{times(abs(odds))} times",
         }
-        for what, odds in parts
+        for order, (what, odds) in enumerate(parts)
         if math.isfinite(odds)
     ]
-    ruled_out = "; ".join(c.sentence for c in record.ruled_out)
-    title = alt.Title(f"{record.predicted} with probability {chance(record.probability)}", subtitle=ruled_out or "")
+    speaks = f"datum.value == 'for' ? {literal(f'for {predicted}')} : {literal(f'for {against}')}"
     return (
-        alt.Chart(alt.InlineData(values=rows), title=title)
+        alt.Chart(inline(rows), title=title(head, ruled_out))
         .mark_bar()
         .encode(
-            alt.X("log_odds:Q", title=f"log odds, {record.predicted} against {record.against}"),
-            alt.Y("what:N", sort=[what for what, _ in parts], title=None, axis=alt.Axis(labelLimit=260)),
+            alt.X("log_odds:Q", title="log odds"),
+            alt.Y("what:N", sort=alt.SortField("order"), title=None, axis=alt.Axis(labelLimit=260)),
             alt.Color(
                 "speaks:N",
                 title=None,
-                scale=alt.Scale(domain=[f"for {record.predicted}", f"for {record.against}"], range=[FOR, AGAINST]),
+                legend=alt.Legend(labelExpr=speaks),
+                scale=alt.Scale(domain=["for", "against"], range=[FOR, AGAINST]),
             ),
             alt.Tooltip(["what:N", "times:N", "log_odds:Q"]),
         )
@@ -55,32 +55,56 @@ def evidence_chart(record: Explanation) -> Any:
     )
 
 
+def _parts(record: Any) -> tuple[str, str, str, str, list[tuple[str, float]]]:
+    """(title, what is ruled out, the two classes, bars with their log odds) of the evidence for a row or a document."""
+    if isinstance(record, Explanation):
+        bars = [("before any evidence", record.prior_log_odds)]
+        bars += [(f"{c.column} {cell(c.value)}", c.log_odds) for c in record.by_size if c.state != "unused"]
+        head = f"{record.predicted} with probability {chance(record.probability)}"
+        never = "; ".join(c.sentence for c in record.ruled_out)
+        return head, never, str(record.predicted), str(record.against), [*bars, ("together", record.log_odds)]
+    if isinstance(record, WordsForAndAgainst):
+        bars = [("(without words)", record.base)]
+        bars += [(f"{word} (×{count})" if count > 1 else word, odds) for word, count, odds in record.words[:WORDS]]
+        if more := record.words[WORDS:]:
+            bars.append((f"(and {len(more):,} more)", sum(odds for _, _, odds in more)))
+        head, bars = f"{record.label} against {record.other}", [*bars, ("(together)", record.total)]
+        never = ", ".join(word for word, _, odds in record.words if not math.isfinite(odds))
+        return head, f"ruled out by {never}" if never else "", str(record.label), str(record.other), bars
+    if isinstance(record, (tuple, list)):
+        raise BayesError("these are explanations of several rows: draw one of them, such as explanations[0]")
+    raise BayesError(f"evidence is drawn from what explain gives for a row or a document, not {type(record).__name__}")
+
+
 def nomogram_chart(record: Nomogram) -> Any:
     """A ruler of points for each column, and below them the one from the total to the probability."""
     import altair as alt
 
+    if not isinstance(record, Nomogram):
+        raise BayesError(f"rulers are drawn from what nomogram gives, not {type(record).__name__}")
     axes = [axis for axis in record.axes if any(p > 1 for p in axis.points if math.isfinite(p))]
     if not axes:
         raise BayesError("no column tells these two classes apart: there is nothing to draw")
     marks = []
-    for axis in axes:
+    for order, axis in enumerate(axes):
         finite = sorted((p, cell(v)) for v, p in zip(axis.values, axis.points, strict=True) if math.isfinite(p))
-        marks += [{"column": axis.column, "points": p, "value": names} for p, names in _apart(finite, axis.is_number)]
-    order = [axis.column for axis in axes]
+        ruler = {"column": axis.column, "order": order}
+        marks += [{**ruler, "points": p, "value": names} for p, names in _apart(finite, axis.is_number)]
+    data = inline(marks)
     x = alt.X("points:Q", title="points", axis=alt.Axis(orient="top"))
-    y = alt.Y("column:N", sort=order, title=None, axis=alt.Axis(labelLimit=200))
-    base = alt.Chart(alt.InlineData(values=marks)).encode(x, y)
-    lines = alt.Chart(alt.InlineData(values=marks)).mark_line(color="#999999").encode(x, y, alt.Detail("column:N"))
+    y = alt.Y("column:N", sort=alt.EncodingSortField("order", op="min"), title=None, axis=alt.Axis(labelLimit=200))
+    base = alt.Chart(data).encode(x, y)
+    lines = alt.Chart(data).mark_line(color="#999999").encode(x, y, alt.Detail("column:N"))
     ticks = base.mark_tick(thickness=2, size=12, color=FOR).encode(alt.Tooltip(["column:N", "value:N", "points:Q"]))
     names = base.mark_text(dy=-11, fontSize=9).encode(alt.Text("value:N"))
-    title = f"points for {record.predicted} against {record.against}"
-    rulers = (lines + ticks + names).properties(width=620, height=alt.Step(38), title=title)
+    head = title(f"points for {record.predicted} against {record.against}")
+    rulers = (lines + ticks + names).properties(width=620, height=alt.Step(38), title=head)
 
     totals = [{"total": t, "P": p, "label": f"{p:g}"} for t, p in record.totals]
-    below = alt.Chart(alt.InlineData(values=totals)).encode(
+    below = alt.Chart(inline(totals), title=title(f"P({record.predicted}) by total points")).encode(
         alt.X("total:Q", title="total points", scale=alt.Scale(zero=False))
     )
-    whole = below.mark_line(color="#999999").encode(alt.Y("P:Q", title=f"P({record.predicted})"))
+    whole = below.mark_line(color="#999999").encode(alt.Y("P:Q", title="probability"))
     dots = below.mark_point(filled=True, color=FOR).encode(alt.Y("P:Q"), alt.Tooltip(["total:Q", "P:Q"]))
     return alt.vconcat(rulers, (whole + dots).properties(width=620, height=140))
 

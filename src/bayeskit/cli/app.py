@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,9 +13,13 @@ from bayeskit import __version__
 from bayeskit.cli import ask, demo, evaluate, explain, fit, forget, inspect, learn, merge, predict, rank
 from bayeskit.cli.wording import in_options
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
+from bayeskit.printable import printable
 
 COMMANDS = [fit, predict, rank, evaluate, explain, inspect, ask, learn, forget, merge, demo]
 """A module a command, each with a function ``command``; the order is that of the help. A new command is added here."""
+
+WrongCommand: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+"""What typer raises for a wrong command; where the class lives depends on its version."""
 
 app = typer.Typer(
     name="bayes",
@@ -57,7 +62,17 @@ def run() -> None:
         with warnings.catch_warnings():
             warnings.showwarning = _Notes()
             warnings.simplefilter("always", BayesWarning)
-            app(prog_name="bayes")
+            ended = app(prog_name="bayes", standalone_mode=False)
+        if ended:  # such as by an interrupt
+            sys.exit(ended)
+    except WrongCommand as problem:
+        told = io.StringIO()
+        problem.show(told)
+        print(printable(told.getvalue()), end="", file=sys.stderr)
+        sys.exit(problem.exit_code)
+    except typer.Abort:
+        _say("bayes: ended")
+        sys.exit(1)
     except QueryError as problem:
         print(f"bayes: {problem}", file=sys.stderr)  # with the line that points at the slip
         sys.exit(1)
@@ -91,4 +106,4 @@ class _Notes:
 
 
 def _say(line: str) -> None:
-    print(" ".join(line.split("\n")), file=sys.stderr)
+    print(printable(" ".join(line.split("\n"))), file=sys.stderr)

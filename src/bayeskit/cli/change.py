@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from bayeskit.disk.locks import PATIENCE
 from bayeskit.errors import BayesError
 
 DOING = {"learn": ("learning", "+"), "forget": ("forgetting", "−")}
@@ -22,6 +23,7 @@ def change(
     encoding: str | None,
     empty: Sequence[str] | None,
     text: str | None = None,
+    wait: float = PATIENCE,
 ) -> None:
     """Learn or forget the rows of a file."""
     from bayeskit.cli import texts
@@ -32,7 +34,7 @@ def change(
     where = output or path
     page = Page(as_json, sys.stderr if where == "-" else None)
     doing, sign = DOING[how]
-    with rewriting(path, output) as model:
+    with rewriting(path, output, wait) as model:
         check_writable(where, is_model=True)
         before = model.tally_.n_rows
         target, settings = model.schema_.target.name, (types, delimiter, encoding, empty)

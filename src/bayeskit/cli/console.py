@@ -1,4 +1,4 @@
-"""What a command prints: tables that fit in 80 columns, in colour where there is a terminal, or one JSON object."""
+"""What a command prints: tables that fit in the terminal, in colour where there is one, or one JSON object."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
+from bayeskit.printable import printable, printable_json
+
 WIDTH = 80
-WIDEST = 28  # of a text in a table
+WIDEST_LINE = 100  # of a sentence: longer ones are hard to read
+WIDEST = 28  # of the name of a column, and at which a text is cut where not all fits in a terminal
 GAP = 2
+UNBOUNDED = 1_000_000  # lines and columns are broken here, not by the console
 
 
 class Figure(str):
@@ -18,7 +22,11 @@ class Figure(str):
 
 
 class Page:
-    """Where a command prints its tables: standard output, or stderr where standard output holds something else."""
+    """Where a command prints its tables: standard output, or stderr where standard output holds something else.
+
+    All that a person reads of a command goes through here: names and values are printed as they are, but for what would
+    steer a terminal.
+    """
 
     def __init__(self, as_json: bool = False, stream: IO[str] | None = None) -> None:
         from rich.console import Console
@@ -26,8 +34,9 @@ class Page:
         self.as_json = as_json
         self.stream = stream or sys.stdout
         terminal = Console(file=self.stream)
-        self.width = min(terminal.width, 100) if terminal.is_terminal else WIDTH
-        self.console = Console(file=self.stream, width=self.width, highlight=False, soft_wrap=True)
+        self.cuts = terminal.is_terminal  # what is too wide; a pipe gets all of it
+        self.width = terminal.width if terminal.is_terminal else WIDTH
+        self.console = Console(file=self.stream, width=UNBOUNDED, highlight=False, soft_wrap=True)
 
     def line(self, text: str = "", style: str | None = None) -> None:
         """A line of text, broken between words where it is too long."""
@@ -35,60 +44,96 @@ class Page:
 
         if self.as_json:
             return
-        lines = textwrap.wrap(text, self.width, break_on_hyphens=False, subsequent_indent="  ") or [""]
+        width = min(self.width, WIDEST_LINE)
+        lines = textwrap.wrap(printable(text), width, break_on_hyphens=False, subsequent_indent="  ") or [""]
         for part in lines:
             self.console.print(part, style=style, markup=False)
 
+    def lines(self, texts: Sequence[str]) -> None:
+        """Lines as they are, such as those of a tree."""
+        if not self.as_json:
+            for text in texts:
+                self.console.print(printable(text, keep=""), markup=False)
+
     def command(self, what: str, words: Sequence[str]) -> None:
         """A command to be copied, whole in a line of its own, quoted as a shell needs it."""
-        import shlex
-
         if not self.as_json:
-            self.console.print(f"{what}\n  {shlex.join(words)}", markup=False)
+            self.console.print(f"{what}\n  {' '.join(map(_quoted, words))}", markup=False)
 
-    def table(self, columns: Mapping[str, Sequence[Any]], title: str | None = None) -> None:
-        """Columns by name; those that do not fit beside each other follow below, the first one repeated."""
+    def table(self, columns: Mapping[str, Sequence[Any]], title: str | None = None, keys: int = 1) -> None:
+        """Columns by name; those that do not fit beside each other follow below, the first ``keys`` repeated."""
         from rich.table import Table
         from rich.text import Text
 
         if self.as_json:
             return
         cells = {name: [_cell(value) for value in values] for name, values in columns.items()}
+        wide = {name: max(map(len, (*_head(name, WIDEST), *values))) for name, values in cells.items()}
+        if self.cuts:
+            wide = _narrowed(wide, self.width, keys)
         numeric = {
             name: all(not isinstance(v, str) or isinstance(v, Figure) for v in values)
             for name, values in columns.items()
         }
-        for i, names in enumerate(_fitting(cells, self.width)):
+        for i, names in enumerate(_fitting(wide, self.width, keys)):
             if title and i == 0:
-                self.console.print(title, style="bold", markup=False)
+                self.console.print(printable(title, keep=""), style="bold", markup=False)
             elif i:
                 self.console.print("")
             shown = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="dim", show_edge=False)
             for name in names:
                 justify: Any = "right" if numeric[name] else "left"
-                shown.add_column(Text(_clip(name)), justify=justify, no_wrap=True)
+                head = Text("\n".join(_head(name, wide[name])))
+                shown.add_column(head, justify=justify, vertical="bottom", no_wrap=True)
             for row in zip(*(cells[name] for name in names), strict=True):
-                shown.add_row(*(Text(cell) for cell in row))
+                shown.add_row(*(Text(_clip(cell, wide[name])) for name, cell in zip(names, row, strict=True)))
             self.console.print(shown)
 
     def json(self, record: Any) -> None:
         """The whole record, where the command was asked for JSON."""
         if self.as_json:
-            print(json.dumps(plain(record), ensure_ascii=False, allow_nan=False), file=self.stream)
+            print(printable_json(json.dumps(plain(record), ensure_ascii=False, allow_nan=False)), file=self.stream)
 
 
-def _fitting(cells: Mapping[str, Sequence[str]], width: int) -> list[list[str]]:
-    """The names of columns that fit beside each other, part by part; each part starts with the first column."""
-    wide = {name: max(map(len, (_clip(name), *values))) for name, values in cells.items()}
-    first, *rest = wide
-    parts, room = [[first]], width - wide[first]
+def _fitting(wide: Mapping[str, int], width: int, keys: int) -> list[list[str]]:
+    """The names of columns that fit beside each other, part by part; each part starts with the keys."""
+    first, rest = list(wide)[:keys], list(wide)[keys:]
+    free = width - sum(wide[name] for name in first) - GAP * (len(first) - 1)
+    parts, room = [first.copy()], free
     for name in rest:
-        if room < GAP + wide[name] and len(parts[-1]) > 1:
-            parts.append([first])
-            room = width - wide[first]
+        if room < GAP + wide[name] and len(parts[-1]) > keys:
+            parts.append(first.copy())
+            room = free
         parts[-1].append(name)
         room -= GAP + wide[name]
     return parts
+
+
+def _narrowed(wide: Mapping[str, int], width: int, keys: int) -> dict[str, int]:
+    """The widths of the columns where a text is cut: at the most that lets all columns stand beside each other, but not
+    below what is readable; a key and a column fit beside each other in any case.
+
+    >>> _narrowed({"city": 60, "rows": 5, "share": 6}, 80, 1)
+    {'city': 60, 'rows': 5, 'share': 6}
+    >>> _narrowed({"column": 12, "holds": 200, "missing": 7}, 80, 1)
+    {'column': 12, 'holds': 57, 'missing': 7}
+    """
+    for limit in range(min(max(wide.values(), default=0), width), WIDEST, -1):
+        if sum(min(w, limit) for w in wide.values()) + GAP * (len(wide) - 1) <= width:
+            return {name: min(w, limit) for name, w in wide.items()}
+    most = max(min(WIDEST, (width - GAP * keys) // (keys + 1)), 1)
+    return {name: min(w, most) for name, w in wide.items()}
+
+
+def _head(name: str, width: int) -> list[str]:
+    """The name of a column, in several lines where it is long; a word that is too long is broken, nothing is lost.
+
+    >>> _head("P(bill_length_mm | Chinstrap, flipper_length_mm)", 18)
+    ['P(bill_length_mm |', 'Chinstrap,', 'flipper_length_mm)']
+    """
+    import textwrap
+
+    return textwrap.wrap(printable(name), width, break_on_hyphens=False) or [""]
 
 
 def _cell(value: Any) -> str:
@@ -96,12 +141,26 @@ def _cell(value: Any) -> str:
         return "–"
     if isinstance(value, float):
         return f"{value:.4g}"
-    return f"{value:,}" if type(value) is int else _clip(str(value))
+    return f"{value:,}" if type(value) is int else " ".join(printable(str(value)).split())
 
 
-def _clip(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+def _clip(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _quoted(word: str) -> str:
+    r"""A word as a shell reads it; one that would steer a terminal, byte by byte.
+
+    >>> print(_quoted("two words"), _quoted("a\x1b'b"))
+    'two words' $'a\x1b\x27b'
+    """
+    import os
+    import shlex
+
+    if printable(word, keep="") == word:
+        return shlex.quote(word)
+    plain = (chr(b) if 32 <= b < 127 and b not in b"\\'" else f"\\x{b:02x}" for b in os.fsencode(word))
+    return f"$'{''.join(plain)}'"
 
 
 def percent(share: float) -> Figure:

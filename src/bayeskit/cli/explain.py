@@ -115,6 +115,7 @@ def _rows(source: Any, wanted: list[int]) -> Any:
 
 def _show_row(page: Any, found: Any, number: int) -> None:
     from bayeskit.cli.console import Figure
+    from bayeskit.explain.words import signed
 
     head, *_ = found.sentences
     page.line(f"row {number}: {head}", style="bold")
@@ -125,11 +126,13 @@ def _show_row(page: Any, found: Any, number: int) -> None:
             "column": ["(prior)", *(c.column for c in parts)],
             "value": ["", *(_value(c) for c in parts)],
             f"evidence for {found.predicted}": [
-                Figure(f"{x:+.3f}") for x in (found.prior_log_odds, *(c.log_odds for c in parts))
+                Figure(signed(x)) for x in (found.prior_log_odds, *(c.log_odds for c in parts))
             ],
         }
     )
-    page.line(f"sum: {found.log_odds:+.3f}, the natural logarithm of the odds {found.predicted} : {found.against}")
+    if found.undecidable:
+        page.line("undecidable: the evidence of the columns is left out of the sum")
+    page.line(f"sum: {signed(found.log_odds)}, the natural logarithm of the odds {found.predicted} : {found.against}")
     page.line()
     for sentence in found.sentences[1:]:
         page.line(sentence)

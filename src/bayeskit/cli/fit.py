@@ -100,6 +100,7 @@ def command(
     from bayeskit.cli.fit_text import amount, fit_text, settings_of
     from bayeskit.cli.sources import check_writable, open_data, save_model, watched
     from bayeskit.cli.wording import plural, size_of, suggesting
+    from bayeskit.cli.worse import culprit, is_worse, show_worse, worse_record
 
     reading = (column_type, delimiter, encoding, empty)
     for_tables: dict[str, Any] = {"--model": kind, "--numeric": numeric, "--unseen": unseen, "--role": role}
@@ -141,9 +142,21 @@ def command(
     summary.show_columns(page, columns)
     page.line()
     summary.show_classes(page, tally)
+    harm = None
     if found is not None:
         page.line()
         summary.show_measures(page, found)
+        if is_worse(found):
+            harm = culprit(model, source, found)
+            options: dict[str, Any] = {
+                "-m": None if kind == "naive" else kind,
+                "--smoothing": smoothing,
+                "--prior": prior,
+            }
+            options |= {"--numeric": numeric, "--unseen": unseen, "--memory-limit": memory_limit, "--role": role}
+            again = None if data == "-" else _again(data, target, options, reading, output)
+            page.line()
+            show_worse(page, found, harm, again)
     if kind == "best":
         page.line()
         summary.show_left_out(page, model)
@@ -151,8 +164,11 @@ def command(
     if hasattr(model, "telling"):
         summary.show_telling(page, model)
         page.line()
-    if kind == "naive" and len(tally.classes) > 1 and not tally.words and data != "-":
-        page.command("stronger:", _stronger(data, target, role, reading, unseen, output))
+    if kind == "naive" and len(tally.classes) > 1 and not tally.words and source.files[0].place.size is not None:
+        rule = None if unseen == "smooth" else unseen  # best has no such rule
+        page.command(
+            "stronger:", _again(data, target, {"-m": "best", "--role": role, "--unseen": rule}, reading, output)
+        )
     for sentence in advice:
         page.line(f"advice: {sentence}")
     page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
@@ -163,7 +179,7 @@ def command(
             "target": target,
             "columns": columns,
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
-            "leave_one_out": None if found is None else summary.evaluation_record(found),
+            "leave_one_out": None if found is None else summary.evaluation_record(found) | worse_record(found, harm),
             **({"left_out": summary.left_out_record(model)} if kind == "best" else {}),
             "telling": summary.telling_records(model),
             "advice": advice,
@@ -190,17 +206,14 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
     return model
 
 
-def _stronger(
-    data: str, target: str, roles: list[str] | None, reading: tuple[Any, ...], unseen: str | None, output: str
-) -> list[str]:
-    """The same command with the strongest model: what was said of the columns, of the file and of the output."""
+def _again(data: str, target: str, options: dict[str, Any], reading: tuple[Any, ...], output: str) -> list[str]:
+    """The same command with these options: what was said of the file and of the output stays."""
     types, delimiter, encoding, empty = reading
-    words = ["bayes", "fit", data, "-t", target, "-m", "best"]
-    for option, values in (("--role", roles), ("--type", types), ("--empty", empty)):
-        words += [word for value in values or () for word in (option, value)]
-    unseen = None if unseen == "smooth" else unseen  # best has no such rule
-    for option, value in (("--delimiter", delimiter), ("--encoding", encoding), ("--unseen", unseen)):
-        words += [] if value is None else [option, value]
+    words = ["bayes", "fit", data, "-t", target]
+    of_file = {"--type": types, "--empty": empty, "--delimiter": delimiter, "--encoding": encoding}
+    for option, value in (options | of_file).items():
+        values = value if isinstance(value, list) else [] if value is None else [value]
+        words += [word for one in values for word in (option, str(one))]
     return words if output == DEFAULT else [*words, "-o", output]
 
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Text, Types
+from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Text, Types, Wait
+from bayeskit.disk.locks import PATIENCE
 
 
 def command(
@@ -20,6 +21,7 @@ def command(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     empty: Empty = None,
+    wait: Wait = PATIENCE,
     json: Json = False,
 ) -> None:
     """Take the rows of a file out of a model.
@@ -27,7 +29,8 @@ def command(
     It is then as if they had never been there. Rows that cannot have been learnt
     are refused. (Counts do not know rows: a row that was never learnt, but whose
     values all were, is taken out as well.)
-    The file of the model is replaced as a whole, or stays as it was.
+    The file of the model is replaced as a whole, or stays as it was;
+    whoever changes it at the same time is waited for.
 
     \b
     Example:
@@ -35,4 +38,4 @@ def command(
     """
     from bayeskit.cli.change import change
 
-    change("forget", model, data, output, json, column_type, delimiter, encoding, empty, text)
+    change("forget", model, data, output, json, column_type, delimiter, encoding, empty, text, wait)

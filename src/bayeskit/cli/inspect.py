@@ -8,6 +8,8 @@ import typer
 
 from bayeskit.cli.options import Json, Model
 
+LINES = 60  # of a tree; --json has them all
+
 
 def command(
     model: Model,
@@ -17,6 +19,9 @@ def command(
     json: Json = False,
 ) -> None:
     """Show what a model has learnt, or one of its columns.
+
+    What joins the columns is shown as well: the tree of tan, the parents of
+    kdb, the questions of nbtree, the subclasses, the members of best.
 
     \b
     Example:
@@ -35,9 +40,9 @@ def command(
         with suggesting([column], tally.schema.columns):
             table = fitted.table("text" if of_text else column)
         columns = {name: table[name] for name in table.column_names}
-        for i, part in enumerate(_parts(columns)):
+        for i, part in enumerate(_parts(columns, table.keys)):
             page.line() if i else None
-            page.table(part)
+            page.table(part, keys=table.keys)
         page.json({"column": column, **columns})
         return
     settings = _settings(fitted)
@@ -51,6 +56,9 @@ def command(
     summary.show_columns(page, records)
     page.line()
     summary.show_classes(page, tally)
+    described = fitted.describe_structure() if hasattr(fitted, "describe_structure") else None
+    if described is not None:
+        _show_structure(page, described)
     page.json(
         {
             "model": type(fitted).__name__,
@@ -59,16 +67,37 @@ def command(
             "settings": {name: repr(value) for name, value in settings.items()},
             "columns": records,
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
+            "structure": _structure_record(described),
         }
     )
 
 
-def _parts(columns: dict[str, Any]) -> list[dict[str, Any]]:
+def _parts(columns: dict[str, Any], keys: int) -> list[dict[str, Any]]:
     """Counts and probabilities apart where a column has both."""
-    (first, names), *rest = columns.items()
+    first, rest = dict(list(columns.items())[:keys]), list(columns.items())[keys:]
     counts = {name: cells for name, cells in rest if name.startswith("count | ")}
     others = {name: cells for name, cells in rest if name not in counts}
-    return [{first: names, **part} for part in (counts, others) if part]
+    return [first | part for part in (counts, others) if part]
+
+
+def _show_structure(page: Any, described: Any) -> None:
+    page.line()
+    page.line(described.sentence)
+    if described.lines:
+        page.lines(described.lines[:LINES])
+        if len(described.lines) > LINES:
+            page.line(f"… and {len(described.lines) - LINES:,} more lines: --json has them all", style="dim")
+        return
+    table = described.table
+    page.table({name: table[name] for name in table.column_names}, keys=table.keys)
+
+
+def _structure_record(described: Any) -> dict[str, Any] | None:
+    if described is None:
+        return None
+    table = described.table
+    columns = {name: table[name] for name in table.column_names}
+    return {"sentence": described.sentence, "lines": described.lines, "table": columns}
 
 
 def _settings(model: Any) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Text, Types
+from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Text, Types, Wait
+from bayeskit.disk.locks import PATIENCE
 
 
 def command(
@@ -20,11 +21,13 @@ def command(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     empty: Empty = None,
+    wait: Wait = PATIENCE,
     json: Json = False,
 ) -> None:
     """Add the rows of a file to a model.
 
-    The result is that of one fit on all of them. The file of the model is replaced as a whole, or stays as it was.
+    The result is that of one fit on all of them. The file of the model is replaced as a whole, or stays as it was;
+    whoever changes it at the same time is waited for.
 
     \b
     Example:
@@ -32,4 +35,4 @@ def command(
     """
     from bayeskit.cli.change import change
 
-    change("learn", model, data, output, json, column_type, delimiter, encoding, empty, text)
+    change("learn", model, data, output, json, column_type, delimiter, encoding, empty, text, wait)

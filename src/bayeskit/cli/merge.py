@@ -24,7 +24,7 @@ def command(
       bayes merge north.bayes south.bayes -o both.bayes
     """
     from bayeskit.cli.console import Page
-    from bayeskit.cli.sources import check_writable, load_model, save_model
+    from bayeskit.cli.sources import changing, check_writable, load_model, save_model
     from bayeskit.cli.wording import plural
     from bayeskit.errors import BayesError
 
@@ -32,17 +32,18 @@ def command(
         raise typer.BadParameter("name two models at least", param_hint="MODEL")
     check_writable(output, is_model=True)
     page = Page(json, sys.stderr if output == "-" else None)
-    both, counts = load_model(models[0]), []
-    counts.append(both.tally_.n_rows)
-    if not hasattr(both, "merge"):
-        raise BayesError(f"{models[0]}: a {type(both).__name__} cannot be merged: fit it again with all rows")
-    for path in models[1:]:
-        other = load_model(path)
-        counts.append(other.tally_.n_rows)
-        try:
-            both = both.merge(other)
-        except BayesError as problem:
-            raise type(problem)(f"{models[0]} and {path}: {problem}") from None
-    save_model(both, output)
+    with changing(models, output):
+        both, counts = load_model(models[0]), []
+        counts.append(both.tally_.n_rows)
+        if not hasattr(both, "merge"):
+            raise BayesError(f"{models[0]}: a {type(both).__name__} cannot be merged: fit it again with all rows")
+        for path in models[1:]:
+            other = load_model(path)
+            counts.append(other.tally_.n_rows)
+            try:
+                both = both.merge(other)
+            except BayesError as problem:
+                raise type(problem)(f"{models[0]} and {path}: {problem}") from None
+        save_model(both, output)
     page.line(f"{output}: {' + '.join(f'{n:,}' for n in counts)} = {plural(both.tally_.n_rows, 'row')}")
     page.json({"model": output, "merged": dict(zip(models, counts, strict=True)), "rows": both.tally_.n_rows})

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import codecs
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bayeskit.errors import BadFile
 from bayeskit.tally.container import MAGIC
+
+if TYPE_CHECKING:
+    from bayeskit.data.streams import Place
 
 STARTS = {
     MAGIC: "a model of bayeskit",
@@ -23,22 +27,15 @@ STARTS = {
 }
 ARCHIVES = {".npz": "a file of NumPy arrays", ".xlsx": "an Excel workbook", ".ods": "a spreadsheet"}
 PARQUET = b"PAR1"
-WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 
 
-def refuse_no_table(path: str, encoding: str | None) -> None:
+def refuse_no_table(place: Place, encoding: str | None) -> None:
     """Refuse a file that is neither CSV nor Parquet nor JSON lines, by how it starts."""
-    from bayeskit.data.streams import OnDisk, peek
+    from bayeskit.data.streams import peek
 
-    where = Path(path).expanduser()
-    if not where.is_file():
-        return  # standard input, folders and globs
-    try:
-        start = peek(OnDisk(where))
-    except OSError:
-        return  # told where it is read
-    if what := _kind(start, where.suffix.lower(), encoding):
-        raise BadFile(f"{path} is {what}, and no table: give a CSV, Parquet or JSON lines file")
+    if what := _kind(peek(place), Path(place.name).suffix.lower(), encoding):
+        raise BadFile(f"{place.name} is {what}, and no table: give a CSV, Parquet or JSON lines file")
 
 
 def _kind(start: bytes, suffix: str, encoding: str | None) -> str | None:

@@ -37,12 +37,15 @@ Types = Annotated[
 Delimiter = Annotated[
     str | None, typer.Option(metavar="CHAR", help="Between the cells of a CSV file; by default seen from its header.")
 ]
-Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of a CSV file, such as latin-1; default utf-8.")]
+Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of text that is not UTF-8, such as cp1252.")]
 Empty = Annotated[
     list[str] | None,
     typer.Option(
         "--empty", metavar="TEXT", help="A text that means an empty cell of a CSV file, instead of the usual ones."
     ),
+]
+Wait = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0, help="How long to wait for someone else who changes the model.")
 ]
 
 

@@ -8,19 +8,23 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.options import pairs
 from bayeskit.cli.wording import suggesting
+from bayeskit.disk.locks import PATIENCE, locked
+from bayeskit.disk.paths import all_of, expanded, resolved
+from bayeskit.disk.writing import takes_a_stream
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.tally.container import MAGIC
 
 if TYPE_CHECKING:
     from bayeskit.data.files import FileSource, Progress
 
-PATIENCE = 0.5  # seconds before a bar appears
+BAR_AFTER = 0.5  # seconds before a bar appears
 
 
 def open_data(
@@ -35,10 +39,11 @@ def open_data(
     from bayeskit.cli.no_tables import refuse_no_table
     from bayeskit.data.files import FileSource
 
-    refuse_no_table(path, encoding)
     delimiter = "\t" if delimiter == "\\t" else delimiter
     reading = {"delimiter": delimiter, "encoding": encoding, "missing": empty or None}
     source = FileSource.of(path, None, pairs("--type", types) or None, None, **reading)
+    if len(source.files) == 1:
+        refuse_no_table(source.files[0].place, encoding)
     if target is None:
         return source
     with suggesting([target], source.head):
@@ -67,7 +72,7 @@ class _Bar:
 
     def __call__(self, progress: Progress) -> None:
         if self.shown is None:
-            if time.monotonic() - self.started < PATIENCE:
+            if time.monotonic() - self.started < BAR_AFTER:
                 return
             self._show(progress.bytes_total)
         self.shown.update(self.task, completed=progress.bytes_read, rows=f"{progress.rows:,} rows")
@@ -101,7 +106,7 @@ def load_model(path: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesWarning)  # what there was to say was said when it was fitted
         try:
-            return from_bytes(sys.stdin.buffer.read()) if path == "-" else load(path)
+            return from_bytes(all_of(sys.stdin.buffer, MAGIC)) if path == "-" else load(path)
         except BadFile as problem:
             hint = " The model stands before the data." if "does not start" in str(problem) else ""
             raise BadFile(f"{problem}.{hint}" if hint else str(problem)) from None
@@ -112,9 +117,11 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
 
     A model may replace a model and nothing else; a table may replace any file but a model and what is read.
     """
-    if path == "-":
+    if path == "-" or takes_a_stream(path):
+        if path == "-" and is_model and sys.stdout.isatty():
+            raise BayesError("a model is no text, and standard output is a terminal: name a file with -o, or a pipe")
         return
-    where = Path(path).expanduser().resolve()
+    where = resolved(path)
     if not os.access(where.parent, os.W_OK):
         why = "there is no such folder" if not where.parent.is_dir() else "the folder is not yours to write in"
         raise BayesError(f"{path} cannot be written: {why}")
@@ -133,15 +140,15 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
 
 def _covers(given: str, file: Path) -> bool:
     """Whether a path, a folder or a glob of the command line leads to the file."""
-    where = Path(given).expanduser()
+    where = expanded(given)
     if where.is_dir():
         return where.resolve() in file.parents
     return any(file.samefile(name) for name in ([where] if where.exists() else glob.glob(str(where), recursive=True)))  # noqa: PTH207
 
 
-def save_model(model: Any, path: str) -> int:
+def save_model(model: Any, path: str, wait: float | None = PATIENCE) -> int:
     """Write a model to a file, or to standard output; how many bytes."""
-    from bayeskit.io import write_whole
+    from bayeskit.io import write_model
     from bayeskit.models import to_bytes
 
     data = to_bytes(model)
@@ -149,27 +156,31 @@ def save_model(model: Any, path: str) -> int:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     else:
-        write_whole(path, data)
+        write_model(path, data, wait, partial(_tell_waiting, path))
     return len(data)
 
 
 @contextmanager
-def rewriting(path: str, output: str | None) -> Iterator[Any]:
+def rewriting(path: str, output: str | None, wait: float = PATIENCE) -> Iterator[Any]:
     """The model of a file, written back when the work is done; a failure leaves the file as it was.
 
-    Refuses to write over a file that someone else has changed meanwhile.
+    Whoever else changes the file by then is waited for, and waits in turn.
     """
-    before = _stamp(path)
-    model = load_model(path)
-    yield model
-    where = output or path
-    if where == path and _stamp(path) != before:
-        raise BayesError(f"{path} was changed by someone else meanwhile: nothing was written. Run the command again.")
-    save_model(model, where)
+    with changing([path], output or path, wait):
+        model = load_model(path)
+        yield model
+        save_model(model, output or path, wait)
 
 
-def _stamp(path: str) -> tuple[int, int, int] | None:
-    if path == "-" or not Path(path).exists():
-        return None
-    found = Path(path).stat()
-    return found.st_ino, found.st_mtime_ns, found.st_size
+def changing(paths: Sequence[str], output: str, wait: float = PATIENCE) -> AbstractContextManager[None]:
+    """The lock of a file that is read and written over; none where the output is no such file."""
+    from bayeskit.io import check_changeable
+
+    if output == "-" or resolved(output) not in [resolved(path) for path in paths if path != "-"]:
+        return nullcontext()
+    check_changeable(output)
+    return locked(output, wait, partial(_tell_waiting, output))
+
+
+def _tell_waiting(path: str, who: str) -> None:
+    print(f"bayes: note: {path} is being changed by {who}: waiting for it", file=sys.stderr)

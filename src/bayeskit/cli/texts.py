@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, UndecidableWarning
 
 if TYPE_CHECKING:
     from bayeskit.cli.console import Page
@@ -31,7 +32,7 @@ def open_labelled(data: str, text: str | None, target: str, reading: tuple[Any, 
     from bayeskit.data.text_files import FolderSource, TextColumn
 
     if Path(data).is_dir() and (text is None or not _has_tables(Path(data))):
-        return FolderSource.of_classes(data, target)
+        return FolderSource.of_classes(data, target, encoding=reading[2])
     source = open_data(data, target, *reading)
     if text is None:
         raise BayesError(f"which column of {source.name} holds the text? --text COLUMN ({', '.join(source.kinds)})")
@@ -48,13 +49,13 @@ def open_unlabelled(data: str, text: str | None, named: bool, reading: tuple[Any
 
     where = Path(data)
     if where.is_dir() and not (text is not None and _has_tables(where)):
-        return FolderSource.of_files(where)
+        return FolderSource.of_files(where, encoding=reading[2])
     if named or (data != "-" and (_is_table(where) or not where.exists())):
         source = open_data(data, None, *reading)
         if text is None:
             raise BayesError(f"which column of {source.name} holds the text? --text COLUMN ({', '.join(source.kinds)})")
         return TextColumn.of(source, text)
-    return LinesSource.of(data)
+    return LinesSource.of(data, encoding=reading[2])
 
 
 def _is_table(path: Path) -> bool:
@@ -92,7 +93,7 @@ def telling_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
 def show_document(page: Page, found: Any, record: dict[str, Any], shown: int = 20) -> None:
     """Why a document is put in its class: its strongest words."""
     from bayeskit.cli.console import Figure
-    from bayeskit.explain.words import chance
+    from bayeskit.explain.words import chance, signed
 
     sure = "" if record["probability"] is None else f" with probability {chance(record['probability'])}"
     page.line(f"{record['document']}: {found.label}{sure}", style="bold")
@@ -107,10 +108,12 @@ def show_document(page: Page, found: Any, record: dict[str, Any], shown: int = 2
         counts.append(Figure(""))
         evidence.append(rest)
     page.table({
-        "word": names, "count": counts, f"evidence for {found.label}": [Figure(f"{x:+.3f}") for x in evidence],
+        "word": names, "count": counts, f"evidence for {found.label}": [Figure(signed(x)) for x in evidence],
     })  # fmt: skip
     scores = "a difference of scores" if record["probability"] is None else "the natural logarithm of the odds"
-    page.line(f"sum: {found.total:+.3f}, {scores} {found.label} : {found.other}")
+    if found.undecidable:
+        page.line("undecidable: impossible under every class; the words are left out, and the prior alone decides")
+    page.line(f"sum: {signed(found.total)}, {scores} {found.label} : {found.other}")
     if not found.words:
         page.line("it has no word that the model knows: the class is what is likely beforehand")
     if found.n_unknown:
@@ -119,7 +122,10 @@ def show_document(page: Page, found: Any, record: dict[str, Any], shown: int = 2
 
 def document_record(model: Any, found: Any, text: Any, document: str) -> dict[str, Any]:
     """An explanation as plain data."""
-    proba = model.predict_proba(text).max().item() if hasattr(model, "predict_proba") else None
+    own = model.tally_.classes.index(found.label)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndecidableWarning)  # the record tells
+        proba = model.predict_proba(text)[0, own].item() if hasattr(model, "predict_proba") else None
     return {
         "document": document,
         "predicted": found.label,
@@ -129,6 +135,7 @@ def document_record(model: Any, found: Any, text: Any, document: str) -> dict[st
         "without_words": found.base,
         "words": [{"word": word, "count": count, "log_odds": evidence} for word, count, evidence in found.words],
         "unknown_words": found.n_unknown,
+        "undecidable": found.undecidable,
     }
 
 

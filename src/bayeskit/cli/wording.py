@@ -36,6 +36,7 @@ def in_options(text: str) -> str:
     text = re.sub(r"Categorical\(domain=None\)|Numeric\(cuts=None\)|Ignored\(\)", lambda m: ROLES[m[0]], text)
     text = text.replace("Pass the schema_ of one as schema= to the fit of the other", "Fit both with the same --role")
     text = re.sub(r"\bmemory_limit=(\d?)", r"--memory-limit \1", text).replace("--memory-limit .", "--memory-limit.")
+    text = text.replace("wait longer: timeout=.", "wait longer: --wait SECONDS")
     text = text.replace("cut numbers more coarsely (cuts=), ", "").replace("ask for fewer n_members, ", "")
     text = re.sub(r"\b([Uu]se|take) (TAN or )?NaiveBayes\b", _models, text)
     return re.sub(r"\b(types|roles)= names", lambda found: f"--{OPTIONS[found[1]]} names", text)

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bayeskit.disk.writing import replacing, takes_a_stream
 from bayeskit.errors import BayesError
+from bayeskit.printable import printable, printable_json
 
 ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
@@ -18,21 +20,32 @@ ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "js
 def writer(output: str, kind: str | None = None) -> Iterator[Callable[[Any], None]]:
     """A function that writes one table after another, all with the same columns."""
     if output == "-":
-        with _Writer(sys.stdout.buffer, kind or "csv") as write:
+        file = _Shown(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
+        with _Writer(file, kind or "csv") as write:
             yield write
         sys.stdout.flush()
         return
-    where = Path(output)
-    kind = kind or ENDINGS.get(where.suffix.lower())
+    kind = kind or ENDINGS.get(Path(output).suffix.lower()) or ("csv" if takes_a_stream(output) else None)
     if kind is None:
         raise BayesError(f"{output}: the name's ending says the format, one of {', '.join(ENDINGS)}")
-    beside = where.with_name(f".{where.name}.part")
-    try:
-        with beside.open("wb") as file, _Writer(file, kind) as write:
-            yield write
-        beside.replace(where)
-    finally:
-        beside.unlink(missing_ok=True)
+    with replacing(output) as file, _Writer(file, kind) as write:
+        yield write
+
+
+class _Shown:
+    """Standard output that is a terminal: the text is the data, but for what would steer the terminal.
+
+    A file or a pipe gets the data as it is.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def write(self, data: bytes) -> None:
+        self.file.write(printable(data.decode()).encode())
+
+    def flush(self) -> None:
+        self.file.flush()
 
 
 class _Writer:
@@ -49,7 +62,7 @@ class _Writer:
     def __call__(self, table: Any) -> None:
         table = plain(table)
         if self.kind == "jsonl":
-            lines = [json.dumps(row, ensure_ascii=False, default=str) for row in table.to_pylist()]
+            lines = [printable_json(json.dumps(row, ensure_ascii=False, default=str)) for row in table.to_pylist()]
             self.file.write(("\n".join(lines) + "\n").encode())
         elif self.kind == "csv":
             self._write_csv(table)

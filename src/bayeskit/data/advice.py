@@ -33,6 +33,8 @@ def advice(batch: Batch, schema: Schema) -> Iterator[str]:
         role, column = schema.columns[name], _as_it_is(cut(batch.columns[name], 0, n))
         if isinstance(role, Numeric) and role.cuts is None and _is_integer(column):
             said = _of_integers(column, name, n)
+        elif isinstance(role, Numeric) and role.cuts is None and _is_float(column):
+            said = _of_floats(column, name)
         elif isinstance(role, Categorical) and role.domain is None:
             said = _of_categories(factor_values(column, name, 0), name, n, _is_object(column))
         else:
@@ -48,6 +50,18 @@ def _of_integers(column: Column, name: str, n: int) -> str | None:
     if len(values) == n and all(a < b for a, b in pairwise(values)):
         return _sentence(name, "rises from row to row, like an identifier", "ignore")
     return None
+
+
+def _of_floats(column: Column, name: str) -> str | None:
+    """Two whole numbers are codes also where gaps among them have made them floats."""
+    numbers = np.asarray(column, dtype=np.float64)
+    numbers = numbers[np.isfinite(numbers)]
+    if not len(numbers) or (among := np.flatnonzero(numbers != numbers[0])).size == 0:
+        return None
+    one, other = numbers[0], numbers[among[0]]
+    if one % 1 or other % 1 or not ((numbers == one) | (numbers == other)).all():
+        return None
+    return _sentence(name, "holds only 2 distinct whole numbers", "categorical")
 
 
 def _of_categories(factor: Factor, name: str, n: int, of_objects: bool) -> str | None:
@@ -130,3 +144,11 @@ def _is_integer(column: object) -> bool:
     import pyarrow as pa
 
     return is_arrow(column) and bool(pa.types.is_integer(column.type))  # type: ignore[attr-defined]
+
+
+def _is_float(column: object) -> bool:
+    if isinstance(column, np.ndarray):
+        return bool(column.dtype.kind == "f")
+    import pyarrow as pa
+
+    return is_arrow(column) and bool(pa.types.is_floating(column.type))  # type: ignore[attr-defined]

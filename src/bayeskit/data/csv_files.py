@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from bayeskit.data.encodings import marked, remedy
 from bayeskit.data.streams import PEEK, Place, compression_of, peek, unpacked
 from bayeskit.errors import BadFile, SchemaMismatch
 
@@ -43,8 +44,11 @@ class CsvFile:
                 schema = self._head(LONGEST)
             except _problems() as again:
                 raise self._told(again, 1) from None
-        names = schema.names
-        if any(str(type_) == "binary" for type_ in schema.types) or not names:  # Arrow's word for what is no UTF-8
+        try:
+            is_text = bool(schema.names) and not any(str(type_) == "binary" for type_ in schema.types)
+        except UnicodeDecodeError:
+            is_text = False
+        if not is_text:  # binary is Arrow's word for what is no UTF-8
             raise self._badly_encoded()
         return schema
 
@@ -116,7 +120,8 @@ class CsvFile:
     def _encoding(self) -> str:
         if self.encoding is not None:
             return self.encoding
-        return "utf-16" if self._first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
+        encoding = marked(self._first)
+        return "utf-8" if encoding in (None, "utf-8-sig") else encoding
 
     @cached_property
     def _delimiter(self) -> str:
@@ -127,8 +132,6 @@ class CsvFile:
         text, name = str(problem), self.place.name
         if found := re.search(r"Column '(.*)' in include_columns does not exist", text):
             return SchemaMismatch(f"{name} has no column {found[1]!r} (it has: {', '.join(self.names)})")
-        if isinstance(problem, LookupError):
-            return BadFile(f"{name}: there is no encoding {self.encoding!r}; common ones are utf-8, latin-1, cp1252")
         if isinstance(problem, UnicodeError) or "invalid UTF8" in text:
             return self._badly_encoded()
         if "Empty CSV" in text:
@@ -166,20 +169,20 @@ class CsvFile:
     def _badly_encoded(self) -> BadFile:
         decoder = codecs.getincrementaldecoder(self._encoding)()
         byte, line = 0, 1
+        raw, at = self._first, 0
         with unpacked(self.place) as (_, stream):
             while chunk := stream.read(1 << 20):
                 held = len(decoder.getstate()[0])
                 try:
                     decoder.decode(chunk)
                 except UnicodeDecodeError as problem:
-                    byte += problem.start - held
-                    line += chunk.count(b"\n", 0, max(problem.start - held, 0))
+                    raw, at = problem.object, problem.start
+                    byte += at - held
+                    line += chunk.count(b"\n", 0, max(at - held, 0))
                     break
                 byte, line = byte + len(chunk), line + chunk.count(b"\n")
-        return BadFile(
-            f"{self.place.name}, line {line} (byte {byte}): the text is not {self._encoding}. Say what it is, such as "
-            'encoding="latin-1" or "cp1252" (Western Windows), or save the file as UTF-8.'
-        )
+        where = f"{self.place.name}, line {line} (byte {byte})"
+        return BadFile(f"{where}: the text is not {self._encoding}. {remedy(raw, at)}")
 
 
 _WORDS = {"int64": "whole numbers", "double": "numbers", "bool": "true and false", "date32[day]": "dates"}

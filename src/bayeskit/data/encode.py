@@ -17,6 +17,7 @@ from bayeskit.data.source import (
     Column,
     Responsibilities,
     Source,
+    aligned,
     as_one_array,
     for_schema,
     is_arrow,
@@ -237,7 +238,6 @@ def _is_beyond(column: npt.NDArray[Any]) -> bool:
 def factor_values(column: Column, name: str, start: int) -> Factor:
     """Indices into the distinct values of any column."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if not is_arrow(column):
         if column.dtype == object and (found := kernels.factor_strings(column, MANY)) is not None:
@@ -259,13 +259,22 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
         array = array.dictionary_encode()
     indices = array.indices
     if indices.null_count:
-        indices = pc.fill_null(indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices, -1)
+        indices = indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices
+        indices = _filled(indices, np.full(1, -1, dtype=f"i{indices.type.bit_width // 8}"))
     return Factor(_view(indices), -1, [None, *_canonical_all(array.dictionary, name)])
+
+
+def _filled(array: pa.Array, one: npt.NDArray[Any]) -> pa.Array:
+    """Nulls replaced by the one value. (Arrow's own ``scalar`` loads pandas where that is installed.)"""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.fill_null(array, pa.Array.from_buffers(array.type, 1, [None, pa.py_buffer(one)])[0])
 
 
 def _view(array: pa.Array) -> npt.NDArray[Any]:
     """Numbers of Arrow, none null, where they lie. (Arrow's own ``to_numpy`` loads pandas where that is installed.)"""
-    return np.from_dlpack(array)
+    return aligned(np.from_dlpack(array))
 
 
 def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
@@ -330,7 +339,6 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
             numbers[np.isnat(column)] = np.nan
             return numbers
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.types as types
 
     try:
@@ -345,7 +353,7 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
         if types.is_boolean(array.type):
             array = array.cast(pa.uint8())
         numbers = array.cast(pa.float64(), safe=False)
-        return _view(pc.fill_null(numbers, float("nan")) if numbers.null_count else numbers)
+        return _view(_filled(numbers, np.full(1, np.nan)) if numbers.null_count else numbers)
     except OverflowError:  # integers beyond 64 bits, as objects
         return _checked_numbers(column, name, start)
     except (pa.ArrowException, UnicodeError):

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from bayeskit.data import parquet_files, streams
 from bayeskit.data.csv_files import MISSING, CsvFile
+from bayeskit.data.encodings import checked, marked, remedy, wide
 from bayeskit.data.frames import arrow_kind
 from bayeskit.data.json_lines import JsonLines
 from bayeskit.data.parquet_files import ParquetFile
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch
 from bayeskit.data.streams import OnDisk, Place
+from bayeskit.disk.paths import expanded, lying_at
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 
 if TYPE_CHECKING:
@@ -82,8 +84,8 @@ class FileSource:
     ) -> FileSource:
         """The files at a path: a file, a folder, a glob, or ``-`` for standard input.
 
-        ``types`` reads columns as "string", "float", "integer" or "boolean"; ``delimiter``, ``encoding`` and
-        ``missing`` (the texts that mean an empty cell) are for CSV.
+        ``types`` reads columns as "string", "float", "integer" or "boolean"; ``encoding`` is that of
+        text which is not UTF-8; ``delimiter`` and ``missing`` (the texts that mean an empty cell) are for CSV.
         """
         settings = {name: value for name, value in csv.items() if value is not None}
         settings["missing"] = tuple(settings.get("missing", MISSING))
@@ -212,15 +214,15 @@ def _places(path: str | Path) -> list[Place]:
     """The files of a path, sorted by name."""
     if str(path) == streams.STDIN:
         return [streams.stdin()]
-    where = Path(path).expanduser()
-    if where.is_dir():
+    where, lying = expanded(path), lying_at(path)
+    if lying == "folder":
         found = [
             file for file in sorted(where.rglob("*")) if file.is_file() and _format(file) and not _hidden(file, where)
         ]
         if not found:
             raise BadFile(f"the folder {path} has no data files ({', '.join(FORMATS)}, also with {', '.join(PACKED)})")
-    elif where.exists():
-        found = [where]
+    elif lying is not None:
+        return [streams.place_of(path)]
     else:
         found = [Path(name) for name in sorted(glob.glob(str(where), recursive=True)) if Path(name).is_file()]  # noqa: PTH207
         if not found:
@@ -249,8 +251,10 @@ def _file(place: Place, csv: Mapping[str, Any]) -> DataFile:
         raise BadFile(f"{place.name} cannot be read: {problem}. If it is cut off or damaged, copy it again.") from None
     kind = _format(place.path) if isinstance(place, OnDisk) else None
     if kind is None:
-        is_json = start.lstrip().startswith(b"{")
+        is_json = start.lstrip(b" \t\r\n\xef\xbb\xbf\xff\xfe\0").startswith(b"{")
         kind = "parquet" if start.startswith(parquet_files.MAGIC) else "jsonl" if is_json else "csv"
     if kind == "parquet":
         return ParquetFile(place)
-    return JsonLines(place) if kind == "jsonl" else CsvFile(place, **csv)
+    if checked(csv.get("encoding"), place.name) is None and wide(start) and not marked(start):
+        raise BadFile(f"{place.name}, line 1: the text is not utf-8. {remedy(start, 0)}")
+    return JsonLines(place, csv.get("encoding")) if kind == "jsonl" else CsvFile(place, **csv)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.data.streams import Place, unpacked
+from bayeskit.data.encodings import marked, remedy, transcoding
+from bayeskit.data.streams import Place, peek, unpacked
 from bayeskit.errors import BadFile, SchemaMismatch
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class JsonLines:
     """One file of JSON lines."""
 
     place: Place
+    encoding: str | None = None
 
     def head(self) -> pa.Schema:
         """Keys and types, as the first megabytes show them."""
@@ -45,9 +47,10 @@ class JsonLines:
         """(whole lines, number of the first, bytes read so far)"""
         line, rest = 1, b""
         with unpacked(self.place) as (raw, stream):
+            read = self._reading(stream)
             while True:
                 try:
-                    chunk = stream.read(size)
+                    chunk = read(size)
                 except OSError as problem:
                     raise BadFile(
                         f"{self.place.name}, after line {line}: {problem}. The file may be cut off; copy it again."
@@ -65,10 +68,25 @@ class JsonLines:
                 if not chunk:
                     return
 
+    def _reading(self, stream: Any) -> Callable[[int], bytes]:
+        """Bytes in UTF-8."""
+        encoding = self.encoding or marked(peek(self.place))
+        if encoding is None or encoding == "utf-8-sig":
+            plain: Callable[[int], bytes] = stream.read
+            return plain
+        return transcoding(stream.read, encoding, self.place.name)
+
     def _read(self, lines: bytes, line: int, schema: Any) -> Any:
         import pyarrow as pa
         from pyarrow import json
 
+        try:
+            lines.decode()  # Arrow takes bytes as they come, in keys and in cells
+        except UnicodeDecodeError as problem:
+            at = line + lines.count(b"\n", 0, problem.start)
+            raise BadFile(
+                f"{self.place.name}, line {at}: the text is not UTF-8. {remedy(lines, problem.start)}"
+            ) from None
         try:
             return json.read_json(
                 pa.BufferReader(lines),
@@ -96,7 +114,5 @@ class JsonLines:
                 f"{where}: {found[2][:40]!r} stands where the first lines have {found[1]} alone. Mend the cell, or "
                 "write the numbers of the first lines with a decimal point."
             )
-        if "decode" in text or "UTF" in text:
-            return BadFile(f"{where}: the text is not UTF-8, which JSON is written in. Save the file as UTF-8.")
         said = re.sub(r"^JSON parse error: |\.? in row \d+", "", text)
         return BadFile(f"{where}: this is no JSON object ({said}). Mend or remove the line.")

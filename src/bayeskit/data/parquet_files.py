@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bayeskit.data.encodings import fitting
 from bayeskit.data.streams import Place, Spool
 from bayeskit.errors import BadFile, SchemaMismatch
 
@@ -44,9 +45,10 @@ class ParquetFile:
         try:
             total, size = max(file.metadata.num_rows, 1), self.place.size or 0
             for batch in file.iter_batches(ROWS, columns=names, use_threads=False):
+                batch.validate(full=True)  # codes within their dictionary, texts in UTF-8: nothing else looks at it
                 row += batch.num_rows
                 yield _as_asked(batch, types, schema), size * row // total
-        except (pa.ArrowException, OSError) as problem:
+        except (pa.ArrowException, OSError, UnicodeError) as problem:
             raise BadFile(
                 f"{self.place.name}, after row {row}: {problem}. The file is damaged; copy it again."
             ) from None
@@ -61,7 +63,15 @@ class ParquetFile:
         try:
             if isinstance(self.place, Spool):
                 raw = pa.PythonFile(raw, mode="r")
-            return pq.ParquetFile(raw, read_dictionary=texts, pre_buffer=False)
+            file = pq.ParquetFile(raw, read_dictionary=texts, pre_buffer=False)
+            _ = file.schema_arrow.names  # names that are no text show up here
+            return file
+        except UnicodeDecodeError as problem:
+            raise BadFile(
+                f"{self.place.name}: the name of a column is not UTF-8; in {fitting(problem.object)} it would read "
+                f"{problem.object.decode(fitting(problem.object), 'replace')!r}. "
+                "Write the file again with names in UTF-8, or as CSV, which can be read in any encoding."
+            ) from None
         except (pa.ArrowException, OSError) as problem:
             raise BadFile(
                 f"{self.place.name} is no whole Parquet file: {str(problem).split('.')[0]} (at its last bytes, where "

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Column = Any  # np.ndarray | pa.Array | pa.ChunkedArray
 
+LIGHTEST, HEAVIEST = 1e-100, 1e100  # of weights over zero
+
 
 @dataclass(frozen=True)
 class Responsibilities:
@@ -184,7 +186,7 @@ def _as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
         array = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
         raise BayesError("sample_weight holds no numbers; pass one a row, as a list, array or series") from None
-    array = np.full(n_rows, array) if array.ndim == 0 else np.ascontiguousarray(array)
+    array = np.full(n_rows, array) if array.ndim == 0 else np.require(array, requirements=["C", "A"])
     if array.ndim != 1:
         raise BayesError(f"Sample weights must be 1D array or scalar, got an array of shape {array.shape}")
     if len(array) != n_rows:
@@ -192,15 +194,31 @@ def _as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
     bad = np.flatnonzero(~(array >= 0) | np.isinf(array))
     if len(bad):
         raise BayesError(f"row {bad[0]} has weight {array[bad[0]]}; weights are finite and not negative")
+    far = np.flatnonzero((array > 0) & ((array < LIGHTEST) | (array > HEAVIEST)))
+    if len(far):
+        raise BayesError(
+            f"row {far[0]} has weight {array[far[0]]:g}; weights are 0 or from {LIGHTEST:g} to {HEAVIEST:g}, so that "
+            "products of their sums are numbers: scale them"
+        )
     return array
 
 
 def cut(column: Column, start: int, stop: int) -> Column:
-    """Rows start..stop of a column, without a copy where the bytes are in this machine's order."""
+    """Rows start..stop of a column, without a copy where the bytes are in this machine's order and aligned."""
     if not isinstance(column, np.ndarray):
         return column.slice(start, stop - start)
     part = column[start:stop]
-    return part if part.dtype.isnative else part.astype(part.dtype.newbyteorder("="))
+    return aligned(part) if part.dtype.isnative else part.astype(part.dtype.newbyteorder("="))
+
+
+def aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array whose cells stand where their type can be read, as the kernels ask: a copy where they do not.
+
+    >>> record = np.zeros(2, dtype=[("flag", "u1"), ("x", "f8")])
+    >>> record["x"].flags.aligned, aligned(record["x"]).flags.aligned
+    (False, True)
+    """
+    return array if array.flags.aligned else array.copy()
 
 
 def is_arrow(column: Column) -> bool:

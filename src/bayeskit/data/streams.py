@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from bayeskit.disk.paths import expanded, open_bytes, readable_at
+
 STDIN = "-"
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 PEEK = 1 << 16
@@ -56,15 +58,17 @@ class Spool:
     (b'sky', b'sky,play', b'sky')
     """
 
-    def __init__(self, pipe: IO[bytes], name: str = "standard input") -> None:
+    def __init__(self, pipe: IO[bytes], name: str = "standard input", *, close: bool = False) -> None:
         self.name = name
         self.size = None
-        self._pipe = pipe
+        self._pipe, self._close = pipe, close
         self._kept = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the spool)
         self._length = 0
 
     def __del__(self) -> None:
         self._kept.close()
+        if self._close:
+            self._pipe.close()
 
     def raw(self) -> Any:
         """A file over all that came so far and will come."""
@@ -119,6 +123,13 @@ class _SpoolReader(io.RawIOBase):
 def stdin() -> Spool:
     """What is piped in."""
     return Spool(sys.stdin.buffer)
+
+
+def place_of(path: str | Path) -> OnDisk | Spool:
+    """The file, or the pipe, of that name."""
+    if readable_at(path) == "file":
+        return OnDisk(expanded(path))
+    return Spool(open_bytes(path), str(path), close=True)
 
 
 def peek(place: Place) -> bytes:

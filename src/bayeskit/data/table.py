@@ -6,6 +6,8 @@ import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from bayeskit.printable import printable
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -18,7 +20,9 @@ def _text(name: str) -> str:
 class Table:
     """Columns of equal length: prints as text and HTML, and is Arrow data to everyone who reads it.
 
-    ``pyarrow.table(t)``, ``polars.from_arrow(t)`` and ``t.to_pandas()`` all take it as it is.
+    ``pyarrow.table(t)``, ``polars.from_arrow(t)`` and ``t.to_pandas()`` all take it as it is. The first ``keys``
+    columns say what a line is about. What prints is safe for a terminal: a control character in a name or a cell is
+    shown as an escape such as ``\\x1b``.
 
     >>> print(Table({"sky": ["rain", "sun"], "P(sky | yes)": [0.25, 0.75]}))
     sky   P(sky | yes)
@@ -26,9 +30,10 @@ class Table:
     sun           0.75
     """
 
-    def __init__(self, columns: Mapping[str, Any]) -> None:
+    def __init__(self, columns: Mapping[str, Any], keys: int = 1) -> None:
         import pyarrow as pa
 
+        self.keys = keys
         self.arrow: pa.Table = pa.table({_text(name): _column(values) for name, values in columns.items()})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -51,7 +56,7 @@ class Table:
         return self.arrow.to_pandas()
 
     def _cells(self) -> list[list[str]]:
-        return [[name, *map(_cell, self[name])] for name in self.column_names]
+        return [[printable(name, keep=""), *map(_cell, self[name])] for name in self.column_names]
 
     def __str__(self) -> str:
         columns = []
@@ -90,4 +95,4 @@ def _column(values: Any) -> Any:
 def _cell(value: object) -> str:
     if value is None:
         return "–"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else printable(str(value), keep="")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, cast
 
 from bayeskit.data import streams
+from bayeskit.data.encodings import checked, transcoding
 from bayeskit.data.files import FileSource, Progress
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, Source
+from bayeskit.disk.paths import expanded, open_bytes, read_bytes, readable_at
 from bayeskit.errors import BadFile, BayesError
 
 COLUMN = "text"  # the name of the column of documents in every batch
@@ -36,15 +40,16 @@ class FolderSource:
     labels: tuple[str, ...] | None = None
     target: str | None = None
     watch: Watch | None = None
+    encoding: str | None = None
     named: bool = False
 
     @classmethod
-    def of_classes(cls, folder: str | Path, target: str = "class") -> FolderSource:
+    def of_classes(cls, folder: str | Path, target: str = "class", *, encoding: str | None = None) -> FolderSource:
         """Every file below a sub-folder is a document of the class that the sub-folder names.
 
-        Names that start with a dot are left out.
+        Names that start with a dot are left out. ``encoding`` is that of the files, where they are not UTF-8.
         """
-        folder = Path(folder).expanduser()
+        folder = expanded(folder)
         if not folder.is_dir():
             raise BayesError(f"{folder} is no folder: it should hold one sub-folder for each class")
         classes = sorted(sub for sub in folder.iterdir() if sub.is_dir() and not sub.name.startswith("."))
@@ -58,16 +63,16 @@ class FolderSource:
                 raise BayesError(f"the class folder {sub} holds no file: put documents there, or remove it")
             files += found
             labels += [sub.name] * len(found)
-        return cls(folder, tuple(files), tuple(labels), target)
+        return cls(folder, tuple(files), tuple(labels), target, encoding=checked(encoding, str(folder)))
 
     @classmethod
-    def of_files(cls, folder: str | Path) -> FolderSource:
+    def of_files(cls, folder: str | Path, *, encoding: str | None = None) -> FolderSource:
         """Every file below a folder is a document."""
-        folder = Path(folder).expanduser()
+        folder = expanded(folder)
         found = _files_below(folder)
         if not found:
             raise BadFile(f"the folder {folder} holds no file")
-        return cls(folder, tuple(found))
+        return cls(folder, tuple(found), encoding=checked(encoding, str(folder)))
 
     @property
     def name(self) -> str:
@@ -92,7 +97,7 @@ class FolderSource:
         while start < len(self.files):
             texts, size = [], 0
             for file in self.files[start:]:
-                texts.append(_bytes_of(file))
+                texts.append(_bytes_of(file, self.encoding))
                 size += len(texts[-1])
                 if size >= TOGETHER:
                     break
@@ -108,25 +113,23 @@ class FolderSource:
 
 @dataclass(frozen=True)
 class LinesSource:
-    """The lines of a file, or of standard input as they come: each is a document."""
+    """The lines of a file, or of standard input or another pipe as they come: each is a document."""
 
-    place: Any  # a streams.Place, or a pipe
+    path: str
     name: str
+    encoding: str | None = None
     watch: Watch | None = None
     target: str | None = None
     named: bool = False
 
     @classmethod
-    def of(cls, path: str | Path) -> LinesSource:
-        """Lines of a file, also of a .gz or .zst one, or of ``-``."""
-        if str(path) == streams.STDIN:
-            import sys
-
-            return cls(sys.stdin.buffer, "standard input")
-        where = Path(path).expanduser()
-        if not where.is_file():
-            raise BadFile(f"there is no file or folder {str(path)!r} (looked in {Path.cwd()})")
-        return cls(streams.OnDisk(where), str(path))
+    def of(cls, path: str | Path, *, encoding: str | None = None) -> LinesSource:
+        """Lines of a file, also of a .gz or .zst one, of a pipe, or of ``-``."""
+        is_input = str(path) == streams.STDIN
+        if not is_input:
+            readable_at(path)
+        name = "standard input" if is_input else str(path)
+        return cls(str(path), name, checked(encoding, name))
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
@@ -141,7 +144,7 @@ class LinesSource:
         """Lines in order. From a pipe, those that have come are a batch: no line waits for the next."""
         import pyarrow as pa
 
-        start, read = 0, 0
+        start, read, total = 0, 0, self._size()
         for chunk in self._chunks():
             lines = chunk.split(b"\n")
             read += len(chunk)
@@ -151,18 +154,28 @@ class LinesSource:
             yield Batch({COLUMN: pa.array(lines, pa.large_binary())}, len(lines), start)
             start += len(lines)
             if self.watch is not None:
-                self.watch(Progress(start, read, getattr(self.place, "size", None)))
+                self.watch(Progress(start, read, total))
+
+    def _size(self) -> int | None:
+        is_file = self.path != streams.STDIN and readable_at(self.path) == "file"
+        return streams.OnDisk(expanded(self.path)).size if is_file else None
 
     def _chunks(self) -> Iterator[bytes]:
-        """Bytes that end where a line ends."""
-        if not isinstance(self.place, streams.OnDisk):
-            yield from _whole_lines(self.place.read1)
-            return
+        """Bytes in UTF-8 that end where a line ends."""
         try:
-            with streams.unpacked(self.place) as (_, stream):
-                yield from _whole_lines(stream.read)
+            if self.path == streams.STDIN:
+                yield from self._lines(cast(io.BufferedReader, sys.stdin.buffer).read1)
+            elif readable_at(self.path) == "file":
+                with streams.unpacked(streams.OnDisk(expanded(self.path))) as (_, stream):
+                    yield from self._lines(stream.read)
+            else:
+                with open_bytes(self.path) as pipe:
+                    yield from self._lines(pipe.read1)
         except OSError as problem:
             raise BadFile(f"{self.name} cannot be read: {problem}") from None
+
+    def _lines(self, read: Callable[[int], bytes]) -> Iterator[bytes]:
+        return _whole_lines(read if self.encoding is None else transcoding(read, self.encoding, self.name))
 
 
 @dataclass(frozen=True)
@@ -230,11 +243,9 @@ def _files_below(folder: Path) -> list[Path]:
     )
 
 
-def _bytes_of(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as problem:
-        raise BadFile(f"{file} cannot be read: {problem.strerror}") from None
+def _bytes_of(file: Path, encoding: str | None) -> bytes:
+    raw = read_bytes(file)
+    return raw if encoding is None else transcoding(io.BytesIO(raw).read, encoding, str(file))(-1)
 
 
 def _whole_lines(read: Callable[[int], Any]) -> Iterator[bytes]:

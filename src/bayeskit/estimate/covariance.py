@@ -8,7 +8,8 @@ likelihood) or 1 (unbiased):
     "diagonal"   Σ_ij = 0 where i ≠ j                       naive Bayes
     shrunk       Σ_ij → (1 − λ) Σ_ij where i ≠ j            the variances stay
 
-Variances follow `estimate/variance.py`, so a column that says nothing there says nothing here. A correlation matrix
+Variances follow `estimate/variance.py`, floor and all, so a column that says nothing there says nothing here; where the
+floor lifts a variance the covariances stay, and the correlations are less. A correlation matrix
 that is singular, or with missing cells none at all, is pulled to the diagonal until its smallest eigenvalue is 1e-6.
 """
 
@@ -22,7 +23,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
-from bayeskit.estimate.variance import VarianceRule, shared_variance
+from bayeskit.estimate.variance import VarianceFloor, VarianceRule, shared_variance
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.products import pairs
 
@@ -69,6 +70,7 @@ def normal(
     rule: CovarianceRule,
     ddof: int,
     shrinkage: float | None,
+    floor: VarianceFloor | None = None,
 ) -> Normal:
     """The normal of each class; ``shrinkage`` None takes the amount from the counts.
 
@@ -86,9 +88,8 @@ def normal(
     n, spread = pairs(products)
     together = moments.pooled()
     amounts = np.full(len(n), np.nan if shrinkage is None else shrinkage)
-    found = covariances(
-        n.astype(np.float64), spread, together.squared_deviations()[0], class_counts > 0, rule, ddof, amounts
-    )
+    total, occurs = together.squared_deviations()[0], class_counts > 0
+    found = covariances(n.astype(np.float64), spread, total, occurs, rule, ddof, amounts, floor or VarianceFloor())
     mean = np.where(moments.n > 0, moments.mean(), together.mean())
     return Normal(mean, found)
 
@@ -101,6 +102,7 @@ def covariances(
     rule: CovarianceRule,
     ddof: int,
     shrinkage: Floats,
+    floor: VarianceFloor,
 ) -> Covariances:
     """Covariances of any number of cases at once, from n_ij and S_ij (…, classes, columns, columns).
 
@@ -109,7 +111,7 @@ def covariances(
     """
     own, squares = _diagonal(n), _diagonal(spread)
     shared: VarianceRule = "feature" if rule == "tied" else "class_feature"
-    variance, used = shared_variance(own, squares, total_squares, occurs, shared, ddof)
+    variance, used = shared_variance(own, squares, total_squares, occurs, shared, ddof, floor)
     both = used[..., None, :, None] & used[..., None, None, :]
     deviation = np.where(used[..., None, :], np.sqrt(variance), 1.0)
 
@@ -187,7 +189,8 @@ def log_density(x: Floats, model: Normal, by_column: bool = False) -> Floats:
         for c in range(n_classes):
             factor, constant = _factor(spread, c, columns)
             z = _solve(factor, ((some - model.mean[c, columns]) / spread.deviation[c, columns]).T)
-            terms = constant[:, None] - 0.5 * z * z
+            with np.errstate(over="ignore"):  # too far away for a float: impossible
+                terms = constant[:, None] - 0.5 * z * z
             if by_column:
                 scores[(np.arange(n) if rows is None else rows)[:, None], c, columns] = terms.T
             else:

@@ -7,7 +7,8 @@ with Silverman's bandwidth of each class, from the counts alone:
     h_c = 0.9 · min(s_c, IQR_c / 1.349) · N_c^(−1/5)        s_c the standard deviation, n − 1 below
 
 A class whose quartiles coincide has s_c in the place of the minimum; one without spread of its own has the spread of
-all classes together. A column without any spread, or without a value in some class, is left out for all classes.
+all classes together. No h_c² is below the floor of the variances of the column (`estimate/variance.py`), 1 % of the
+variance within the classes. A column without any spread, or without a value in some class, is left out for all classes.
 
 The sum over all values is taken as it stands where there are few. Else ln Σ is computed, with its first two
 derivatives, at the edges of bins, a sixteenth of the bandwidth wide among the values and wider beyond them, and read
@@ -29,11 +30,11 @@ from scipy.special import ndtri
 
 from bayeskit import logspace
 from bayeskit.data.encode import LARGEST
+from bayeskit.estimate.variance import VarianceFloor
 from bayeskit.tally.distinct import Values
 
 Floats = npt.NDArray[np.float64]
 FEW = 64  # values that are summed as they stand
-FLOOR = 1e-9  # of the variance of all classes: the least square of a bandwidth
 SPREAD = 0.9, 1.349  # Silverman's factor, and the quartiles of a normal distribution in standard deviations
 CELLS = 1 << 20  # terms of a sum held at a time
 GONE = 1e-9  # of all counts: what is left of a weight that was taken away
@@ -265,8 +266,13 @@ class KernelDensity:
         return replace(self, values=self.values.take(classes), bandwidths=self.bandwidths[classes], classes=kept)
 
 
-def kernel_density(values: Values, class_counts: npt.NDArray[Any], bandwidths: Floats | None = None) -> KernelDensity:
-    """The densities from counted numbers, with Silverman's bandwidths or those given.
+def kernel_density(
+    values: Values,
+    class_counts: npt.NDArray[Any],
+    bandwidths: Floats | None = None,
+    floor: VarianceFloor | None = None,
+) -> KernelDensity:
+    """The densities from counted numbers, with Silverman's bandwidths, none below the floor, or those given.
 
     >>> x, labels = np.array([1.0, 2.0, 3.0, 4.0, 10.0]), np.array([0, 0, 0, 0, 1])
     >>> found = kernel_density(Values.of(x, labels, 2), np.array([4, 1]))
@@ -281,7 +287,8 @@ def kernel_density(values: Values, class_counts: npt.NDArray[Any], bandwidths: F
     if not used:
         return KernelDensity(values, np.full(len(n), np.nan), False, (None,) * len(n))
     if bandwidths is None:
-        bandwidths = np.array([_bandwidth(points, row, total) for row in counts])
+        least = (floor or VarianceFloor()).least(_within(points, counts), np.array(total**2))
+        bandwidths = np.array([_bandwidth(points, row, total, float(np.sqrt(least))) for row in counts])
     bells = []
     for row, h in zip(counts, bandwidths, strict=True):
         shown = row > 0 if row.any() else counts.sum(axis=0) > 0  # a class that no row shows is like all together
@@ -295,7 +302,7 @@ def quantile(points: Floats, counts: Floats, share: float) -> float:
     return float(points[int(np.argmax(reached))])
 
 
-def _bandwidth(points: Floats, counts: Floats, total: float) -> float:
+def _bandwidth(points: Floats, counts: Floats, total: float, least: float) -> float:
     n = float(counts.sum())
     spread = _spread(points, counts)
     if spread > 0:
@@ -303,7 +310,15 @@ def _bandwidth(points: Floats, counts: Floats, total: float) -> float:
         spread = min(spread, quartiles / SPREAD[1]) if quartiles > 0 else spread
     else:
         spread = total
-    return float(max(SPREAD[0] * spread * max(n, 1.0) ** -0.2, np.sqrt(FLOOR) * total))
+    return float(max(SPREAD[0] * spread * max(n, 1.0) ** -0.2, least))
+
+
+def _within(points: Floats, counts: Floats) -> Floats:
+    """The variance within classes, pooled over them; NaN where no class has two values."""
+    n = counts.sum(axis=1)
+    several = n > 1
+    squares = sum((_spread(points, row) ** 2 * (row.sum() - 1) for row in counts[several]), 0.0)
+    return np.array(squares / (n[several] - 1).sum() if (n >= 2).any() else np.nan)
 
 
 def _spread(points: Floats, counts: Floats) -> float:

@@ -23,7 +23,7 @@ from bayeskit import logspace
 from bayeskit.estimate.kernel_density import Bells, KernelDensity
 from bayeskit.estimate.smoothing import UNSEEN, Automatic, Lidstone, MEstimate, Smoothing
 from bayeskit.estimate.value_table import ValueTable
-from bayeskit.estimate.variance import FLOOR, VarianceRule, shared_variance
+from bayeskit.estimate.variance import NOISE, VarianceFloor, VarianceRule, shared_variance
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.families import Family
 from bayeskit.tally.moments import Moments
@@ -137,6 +137,7 @@ class LeftOutGaussians:
     class_counts: Floats
     rule: VarianceRule
     ddof: int
+    floor: VarianceFloor
 
     def columns(self, index: Any) -> LeftOutGaussians:
         """The same for some of the columns."""
@@ -145,18 +146,24 @@ class LeftOutGaussians:
     def closed(self) -> npt.NDArray[np.bool_]:
         """Columns of which the closed form is exact for all rows but those with too little rest (columns,).
 
-        Every class has a variance of its own, far above the floor; a class that would not have one without one
-        of its values (fewer than four of them) has no rate.
+        Every class has a variance of its own, well above the floor whichever row leaves; a class that would not have
+        one without one of its values (fewer than four of them) has no rate.
         """
         n, mean, squares = self.moments.n, self.moments.mean(), self.moments.squared_deviations()
         if self.rule != "class_feature" or n.dtype.kind == "f":
             return np.zeros(n.shape[1], dtype=bool)
         total = self.moments.pooled().squared_deviations()
         with np.errstate(invalid="ignore", divide="ignore"):
-            above = squares / n > 10 / LEAST * FLOOR * total / n.sum(axis=0)
+            above = (squares / n > 10 / LEAST * NOISE * total / n.sum(axis=0)) & (self.floored_rest() < 0.5)
             near = np.abs(mean) < FAR * np.sqrt(squares / n)
         fit: npt.NDArray[np.bool_] = ((n >= 2) & above & near).all(axis=0)
         return fit
+
+    def floored_rest(self) -> Floats:
+        """What must be left of the spread of each class for the floor not to touch it, whichever row leaves."""
+        n, squares = self.moments.n, self.moments.squared_deviations()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(2 * highest_floor(self.moments, self.ddof, self.floor) * (n - self.ddof) / squares)
 
     def closed_form(self) -> ClosedGaussian:
         """The parameters of columns that are :meth:`closed`."""
@@ -197,8 +204,8 @@ class LeftOutGaussians:
         )
         n[own], squares[own], mean[own] = left.n, left.squared_deviations(), left.mean()
         occurs = np.repeat((self.class_counts > 0)[None], len(x), axis=0)
-        variance, _ = shared_variance(n, squares, total, occurs, self.rule, self.ddof)
-        with np.errstate(invalid="ignore"):
+        variance, _ = shared_variance(n, squares, total, occurs, self.rule, self.ddof, self.floor)
+        with np.errstate(invalid="ignore", over="ignore"):
             terms = -0.5 * ((x[:, None, :] - mean) ** 2 / variance + np.log(2 * np.pi * variance))
         return np.nan_to_num(terms, nan=0.0, neginf=-np.inf)
 
@@ -241,6 +248,15 @@ class LeftOutKernel:
         if c not in self._tables:
             self._tables[c] = bells.left_out(bells.points, np.ones(len(bells.points)))
         return self._tables[c][np.searchsorted(bells.points, x)]
+
+
+def highest_floor(moments: Moments, ddof: int, floor: VarianceFloor) -> Floats:
+    """A bound of the floor of each column without any one row: no sum is larger then, and its freedom is one less."""
+    freedom, n = (moments.n - ddof).sum(axis=0), moments.n.sum(axis=0) - ddof
+    squares, total = moments.squared_deviations().sum(axis=0), moments.pooled().squared_deviations()[0]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        highest = floor.least(squares / (freedom - 1), total / (n - 1))
+    return np.where((freedom > 1) & (n > 1), highest, np.inf)
 
 
 def _cells(x: Floats, unit: Floats) -> Moments:

@@ -7,7 +7,7 @@ share of all mass,
     M-step   W_cw = ln[(N_cw / s_c + a) / (n_w + a)]
     E-step   P(c | d) = softmax_c(β x·W_c + ln prior_c)
 
-β is fitted once, on the labelled documents each left out in turn, and kept; the prior is that of the labelled ones.
+β is fitted once, on the labelled documents each left out in turn, and kept; the prior is given and kept, too.
 After an E-step the columns are rescaled to the prior a few times (``balance``). Textbook counts with Laplace's rule,
 in which an unlabelled document counts as much as a labelled one, stay at chance where there are many classes.
 """
@@ -89,11 +89,9 @@ def fit_beta(evidence: Floats, labels: Index, log_prior: Floats) -> float:
     """The β with the least log loss −Σ ln softmax(β · evidence + ln prior)."""
     from scipy.optimize import minimize_scalar
 
-    rows = np.arange(len(labels))
-
     def loss(log_beta: float) -> float:
         scores = np.exp(log_beta) * evidence + log_prior
-        return float((logspace.log_sum_exp(scores) - scores[rows, labels]).mean())
+        return -float(logspace.log_posterior_of(scores, labels).mean())
 
     return float(np.exp(minimize_scalar(loss, bounds=tuple(BETAS), method="bounded").x))
 
@@ -110,7 +108,7 @@ def expectation_maximisation(
     labelled: Any,
     labels: Index,
     unlabelled: Any,
-    n_classes: int,
+    prior: Floats,
     a: float = 1.0,
     weight: float = 0.3,
     rounds: int = 8,
@@ -119,9 +117,8 @@ def expectation_maximisation(
 ) -> tuple[DocumentEM, list[Round]]:
     """What is believed of labelled and unlabelled documents (CSR matrices of x), and how it came about."""
     n = len(labels)
-    member = np.zeros((n, n_classes))
+    member = np.zeros((n, len(prior)))
     member[np.arange(n), labels] = 1.0
-    prior = member.mean(axis=0)
     given = np.asarray(labelled.T @ member)
     log_prior = logspace.log(prior)
     beta = fit_beta(left_out_evidence(labelled, labels, given, a), labels, log_prior)

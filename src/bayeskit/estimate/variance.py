@@ -7,6 +7,9 @@ likelihood) or 1 (unbiased):
     "feature"         σ²_f  = Σ_c M_cf / Σ_c (n_cf − d)       shared by the classes: a linear boundary
     "class"           σ²_c  = Σ_f M_cf / Σ_f (n_cf − d)       shared by the features
     "all"             σ²    = Σ_cf M_cf / Σ_cf (n_cf − d)     one for everything
+
+None is below the floor of its feature, 1 % of the "feature" variance. A feature that is constant within every class has
+none that is more than rounding; its floor is 1 % of the variance of all values together.
 """
 
 from dataclasses import dataclass
@@ -16,17 +19,67 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.errors import BayesError
+from bayeskit.estimate.smoothing import is_number
 from bayeskit.tally.moments import Moments
 
 Floats = NDArray[np.float64]
 VarianceRule = Literal["class_feature", "feature", "class", "all"]
 
-FLOOR = 1e-9
-"""The smallest variance, as a share of the feature's total variance."""
+NOISE = 1e-9
+"""A spread within classes that is a smaller share of the feature's total variance is rounding, no spread."""
 
 
 TINY = 1e-280
 """A feature whose total variance is less is constant: squares of such numbers underflow."""
+
+
+@dataclass(frozen=True)
+class VarianceFloor:
+    """The smallest variance of a feature: a share of its pooled variance "within" the classes, or of its "total" one.
+
+    Where the classes have no spread within, "within" is a share of the total, too; and it is never under 1e-9 of it.
+
+    >>> VarianceFloor(0.01).least(np.array([2.0, 0.0, np.nan]), np.array([4.0, 4.0, 4.0])).tolist()
+    [0.02, 0.04, 0.04]
+    >>> VarianceFloor(0.01, of="total").least(np.array([2.0]), np.array([4.0])).tolist()
+    [0.04]
+    """
+
+    share: float = 0.01
+    of: Literal["within", "total"] = "within"
+
+    def __post_init__(self) -> None:
+        if not is_number(self.share) or not NOISE <= self.share <= 1:
+            raise BayesError(
+                f"variance_floor={self.share!r}: give a share of the variance, a number from {NOISE:g} to 1; "
+                "the default is 0.01"
+            )
+        if self.of not in ("within", "total"):
+            raise BayesError(f'variance_floor of={self.of!r}: a share is "within" (of the classes) or of the "total"')
+
+    def least(self, pooled: Floats, total: Floats) -> Floats:
+        """The floor of features with these variances; a pooled one that is not known is NaN."""
+        if self.of == "total":
+            return self.share * total
+        return np.maximum(self.share * within_or_total(pooled, total), NOISE * total)
+
+
+BEFORE = VarianceFloor(1e-9, of="total")
+"""The floor of every model that was written before there was a choice."""
+
+
+def as_variance_floor(setting: Any) -> VarianceFloor:
+    """The setting ``variance_floor``: a number is a share of the variance within the classes.
+
+    >>> as_variance_floor(0.05)
+    VarianceFloor(share=0.05, of='within')
+    """
+    return setting if isinstance(setting, VarianceFloor) else VarianceFloor(setting)
+
+
+def within_or_total(pooled: Floats, total: Floats) -> Floats:
+    """The pooled variance within classes where there is any, else the total."""
+    return np.where(pooled > NOISE * total, pooled, total)  # NaN > 0 is False
 
 
 @dataclass(frozen=True)
@@ -41,13 +94,15 @@ class Gaussian:
     used: NDArray[np.bool_]
 
 
-def gaussian(moments: Moments, rule: VarianceRule, ddof: int, class_counts: ArrayLike) -> Gaussian:
+def gaussian(
+    moments: Moments, rule: VarianceRule, ddof: int, class_counts: ArrayLike, floor: VarianceFloor | None = None
+) -> Gaussian:
     """The Gaussian of each class and column, under a rule of sharing.
 
     A column is left out if it is constant, or if a class that occurs (`class_counts` > 0) has no value
     in it. A class with fewer than two values has the feature's pooled within-class variance, where that
     is known and not zero, else its total variance. A class that does not occur has the pooled mean and
-    that variance. No variance is below 1e-9 of the feature's total variance.
+    that variance. No variance is below the feature's floor.
 
     >>> income = np.array([[125.0], [100], [70], [120], [95], [60], [220], [85], [75], [90]])
     >>> cheat = [0, 0, 0, 0, 1, 0, 0, 1, 0, 1]
@@ -65,13 +120,20 @@ def gaussian(moments: Moments, rule: VarianceRule, ddof: int, class_counts: Arra
     n = moments.n.astype(np.float64)
     together = moments.pooled()
     squares, total = moments.squared_deviations(), together.squared_deviations()[0]
-    variance, used = shared_variance(n, squares, total, np.asarray(class_counts) > 0, rule, ddof)
+    occurs = np.asarray(class_counts) > 0
+    variance, used = shared_variance(n, squares, total, occurs, rule, ddof, floor or VarianceFloor())
     mean = np.where(n > 0, moments.mean(), together.mean())
     return Gaussian(mean, variance, used)
 
 
 def shared_variance(
-    n: Floats, squares: Floats, total_squares: Floats, occurs: NDArray[np.bool_], rule: VarianceRule, ddof: int
+    n: Floats,
+    squares: Floats,
+    total_squares: Floats,
+    occurs: NDArray[np.bool_],
+    rule: VarianceRule,
+    ddof: int,
+    floor: VarianceFloor,
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """(variances (…, classes, columns), used columns (…, columns)), any number of cases at once.
 
@@ -88,7 +150,7 @@ def shared_variance(
     several = n >= 2
     pooled = _known(_variance(squares.sum(axis=-2), freedom.sum(axis=-2)), several.any(axis=-2))[..., None, :]
     total = total[..., None, :]
-    fallback = np.where(pooled > FLOOR * total, pooled, total)  # below the floor it is no spread; NaN > 0 is False
+    fallback = within_or_total(pooled, total)
 
     among = used[..., None, :]
     match rule:
@@ -104,7 +166,7 @@ def shared_variance(
             shared = _known(one, (several & among).any(axis=(-2, -1)))[..., None, None]
     shared = np.broadcast_to(shared, n.shape)
     variance = np.where(np.isnan(shared), fallback, shared)
-    return np.where(among, np.maximum(variance, FLOOR * total), np.nan), used
+    return np.where(among, np.maximum(variance, floor.least(pooled, total)), np.nan), used
 
 
 def n_parameters(rule: VarianceRule, n_classes: int, n_used: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.encode import encode_labels
-from bayeskit.data.frames import columns_of, is_sparse, label_column
-from bayeskit.data.source import is_arrow, open_source
+from bayeskit.data.rows import rows_of
+from bayeskit.data.source import open_source
 from bayeskit.data.vocabulary import Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.evaluate.evaluation import Evaluation, finished
@@ -38,7 +37,7 @@ def cross_validate(
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
 
-    take, n_rows, labels, target = _rows_of(X, y)
+    take, n_rows, labels, target = rows_of(X, y)
     if not isinstance(folds, (int, np.integer)) or not 2 <= folds <= n_rows:
         raise BayesError(f"folds={folds!r}: give a whole number from 2 to the number of rows ({n_rows})")
     vocabulary = Vocabulary()
@@ -100,24 +99,3 @@ def _dealt(codes: npt.NDArray[Any], folds: int) -> list[tuple[Index, Index]]:
     fold = np.empty(len(codes), dtype=np.intp)
     fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % folds
     return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(folds)]
-
-
-def _rows_of(X: Any, y: Any) -> tuple[Any, int, Any, str]:
-    """(function from row numbers to these rows, number of rows, labels, name of the target)"""
-    if y is None:
-        raise BayesError("cross-validation needs the classes of the rows: y is None")
-    if is_sparse(X):
-        matrix = X.tocsr()
-        return (lambda rows: matrix[rows]), matrix.shape[0], label_column(y)[0], "class"
-    _, columns, n_rows, named = columns_of(X)
-    target = y if isinstance(y, str) else None
-    source = open_source(X, y)  # refuses labels that do not fit the rows
-    labels = columns.pop(target) if target is not None else label_column(y)[0]
-    if not named and all(isinstance(column, np.ndarray) for column in columns.values()):
-        matrix = np.column_stack(list(columns.values()))
-        return (lambda rows: matrix[rows]), n_rows, labels, source.target or "class"
-
-    def take(rows: Index) -> Mapping[str, Any]:
-        return {name: column.take(rows) if is_arrow(column) else column[rows] for name, column in columns.items()}
-
-    return take, n_rows, labels, source.target or "class"

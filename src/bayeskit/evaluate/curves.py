@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.rows import rows_of
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.word_information import information_gain
@@ -22,9 +23,10 @@ def learning_curve(
     Every draw holds the smaller ones before it, as if rows came one by one.
     """
     from sklearn.base import clone
-    from sklearn.utils import _safe_indexing
 
-    labels, truth = np.asarray(y, dtype=object), np.asarray(y_test, dtype=object)
+    learning, test = rows_of(X, y), rows_of(X_test, y_test)
+    labels, truth = learning.listed(), test.listed()
+    tested = test.take(np.arange(test.n_rows))
     if max(sizes) > len(labels) or min(sizes) < 1:
         raise BayesError(f"sizes reach from {min(sizes)} to {max(sizes)}, and there are {len(labels)} training rows")
     rng = np.random.default_rng(random_state)
@@ -33,8 +35,8 @@ def learning_curve(
         order = rng.permutation(len(labels))
         for i, size in enumerate(sizes):
             rows = order[:size]
-            fitted = clone(model).fit(_safe_indexing(X, rows), labels[rows].tolist())
-            right[i, r] = np.mean(np.asarray(fitted.predict(X_test), dtype=object) == truth)
+            fitted = clone(model).fit(learning.take(rows), labels[rows].tolist())
+            right[i, r] = np.mean(np.asarray(fitted.predict(tested), dtype=object) == truth)
     columns = {"rows": list(sizes), "accuracy": right.mean(axis=1).tolist()}
     return Table(columns | ({"spread": right.std(axis=1).tolist()} if repeats > 1 else {}))
 
@@ -45,7 +47,8 @@ def vocabulary_curve(models: Mapping[str, Any], X_test: Any, y_test: Any, sizes:
     Words are ranked by information gain on the training documents, as McCallum and Nigam (1998) did for Bernoulli
     against multinomial. Nothing is read again but the test documents: every model is made anew from its counts.
     """
-    truth = np.asarray(y_test, dtype=object)
+    test = rows_of(X_test, y_test)
+    truth, tested = test.listed(), test.take(np.arange(test.n_rows))
     columns: dict[str, list[Any]] = {"words": list(sizes)}
     for name, model in models.items():
         counted = model.counted_
@@ -57,6 +60,6 @@ def vocabulary_curve(models: Mapping[str, Any], X_test: Any, y_test: Any, sizes:
         for size in sizes:
             kept: npt.NDArray[np.bool_] = rank < size
             fewer = model._with_tally(replace(model.tally_, words={column: counted.keep(kept)}))
-            found.append(float(np.mean(np.asarray(fewer.predict(X_test), dtype=object) == truth)))
+            found.append(float(np.mean(np.asarray(fewer.predict(tested), dtype=object) == truth)))
         columns[name] = found
     return Table(columns)

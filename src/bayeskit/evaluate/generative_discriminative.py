@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.rows import rows_of
 from bayeskit.errors import BayesError
 
 Record = dict[str, Any]
@@ -40,9 +41,9 @@ def generative_vs_discriminative(
     """
     from sklearn.base import clone
     from sklearn.model_selection import train_test_split
-    from sklearn.utils import _safe_indexing
 
-    labels = np.asarray(y)
+    table = rows_of(X, y)
+    labels = np.array(table.listed().tolist())
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2 or counts.min() < 4:
         raise BayesError(f"the comparison needs two classes of at least 4 rows each; counts are {counts.tolist()}")
@@ -55,7 +56,7 @@ def generative_vs_discriminative(
         order = _interleaved(labels[learn], np.random.default_rng(random_state + repeat))
         for n in _sizes(sizes, len(learn), len(classes)):
             rows = learn[order[:n]]
-            part, rest = _safe_indexing(X, rows), _safe_indexing(X, test)
+            part, rest = table.take(rows), table.take(test)
             for name, model in chosen.items():
                 fitted = clone(model).fit(part, labels[rows])
                 found.setdefault((name, n), []).append(_judge(fitted, rest, labels[test]))

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
+from bayeskit.evaluate.evaluation import Evaluation
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,8 +27,10 @@ class Averages:
     macro_f: float
 
 
-def averages(confusion: npt.NDArray[Any], alpha: float = 1.0) -> Averages:
+def averages(confusion: Any, alpha: float = 1.0) -> Averages:
     """Averages over a confusion table: rows by true class (down) and chosen class (across).
+
+    ``confusion`` is an array, the ``confusion`` of an :class:`bayeskit.Evaluation`, or that record itself.
 
     F_α = (1 + α) P R / (α P + R) of each class; 0 where a class is never chosen rightly. Where every row is put in one
     class, micro precision, recall and F are all the accuracy.
@@ -35,7 +39,7 @@ def averages(confusion: npt.NDArray[Any], alpha: float = 1.0) -> Averages:
     >>> round(found.micro_f, 4), round(found.macro_precision, 4), round(found.macro_recall, 4)
     (0.85, 0.8535, 0.85)
     """
-    counts = np.asarray(confusion, dtype=np.float64)
+    counts = _counts(confusion)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or (counts < 0).any():
         raise BayesError(f"a confusion table is square and counts, not of shape {counts.shape}")
     right, chosen, true = np.diag(counts), counts.sum(axis=0), counts.sum(axis=1)
@@ -45,6 +49,22 @@ def averages(confusion: npt.NDArray[Any], alpha: float = 1.0) -> Averages:
         float(pooled[0]), float(pooled[1]), float(_f(*pooled, alpha)),
         float(precision.mean()), float(recall.mean()), float(_f(precision, recall, alpha).mean()),
     )  # fmt: skip
+
+
+def _counts(confusion: Any) -> Floats:
+    """The counts alone, of a table or a record that names the classes."""
+    if isinstance(confusion, Evaluation):
+        confusion = confusion.counts
+    elif isinstance(confusion, Table):
+        confusion = [confusion[name] for name in confusion.column_names[confusion.keys :]]
+        confusion = np.transpose(confusion)
+    try:
+        return np.asarray(confusion, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BayesError(
+            f"a confusion table is square and counts: give an array, or the confusion of an Evaluation, not a "
+            f"{type(confusion).__name__}"
+        ) from None
 
 
 def break_even(truth: npt.NDArray[Any], scores: Floats) -> float:

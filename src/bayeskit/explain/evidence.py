@@ -24,7 +24,9 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
 from bayeskit.explain.words import cell, chance, times
+from bayeskit.printable import printable
 from bayeskit.tally.tally import Tally
+from bayeskit.undecidable import Impossible
 
 Floats = npt.NDArray[np.float64]
 State = Literal["known", "missing", "unseen", "unused"]
@@ -73,8 +75,8 @@ class Explanation:
 
     ``row``: its number; ``predicted`` and ``against``: the classes compared; ``probability`` and
     ``against_probability``: their posteriors; ``prior_log_odds`` and one of ``contributions`` for each column, in
-    schema order, which sum to ``log_odds``; ``undecidable``: the row is impossible under every class, and
-    predicted by the class priors alone.
+    schema order, which sum to ``log_odds``; ``undecidable``: the row is impossible under every class, and predicted
+    by the class priors alone: the contributions are listed, and left out of the sum.
     """
 
     row: int
@@ -104,7 +106,8 @@ class Explanation:
         """All of it in words, the strongest evidence first."""
         head = f"{self.predicted} with probability {chance(self.probability)}"
         if self.undecidable:
-            head = f"undecidable: impossible under every class; by the priors alone, {head}"
+            by_prior = f"by the priors alone, {head}" if self.probability >= 0 else "it has no probabilities"
+            head = f"undecidable: impossible under every class; {by_prior}"
         more, less = (self.predicted, self.against) if self.prior_log_odds >= 0 else (self.against, self.predicted)
         if not math.isfinite(self.prior_log_odds):
             prior = f"before any evidence: the prior rules out {less}"
@@ -121,22 +124,23 @@ class Explanation:
             ("prior", "", self.prior_log_odds),
             *((c.column, cell(c.value), c.log_odds) for c in self.contributions),
         ]
-        sums = np.cumsum([part[2] for part in parts])
+        odds = [part[2] for part in parts]
+        sums = np.full(len(parts), self.log_odds) if self.undecidable else np.cumsum(odds)
         return Table(
             {
                 "column": [part[0] for part in parts],
                 "value": [part[1] for part in parts],
-                f"log odds {self.predicted} : {self.against}": [float(part[2]) for part in parts],
+                f"log odds {self.predicted} : {self.against}": [float(part) for part in odds],
                 "sum": sums.tolist(),
             }
         )
 
     def __str__(self) -> str:
-        head, *rest = self.sentences
+        head, *rest = (printable(sentence, keep="") for sentence in self.sentences)
         return "\n".join([f"row {self.row}: {head}", *(f"  {sentence}" for sentence in rest)])
 
     def _repr_html_(self) -> str:
-        head, *rest = (html.escape(sentence) for sentence in self.sentences)
+        head, *rest = (html.escape(printable(sentence, keep="")) for sentence in self.sentences)
         return f"<p><b>row {self.row}: {head}</b></p><ul>" + "".join(f"<li>{s}</li>" for s in rest) + "</ul>"
 
 
@@ -150,7 +154,18 @@ class Explanations(tuple[Explanation, ...]):
         return "".join(record._repr_html_() for record in self)
 
 
-class Explained(Protocol):
+class Chooses(Protocol):
+    """A model that puts rows in classes by their scores."""
+
+    undecidable: str
+
+    def choose(self, scores: Floats, block: Block) -> npt.NDArray[np.int64]: ...
+    def tempered(self, scores: Floats) -> Floats:
+        """Log scores as they become probabilities."""
+        ...
+
+
+class Explained(Chooses, Protocol):
     """What an explanation asks of a fitted model."""
 
     @property
@@ -163,15 +178,12 @@ class Explained(Protocol):
         """What each column adds to ``log_joint`` after the prior, (rows, classes), in schema order."""
         ...
 
-    def choose(self, scores: Floats, block: Block) -> npt.NDArray[np.int64]: ...
-    def tempered(self, scores: Floats) -> Floats:
-        """Log scores as they become probabilities."""
-        ...
-
 
 def explain_rows(model: Explained, source: Source, against: Any = None) -> Explanations:
     """A record for each row of a source."""
     encoder, classes = model.encoder(), model.tally_.classes
+    if len(classes) < 2:
+        raise BayesError("there is one class only: there are no odds to explain")
     rival = None if against is None else class_position(against, classes)
     values = {name: vocabulary.values for name, vocabulary in encoder.vocabularies.items()}
     source = for_schema(source, encoder.schema, values, classes)
@@ -196,20 +208,16 @@ def _explain(
     model: Explained, batch: Batch, block: Block, where: Mapping[str, str], against: int | None
 ) -> Iterator[Explanation]:
     params, classes = model.params_, model.tally_.classes
-    scores = model.tempered(model.log_joint(params, block))
+    scores = model.log_joint(params, block)
     if not np.isfinite(scores).all():
         raise_unusable(block.floats, block.start)
-    undecidable = np.isneginf(scores.max(axis=1, keepdims=True))[:, 0]
-    told = np.where(undecidable[:, None], params.log_prior, scores)
-    posterior = logspace.log_normalise(told)[0]
-    chosen = model.choose(told, block)
-    rivals = _rivals(told, chosen, against)
+    said = compared(model, scores, block, params.log_prior, against)
     terms = {name: model.tempered(term) for name, term in model.log_terms(params, block).items()}
     prior = model.tempered(getattr(params, "log_start", params.log_prior))  # what is said before any column
     cells = {name: _cells(batch.columns[where[name]]) for name in terms}
     states = {name: _states(block, name, params) for name in terms}
     for i in range(block.n_rows):
-        a, b = int(chosen[i]), int(rivals[i])
+        a, b = int(said.chosen[i]), int(said.rivals[i])
         parts = tuple(
             Contribution(name, cells[name][i], _less(term[i, a], term[i, b]), states[name][i], classes[a], classes[b])
             for name, term in terms.items()
@@ -218,19 +226,47 @@ def _explain(
             block.start + i,
             classes[a],
             classes[b],
-            float(logspace.exp(posterior[i, a])),
-            float(logspace.exp(posterior[i, b])),
-            _less(prior[a], prior[b]),
+            float(logspace.exp(said.log_posterior[i, a])),
+            float(logspace.exp(said.log_posterior[i, b])),
+            _less(*(params.log_prior if said.undecidable[i] else prior)[[a, b]]),
             parts,
-            _less(told[i, a], told[i, b]),
-            bool(undecidable[i]),
+            float(said.log_odds[i]),
+            bool(said.undecidable[i]),
         )
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What ``predict`` and ``predict_log_proba`` say of some rows, and the class that each row's is compared with."""
+
+    chosen: npt.NDArray[np.int64]
+    rivals: npt.NDArray[np.int64]
+    log_posterior: Floats  # (rows, classes)
+    log_odds: Floats
+    undecidable: npt.NDArray[np.bool_]
+
+
+def compared(model: Chooses, scores: Floats, block: Block, log_prior: Floats, against: int | None) -> Compared:
+    """The classes of rows by their scores, undecidable rows as the model's setting has them."""
+    log_posterior, evidence = logspace.log_normalise(model.tempered(scores))
+    settle = Impossible(model.undecidable).settle
+    settle(log_posterior, evidence, block.start, logspace.log_normalise(log_prior[None])[0][0])
+    told = scores.copy()
+    settle(told, evidence, block.start, log_prior)
+    told = np.where(np.isnan(told), -np.inf, told)
+    chosen = model.choose(told, block)
+    rivals = _rivals(told, chosen, against)
+    rows, undecidable = np.arange(len(scores)), np.isneginf(evidence)
+    odds = np.where(undecidable[:, None], log_posterior, model.tempered(scores))
+    with np.errstate(invalid="ignore"):  # NaN where undecidable rows are to be so
+        log_odds = odds[rows, chosen] - odds[rows, rivals]
+    return Compared(chosen, rivals, log_posterior, log_odds, undecidable)
 
 
 def _rivals(scores: Floats, chosen: npt.NDArray[np.int64], against: int | None) -> npt.NDArray[np.int64]:
     """The class to compare each row's own with: the named one, or the best of the others."""
     if scores.shape[1] < 2:
-        raise BayesError("there is one class only: there are no odds to explain")
+        return chosen
     others = scores.copy()
     others[np.arange(len(chosen)), chosen] = -np.inf
     best = others.argmax(axis=1)

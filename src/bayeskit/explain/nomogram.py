@@ -23,6 +23,7 @@ from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import class_position
 from bayeskit.explain.telling import Columnwise, names_of, refuse_texts
 from bayeskit.explain.words import cell
+from bayeskit.printable import printable
 
 Floats = npt.NDArray[np.float64]
 GRID = 30  # numbers at most at which a measured column is shown
@@ -79,10 +80,10 @@ class Nomogram:
             ends = (
                 f"{cell(axis.values[low])} {axis.points[low]:.0f} … {cell(axis.values[high])} {axis.points[high]:.0f}"
             )
-            lines.append(f"  {axis.column:{width}}  {ends}"[:80])
+            lines.append(printable(f"  {axis.column:{width}}  {ends}", keep="")[:80])
         lines.append(f"total to P({self.predicted})")
         lines += [f"  {total:8.1f}  {p:.3g}" for total, p in self.totals]
-        return "\n".join(lines)
+        return "\n".join(printable(line, keep="") for line in lines)
 
     def _repr_html_(self) -> str:
         import html

@@ -22,6 +22,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.explain.words import cell, times
+from bayeskit.printable import printable
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -109,12 +110,13 @@ class Telling:
         lines += [f"  {c.column:{width}}  {c.bits:.3f} bits  {c.share:4.0%}" for c in self.columns[:12]]
         lines += [f"  … and {len(self.columns) - 12} more"] if len(self.columns) > 12 else []
         lines += ["", "most telling values", *(f"  {v.sentence}" for v in self.values[:8])] if self.values else []
-        return "\n".join(lines)
+        return "\n".join(printable(line, keep="") for line in lines)
 
     def _repr_html_(self) -> str:
         import html
 
-        items = "".join(f"<li>{html.escape(v.sentence)}</li>" for v in self.values[:8])
+        sentences = (html.escape(printable(v.sentence, keep="")) for v in self.values[:8])
+        items = "".join(f"<li>{sentence}</li>" for sentence in sentences)
         return f"{self.table._repr_html_()}<ul>{items}</ul>"
 
 

@@ -32,6 +32,15 @@ def chance(p: float) -> str:
     return "above 0.9999" if 0.9999 < p < 1 else f"{p:.4g}"
 
 
+def signed(log_odds: float) -> str:
+    """Evidence with its sign; infinite where a class is ruled out, none where both are.
+
+    >>> signed(0.69314), signed(-2.0), signed(math.inf), signed(math.nan)
+    ('+0.693', '-2.000', '+inf', 'none')
+    """
+    return "none" if math.isnan(log_odds) else f"{log_odds:+.3f}"
+
+
 def cell(value: object) -> str:
     """A value of a cell as text: numbers short, others as they are.
 

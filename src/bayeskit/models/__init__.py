@@ -67,7 +67,7 @@ def from_bytes(data: bytes) -> TallyClassifier:
         if unknown := saved.settings.keys() - model.get_params(deep=False).keys():
             raise BadFile(f"{saved.model} has no setting {sorted(unknown)[0]!r} in this bayeskit: upgrade")
         with np.errstate(all="ignore"):
-            model.set_params(**saved.settings).restore(saved.tally, saved.state)
+            model.set_params(**{**kind.unwritten, **saved.settings}).restore(saved.tally, saved.state)
         made: TallyClassifier = model
         return made
     except BadFile:

@@ -12,6 +12,10 @@ from bayeskit.data.advice import advice
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source
 from bayeskit.errors import AdviceWarning, BayesWarning
+from bayeskit.estimate.variance import NOISE
+
+ROWS = 20  # on fewer nothing is advised
+SEVERAL = 5  # values of a class that are hardly equal by chance
 
 
 def advise(source: Source, schema: Schema, roles: Any) -> None:
@@ -31,6 +35,38 @@ def advise(source: Source, schema: Schema, roles: Any) -> None:
     if batch is not None and undeclared:
         for sentence in advice(batch, schema.restrict(undeclared)):
             warnings.warn(sentence, AdviceWarning, stacklevel=5)
+
+
+def advise_spikes(model: Any, source: Source) -> None:
+    """Warn of numbers that are one and the same in a whole class, by the tally: a Gaussian leans on such a column."""
+    tally, roles = model.tally_, model.roles
+    open_roles = model.schema is None and (roles is None or isinstance(roles, Mapping))
+    if not source.named or not open_roles or tally.n_rows < ROWS:
+        return
+    declared = {tally.schema.find(key) for key in roles or ()}
+    total = tally.moments.pooled().squared_deviations()
+    constant = (tally.moments.squared_deviations() <= NOISE * total) & (tally.moments.n >= SEVERAL) & (total > 0)
+    spikes = [
+        (name, int(np.argmax(constant[:, j])))
+        for j, name in enumerate(tally.moment_columns)
+        if name not in declared and constant[:, j].any()
+    ]
+    batch = next(iter(source.batches()), None) if spikes else None
+    if batch is not None:  # one sentence a column is enough
+        spikes = [spike for spike in spikes if next(advice(batch, tally.schema.restrict([spike[0]])), None) is None]
+    if not spikes:
+        return
+    (name, c), others = spikes[0], len(spikes) - 1
+    more = f", and {others} more column{'s' * (others > 1)} within some class" if others else ""
+    value = tally.moments.mean()[c, tally.moment_columns.index(name)]
+    role = "categorical" if hasattr(model, "numeric") else "ignore"
+    remedy = "if its numbers are codes, pass" if role == "categorical" else "to leave it out, pass"
+    warnings.warn(
+        f"column {name!r} is constant within class {tally.classes[c]!r} ({value:.6g}){more}: the model leans on it as "
+        f'far as variance_floor={model.variance_floor!r} lets it; {remedy} roles={{{name!r}: "{role}"}}',
+        AdviceWarning,
+        stacklevel=4,
+    )
 
 
 def tell_lost(model: Any, before: Any) -> None:

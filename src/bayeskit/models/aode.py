@@ -25,6 +25,7 @@ from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.one_dependence import OneDependence, one_dependence
 from bayeskit.estimate.smoothing import as_smoothing, is_number
+from bayeskit.explain.structure import StructureDescription
 from bayeskit.io import State
 from bayeskit.models.base import Scores
 from bayeskit.models.coded import CodedClassifier, CodedLeftOut, names_of, need_pairs
@@ -260,6 +261,21 @@ class AODE(CodedClassifier):
         columns: dict[str, Any] = {column: names_of(self.params_.model.values[column], self.schema_, column).tolist()}
         columns |= {f"count | {c}": counts[i].tolist() for i, c in enumerate(self.tally_.classes)}
         return Table(columns | {f"P({column} | {c})": shares[i].tolist() for i, c in enumerate(self.tally_.classes)})
+
+    def describe_structure(self) -> StructureDescription:
+        """Every column as the parent of all others: how many of its values take part, and with which exponent."""
+        params = self.params_
+        starts = np.cumsum([0, *params.model.sizes])
+        takes_part = np.isfinite(params.log_weights)
+        columns: dict[str, Any] = {"parent": list(params.model.values)}
+        columns["values"] = [len(values) for values in params.model.values.values()]
+        columns["take part"] = [int(takes_part[a:b].sum()) for a, b in pairwise(starts)]
+        if params.exponents is None:
+            joined = "the mean over the parents decides"
+        else:
+            columns["exponent"] = params.exponents.tolist()
+            joined = "their scores are multiplied, each with its exponent"
+        return StructureDescription(f"every column in turn is the parent of all others, and {joined}", Table(columns))
 
     def draw(self, labels: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
         """A parent at random, its value, and the others given it: the mean over all parents."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -29,20 +28,19 @@ from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.evidence import Explanations, explain_rows
 from bayeskit.explain.nomogram import Nomogram, nomogram
 from bayeskit.explain.telling import Telling, telling
-from bayeskit.models.advising import advise, tell_lost
+from bayeskit.models.advising import advise, advise_spikes, tell_lost
 from bayeskit.models.kept import Kept
 from bayeskit.models.one_row import record_scores
-from bayeskit.models.settings import check_temperature, one_of, seed_of
+from bayeskit.models.settings import check_temperature, one_of
 from bayeskit.models.shown import model_html
 from bayeskit.models.stacking import LogLikelihood, class_array, room_for, stacked
-from bayeskit.models.ties import best_class
-from bayeskit.models.undecidable import Impossible, refuse_no_numbers
+from bayeskit.models.ties import best_class, tie_seed
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.threads import thread_count
+from bayeskit.undecidable import Impossible, refuse_no_numbers
 
 Scores = npt.NDArray[np.float64]
-
-
 BY_COLUMN = ("roles", "domains", "smoothing", "numeric", "variance", "cuts")  # settings that may be mappings
 
 
@@ -105,8 +103,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
         one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
         one_of("ties", self.ties, ("first", "random"))
-        if self.n_threads is not None and (not isinstance(self.n_threads, (int, np.integer)) or self.n_threads < 1):
-            raise BayesError(f"n_threads={self.n_threads!r}: give a whole number of at least 1, or None for all cores")
+        thread_count(self.n_threads)
         check_temperature(self.temperature)
         limit = self.memory_limit
         if limit is not None and (not is_number(limit) or not limit > 0):
@@ -125,7 +122,9 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         source = self._labelled_source(source, target)
         with naming_the_file(source):
             schema = self._schema_for(source)
-        return self.fit_tally(self._count_new(source, schema, engine))
+        self.fit_tally(self._count_new(source, schema, engine))
+        advise_spikes(self, source)
+        return self
 
     def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
         """Learn more rows from files or any other source: ``partial_fit`` for what does not fit in memory."""
@@ -275,11 +274,10 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
         if one is not None and one.max() > -np.inf:
             return np.asarray(self.classes_[kernels.best_classes(one, logspace.TIE, 1)])
-        seed = (seed_of(self.random_state) or 0) if self.ties == "random" else 0
         chosen, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
             impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)
-            chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", seed))
+            chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", tie_seed(self)))
         impossible.tell()
         return np.asarray(self.classes_[np.concatenate(chosen)] if chosen else self.classes_[:0])
 
@@ -302,8 +300,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         labels, weights = self._label_codes(X, y, sample_weight)
         scores = np.column_stack([self.predict_joint_log_proba(X), np.full(len(labels), -np.inf)])
         joint, tempered = scores[np.arange(len(labels)), labels], self.tempered(scores)
-        with np.errstate(invalid="ignore"):
-            conditional = tempered[np.arange(len(labels)), labels] - logspace.log_sum_exp(tempered)
+        conditional = logspace.log_posterior_of(tempered, labels)
         conditional[np.isneginf(joint)] = -np.inf
         keep = slice(None) if weights is None else weights > 0
         w = np.ones(len(labels)) if weights is None else weights
@@ -328,9 +325,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     def choose(self, scores: Scores, block: Block) -> npt.NDArray[np.int64]:
         """The class of each row by its scores; ties as the setting ``ties`` says."""
-        random = self.ties == "random"
-        seed = (seed_of(self.random_state) or 0) if random else 0
-        return best_class(scores, block, random, seed, self._threads())
+        return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
 
     @available_if(_having("log_terms"))  # type: ignore[untyped-decorator]
     def explain(self, X: Any, against: Any = None) -> Explanations:
@@ -466,7 +461,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return np.concatenate(codes), np.concatenate(given) if given else None
 
     def _threads(self) -> int:
-        return self.n_threads or os.cpu_count() or 1
+        return thread_count(self.n_threads)
 
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
         other: Self = clone(self).set_params(**settings)

@@ -11,6 +11,7 @@ the last line allows.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NoReturn, Self
@@ -25,6 +26,7 @@ from bayeskit.data.source import Source, naming_the_file
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge
+from bayeskit.explain.structure import StructureDescription
 from bayeskit.io import State
 from bayeskit.memory import memory_of_the_machine, memory_size
 from bayeskit.models import bayes_file
@@ -337,6 +339,21 @@ class BayesClassifier(TallyClassifier):
             now = log_scores(params, list(known.values()), self._threads())
             terms[name], before = now - before, now
         return terms
+
+    def describe_structure(self) -> StructureDescription:
+        """The members in short: of each column its intervals, the parents that most members give it, its exponent."""
+        self._check_is_fitted()
+        held, names = self.structure_, list(self.structure_.columns)
+        rows: dict[str, list[Any]] = {"column": names, "exponent": [], "intervals": [], "parents in members": []}
+        for i, name in enumerate(names):
+            sizes = sorted({len(cuts[name]) + 1 for cuts in held.cuts if name in cuts})
+            rows["intervals"].append("–".join(map(str, sizes[:1] + sizes[-1:] if len(sizes) > 1 else sizes)) or None)
+            given = Counter(names[p] for p in held.parents[:, i].ravel() if p >= 0)
+            rows["parents in members"].append(", ".join(f"{p} {n}" for p, n in given.most_common(3)) or None)
+            rows["exponent"].append(float(held.exponents[i]))
+        chains = f" and {len(held.steps)} class chains" if len(held.steps) else ""
+        sentence = f"{len(held.cuts)} members with cuts and parents of their own{chains}, each column to its exponent"
+        return StructureDescription(sentence, Table(rows))
 
     def column_table(self, column: str) -> Table:
         """The exponent with which a column counts."""

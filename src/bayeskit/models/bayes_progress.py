@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from bayeskit.errors import BayesError
+from bayeskit.printable import printable
 
 PATIENCE = 0.5  # seconds before anything is shown
 
@@ -53,7 +54,7 @@ class Bar:
 
             console = Console(file=sys.stderr)
             self.shown = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=16),
                 MofNCompleteColumn(),
                 TimeRemainingColumn(compact=True),
@@ -63,5 +64,5 @@ class Bar:
             )
             self.shown.start()
         if stage not in self.tasks:
-            self.tasks[stage] = self.shown.add_task(stage, total=of)
+            self.tasks[stage] = self.shown.add_task(printable(stage, keep=""), total=of)
         self.shown.update(self.tasks[stage], completed=done)

@@ -18,6 +18,7 @@ from bayeskit.tally.rows import Part, Rows
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
+LIGHTEST, HEAVIEST = 1e-30, 1e30  # what counts of 32 bits hold with room to spare
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,15 @@ class LearntRows:
     labels: npt.NDArray[np.uint32]
     classes: tuple[Value, ...]
     weights: Floats | None
+
+    def __post_init__(self) -> None:
+        if self.weights is not None and len(self.weights):
+            least, total = float(self.weights.min()), float(self.weights.sum())
+            if least < LIGHTEST or not total <= HEAVIEST:
+                raise BayesError(
+                    f"weights from {least:g} on that sum to {total:g}: BayesClassifier counts in single precision, for "
+                    f"weights from {LIGHTEST:g} on that sum to {HEAVIEST:g} at most; scale them"
+                )
 
     @property
     def n(self) -> float:

@@ -12,9 +12,10 @@ from sklearn.exceptions import NotFittedError
 from bayeskit.decide import Costs, Decisions, decide
 from bayeskit.errors import BayesError
 from bayeskit.models.naive_bayes import NaiveBayes
+from bayeskit.models.scoring import ScoresTables
 
 
-class CostSensitive(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CostSensitive(ScoresTables, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Any classifier with probabilities, asked for the decision of least expected cost.
 
     Parameters

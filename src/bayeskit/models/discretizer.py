@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -21,6 +20,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.learn_cuts import check_cuts, learn_cuts
 from bayeskit.models.settings import one_of, seed_of
+from bayeskit.threads import thread_count
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -174,7 +174,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
         return Table(columns)
 
     def _threads(self) -> int:
-        return self.n_threads or os.cpu_count() or 1
+        return thread_count(self.n_threads)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,7 +25,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import _check_sample_weight, check_non_negative, validate_data
 
 from bayeskit import kernels
-from bayeskit.logspace import log, normalise
+from bayeskit.logspace import log, log_normalise, normalise
 from bayeskit.models.label_codes import class_codes, class_names, distinct_labels, holds_integers
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import Moments
@@ -47,8 +47,10 @@ class _Posterior(naive_bayes._BaseNB):
     def predict_log_proba(self, X: Any) -> Any:
         """log P(c | x): array (rows, classes)."""
         scores = self.predict_joint_log_proba(X)
-        posterior = _posterior(scores)
-        return super().predict_log_proba(X) if posterior is None else scores - posterior[1][:, None]
+        if not _is_float64(scores):
+            return super().predict_log_proba(X)
+        log_posterior, log_evidence = log_normalise(scores)
+        return log_posterior if np.all(log_evidence < np.inf) else super().predict_log_proba(X)
 
     def predict_proba(self, X: Any) -> Any:
         """P(c | x): array (rows, classes)."""

@@ -19,6 +19,8 @@ from bayeskit import logspace
 
 Floats = npt.NDArray[np.float64]
 
+LARGEST = 1e100  # of a difference of log terms whose square, weighed, is a number
+
 
 def best_exponents(terms: Floats, labels: npt.NDArray[Any], weights: Floats, penalty: float) -> Floats:
     """The exponents (terms,) from terms (rows, classes, terms) of rows with these classes and weights.
@@ -35,7 +37,7 @@ def best_exponents(terms: Floats, labels: npt.NDArray[Any], weights: Floats, pen
     other[rows, labels] = False
     with np.errstate(invalid="ignore"):
         apart = (terms - terms[rows, labels][:, None, :])[other].reshape(n_rows, n_classes - 1, n_terms)
-    usable = np.isfinite(apart).all(axis=(1, 2))
+    usable = (np.abs(apart) < LARGEST).all(axis=(1, 2))  # NaN is not
     if not usable.any():
         return np.ones(n_terms)
     loss = _Loss(np.ascontiguousarray(apart[usable]), weights[usable], penalty)
@@ -43,7 +45,7 @@ def best_exponents(terms: Floats, labels: npt.NDArray[Any], weights: Floats, pen
     # An absurd cell (a Gaussian at its variance floor) may weigh 1e9 nats where another weighs one. So the unknowns
     # are measured in steps of equal curvature: at first of its bound, then of what it is at the first solution.
     squares = loss.weights @ (loss.apart**2).sum(axis=1)
-    start = np.minimum(1.0, np.sqrt(loss.weights.sum() / np.maximum(squares, 1e-300)))
+    start = np.minimum(1.0, np.sqrt(loss.weights.sum() / np.maximum(squares, 1e-200)))
     step = 1 / np.sqrt(penalty + squares / 4)
     for tolerance in (1e-2, 1e-5):
         solved = minimize(

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from bayeskit.errors import BayesError, BayesWarning, TooLarge
 from bayeskit.estimate.covariance import CovarianceRule, Normal, log_density, normal
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import is_number
+from bayeskit.estimate.variance import BEFORE, as_variance_floor
 from bayeskit.explain.evidence import class_position
 from bayeskit.memory import memory_size
 from bayeskit.models.base import Scores, TallyClassifier
@@ -75,6 +76,8 @@ class GaussianBayes(TallyClassifier):
     roles, schema, ties, random_state, n_threads: as in ``NaiveBayes``.
     temperature: log scores are divided by it before they become probabilities; :meth:`tune` chooses it too.
     memory_limit: bytes that the products of all pairs of columns may take; None for 2 GB.
+    variance_floor: as in ``NaiveBayes``: no variance of the matrix is below this share of the column's variance within
+        the classes, or of its total variance where the classes have none.
 
     A covariance that is singular (as many columns as rows of a class, or a column that follows from others) is pulled
     to the diagonal as little as makes it regular, with a warning.
@@ -92,6 +95,8 @@ class GaussianBayes(TallyClassifier):
     rising       4   1.5   1.66667
     """
 
+    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
+
     def __init__(
         self,
         covariance: str = "full",
@@ -105,6 +110,7 @@ class GaussianBayes(TallyClassifier):
         n_threads: int | None = None,
         temperature: float = 1.0,
         memory_limit: Any = None,
+        variance_floor: Any = 0.01,
     ) -> None:
         self.covariance = covariance
         self.shrinkage = shrinkage
@@ -117,9 +123,11 @@ class GaussianBayes(TallyClassifier):
         self.n_threads = n_threads
         self.temperature = temperature
         self.memory_limit = memory_limit
+        self.variance_floor = variance_floor
 
     def check_settings(self) -> None:
         super().check_settings()
+        as_variance_floor(self.variance_floor)
         one_of("covariance", self.covariance, ("full", "tied", "diagonal", "shrunk"))
         if self.ddof not in (0, 1):
             raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
@@ -158,7 +166,8 @@ class GaussianBayes(TallyClassifier):
                 "take the tally of another GaussianBayes"
             )
         prior = class_prior(self.prior, tally.classes, tally.class_counts)
-        found = normal(tally.moments, tally.products, tally.class_counts, self._rule, self.ddof, self._amount)
+        floor = as_variance_floor(self.variance_floor)
+        found = normal(tally.moments, tally.products, tally.class_counts, self._rule, self.ddof, self._amount, floor)
         self._tell_singular(tally, found)
         return GaussianParameters(logspace.log(prior), tally.moment_columns, found)
 
@@ -221,7 +230,7 @@ class GaussianBayes(TallyClassifier):
             total = 0.0
             for block in blocks:
                 scores, labels = left_out.scores(block), np.asarray(block.labels, dtype=np.int64)
-                log_p = scores[np.arange(block.n_rows), labels] - logspace.log_sum_exp(scores)
+                log_p = logspace.log_posterior_of(scores, labels)
                 known = np.isfinite(log_p)  # a class that only one row shows is lost whatever the shrinkage
                 total -= float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
             return total

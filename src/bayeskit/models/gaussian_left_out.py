@@ -23,8 +23,9 @@ from bayeskit import logspace
 from bayeskit.data.encode import Block, raise_unusable
 from bayeskit.errors import NotLearnt
 from bayeskit.estimate.covariance import LEAST, covariances
+from bayeskit.estimate.left_out import highest_floor
 from bayeskit.estimate.prior import GONE, log_prior_without
-from bayeskit.estimate.variance import FLOOR
+from bayeskit.estimate.variance import NOISE, as_variance_floor
 from bayeskit.tally.products import pairs, products_of_rows
 from bayeskit.tally.tally import Tally
 
@@ -35,6 +36,7 @@ Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 REST = 1e-3  # of a matrix must be left without a row, for the short way to keep its digits
 FAR = 1e5  # standard deviations from zero: beyond, only double-double knows the mean without a row
+SEVERAL = 2  # rows of a class with a variance of its own
 CELLS = 1 << 20  # numbers of the long way at a time
 
 
@@ -47,6 +49,7 @@ class GaussianLeftOut:
         self.params = model.params_
         assert self.tally.products is not None
         self.products = self.tally.products
+        self.floor = as_variance_floor(model.variance_floor)
 
     def scores(self, block: Block) -> Floats:
         """ln P(x, class) of each row under the estimates made without it."""
@@ -84,9 +87,9 @@ class GaussianLeftOut:
             return None
         squares, total = moments.squared_deviations(), moments.pooled().squared_deviations()[0]
         freedom = counts - self.model.ddof
-        enough = freedom > 1.5 if self.model._rule == "full" else counts > self.model.ddof + 1
+        enough = (freedom > 1.5) & (counts >= SEVERAL) if self.model._rule == "full" else counts > self.model.ddof + 1
         with np.errstate(invalid="ignore", divide="ignore"):
-            above = squares / counts[:, None] > 10 / REST * FLOOR * total / counts.sum()
+            above = squares / counts[:, None] > 10 / REST * NOISE * total / counts.sum()
             near = np.abs(moments.mean()) < FAR * np.sqrt(squares / counts[:, None])
         if not enough.all() or not above.all() or not near.all():
             return None
@@ -95,7 +98,11 @@ class GaussianLeftOut:
         log_det = logspace.log(np.diagonal(factor, axis1=1, axis2=2) * spread.deviation).sum(axis=1)
         tied = self.model._rule == "tied"
         together = np.full(len(counts), freedom.sum()) if tied else freedom
-        return _Short(tied, counts, together, factor, log_det, smallest)
+        floor = highest_floor(moments, self.model.ddof, self.floor)
+        least = np.maximum(2 * LEAST / smallest, (2 * floor / spread.deviation**2).max(axis=1))
+        if not (least < 0.5).all():
+            return None
+        return _Short(tied, counts, together, factor, log_det, np.maximum(REST, least))
 
     def _short_way(self, short: _Short, x: Floats, labels: Index, unit: Floats, scores: Floats) -> Index:
         """Fills the scores of the rows that it can take; returns the others."""
@@ -112,8 +119,7 @@ class GaussianLeftOut:
         a = unit * n / (n - unit) / freedom  # of Σ
         own = q[rows, labels]
         rest = 1 - a * own
-        least = np.maximum(REST, 2 * LEAST / short.smallest[labels])
-        long: Index = ~(rest > least) | ~(n - unit > self.model.ddof + 1) | np.isnan(x).any(axis=1)
+        long: Index = ~(rest > short.least[labels]) | ~(n - unit > SEVERAL) | np.isnan(x).any(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             grown = freedom / (freedom - unit)  # Σ' = grown · (Σ − a d dᵀ)
             half_log = 0.5 * k * logspace.log(grown) + 0.5 * np.log(np.where(long, 1.0, rest))
@@ -159,7 +165,7 @@ class GaussianLeftOut:
         counts[own] -= unit
         occurs = counts > GONE * self.tally.n_rows
         held = self.params.normal.spread.shrinkage
-        made = covariances(n, spread, total, occurs, self.model._rule, self.model.ddof, held)
+        made = covariances(n, spread, total, occurs, self.model._rule, self.model.ddof, held, self.floor)
         present = (~np.isnan(x) & made.used)[:, None, :]
         both = present[..., :, None] & present[..., None, :]
         correlation = np.where(both, made.correlation, np.eye(k))
@@ -174,11 +180,12 @@ class GaussianLeftOut:
 
 @dataclass(frozen=True)
 class _Short:
-    """What the short way knows of each class: rows, degrees of freedom, factors, determinants, smallest eigenvalues."""
+    """What the short way knows of each class: rows, degrees of freedom, factors, determinants; and how much of its
+    matrix must be left without a row, for that to be regular and above the floor."""
 
     tied: bool
     counts: Floats
     freedom: Floats
     factor: Floats
     log_det: Floats
-    smallest: Floats
+    least: Floats

@@ -181,7 +181,6 @@ def _losses(model: KDB, left_out: StructuredLeftOut, block: Any) -> Floats:
             kernels.score_codes(codes, [table.log_table], own, 1)
             own[rows, labels] = mine
             scores = scores + own
-        with np.errstate(invalid="ignore"):  # a row without which nothing is possible
-            log_p = scores[rows, labels] - logspace.log_sum_exp(scores)
+        log_p = logspace.log_posterior_of(scores, labels)  # NaN: a row without which nothing is possible
         losses.append(-float(np.where(np.isfinite(log_p), log_p, -700.0) @ weights))
     return np.array(losses)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from bayeskit.errors import BadFile
-from bayeskit.io import State, write_whole
+from bayeskit.io import State, write_model
 from bayeskit.models import to_bytes
 from bayeskit.tally.tally import Tally
 
@@ -18,11 +19,16 @@ class Kept:
     fit_tally: Any
     get_params: Any
     tally_: Tally
+    unwritten: ClassVar[Mapping[str, Any]] = {}
+    """What a file means that lacks a setting, where that is not the default of today: it is older than the setting."""
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a ``.bayes`` file for :func:`bayeskit.load`: as a whole, or not at all."""
+        """Write the model to a ``.bayes`` file for :func:`bayeskit.load`: as a whole, or not at all.
+
+        Where someone is changing the model that is there (:func:`bayeskit.updating`), it is written after them.
+        """
         self._check_is_fitted()
-        write_whole(path, to_bytes(self))
+        write_model(path, to_bytes(self))
 
     def settings_to_save(self) -> dict[str, Any]:
         """The settings under which tally and held state alone make this model again."""

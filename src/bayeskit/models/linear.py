@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from bayeskit.data.encode import as_floats
 from bayeskit.data.frames import label_column
+from bayeskit.data.rows import rows_of
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
@@ -25,11 +26,12 @@ from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.conjugate.belief import tails
 from bayeskit.models.design import Design, collinear, collinear_sentence
 from bayeskit.models.naive_bayes import NaiveBayes
+from bayeskit.models.scoring import ScoresTables
 
 Floats = npt.NDArray[np.float64]
 
 
-class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Linear regression over mixed columns, with predictive intervals.
 
     Parameters
@@ -201,8 +203,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 def _split(X: Any, y: Any) -> tuple[Any, Floats]:
     """(the columns to learn from, the numbers to learn)."""
     if isinstance(y, str):
-        source = open_source(X, y)
-        column, X = source.labels, source.columns  # type: ignore[attr-defined]
+        rows = rows_of(X, y)
+        column, X = rows.labels, rows.take(np.arange(rows.n_rows))
     else:
         column = label_column(y)[0]
         if getattr(column, "dtype", None) is not None and column.dtype.kind == "c":

@@ -29,13 +29,14 @@ from bayeskit.models.design import Design, as_it_is, collinear, collinear_senten
 from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.logistic_loss import LogisticLoss
 from bayeskit.models.naive_bayes import NaiveBayes
+from bayeskit.models.scoring import ScoresTables
 from bayeskit.models.settings import one_of
 
 Floats = npt.NDArray[np.float64]
 LONG_STEP = 0.1  # deviations times nats: a step this long at the end means that there is no end
 
 
-class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class LogisticRegression(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Logistic regression over mixed columns, started from naive Bayes.
 
     Parameters

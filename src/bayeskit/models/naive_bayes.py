@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from bayeskit.estimate.learn_cuts import learn_cuts
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
-from bayeskit.estimate.variance import Gaussian, gaussian, n_parameters
+from bayeskit.estimate.variance import BEFORE, Gaussian, as_variance_floor, gaussian, n_parameters
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.drawing import cells_of, draw_slots, mixed, nulls_for_nan
 from bayeskit.models.logistic_form import LogisticForm, naive_form
@@ -113,11 +113,15 @@ class NaiveBayes(TallyClassifier):
     unseen: a value never seen in training is left out ("ignore"), smoothed ("smooth") or refused ("error"); words of
         a text that were never seen are always left out.
     undecidable: rows impossible under every class get the class priors ("prior"), "nan", or an "error".
-    ties: the "first" class in sorted order, or one drawn at "random" by ``random_state`` and the row's content.
+    ties: the "first" class in sorted order, or one drawn at "random" by ``random_state`` and the row's content;
+        without a seed, one is drawn for each fitted model.
     n_threads: None for all cores; the result is the same for any number.
     max_values: for kernel densities, how many different numbers of a column are kept; past it, all are read with
         fewer digits.
     temperature: log scores are divided by it before they become probabilities; ``tune`` fits it.
+    variance_floor: no Gaussian is narrower than this share of the column's variance within the classes (where they have
+        none, of its total variance), nor is the spread by which a kernel density chooses its bandwidth; or a
+        ``VarianceFloor(share, of="total")``. A column that is constant within a class would rule out all else.
 
     Examples
     --------
@@ -132,6 +136,8 @@ class NaiveBayes(TallyClassifier):
     rain               2            3              0.4          0.333333
     sunny              3            2              0.6          0.222222
     """
+
+    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
 
     def __init__(
         self,
@@ -152,6 +158,7 @@ class NaiveBayes(TallyClassifier):
         n_threads: int | None = None,
         max_values: int = 4096,
         temperature: float = 1.0,
+        variance_floor: Any = 0.01,
     ) -> None:
         self.smoothing = smoothing
         self.prior = prior
@@ -170,6 +177,7 @@ class NaiveBayes(TallyClassifier):
         self.n_threads = n_threads
         self.max_values = max_values
         self.temperature = temperature
+        self.variance_floor = variance_floor
 
     def check_settings(self) -> None:
         super().check_settings()
@@ -182,6 +190,7 @@ class NaiveBayes(TallyClassifier):
             one_of("variance", value, ("class_feature", "feature", "class", "all"))
         for value in _all_settings(self.smoothing):
             as_smoothing(value)
+        as_variance_floor(self.variance_floor)
         if self.ddof not in (0, 1):
             raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
 
@@ -211,7 +220,8 @@ class NaiveBayes(TallyClassifier):
             tables[name] = value_table(family, smoothing, rows, self.missing, unseen)
         prior = class_prior(self.prior, tally.classes, rows)
         texts = {n: text_table(w, self.setting_for("smoothing", n, tally.schema)) for n, w in tally.words.items()}
-        kernels = {name: kernel_density(values, rows) for name, values in tally.values.items()}
+        floor = as_variance_floor(self.variance_floor)
+        kernels = {name: kernel_density(values, rows, floor=floor) for name, values in tally.values.items()}
         normal = self._gaussian(tally)
         return NaiveParameters(logspace.log(prior), tables, tally.moment_columns, normal, texts=texts, kernels=kernels)
 
@@ -222,7 +232,8 @@ class NaiveBayes(TallyClassifier):
         result = Gaussian(np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(len(rules), dtype=bool))
         for rule in dict.fromkeys(rules):
             index = [i for i, other in enumerate(rules) if other == rule]
-            part = gaussian(tally.moments.columns(index), rule, self.ddof, tally.class_counts)
+            floor = as_variance_floor(self.variance_floor)
+            part = gaussian(tally.moments.columns(index), rule, self.ddof, tally.class_counts, floor)
             result.mean[:, index], result.variance[:, index], result.used[index] = (
                 part.mean,
                 part.variance,

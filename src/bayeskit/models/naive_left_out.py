@@ -28,6 +28,7 @@ from bayeskit.estimate.left_out import (
 )
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
+from bayeskit.estimate.variance import as_variance_floor
 
 if TYPE_CHECKING:
     from bayeskit.models.naive_bayes import NaiveBayes
@@ -184,7 +185,8 @@ class NaiveLeftOut:
         found: list[tuple[list[str], LeftOutGaussians, ClosedGaussian | None]] = []
         for rule, names in groups.items():
             moments = self.tally.moments.columns([self.params.columns.index(name) for name in names])
-            gaussians = LeftOutGaussians(moments, counts, rule, self.model.ddof)  # type: ignore[arg-type]
+            floor = as_variance_floor(self.model.variance_floor)
+            gaussians = LeftOutGaussians(moments, counts, rule, self.model.ddof, floor)  # type: ignore[arg-type]
             closed = gaussians.closed()
             for index in (np.flatnonzero(closed), np.flatnonzero(~closed)):
                 if len(index):
@@ -225,7 +227,8 @@ class NaiveLeftOut:
             if form is not None and plain:
                 columns = [block.floats[name] for name in names]
                 threads = self.model._threads()
-                rows = kernels.score_gaussian_left_out(columns, labels, *form.parts, LEAST, scores, threads)
+                least = max(LEAST, float(gaussians.floored_rest().max()))
+                rows = kernels.score_gaussian_left_out(columns, labels, *form.parts, least, scores, threads)
             if rows.any():
                 self._add_exactly(block, np.flatnonzero(rows), names, gaussians, scores)
 

@@ -28,6 +28,7 @@ from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import Lidstone, as_smoothing
+from bayeskit.explain.structure import StructureDescription
 from bayeskit.io import State
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base import Scores, TallyClassifier
@@ -37,6 +38,7 @@ from bayeskit.models.nbtree_growth import Growth, Routes, Tree, check_tree, leaf
 from bayeskit.models.nbtree_left_out import TreeLeftOut, TreeParameters
 from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of, readable
 from bayeskit.models.settings import seed_of
+from bayeskit.printable import printable
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -397,7 +399,7 @@ class NBTree(CodedClassifier):
             shown[f"count | {label}"] = (cells if self.tally_.weighted else cells.astype(np.int64)).tolist()
         for i, label in enumerate(self.tally_.classes):
             shown[f"P({column} | {label}, leaf)"] = table.probabilities[leaves, i].ravel().tolist()
-        return Table(shown)
+        return Table(shown, keys=2)
 
     @property
     def n_leaves_(self) -> int:
@@ -417,7 +419,18 @@ class NBTree(CodedClassifier):
     def tree_text(self) -> str:
         """The tree in words, a line for each branch."""
         self._check_is_fitted()
-        return "\n".join(self._lines(self.tree_, 0)) or self._leaf_text(0)
+        return "\n".join(printable(line, keep="") for line in self._tree_lines())
+
+    def describe_structure(self) -> StructureDescription:
+        """The questions of the tree, and the rows of each class in its leaves."""
+        lines, counts = self._tree_lines(), self.params_.leaf_counts
+        columns: dict[str, Any] = {"leaf": list(range(len(counts)))}
+        columns |= {f"count | {label}": counts[:, i].tolist() for i, label in enumerate(self.tally_.classes)}
+        leaves = f"{len(counts):,} leaves" if len(counts) > 1 else "one leaf"
+        return StructureDescription(f"naive Bayes in {leaves} of a tree of questions", Table(columns), tuple(lines))
+
+    def _tree_lines(self) -> list[str]:
+        return list(self._lines(self.tree_, 0)) or [self._leaf_text(0)]
 
     def _lines(self, node: Tree, depth: int) -> Iterator[str]:
         if not isinstance(node, Mapping):

@@ -16,21 +16,22 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import _num_samples
 
 from bayeskit import logspace
+from bayeskit.data.rows import rows_of
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import sort_values
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
 from bayeskit.models.naive_bayes import NaiveBayes
+from bayeskit.models.scoring import ScoresTables
 
 Floats = npt.NDArray[np.float64]
 WEIGHTINGS = ("auto", "evidence", "leave-one-out", "cross-validation")
 
 
-class _Committee(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _Committee(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Members with posterior probabilities; what both classifiers share."""
 
     members: Any
@@ -258,19 +259,19 @@ def _left_out(member: Any, X: Any, y: Any, weight: Any) -> float:
     for block in member.encoder().blocks(open_source(X, y, weight)):
         scores = left_out.scores(block)
         labels = np.asarray(block.labels, dtype=np.int64)
-        with np.errstate(invalid="ignore"):
-            log_p = scores[np.arange(block.n_rows), labels] - logspace.log_sum_exp(scores)
-        known = member.tally_.class_counts[labels] > 1
-        total += float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
+        log_p = logspace.log_posterior_of(scores, labels)
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        known = (member.tally_.class_counts[labels] > 1) & (weights > 0)
+        total += float(log_p[known] @ weights[known])
     return total
 
 
 def _cross_validated(member: Any, X: Any, y: Any, weight: Any, cv: Any) -> float:
     """Σ ln P(label | row) by a clone fitted on the other folds; a label it has not seen counts as 1e-15."""
     from sklearn.model_selection import check_cv
-    from sklearn.utils import _safe_indexing
 
-    labels, n = np.asarray(y), _num_samples(X)
+    table = rows_of(X, y)
+    labels, n = np.array(table.listed().tolist()), table.n_rows
     if not hasattr(member, "predict_proba"):
         raise BayesError("cross-validated likelihood needs members with predict_proba; give weights instead")
     least = int(np.unique(labels, return_counts=True)[1].min())
@@ -278,8 +279,8 @@ def _cross_validated(member: Any, X: Any, y: Any, weight: Any, cv: Any) -> float
     total = 0.0
     for learn, test in folds.split(np.zeros(n), labels):
         extra = {} if weight is None else {"sample_weight": np.asarray(weight)[learn]}
-        part = clone(member).fit(_safe_indexing(X, learn), labels[learn], **extra)
-        p = np.asarray(part.predict_proba(_safe_indexing(X, test)))
+        part = clone(member).fit(table.take(learn), labels[learn], **extra)
+        p = np.asarray(part.predict_proba(table.take(test)))
         own = (p * (labels[test][:, None] == np.asarray(part.classes_))).sum(axis=1)
         log_p = logspace.log(np.clip(own, 1e-15, 1.0))
         total += float((log_p * (1.0 if weight is None else np.asarray(weight)[test])).sum())

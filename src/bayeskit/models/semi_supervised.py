@@ -19,13 +19,16 @@ from sklearn.model_selection import StratifiedKFold
 
 from bayeskit import logspace
 from bayeskit.data.frames import columns_of, is_sparse, label_column
+from bayeskit.data.rows import taken
 from bayeskit.data.source import Responsibilities, is_arrow
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BayesError, BayesWarning
+from bayeskit.estimate.text_em import balanced
 from bayeskit.models.base import TallyClassifier
 from bayeskit.models.naive_bayes import NaiveBayes
-from bayeskit.models.semi_text import DocumentModel, fit_documents
+from bayeskit.models.scoring import ScoresTables
+from bayeskit.models.semi_text import DocumentModel, check_learns_unlabelled, fit_documents
 from bayeskit.models.text import TextClassifier
 
 Floats = npt.NDArray[np.float64]
@@ -54,13 +57,15 @@ class Comparison:
         )
 
 
-class SemiSupervised(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """EM around a classifier: rows whose label is missing (None, NaN, NA) teach as well.
 
     Parameters
     ----------
     classifier: a ``NaiveBayes`` or another model with expected counts (the default is ``NaiveBayes()``), or a
-        ``TextClassifier``.
+        ``TextClassifier``: "multinomial" and "set_of_words" by expected counts, and for "auto", "fast" and "weighted"
+        naive Bayes weights on tf-idf, with its smoothing, prior and choice of words. Other recipes have no
+        probabilities to share a document by, and are refused. With every row labelled it is the classifier itself.
     unlabelled: a label that also means "not known", such as -1.
     weight: how much an unlabelled row counts; by default 1 for tables and 0.3 for documents.
     rounds: at most so many rounds; by default 50 for tables, which stop where the likelihood does, and 8 for documents.
@@ -120,6 +125,8 @@ class SemiSupervised(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = _Rows.of(X, y)
         labels = _labels(rows.labels, rows.n, self.unlabelled)
         known = np.array([label is not None for label in labels], dtype=bool)
+        if isinstance(model, TextClassifier) and known.any() and not known.all():
+            check_learns_unlabelled(model)
         if not known.any():
             estimator, history = self._mixture(model, rows)
             comparison = None
@@ -159,37 +166,44 @@ class SemiSupervised(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _together(
         self, model: Any, rows: _Rows, codes: Index, classes: tuple[Value, ...], tell: Any = None
     ) -> tuple[Any, list[tuple[int, float, int]]]:
-        if isinstance(model, TextClassifier):
+        known = codes >= 0
+        if known.all():
+            return self._alone(model, rows, codes, classes), []
+        if isinstance(model, TextClassifier) and model._is_weighted:
             weight = 0.3 if self.weight is None else self.weight
             return fit_documents(model, rows.data, codes, classes, weight, self.rounds or 8, self.balance, tell)
         start = np.zeros((rows.n, len(classes)))
-        known = codes >= 0
         start[known, codes[known]] = 1.0
         first = clone(model).fit(rows.take(known), Responsibilities(classes, start[known]))
-        start[~known] = _aligned(first, rows.take(~known), classes) if (~known).any() else 0.0
+        start[~known] = _posterior(first, _joint(first, rows.take(~known), classes), classes)
         return self._rounds(model, rows, start, known, classes, tell)
 
     def _rounds(
         self, model: Any, rows: _Rows, share: Floats, known: Index, classes: tuple[Value, ...], tell: Any
     ) -> tuple[Any, list[tuple[int, float, int]]]:
         """EM on expected counts until the likelihood stands still."""
-        weight = 1.0 if self.weight is None else self.weight
+        is_text = isinstance(model, TextClassifier) and known.any()
+        weight = (0.3 if is_text else 1.0) if self.weight is None else self.weight
         weights = np.where(known, 1.0, weight)
+        mix = share[known].mean(axis=0) if is_text and self.balance else None
         history: list[tuple[int, float, int]] = []
         chosen = share.argmax(axis=1)
-        for number in range(1, (self.rounds or 50) + 1):
+        for number in range(1, (self.rounds or (8 if is_text else 50)) + 1):
             fitted = clone(model).fit(rows.data, Responsibilities(classes, share), weights)
             joint = _joint(fitted, rows.data, classes)
             own = np.where(known, joint[np.arange(rows.n), share.argmax(axis=1)], logspace.log_sum_exp(joint))
-            likelihood = float(weights @ own)
-            posterior = logspace.normalise(joint)[0]
+            likelihood = float(weights[weights > 0] @ own[weights > 0])
+            posterior = _posterior(fitted, joint, classes)
+            if mix is not None:
+                posterior[~known] = balanced(posterior[~known], mix)
             share = np.where(known[:, None], share, posterior)
             now = share.argmax(axis=1)
             history.append((number, likelihood, int((now != chosen).sum())))
             if tell is not None:
                 tell(history[-1])
             chosen = now
-            if number > 1 and likelihood - history[-2][1] <= CONVERGED * abs(likelihood):
+            gain = likelihood - history[-2][1] if number > 1 and np.isfinite(history[-2][1]) else np.inf
+            if gain <= CONVERGED * abs(likelihood):
                 break
         return fitted, history
 
@@ -306,9 +320,7 @@ def _taken(column: Any, index: Index) -> Any:
         return [column[i] for i in index]
     if hasattr(column, "iloc"):
         return column.iloc[index]
-    if is_arrow(column) and hasattr(column, "take"):
-        return column.take(index)
-    return column[index]
+    return taken(column, index)
 
 
 def _labels(y: Any, n: int, unlabelled: Any) -> list[Value | None]:
@@ -334,6 +346,10 @@ def _joint(model: Any, X: Any, classes: tuple[Value, ...]) -> Floats:
     return found
 
 
-def _aligned(model: Any, X: Any, classes: tuple[Value, ...]) -> Floats:
-    """P(class | x) with the classes in this order."""
-    return logspace.normalise(_joint(model, X, classes))[0]
+def _posterior(model: Any, joint: Floats, classes: tuple[Value, ...]) -> Floats:
+    """P(class | x) of rows with these scores; the prior where a row is impossible under every class."""
+    posterior, evidence = logspace.normalise(joint)
+    prior = np.zeros(len(classes))
+    prior[[classes.index(label) for label in model.tally_.classes]] = logspace.exp(model.params_.log_prior)
+    posterior[np.isneginf(evidence)] = prior
+    return posterior

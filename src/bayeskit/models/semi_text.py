@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import logspace
+from bayeskit import kernels, logspace
 from bayeskit.data.documents import Documents
 from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.data.tokens import TokenRows, count_documents
 from bayeskit.data.vocabulary import Value
 from bayeskit.data.words import Words
+from bayeskit.errors import BayesError
 from bayeskit.estimate import text_em
+from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.text_em import DocumentEM
 from bayeskit.models.text import TextClassifier
-from bayeskit.models.text_reading import document_frequency, text_column, values_matrix
+from bayeskit.models.text_reading import LabelledDocuments, document_frequency, text_column, values_matrix
+from bayeskit.models.text_vocabulary import candidate_rows
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,7 +57,19 @@ class DocumentModel:
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each document."""
-        return np.asarray(self.classes_[self.predict_joint_log_proba(X).argmax(axis=1)])
+        return np.asarray(self.classes_[kernels.best_classes(self.predict_joint_log_proba(X), logspace.TIE, 1)])
+
+
+def check_learns_unlabelled(model: TextClassifier) -> None:
+    """Refuse the settings that documents without labels cannot go by."""
+    model.check_settings()
+    if not (model._recipe.generative or model._is_weighted):
+        raise BayesError(
+            f'recipe="{model.recipe}" has no probabilities by which a document without label could be shared among the '
+            'classes: use "auto", "multinomial" or "set_of_words", or drop those documents'
+        )
+    if model._is_weighted and (model.ties != "first" or model.schema is not None):
+        raise BayesError(f'recipe="{model.recipe}" with documents without labels takes ties="first" and no schema=')
 
 
 def fit_documents(
@@ -70,12 +85,18 @@ def fit_documents(
     """EM on documents; a code of -1 is a document without label."""
     model.check_settings()
     tokenizer = model._tokenizer()
-    rows = count_documents(Documents.of(text_column(X, model.column)), tokenizer, None, model._threads())
+    texts = Documents.of(text_column(X, model.column))
+    read = LabelledDocuments(texts, codes, None, classes)
+    limits = (model.min_df, model.max_df, model.max_features)
+    ((_, rows, _),) = candidate_rows(read, tokenizer, (tokenizer.ngrams,), limits, model._threads())
+    counts = np.bincount(codes[codes >= 0], minlength=len(classes)).astype(np.float64)
+    prior = class_prior("empirical" if model.prior is None else model.prior, classes, counts)
     idf = text_em.smooth_idf(document_frequency(rows), float(len(codes)))
     x, known = _values(rows, idf), codes >= 0
     told = None if tell is None else lambda r: tell((r.number, r.log_evidence, r.changed))
     em, history = text_em.expectation_maximisation(
-        x[known], codes[known], x[~known], len(classes), weight=weight, rounds=rounds, balance=balance, tell=told
+        x[known], codes[known], x[~known], prior, 1.0 if model.smoothing is None else float(model.smoothing),
+        weight, rounds, balance, told,
     )  # fmt: skip
     made = DocumentModel(em, rows.words, idf, tokenizer, model.column, classes)
     return made, [(r.number, r.log_evidence, r.changed) for r in history]

@@ -21,6 +21,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import ConditionalTable
+from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base import Scores
 from bayeskit.models.coded import CodedClassifier, CodedLeftOut, names_of
 from bayeskit.models.drawing import draw_slots
@@ -106,7 +107,15 @@ class StructuredClassifier(CodedClassifier):
         for i, label in enumerate(self.tally_.classes):
             header = f"P({column} | {label}{', ' + given if given else ''})"
             columns[header] = shown[:, :, i].ravel() if table.used else np.full(counts[:, :, i].size, np.nan)
-        return Table({name: cells.tolist() for name, cells in columns.items()})
+        return Table({name: cells.tolist() for name, cells in columns.items()}, keys=len(table.parents) + 1)
+
+    def describe_structure(self) -> StructureDescription:
+        """Which columns each column hangs on besides the class."""
+        parents = self.parents_
+        table = Table({"column": list(parents), "parents": [", ".join(names) or None for names in parents.values()]})
+        left_out = [name for name in self.schema_.used if name not in parents]
+        rest = f"; without {', '.join(left_out)}" if left_out else ""
+        return StructureDescription(f"each column hangs on the class and on its parents{rest}", table)
 
     def factor(self, column: str) -> Floats:
         """P(value | class, parents) for every combination of them (classes, values of each parent …, values)."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,8 @@ from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.exponents import fit_temperature
 from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.variance import BEFORE
+from bayeskit.explain.structure import StructureDescription
 from bayeskit.explain.words import cell
 from bayeskit.io import State
 from bayeskit.models.base import Scores, TallyClassifier
@@ -75,6 +77,7 @@ class SubclassBayes(TallyClassifier):
     max_rounds: of EM.
     random_state: the same seed and the same rows give the same model, for any number of threads.
     progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting.
+    variance_floor: as in ``NaiveBayes``, of the variance within the subclasses.
 
     There is no ``partial_fit``, ``forget``, ``merge`` or ``leave_one_out``: other rows make other clusters. Use
     ``cross_validate`` for honest scores.
@@ -96,6 +99,8 @@ class SubclassBayes(TallyClassifier):
     >>> model.n_subclasses_
     {'other': 2, 'same': 2}
     """
+
+    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
 
     def __init__(
         self,
@@ -121,6 +126,7 @@ class SubclassBayes(TallyClassifier):
         random_state: Any = 0,
         n_threads: int | None = None,
         progress: Progress | bool | None = None,
+        variance_floor: Any = 0.01,
     ) -> None:
         self.n_subclasses = n_subclasses
         self.max_subclasses = max_subclasses
@@ -144,6 +150,7 @@ class SubclassBayes(TallyClassifier):
         self.random_state = random_state
         self.n_threads = n_threads
         self.progress = progress
+        self.variance_floor = variance_floor
 
     def check_settings(self) -> None:
         super().check_settings()
@@ -159,7 +166,8 @@ class SubclassBayes(TallyClassifier):
 
     def _naive(self) -> NaiveBayes:
         """Naive Bayes with these settings, for subclasses."""
-        shared = ("smoothing", "numeric", "variance", "ddof", "cuts", "missing", "unseen", "undecidable", "n_threads")
+        shared = ["smoothing", "numeric", "variance", "ddof", "variance_floor", "cuts", "missing", "unseen"]
+        shared += ["undecidable", "n_threads"]
         return NaiveBayes(**{name: getattr(self, name) for name in shared})
 
     # -- learning ------------------------------------------------------------------------------------
@@ -380,8 +388,13 @@ class SubclassBayes(TallyClassifier):
                 "count": [round(float(counts[i]), 3) for i in order],
                 "share": [float(share[i]) for i in order],
                 "what sets it apart": [self._apart(int(i)) for i in order],
-            }
+            },
+            keys=2,
         )
+
+    def describe_structure(self) -> StructureDescription:
+        """The subclasses of each class, and what sets them apart."""
+        return StructureDescription("each class is a mixture of subclasses, naive Bayes in each", self.subclasses_)
 
     def _apart(self, s: int) -> str:
         """The columns in which a subclass differs most from the rest of its class."""

@@ -25,6 +25,7 @@ from bayeskit.estimate.structure import (
     information_about_class,
     present,
 )
+from bayeskit.explain.structure import StructureDescription, tree_lines
 from bayeskit.models.coded import need_pairs
 from bayeskit.models.structured import StructuredClassifier, StructuredParameters, given_parents
 from bayeskit.tally.plan import Plan
@@ -144,3 +145,12 @@ class TAN(StructuredClassifier):
         gains = [arc[0] for arc in found]
         parents, children = ([arc[i] for arc in found] for i in (1, 2))
         return Table({"parent": parents, "child": children, "I(parent; child | class)": gains})
+
+    def describe_structure(self) -> StructureDescription:
+        """The tree: each column below its parent, with the information of the two given the class."""
+        arcs = self.arcs()
+        child, gain = arcs["child"], arcs["I(parent; child | class)"]
+        remarks = {name: f"{nats:.3g} nats" for name, nats in zip(child, gain, strict=True)}
+        parents = {name: own[0] if own else None for name, own in self.parents_.items()}
+        sentence = "the tree: each column hangs on the class and on the column above it"
+        return StructureDescription(sentence, arcs, tree_lines(parents, remarks))

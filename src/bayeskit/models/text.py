@@ -156,10 +156,6 @@ class TextClassifier(TextSimilarity, TallyClassifier):
         one_of("recipe", self.recipe, tuple(RECIPES))
         if self._is_weighted and self.smoothing is not None and (not is_number(self.smoothing) or self.smoothing <= 0):
             raise BayesError(f"smoothing={self.smoothing!r}: weighted evidence takes one number over 0, or None")
-        if self.recipe == "set_of_words" and is_number(self.smoothing) and self.smoothing <= 0:
-            raise BayesError(
-                "a set of words needs smoothing over 0: a word that every document has would forbid others"
-            )
         self._tokenizer()
 
     def plan(self, schema: Schema) -> Plan:
@@ -321,6 +317,12 @@ class TextClassifier(TextSimilarity, TallyClassifier):
         if self._is_weighted:
             return evidence_parameters(counted, tally.classes, log_prior, self.weights_)
         pseudo = self._pseudo(counted.words, counted)
+        if self._recipe.formula != "multinomial" and not pseudo.all():
+            word = counted.words[int(np.flatnonzero(pseudo == 0)[0])]
+            raise BayesError(
+                f'recipe="{self.recipe}" needs smoothing over 0 for every word, and {word!r} has none: a word that '
+                f"{'every document' if self.recipe == 'set_of_words' else 'no other class'} has would weigh infinitely"
+            )
         idf = self.held_.idf(counted.words) if self._recipe.scores == "tfidf" else None
         if self.recipe == "nbsvm":
             return PlainParameters(log_prior, counted.words, self.linear_, "presence", None, pseudo)

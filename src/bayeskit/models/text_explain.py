@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
-from bayeskit.data.words import Words
-from bayeskit.errors import BayesError
+from bayeskit.explain.evidence import class_position, compared
 from bayeskit.models.text_recipes import COLUMN, learnt_table
+from bayeskit.printable import printable
 
 if TYPE_CHECKING:
     from bayeskit.models.text import TextClassifier
@@ -23,7 +22,10 @@ class WordsForAndAgainst:
     """Log odds of ``label`` against ``other``: ``total`` = ``base`` + Σ evidence of the words.
 
     ``base`` is what holds without any word: the class prior, for a set of words also all absent words, for weighted
-    evidence the fitted bias. ``words`` are (word, count, evidence), the strongest first.
+    evidence the fitted bias. ``words`` are (word, count, evidence), the strongest first; evidence is infinite where
+    the word never occurs in one of the two classes (without smoothing), NaN where in neither. ``undecidable``: the
+    document is impossible under every class, its class and ``total`` are those of the prior, and the words are listed
+    but left out of the sum.
     """
 
     label: Value
@@ -32,6 +34,7 @@ class WordsForAndAgainst:
     base: float
     words: tuple[tuple[str, int, float], ...]
     n_unknown: int  # occurrences of words the model does not know
+    undecidable: bool = False
 
     def table(self, n: int | None = None) -> Table:
         """The words as a table, the strongest ``n``."""
@@ -43,50 +46,39 @@ class WordsForAndAgainst:
         })  # fmt: skip
 
     def __str__(self) -> str:
-        head = f"{self.label} against {self.other}: log odds {self.total:+.4f}, of which {self.base:+.4f} without words"
+        odds = f"log odds {self.total:+.4f}, of which {self.base:+.4f} without words"
+        if self.undecidable:
+            odds = f"undecidable, impossible under every class; log odds {self.total:+.4f} by the prior alone"
+        head = f"{self.label} against {self.other}: {odds}"
         unknown = f"\n{self.n_unknown} unknown words say nothing" if self.n_unknown else ""
+        head = printable(head, keep="")
         return f"{head}\n{self.table(20)}{unknown}" if self.words else f"{head}; no known word{unknown}"
-
-
-def explained(
-    label: int,
-    other: int,
-    classes: tuple[Value, ...],
-    constant: npt.NDArray[np.float64],
-    parts: npt.NDArray[np.float64],
-    ids: npt.NDArray[Any],
-    counts: npt.NDArray[Any],
-    words: Words,
-    n_unknown: int,
-) -> WordsForAndAgainst:
-    """The record of one document from what each cell adds to each class."""
-    evidence = parts[:, label] - parts[:, other]
-    order = np.lexsort((ids, -np.abs(evidence)))  # of equal ones the first in the alphabet
-    listed = tuple((words[int(ids[i])], int(counts[i]), float(evidence[i])) for i in order)
-    base = float(constant[label] - constant[other])
-    return WordsForAndAgainst(classes[label], classes[other], base + float(evidence.sum()), base, listed, n_unknown)
 
 
 def explain_documents(model: TextClassifier, X: Any, against: Any = None) -> list[WordsForAndAgainst]:
     """The record of each document: its class against the runner-up, or against a named class."""
     records: list[WordsForAndAgainst] = []
-    labels = model.tally_.classes
-    if against is not None and against not in labels:
-        raise BayesError(f"there is no class {against!r} (classes: {list(labels)})")
+    labels, params = model.tally_.classes, model.params_
+    rival = None if against is None else class_position(against, labels)
     for block, scores in model._score(X):
         rows = block.tokens[COLUMN]
-        parts, order = model.params_.parts(rows), np.argsort(-scores, axis=1, kind="stable")
-        document = np.repeat(np.arange(block.n_rows), np.diff(rows.indptr))
-        known = np.bincount(document, rows.counts, minlength=block.n_rows)
+        said = compared(model, scores, block, params.log_prior, rival)
+        each = np.arange(block.n_rows)
+        document = np.repeat(each, np.diff(rows.indptr))
+        parts, cells = params.parts(rows), np.arange(len(document))
+        base = np.where(said.undecidable[:, None], params.log_prior, params.without_words(rows))
+        with np.errstate(invalid="ignore"):  # −∞ − −∞: a word of neither class
+            evidence = parts[cells, said.chosen[document]] - parts[cells, said.rivals[document]]
+            bases = np.where(said.chosen == said.rivals, 0.0, base[each, said.chosen] - base[each, said.rivals])
+        unknown = rows.lengths - np.bincount(document, rows.counts, minlength=block.n_rows)
+        strength = np.where(np.isnan(evidence), np.inf, np.abs(evidence))
         for i in range(block.n_rows):
-            best = int(order[i, 0])
-            other = int(order[i, min(1, len(labels) - 1)]) if against is None else labels.index(against)
-            at = slice(rows.indptr[i], rows.indptr[i + 1])
-            unknown = int(rows.lengths[i] - known[i])
-            constant = model.params_.constant if at.stop > at.start else model.params_.without_words
-            records.append(
-                explained(best, other, labels, constant, parts[at], rows.ids[at], rows.counts[at], rows.words, unknown)
-            )
+            at = np.arange(rows.indptr[i], rows.indptr[i + 1])
+            at = at[np.lexsort((rows.ids[at], -strength[at]))]  # of equal ones the first in the alphabet
+            words = tuple((rows.words[int(rows.ids[k])], int(rows.counts[k]), float(evidence[k])) for k in at)
+            own, other = labels[said.chosen[i]], labels[said.rivals[i]]
+            total, undecidable = float(said.log_odds[i]), bool(said.undecidable[i])
+            records.append(WordsForAndAgainst(own, other, total, float(bases[i]), words, int(unknown[i]), undecidable))
     return records
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from bayeskit.data.schema import Schema, Text
 from bayeskit.data.table import Table
 from bayeskit.data.tokens import TokenRows
+from bayeskit.errors import BayesError
 from bayeskit.estimate import word_evidence
 from bayeskit.estimate.text_weights import WordWeights
 from bayeskit.estimate.word_evidence import EvidenceWeights
@@ -67,6 +68,8 @@ def _rows_of(model: TextClassifier, read: LabelledDocuments) -> tuple[TokenRows,
 
 def linear(model: TextClassifier, read: LabelledDocuments, schema: Schema) -> tuple[Tally, WordWeights]:
     rows, pruned = _rows_of(model, read)
+    if not len(rows.words):
+        raise BayesError('recipe="nbsvm" weighs words, and no document has one: see pattern=, stop_words= and min_df=')
     pseudo = model._pseudo(rows.words)
     linear = WordWeights(*fit_linear(rows, read, pseudo, model.C, model.beta))
     return mass_tally(schema, rows, values_of("presence", rows, None), read, pruned)[0], linear

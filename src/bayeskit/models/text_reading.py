@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,7 +33,9 @@ def text_column(X: Any, name: str | None = None) -> Any:
         raise BayesError("there are no documents: X is None")
     if isinstance(X, (str, bytes)):
         raise BayesError("one document is a list of one: pass [text]. (A string alone would be read letter by letter.)")
-    if hasattr(X, "columns") or hasattr(X, "column_names") or (not hasattr(X, "ndim") and hasattr(X, "keys")):
+    records = isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(cell, Mapping) for cell in X)
+    is_table = hasattr(X, "columns") or hasattr(X, "column_names") or (not hasattr(X, "ndim") and hasattr(X, "keys"))
+    if records or is_table:
         names, columns, _, _ = columns_of(X)
         if name is None and len(names) == 1:
             name = names[0]

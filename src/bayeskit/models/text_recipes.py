@@ -130,18 +130,17 @@ class PlainParameters(_WithWords):
         return np.asarray(self.log_prior + self.weights.constant)
 
     @property
-    def without_words(self) -> Floats:
-        """The score of a document without known words: of a set of words, what all the absent ones say."""
-        return self.constant
-
-    @property
     def table(self) -> Floats:
         """What one occurrence of a word says (words, classes)."""
         return self.weights.table
 
+    def without_words(self, rows: TokenRows) -> Floats:
+        """The scores before any word (documents, classes): of a set of words, what all the absent ones say."""
+        return np.tile(self.constant, (len(rows.lengths), 1))
+
     def scores(self, rows: TokenRows, n_threads: int) -> Floats:
         """(documents, classes)"""
-        out = np.tile(self.constant, (len(rows.lengths), 1))
+        out = self.without_words(rows)
         kernels.score_rows(rows.indptr, rows.ids, values_of(self.kind, rows, self.idf), self.table, out, n_threads)
         return out
 
@@ -165,10 +164,9 @@ class EvidenceParameters(_WithWords):
         """What words are added to."""
         return np.asarray(self.log_prior + self.bias)
 
-    @property
-    def without_words(self) -> Floats:
-        """The score of a document without known words: the prior, for the fitted bias goes with words."""
-        return self.log_prior
+    def without_words(self, rows: TokenRows) -> Floats:
+        """The scores before any word (documents, classes): the prior, and where there are words the fitted bias."""
+        return np.where((np.diff(rows.indptr) == 0)[:, None], self.log_prior, self.constant)
 
     @property
     def table(self) -> Floats:
@@ -178,7 +176,7 @@ class EvidenceParameters(_WithWords):
     def scores(self, rows: TokenRows, n_threads: int) -> Floats:
         """(documents, classes)"""
         found = word_evidence.scores(rows.indptr, rows.ids, rows.counts, self.tables, self.g, self.constant, n_threads)
-        found[np.diff(rows.indptr) == 0] = self.without_words
+        found[np.diff(rows.indptr) == 0] = self.log_prior
         return found
 
     def parts(self, rows: TokenRows) -> Floats:
@@ -195,7 +193,10 @@ def plain_weights(recipe: Recipe, counted: WordCounts, class_counts: Floats, pse
     if recipe.formula == "multinomial" and recipe.learns == "counts":
         return text_weights.multinomial_of(counted, pseudo)
     formula = getattr(text_weights, recipe.formula)
-    made: WordWeights = formula(learnt_table(recipe, counted), pseudo)
+    learnt = learnt_table(recipe, counted)
+    made: WordWeights = formula(learnt, pseudo)
+    if recipe.learns == "tfidf":  # a word of every document has idf 0: it says nothing, not even without smoothing
+        made.table[(learnt.sum(axis=1) == 0) & (pseudo == 0)] = 0.0
     return made
 
 

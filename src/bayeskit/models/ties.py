@@ -5,6 +5,7 @@ Scores within 1e-12 · max(1, |score|) of the best are a tie: sums in floats los
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block
+from bayeskit.models.settings import seed_of
 
 TOLERANCE = logspace.TIE
 
@@ -35,6 +37,23 @@ def best_class(
         pick = (_row_hash(block, rows, seed) % order[:, -1].astype(np.uint64)).astype(np.int64) + 1
         chosen[rows] = (order == pick[:, None]).argmax(axis=1)
     return chosen
+
+
+def tie_seed(model: Any) -> int:
+    """The seed of the draws of a fitted model: its whole number, or one drawn when it is first asked after a fit.
+
+    So one model says the same of equal rows in every call, and two fits without a seed draw anew.
+    """
+    if model.ties != "random":
+        return 0
+    if isinstance(model.random_state, (int, np.integer)):
+        return seed_of(model.random_state) or 0
+    fitted, seed = getattr(model, "_tie_seed", (None, 0))
+    if fitted is not model.params_:
+        drawn = seed_of(model.random_state)
+        seed = secrets.randbits(64) if drawn is None else drawn
+        model._tie_seed = (model.params_, seed)
+    return int(seed)
 
 
 def _row_hash(block: Block, rows: npt.NDArray[Any], seed: int) -> npt.NDArray[np.uint64]:

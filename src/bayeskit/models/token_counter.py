@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import pairwise
@@ -20,6 +19,7 @@ from bayeskit.data.tokens import TokenRows, count_documents
 from bayeskit.data.words import Words, union
 from bayeskit.errors import BayesError
 from bayeskit.tally.words import choose_words
+from bayeskit.threads import thread_count
 
 NATIVE = {r"(?u)\b\w\w+\b": "words", r"(?u)\b\w+\b": "words1", r"(?u)\w+|[^\w\s]": "words_and_punctuation"}
 
@@ -188,7 +188,7 @@ class TokenCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise BayesError(
                 f"row {row} is missing (None or np.nan is an invalid document): give an empty string instead"
             )
-        rows = count_documents(documents, self._tokenizer(), words, self.n_threads or os.cpu_count() or 1)
+        rows = count_documents(documents, self._tokenizer(), words, thread_count(self.n_threads))
         if self.decode_error == "strict" and rows.replaced > documents.replaced:
             raise _no_utf8(documents)
         return rows

@@ -40,7 +40,7 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
             left_out.add_texts(block, scores)
             scores /= model.temperature
             labels: npt.NDArray[np.int64] = np.asarray(block.labels, dtype=np.int64)
-            log_p = scores[np.arange(block.n_rows), labels] - logspace.log_sum_exp(scores)
+            log_p = logspace.log_posterior_of(scores, labels)
             known = np.isfinite(log_p)  # a class that only one row shows is lost for every α
             total -= float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
         return total

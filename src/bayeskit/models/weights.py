@@ -26,6 +26,7 @@ from bayeskit.errors import BayesError
 from bayeskit.logspace import log_sum_exp
 from bayeskit.models.exponents import best_exponents
 from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
+from bayeskit.models.scoring import ScoresTables
 
 Floats = npt.NDArray[np.float64]
 SCORES = 150_000  # rows × classes × columns to learn the exponents from; they are few, and need no more
@@ -57,7 +58,7 @@ def weighted(params: NaiveParameters, target: str, powers: dict[str, float]) -> 
     return WeightedParameters(**given, powers=powers)
 
 
-class DiscriminativeWeights(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DiscriminativeWeights(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Naive Bayes whose columns have learnt exponents: the cheap cure for overconfidence.
 
     Fitting counts once, scores each row without itself (so that a column cannot boast with what it has learnt by

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.disk.paths import read_bytes
+from bayeskit.disk.writing import write_whole
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.network.elimination import MEMORY_LIMIT
 from bayeskit.network.nearest import nearest
@@ -49,11 +51,7 @@ def read_bif(path: str | Path, *, memory_limit: int = MEMORY_LIMIT) -> BayesianN
     {'yes': 0.2, 'no': 0.8}
     """
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise BadFile(f"there is no file {str(path)!r}") from None
-    except IsADirectoryError:
-        raise BadFile(f"{str(path)!r} is a folder, not a .bif file") from None
+        text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadFile(f"{str(path)!r} is no text in UTF-8, so it is no .bif file") from None
     return parse_bif(text, str(path), memory_limit=memory_limit)
@@ -81,7 +79,7 @@ def parse_bif(text: str, name: str = "the text", *, memory_limit: int = MEMORY_L
 
 def write_bif(network: BayesianNetwork, path: str | Path, name: str = "network") -> None:
     """Write a network as a .bif file: `read_bif` gives the same tables, to the bit; states come back as text."""
-    Path(path).write_text(to_bif(network, name), encoding="utf-8")
+    write_whole(path, to_bif(network, name).encode())
 
 
 def to_bif(network: BayesianNetwork, name: str = "network") -> str:

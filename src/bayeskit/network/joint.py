@@ -24,6 +24,7 @@ from bayeskit.network.junction_tree import draw
 from bayeskit.network.nearest import nearest
 from bayeskit.network.query import Comparison, Query, Statement, parse, parse_statement
 from bayeskit.network.truth import Domain, Mask, evaluate, holds, impossible, unknown_column
+from bayeskit.printable import printable
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
@@ -192,9 +193,9 @@ class JointDistribution:
         rows = None if self.n_rows is None else self.n_rows * total
         return JointDistribution(self.values, codes, self._p[held] / total, rows, self.cuts)
 
-    def marginal(self, *names: str) -> JointDistribution:
+    def marginal(self, *names: str | Sequence[str]) -> JointDistribution:
         """The distribution of some variables, the others summed out."""
-        chosen = [self._find(name) for name in names]
+        chosen = [self._find(name) for name in _all_names(names)]
         if not chosen:
             raise BayesError("name at least one variable to keep")
         cell, _ = self._cell(chosen)
@@ -204,10 +205,11 @@ class JointDistribution:
         cuts = {name: cut for name, cut in self.cuts.items() if name in chosen}
         return JointDistribution({name: self.values[name] for name in chosen}, codes, p, self.n_rows, cuts)
 
-    def conditional(self, target: str, *given: str) -> Table:
+    def conditional(self, target: str, *given: str | Sequence[str]) -> Table:
         """P(target | given), a row for each combination of the given variables that can occur."""
-        both = self.marginal(*given, target)
-        _, first, context = np.unique(both._cell(given)[0], return_index=True, return_inverse=True)
+        target, known = self._find(target), [self._find(name) for name in _all_names(given)]
+        both = self.marginal(*known, target)
+        _, first, context = np.unique(both._cell(known)[0], return_index=True, return_inverse=True)
         check_cost(
             16 * len(first) * len(self.values[target]),
             MEMORY_LIMIT,
@@ -218,13 +220,13 @@ class JointDistribution:
         can = table.sum(axis=1) > 0
         table = table[can] / table[can].sum(axis=1, keepdims=True)
         columns: dict[str, Any] = {}
-        for name in given:
+        for name in known:
             values = [self.values[name][i] for i in both._codes[name][first[can]]]
             columns[name] = [str(v) if isinstance(v, bool) else v for v in values]
-        said = f" | {', '.join(given)}" if given else ""
+        said = f" | {', '.join(known)}" if known else ""
         for i, value in enumerate(self.values[target]):
             columns[f"P({target} = {value}{said})"] = table[:, i].tolist()
-        return Table(columns)
+        return Table(columns, keys=max(len(known), 1))
 
     def expectation(
         self, of: str | Callable[[dict[str, Any]], Any], given: str | Mapping[str, Any] | None = None
@@ -245,10 +247,10 @@ class JointDistribution:
             numbers = np.array(self.values[of], dtype=np.float64)[here._codes[of]]
         return float(np.sum(here._p * numbers))
 
-    def entropy(self, *names: str, given: Sequence[str] | str = (), bits: bool = False) -> float:
+    def entropy(self, *names: str | Sequence[str], given: Sequence[str] | str = (), bits: bool = False) -> float:
         """H(names | given) = −Σ P ln P(names | given), in nats or in bits; of all variables where none is named."""
         other = _names(given)
-        chosen = [n for n in (names or self.variables) if n not in other]
+        chosen = [n for n in (_all_names(names) or self.variables) if n not in other]
         joint = _entropy(self.marginal(*chosen, *other)._p) if chosen else 0.0
         nats = joint - (_entropy(self.marginal(*other)._p) if other else 0.0) if chosen else 0.0
         return max(0.0, nats) / (_LN2 if bits else 1.0)
@@ -313,7 +315,7 @@ class JointDistribution:
 
     def __repr__(self) -> str:
         names = ", ".join(self.variables[:8]) + (", …" if len(self.variables) > 8 else "")
-        return f"<JointDistribution of {names}: {self.n_cells} cells>"
+        return printable(f"<JointDistribution of {names}: {self.n_cells} cells>", keep="")
 
     # -- inside --------------------------------------------------------------------------------------
 
@@ -331,6 +333,8 @@ class JointDistribution:
         return [self.values[name][i] for i in self._codes[name]]
 
     def _find(self, name: str) -> str:
+        if not isinstance(name, str):
+            raise BayesError(f"{name!r} is no variable: name one of {', '.join(self.variables)}")
         if name not in self.values:
             raise SchemaMismatch(f"there is no variable {name!r}: {nearest(name, self.variables)}")
         return name
@@ -378,5 +382,10 @@ def _entropy(p: Floats) -> float:
     return float(-np.sum(p * logspace.log(p)))
 
 
+def _all_names(names: Sequence[str | Sequence[str]]) -> list[str]:
+    """Names given one by one, or in lists."""
+    return [name for some in names for name in _names(some)]
+
+
 def _names(names: Sequence[str] | str) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
+    return list(names) if isinstance(names, Iterable) and not isinstance(names, str) else [names]

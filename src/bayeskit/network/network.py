@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import prod
@@ -25,6 +24,7 @@ from bayeskit.network.query import parse
 from bayeskit.network.tables import normalised, parents_of, states_of, table_of, tables_cost
 from bayeskit.network.truth import Domain
 from bayeskit.network.variable_elimination import eliminate
+from bayeskit.threads import thread_count
 
 Floats = npt.NDArray[np.float64]
 Distribution = dict[Value, float]
@@ -220,8 +220,8 @@ class BayesianNetwork:
         """ln P(evidence): a number for one row, an array for a frame; −∞ where it is impossible."""
         findings = one_row(evidence)
         if findings is None:
-            rows = self._reader.rows(evidence)
-            return np.concatenate([self.tree.propagate(v, found, [], _threads(n_threads))[1] for _, v, found in rows])
+            rows, threads = self._reader.rows(evidence), thread_count(n_threads)
+            return np.concatenate([self.tree.propagate(v, found, [], threads)[1] for _, v, found in rows])
         return self.joint_table([], self._reader.read(findings))[1]
 
     def joint_table(self, nodes: Sequence[int], found: Mapping[int, Floats]) -> tuple[Floats, float]:
@@ -367,7 +367,7 @@ class BayesianNetwork:
     def _rows(
         self, start: int, observed: list[int], likelihoods: Floats, wanted: list[int], n_threads: int | None
     ) -> list[Floats]:
-        posteriors, log_evidence = self.tree.propagate(observed, likelihoods, wanted, _threads(n_threads))
+        posteriors, log_evidence = self.tree.propagate(observed, likelihoods, wanted, thread_count(n_threads))
         if np.isneginf(log_evidence).any():
             row = int(np.argmin(log_evidence))
             parts = np.split(likelihoods[row], np.cumsum([self._cards[v] for v in observed])[:-1])
@@ -399,7 +399,3 @@ class BayesianNetwork:
 
 def _listed(names: Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
-
-
-def _threads(n_threads: int | None) -> int:
-    return n_threads or os.cpu_count() or 1

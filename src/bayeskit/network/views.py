@@ -6,6 +6,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from bayeskit.data.table import Table
+from bayeskit.printable import printable
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
@@ -20,7 +21,7 @@ def text(n: BayesianNetwork) -> str:
         + (f"  ← {', '.join(n.parents[node])}" if n.parents[node] else "")
         for node in n.nodes
     ]
-    return "\n".join([f"{n!r}", factors, *lines])
+    return "\n".join(printable(line, keep="") for line in (f"{n!r}", factors, *lines))
 
 
 def table(n: BayesianNetwork, node: str) -> Table:

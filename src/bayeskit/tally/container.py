@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import __version__
+from bayeskit.data.source import aligned
 from bayeskit.errors import BadFile, TooLarge
 from bayeskit.tally.value_lists import DTYPES as LIST_DTYPES
 from bayeskit.tally.value_lists import LONG, ValueList, ValueLists, is_packable
@@ -141,7 +142,7 @@ def _arrays(listed: list[Any], body: memoryview) -> list[Array]:
         size = math.prod(shape) * dtype.itemsize
         if size > len(body) - at:
             raise BadFile(f"an array claims {size} bytes where {len(body) - at} are left")
-        arrays.append(np.frombuffer(body[at : at + size], dtype=dtype).reshape(shape))
+        arrays.append(aligned(np.frombuffer(body[at : at + size], dtype=dtype)).reshape(shape))
         at += size + len(_padding(size))
     if at != len(body):
         raise BadFile(f"{len(body) - at} bytes stand after the last array")

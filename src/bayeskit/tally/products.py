@@ -70,7 +70,9 @@ def count_products(
         product = found[0][1], found[0][2]
         total = found[0][0].astype(np.float64), found[0][5]
         for more in found[1:]:
-            product, total = dd.add(product, (more[1], more[2])), dd.add(total, (more[0].astype(np.float64), more[5]))
+            with np.errstate(invalid="ignore"):  # ∞ − ∞: sums too large for a float, refused with the moments
+                product = dd.add(product, (more[1], more[2]))
+                total = dd.add(total, (more[0].astype(np.float64), more[5]))
         products[0][:, i], products[1][:, i] = product
         if gaps:
             sums[0][:, i], sums[1][:, i] = total

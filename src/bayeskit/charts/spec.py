@@ -1,0 +1,41 @@
+r"""Texts of the data in a chart's specification: none of them can be read as HTML.
+
+A specification is written into a page, and by the viewer's own "View Source" into another one. A class named
+``</script><script>…`` would end the script that holds it there. So texts stand in it as ``\u003c/script\u003e``, in
+data that Vega parses as JSON and in expressions that it parses as literals: what is drawn is the text itself, whoever
+renders the chart and whatever it is joined with.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_HTML = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+
+
+def inline(rows: list[dict[str, Any]]) -> Any:
+    r"""Rows as data of a chart.
+
+    >>> inline([{"class": "</script>"}]).values
+    '[{"class": "\\u003c/script\\u003e"}]'
+    """
+    import altair as alt
+
+    return alt.InlineData(values=json.dumps(rows).translate(_HTML), format=alt.JsonDataFormat(type="json"))
+
+
+def literal(text: str) -> str:
+    r"""A text inside an expression.
+
+    >>> print(literal("<b> \"x\""))
+    "\u003cb\u003e \"x\""
+    """
+    return json.dumps(text).translate(_HTML)
+
+
+def title(*lines: str) -> Any:
+    """A title whose lines say texts of the data; empty ones are left out."""
+    import altair as alt
+
+    return alt.Title(alt.ExprRef(f"[{', '.join(literal(line) for line in lines if line)}]"))

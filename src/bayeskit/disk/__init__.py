@@ -1,0 +1,1 @@
+"""What lies at a path, one writer at a time, and files that are written as a whole or not at all."""

@@ -1,0 +1,32 @@
+"""How many threads the kernels may take.
+
+>>> thread_count(2)
+2
+>>> thread_count(2**62)
+Traceback (most recent call last):
+...
+bayeskit.errors.BayesError: n_threads=4611686018427387904: give a whole number from 1 to 4096, or None for all cores
+"""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from bayeskit.errors import BayesError
+
+__all__ = ["MOST_THREADS", "thread_count"]
+
+MOST_THREADS = 4096  # as in native/parallel.hpp
+
+
+def thread_count(n_threads: Any) -> int:
+    """The number of threads a setting asks for: itself, or all cores for None; refused where it is no such number."""
+    if n_threads is None:
+        return min(os.cpu_count() or 1, MOST_THREADS)
+    whole = isinstance(n_threads, (int, np.integer)) and not isinstance(n_threads, bool)
+    if not whole or not 1 <= n_threads <= MOST_THREADS:
+        raise BayesError(
+            f"n_threads={n_threads!r}: give a whole number from 1 to {MOST_THREADS}, or None for all cores"
+        )
+    return int(n_threads)

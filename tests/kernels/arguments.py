@@ -1,0 +1,371 @@
+"""Good arguments for every kernel, drawn at random: what hostile ones are made from."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bayeskit import kernels
+from bayeskit._token_twins import Cut, packed
+from bayeskit.data.unicode_tables import unicode_tables
+
+from .conftest import CODES, INTEGERS, codes, floats, strided
+
+Arguments = dict[str, Any]
+LENGTHS = [0, 1, 2, 7, 130, 300]
+WORDS = [
+    b"",
+    b"a",
+    b"game",
+    b"The",
+    b"\xc3\xa9t\xc3\xa9",
+    b"\xce\xa3",
+    b"a word of more than fifteen bytes",
+    b"\xff\xc3",
+    b" ",
+    b"!",
+]
+
+
+class Draw:
+    """Shapes and numbers of one call."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.n = int(self.rng.choice(LENGTHS))
+        self.k = int(self.rng.integers(0, 6))
+        self.n_classes = int(self.rng.choice([1, 2, 3, 5, 9]))
+        self.sizes = [int(s) for s in self.rng.choice([1, 2, 3, 40], self.k)]
+
+    @property
+    def threads(self) -> int:
+        return int(self.rng.integers(1, 5))
+
+    @property
+    def labels(self) -> np.ndarray:
+        return codes(self.rng, self.n, self.n_classes)
+
+    @property
+    def wide_labels(self) -> np.ndarray:
+        return self.rng.integers(0, self.n_classes, self.n).astype(np.uint32)
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        return self.rng.random(self.n) * 3 if self.rng.random() < 0.5 else None
+
+    @property
+    def columns(self) -> list[np.ndarray]:
+        return [codes(self.rng, self.n, size) for size in self.sizes]
+
+    @property
+    def numbers(self) -> list[np.ndarray]:
+        return strided(floats(self.rng, self.n, self.k), int(self.rng.integers(0, 4)))
+
+    @property
+    def scores(self) -> np.ndarray:
+        return self.normal(self.n, self.n_classes)
+
+    @property
+    def documents(self) -> tuple[np.ndarray, np.ndarray]:
+        texts = [b" ".join(self.rng.choice(np.array(WORDS, dtype=object), 6)) for _ in range(min(self.n, 40))]
+        return packed(texts)
+
+    @property
+    def words(self) -> tuple[np.ndarray, np.ndarray]:
+        chosen = self.rng.random(len(WORDS)) < 0.6
+        return packed(sorted(word for word, is_in in zip(WORDS, chosen, strict=True) if is_in))
+
+    @property
+    def cut(self) -> Cut:
+        shortest = int(self.rng.integers(1, 4))
+        longest, bits = shortest + int(self.rng.integers(0, 3)), int(self.rng.choice([0, 0, 4, 20]))
+        return Cut(
+            int(self.rng.integers(0, 5)), shortest, longest, bool(self.rng.random() < 0.5), bits, *self.words, TABLES
+        )
+
+    def normal(self, *shape: int) -> np.ndarray:
+        return self.rng.normal(size=shape)
+
+    def whole(self, below: int, shape: Any, kind: str) -> np.ndarray:
+        return self.rng.integers(0, max(below, 1), shape).astype(kind)
+
+
+TABLES = unicode_tables(np.frombuffer("Σ".encode(), dtype=np.uint8))
+
+
+def int_ranges(d: Draw) -> Arguments:
+    kind = d.rng.choice(INTEGERS)
+    matrix = d.rng.integers(0, 2, (max(d.n, 1), d.k)).astype(kind)
+    return {"columns": strided(matrix, int(d.rng.integers(0, 4)))}
+
+
+def lookup_codes(d: Draw) -> Arguments:
+    matrix = d.rng.integers(0, 120, (d.n, d.k)).astype(d.rng.choice(INTEGERS[1:]))
+    tables = [d.whole(300, int(d.rng.integers(0, 100)), "uint32") for _ in range(d.k)]
+    low, unseen = d.rng.integers(-5, 5, d.k), d.whole(400, d.k, "uint32")
+    return {"columns": strided(matrix, int(d.rng.integers(0, 4))), "lo": low, "tables": tables, "unseen": unseen}
+
+
+def factor_strings(d: Draw) -> Arguments:
+    cells = np.array(["sun", "rain", "été", "", None, 1.5, "日本", ("a",)], dtype=object)
+    return {"cells": cells[d.rng.integers(0, len(cells), d.n)], "most_others": int(d.rng.integers(0, 5))}
+
+
+def counted(d: Draw) -> Arguments:
+    by = {"labels": d.labels, "n_classes": d.n_classes, "weights": d.weights}
+    return {"columns": d.columns, "sizes": d.sizes} | by
+
+
+def summed(d: Draw) -> Arguments:
+    return {"columns": d.numbers, "labels": d.labels, "n_classes": d.n_classes, "weights": d.weights}
+
+
+def count_responsibilities(d: Draw) -> Arguments:
+    return {"columns": d.columns, "sizes": d.sizes, "responsibilities": d.rng.random((d.n, d.n_classes))}
+
+
+def moments_responsibilities(d: Draw) -> Arguments:
+    return {"columns": d.numbers, "responsibilities": d.rng.random((d.n, d.n_classes))}
+
+
+def bin_codes(d: Draw) -> Arguments:
+    cuts = [np.sort(d.normal(int(d.rng.choice([0, 1, 5, 50, 300])))) for _ in range(d.k)]
+    return {"columns": d.numbers, "cuts": cuts}
+
+
+def factor_codes(d: Draw) -> Arguments:
+    return {"columns": d.columns, "sizes": d.sizes}
+
+
+def context_codes(d: Draw) -> Arguments:
+    nodes = [1, *(int(x) for x in d.rng.integers(1, 5, d.k))]
+    steps = [
+        d.rng.integers(-1, nodes[i + 1], (nodes[i], size)).astype(np.int32) for i, size in enumerate(d.sizes)
+    ]  # fmt: skip
+    child = {"child": codes(d.rng, d.n, 3), "child_size": 3}
+    return {"parents": d.columns, **child, "steps": steps, "n_nodes": sum(nodes)}
+
+
+def parents(d: Draw) -> Arguments:
+    total = sum(d.sizes)
+    tables = [-d.rng.exponential(size=(size * total, d.n_classes)) for size in d.sizes]
+    return {"columns": d.columns, "sizes": d.sizes, "tables": tables, "base": d.normal(total, d.n_classes)}
+
+
+def score_aode(d: Draw) -> Arguments:
+    return parents(d) | {"log_weights": d.rng.choice([0.0, 0.7, -np.inf], sum(d.sizes)), "scores": d.scores}
+
+
+def score_codes(d: Draw) -> Arguments:
+    return {"columns": d.columns, "tables": [d.normal(s, d.n_classes) for s in d.sizes], "scores": d.scores}
+
+
+def score_codes_left_out(d: Draw) -> Arguments:
+    tables = [d.normal(d.n_classes, size, d.n_classes) for size in d.sizes]
+    return {"columns": d.columns, "tables": tables, "labels": d.labels, "scores": d.scores}
+
+
+def gaussians(d: Draw, *names: str) -> Arguments:
+    return {name: d.rng.random((d.n_classes, d.k)) for name in names}
+
+
+def score_gaussian(d: Draw) -> Arguments:
+    return {"columns": d.numbers, **gaussians(d, "mean", "precision", "constant"), "scores": d.scores}
+
+
+def score_gaussian_left_out(d: Draw) -> Arguments:
+    names = "mean", "precision", "constant", "rate", "own_precision", "own_constant"
+    own = {"columns": d.numbers, "labels": d.labels, "least": 0.1, "scores": d.scores}
+    return own | gaussians(d, *names)
+
+
+def best_classes(d: Draw) -> Arguments:
+    return {"scores": d.scores, "tolerance": 1e-12}
+
+
+def judge(d: Draw) -> Arguments:
+    return {"scores": d.scores, "labels": d.labels, "tolerance": 1e-12}
+
+
+def normalise(d: Draw) -> Arguments:
+    return {"scores": d.scores, "out": np.empty((d.n, d.n_classes)) if d.rng.random() < 0.5 else None}
+
+
+def left_out_evidence(d: Draw) -> Arguments:
+    lengths = d.rng.integers(0, 5, d.n)
+    start, n_words = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), 12
+    cells = int(lengths.sum())
+    each = {
+        "words": d.whole(n_words, cells, "uint32"),
+        "counts": 1 + d.whole(9, cells, "uint32"),
+        "mass": d.rng.random(cells),
+    }
+    by = {"class_mass": d.rng.random((n_words, d.n_classes)), "bands": d.whole(8, n_words, "uint8")}
+    return {"start": start, **each, "labels": d.wide_labels, **by, "a": 0.5, "both": bool(d.rng.random() < 0.5)}
+
+
+def softmax_loss(d: Draw) -> Arguments:
+    each = {"scale": d.rng.random(d.n), "importance": d.rng.random(d.n), "labels": d.wide_labels}
+    by = {"weights": d.normal(d.k), "bias": d.normal(d.n_classes)}
+    return {"features": d.normal(d.n, d.k, d.n_classes)} | each | by
+
+
+def text_alphabet(d: Draw) -> Arguments:
+    return {"data": d.documents[0]}
+
+
+def token_rows(d: Draw) -> Arguments:
+    known = kernels.WordIndex(*d.words) if d.rng.random() < 0.5 else None
+    data, offsets = d.documents
+    return {"data": data, "offsets": offsets, "cut": d.cut, "known": known, "in_order": bool(d.rng.random() < 0.5)}
+
+
+def token_classes(d: Draw) -> Arguments:
+    data, offsets = d.documents
+    labels = codes(d.rng, len(offsets) - 1, d.n_classes)
+    return {"data": data, "offsets": offsets, "labels": labels, "n_classes": d.n_classes, "cut": d.cut}
+
+
+def union_words(d: Draw) -> Arguments:
+    (a, a_offsets), (b, b_offsets) = d.words, d.words
+    return {"a_data": a, "a_offsets": a_offsets, "b_data": b, "b_offsets": b_offsets}
+
+
+def word_index(d: Draw) -> Arguments:
+    data, offsets = d.words
+    return {"data": data, "offsets": offsets}
+
+
+def score_rows(d: Draw) -> Arguments:
+    lengths = d.rng.integers(0, 5, d.n)
+    indptr, cells, n_words = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), int(lengths.sum()), 12
+    each = {"ids": d.whole(n_words, cells, "int32"), "values": d.normal(cells)}
+    return {"indptr": indptr, **each, "table": d.normal(n_words, d.n_classes), "scores": d.scores}
+
+
+def propagate(d: Draw) -> Arguments:
+    size, separator, above = [4], [1], [-1]
+    for i in range(d.k):
+        separator.append(int(d.rng.choice([1, 2])))
+        size.append(separator[-1] * int(d.rng.choice([1, 2, 3])))
+        above.append(int(d.rng.integers(0, i + 1)))
+    down = [d.whole(s, size[p], "int32") for s, p in zip(separator[1:], above[1:], strict=True)]
+    homes = d.rng.integers(0, len(size), 3)
+    n_states = [int(d.rng.choice([s for s in (1, 2, 3, 4) if size[h] % s == 0])) for h in homes]
+    states = [d.whole(s, size[h], "int32") for s, h in zip(n_states, homes, strict=True)]
+    observed, queried = d.rng.integers(0, 3, 2), d.rng.integers(0, 3, int(d.rng.integers(0, 3)))
+    tree = {
+        "cliques": np.stack([size, above, separator], axis=1).astype(np.int64),
+        "potentials": d.rng.random(sum(size)),
+        "floors": d.rng.random(len(size)),
+        "to_separator": np.concatenate([np.zeros(0, np.int32), *down]),
+        "variables": np.stack([homes, n_states], axis=1).astype(np.int64),
+        "states": np.concatenate(states),
+    }
+    likelihoods = d.rng.random((d.n, sum(n_states[v] for v in observed)))
+    return tree | {"observed": observed, "likelihoods": likelihoods, "queried": queried}
+
+
+def families(d: Draw) -> Arguments:
+    members, n_columns = int(d.rng.integers(1, 4)), max(d.k, 1)
+    sizes = d.rng.integers(1, 5, (members, n_columns))
+    cells = (d.rng.random((members, n_columns, d.n)) * sizes[:, :, None]).astype(d.rng.choice(CODES))
+    above = d.rng.integers(-1, n_columns, (members, n_columns, int(d.rng.integers(0, 3)))).astype(np.int32)
+    return {"codes": cells, "sizes": sizes, "parents": above, "columns": np.arange(n_columns)}
+
+
+def learn_backoff(d: Draw) -> Arguments:
+    shared, asked = families(d), d.rng.integers(0, max(d.n, 1), 4 if d.n else 0)
+    held = d.rng.random((shared["codes"].shape[0] * shared["codes"].shape[1], shared["parents"].shape[2] + 1)) + 0.1
+    rows = {"labels": d.wide_labels, "n_classes": d.n_classes, "weights": d.weights, "asked": asked}
+    return shared | rows | {"m": held if d.rng.random() < 0.5 else None}
+
+
+def score_backoff(d: Draw) -> Arguments:
+    learning = learn_backoff(d)
+    learnt = kernels.learn_backoff(**learning, n_threads=1)[1]
+    shared = {name: learning[name] for name in ("codes", "sizes", "parents", "columns", "n_classes")}
+    return shared | {"learnt": learnt}
+
+
+def chained(d: Draw) -> Arguments:
+    sizes = np.array([*d.sizes, 0], dtype=np.int64)
+    numbers = np.where(d.rng.random(d.n) < 0.1, np.inf, d.normal(d.n))
+    asked = d.rng.integers(0, max(d.n, 1), 4 if d.n else 0)
+    rows = {"labels": d.wide_labels, "n_classes": d.n_classes, "weights": d.weights, "asked": asked}
+    prior = d.rng.random(d.n_classes) + 0.1
+    return {"columns": [*d.columns, numbers], "sizes": sizes} | rows | {"prior": prior / prior.sum()}
+
+
+def learn_chains(d: Draw) -> Arguments:
+    shared, n_chains, together = chained(d), 3, 2
+    candidates = d.whole(len(shared["columns"]), (n_chains, 4, together), "int32")
+    cuts = np.where(d.rng.random((*candidates.shape, 3)) < 0.3, np.nan, d.rng.integers(0, 3, (*candidates.shape, 3)))
+    return shared | {"parts": d.whole(2, (n_chains, d.n), "uint8"), "candidates": candidates, "cuts": cuts}
+
+
+def count_chains(d: Draw) -> Arguments:
+    shared = chained(d)
+    start = np.array([0, 2, 2, 5])
+    steps = {"column": d.whole(len(shared["columns"]), 5, "int32"), "m": d.rng.random(5) + 0.1}
+    return shared | {"start": start, **steps, "cuts": d.rng.integers(0, 3, (5, 3)).astype(np.float64)}
+
+
+def score_chains(d: Draw) -> Arguments:
+    counting = count_chains(d)
+    learnt = kernels.count_chains(**counting, n_threads=1)[2]
+    shared = {"columns": counting["columns"], "sizes": counting["sizes"], "learnt_columns": counting["columns"]}
+    return shared | {"n_learnt": float(d.n), "prior": counting["prior"], "learnt": learnt}
+
+
+def exponent_loss(d: Draw) -> Arguments:
+    factors = d.normal(d.n, d.n_classes, d.k).astype(np.float32)
+    return {"factors": factors, "labels": d.wide_labels, "weights": d.weights, "exponents": d.rng.random(d.k)}
+
+
+GOOD: dict[str, Callable[[Draw], Arguments]] = {
+    "WordIndex": word_index,
+    "best_classes": best_classes,
+    "bin_codes": bin_codes,
+    "context_codes": context_codes,
+    "count_chains": count_chains,
+    "count_codes": counted,
+    "count_pairs": counted,
+    "count_responsibilities": count_responsibilities,
+    "exponent_loss": exponent_loss,
+    "factor_codes": factor_codes,
+    "factor_strings": factor_strings,
+    "int_ranges": int_ranges,
+    "judge": judge,
+    "learn_backoff": learn_backoff,
+    "learn_chains": learn_chains,
+    "left_out_evidence": left_out_evidence,
+    "lookup_codes": lookup_codes,
+    "mdl_cuts": summed,
+    "moments": summed,
+    "moments_responsibilities": moments_responsibilities,
+    "normalise": normalise,
+    "propagate": propagate,
+    "score_aode": score_aode,
+    "score_backoff": score_backoff,
+    "score_chains": score_chains,
+    "score_codes": score_codes,
+    "score_codes_left_out": score_codes_left_out,
+    "score_gaussian": score_gaussian,
+    "score_gaussian_left_out": score_gaussian_left_out,
+    "score_parents": parents,
+    "score_rows": score_rows,
+    "softmax_loss": softmax_loss,
+    "text_alphabet": text_alphabet,
+    "token_classes": token_classes,
+    "token_rows": token_rows,
+    "union_words": union_words,
+}
+ALONE = {"WordIndex", "factor_codes", "factor_strings", "text_alphabet", "union_words"}  # on one thread
+
+
+def good_arguments(name: str, seed: int) -> Arguments:
+    """What this kernel takes, with shapes that fit together."""
+    draw = Draw(seed)
+    made = GOOD[name](draw)
+    return made if name in ALONE else made | {"n_threads": draw.threads}

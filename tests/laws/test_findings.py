@@ -1,0 +1,56 @@
+"""What the laws have found, kept as it was found: each case failed once."""
+
+import numpy as np
+import pytest
+
+import bayeskit as bk
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
+
+
+def test_log_posteriors_of_scores_of_minus_four_thousand_million_sum_to_one():
+    X = {"size": np.full(3, np.nan), "year": [2000.0, 2003.0, 2002.0]}
+    model = bk.GaussianBayes(covariance="tied").fit(X, ["b", "b", "a"], sample_weight=[0.25, 0.5, 3.0])
+    asked = {"size": [np.nan], "year": [2000.0]}
+    log_proba = model.predict_log_proba(asked)
+    np.testing.assert_allclose(np.exp(log_proba).sum(), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(log_proba), model.predict_proba(asked), rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize(
+    "model", [bk.NaiveBayes(), bk.GaussianBayes(), bk.GaussianNB()], ids=lambda m: type(m).__name__
+)
+def test_log_posteriors_far_from_all_that_was_learnt_sum_to_one(model):
+    X, y = np.array([[0.0], [0.002]] * 4), ["a"] * 4 + ["b"] * 4
+    asked = np.array([[70.0], [-90.0], [1e4]])
+    fitted = model.fit(X, y)
+    assert fitted.predict_joint_log_proba(asked).max() < -1e8
+    log_proba = fitted.predict_log_proba(asked)
+    np.testing.assert_allclose(log_proba, np.log(0.5), rtol=1e-12)
+    np.testing.assert_allclose(np.exp(log_proba).sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(log_proba), fitted.predict_proba(asked), rtol=1e-11, atol=1e-300)
+
+
+@pytest.mark.parametrize("recipe", ["complement", "wcnb", "twcnb", "set_of_words"])
+@pytest.mark.parametrize("smoothing", [0, bk.MLE(), {"sun": 0.0}], ids=str)
+def test_recipes_that_would_weigh_a_word_infinitely_ask_for_smoothing(recipe, smoothing):
+    model = bk.TextClassifier(recipe, smoothing=smoothing, pattern="words1")
+    with pytest.raises(bk.BayesError, match="needs smoothing over 0"):
+        model.fit(["sun sea", "rain", "fog sun"], ["a", "b", "a"])
+    assert not hasattr(model, "classes_")
+
+
+def test_weights_that_single_precision_cannot_count_are_refused():
+    X, y = {"x": ["u", "v", "u", "v"]}, ["a", "b", "b", "a"]
+    for weight in (1e38, 1e-38):
+        with pytest.raises(bk.BayesError, match="counts in single precision"):
+            bk.BayesClassifier(n_members=2, n_chains=2).fit(X, y, sample_weight=[weight, 1.0, 1.0, 1.0])
+    for weight in (1e29, 1e-30):
+        model = bk.BayesClassifier(n_members=2, n_chains=2).fit(X, y, sample_weight=[weight, 1.0, 1.0, 1.0])
+        assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_weights_whose_products_overflow_are_refused():
+    X, y = {"x": ["u", "v", "u", "v"], "z": ["p", "q", "q", "q"]}, ["a", "b", "b", "a"]
+    with pytest.raises(bk.BayesError, match=r"row 2 has weight 1e\+300; weights are 0 or from 1e-100 to 1e\+100"):
+        bk.TAN().fit(X, y, sample_weight=[1.0, 0.0, 1e300, 1.0])

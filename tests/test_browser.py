@@ -1,0 +1,117 @@
+"""Pages opened in a real browser: drawn, without the network, and nothing of the data becomes a part of the page."""
+
+import os
+import shutil
+
+import pytest
+
+import bayeskit as bk
+from bayeskit.charts.evidence import evidence_chart, nomogram_chart
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+EVIL = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+QUIET = ("--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+         "--no-first-run")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    """Debian's Chromium; it need not be there, unless BAYESKIT_BROWSER says so."""
+    program = shutil.which("chromium")
+    if program is None:
+        if os.environ.get("BAYESKIT_BROWSER"):
+            pytest.fail("BAYESKIT_BROWSER is set, and there is no chromium: make browser")
+        pytest.skip("there is no chromium: make browser")
+    options = {"executable_path": program, "args": list(QUIET), "chromium_sandbox": os.geteuid() != 0}
+    with sync_api.sync_playwright() as tool:
+        context = tool.chromium.launch_persistent_context(tmp_path_factory.mktemp("profile"), **options)
+        yield context
+        context.close()
+
+
+@pytest.fixture
+def opened(chromium, tmp_path):
+    """``opened(html)``: the page of a file, once it stands still, and what it asked of the network."""
+
+    def open_page(name):
+        asked = []
+        page = chromium.new_page()
+        chromium.on("request", lambda request: asked.append(request.url))
+        problems = []
+        page.on("pageerror", lambda problem: problems.append(problem))
+        page.goto((tmp_path / name).as_uri(), wait_until="networkidle")
+        assert problems == []
+        return page, [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))]
+
+    return open_page
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """A model whose column, values and classes are HTML."""
+    table = {EVIL: [EVIL, "b", "b", "b"] * 4, "n": [1.0, 2.0, 4.0, 3.0] * 4}
+    return table, bk.NaiveBayes().fit(table, [EVIL, "a"] * 8)
+
+
+def charts(hostile):
+    table, model = hostile
+    words = bk.TextClassifier("multinomial", pattern=r"\S+").fit([f"{EVIL} c", "b c"], [EVIL, "y"])
+    yield "evidence", evidence_chart(model.explain(table)[0])
+    yield "nomogram", nomogram_chart(model.nomogram())
+    yield "words", evidence_chart(words.explain([EVIL])[0])
+    yield "both", evidence_chart(model.explain(table)[0]) | evidence_chart(words.explain([EVIL])[0])
+
+
+def test_a_chart_is_drawn_offline_and_says_hostile_names_as_they_are(opened, hostile, tmp_path):
+    for name, chart in charts(hostile):
+        for renderer in ("svg", "canvas") if name == "both" else ("svg",):
+            chart.save(tmp_path / f"{name}.html", inline=True, embed_options={"renderer": renderer})
+            page, asked = opened(f"{name}.html")
+            page.wait_for_selector(f"#vis {renderer}.marks")
+            page.wait_for_timeout(100)  # a broken picture would tell by now
+            assert asked == []
+            assert page.title() == ""
+            assert page.locator("img").count() == 0
+            if renderer == "svg":
+                assert page.locator("svg text", has_text="</script>").count() > 0  # drawn, as the text that it is
+                assert page.locator("svg path").count() > 3
+            page.close()
+
+
+def test_neither_a_tooltip_nor_the_source_of_a_chart_runs_what_a_name_holds(opened, hostile, tmp_path):
+    _, chart = next(charts(hostile))
+    chart.save(tmp_path / "chart.html", inline=True, embed_options={"renderer": "svg"})
+    page, _ = opened("chart.html")
+    page.locator("svg g.mark-rect path").nth(1).hover()
+    tip = page.locator("#vg-tooltip-element.visible")
+    tip.wait_for()
+    assert tip.locator("img, script").count() == 0
+    page.locator("summary").click()
+    with page.context.expect_page() as source:
+        page.get_by_text("View Source").click()
+    source.value.wait_for_timeout(100)
+    assert "script" in source.value.locator("code").inner_text()
+    assert source.value.locator("img").count() == 0
+    assert source.value.title() != "owned"
+    assert page.title() == ""
+    source.value.close()
+    page.close()
+
+
+def test_nothing_in_a_notebook_takes_a_name_for_html(opened, hostile, tmp_path):
+    table, model = hostile
+    tree = bk.NBTree(min_rows=2, min_gain=0).fit(table, [EVIL, "a"] * 8)
+    shown = [
+        model, tree, bk.NaiveBayes(roles={EVIL: "categorical"}), model.table(), model.table(EVIL), model.telling(),
+        model.explain(table), model.explain(table)[0], model.nomogram(), model.leave_one_out(table, [EVIL, "a"] * 8),
+    ]  # fmt: skip
+    body = "".join(part._repr_html_() for part in shown)
+    (tmp_path / "book.html").write_text(f"<!doctype html><meta charset=utf-8><body>{body}", encoding="utf-8")
+    page, asked = opened("book.html")
+    page.wait_for_timeout(100)
+    assert asked == []
+    assert page.title() == ""
+    assert page.locator("img, script").count() == 0
+    assert page.get_by_text("</script>").count() > len(shown)
+    page.close()
