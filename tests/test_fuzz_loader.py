@@ -128,7 +128,7 @@ def test_a_count_of_a_word_that_a_subtraction_cancels_leaves_no_half_of_a_cell(n
 def test_scores_that_are_no_numbers_are_refused_and_not_said():
     model = bk.NaiveBayes().fit({"x": ["a", "b", "a"]}, [0, 1, 1])
     model.params_.tables["x"].log_table[1] = np.nan
-    with pytest.raises(BayesError, match=r"row 1 has no score for class 0: .*Scale the weights"):
+    with pytest.raises(BayesError, match=r"row 1 has no score for class 0: .*Scale weights"):
         model.predict_proba({"x": ["b", "a"]})
 
 

@@ -14,6 +14,7 @@ from bayeskit.errors import BadFile, BayesError
 Lying = Literal["file", "folder", "pipe"]
 NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL, errno.ENAMETOOLONG)  # of a glob, the system may say any of them
 MOST = 1 << 32  # bytes that are taken from a pipe into memory
+CHUNK = 1 << 20  # bytes read at a time
 
 
 def expanded(path: str | Path) -> Path:
@@ -90,10 +91,13 @@ def all_of(file: BinaryIO, start: bytes = b"") -> bytes:
     first = file.read(len(start))
     if first != start:
         return first
-    whole = first + file.read(MOST)
-    if len(whole) >= MOST and file.read(1):
-        raise BadFile(f"gives more than {MOST >> 30} GB and may never end: save it to a file and name that")
-    return whole
+    parts, size = [first], len(first)
+    while chunk := file.read(CHUNK):  # asking for all at once would take room for as much as is allowed
+        parts.append(chunk)
+        size += len(chunk)
+        if size > MOST:
+            raise BadFile(f"gives more than {MOST >> 30} GB and may never end: save it to a file and name that")
+    return b"".join(parts)
 
 
 def _reason(where: Path, problem: OSError) -> str:
