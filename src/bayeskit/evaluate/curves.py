@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from bayeskit.data.rows import rows_of
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.word_information import information_gain
+from bayeskit.tally.words import ColumnWords
 
 
 def learning_curve(
@@ -59,7 +59,7 @@ def vocabulary_curve(models: Mapping[str, Any], X_test: Any, y_test: Any, sizes:
         found = []
         for size in sizes:
             kept: npt.NDArray[np.bool_] = rank < size
-            fewer = model._with_tally(replace(model.tally_, words={column: counted.keep(kept)}))
+            fewer = model._with_tally(model.tally_.with_statistic(ColumnWords({column: counted.keep(kept)})))
             found.append(float(np.mean(np.asarray(fewer.predict(tested), dtype=object) == truth)))
         columns[name] = found
     return Table(columns)
