@@ -96,6 +96,10 @@ REFUSED = {
     "a measured column that is coded": header(
         "subclass", lambda h: tell(h, "content", "tally", "schema", "columns", 4, "role", value="categorical")
     ),
+    "places of words that wrap around": cells("text-multinomial", 8, [2**62 + 1, -(2**62)], at=slice(2, 4)),
+    "places of cells that wrap around": cells("text-multinomial", 9, [2**62 + 1, -(2**62)], at=slice(2, 4)),
+    "places of cuts that wrap around": cells("bayes", 11, [2**62 + 1, -(2**62)], at=slice(2, 4)),
+    "places of chains that wrap around": cells("bayes", 16, [2**62 + 1, -(2**62)], at=slice(1, 3)),
     "a setting of no known word": setting("naive", ties="last"),
     "an estimate that the settings refuse": setting("gaussian-full", covariance=1e154),
 }  # fmt: skip

@@ -109,7 +109,7 @@ def _structure(codes: Codes, temperatures: Any, arrays: list[Array]) -> Structur
     _need(m.shape == (n_columns, n_members, n_levels) and bool(np.isfinite(m).all()), "its m")
     _need(_between(m[used.transpose(1, 0, 2)], 1 / MOST, MOST), "its m")
     _need(ends.shape == (n_members * len(numbers) + 1,) and ends[0] == 0 and ends[-1] == len(flat), "its cuts")
-    _need(flat.ndim == 1 and bool((np.diff(ends) >= 0).all() and np.isfinite(flat).all()), "its cuts")
+    _need(flat.ndim == 1 and bool((ends[1:] >= ends[:-1]).all() and np.isfinite(flat).all()), "its cuts")
     parts = [flat[a:b] for a, b in pairwise(ends.tolist())]
     _need(all(bool((np.diff(part) > 0).all()) for part in parts), "its cuts")
     cuts = tuple(
@@ -117,7 +117,7 @@ def _structure(codes: Codes, temperatures: Any, arrays: list[Array]) -> Structur
     )
     size = len(step_m)
     _need(start.ndim == 1 and len(start) > 0 and start[0] == 0 and start[-1] == size, "its chains")
-    _need(bool((np.diff(start) >= 0).all()) and column.shape == step_m.shape == (size,), "its chains")
+    _need(bool((start[1:] >= start[:-1]).all()) and column.shape == step_m.shape == (size,), "its chains")
     _need(step_cuts.shape == (size, MOST_CUTS) and not np.isnan(step_cuts).any(), "its chains")
     _need(bool(((column >= 0) & (column < n_columns)).all()), "its chains")
     _need(_between(step_m, 1 / MOST, MOST), "its chains")

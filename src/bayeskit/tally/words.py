@@ -317,7 +317,7 @@ class WordCounts:
             and indptr.shape == (len(words) + 1,)
             and indptr[0] == 0
             and indptr[-1] == n_cells
-            and bool((np.diff(indptr) > 0).all())
+            and bool((indptr[1:] > indptr[:-1]).all())  # a difference could wrap around
             and classes.shape == documents.shape == (n_cells,)
             and bool(((classes >= 0) & (classes < n_classes)).all())
             and counts.dtype == documents.dtype
