@@ -130,7 +130,8 @@ def other_axes(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         array.ravel, lambda: array[None], lambda: array[..., None], lambda: np.asarray(array.sum()), lambda: array.T,
         lambda: np.broadcast_to(array[:1], array.shape) if array.ndim and len(array) else array,
     ]  # fmt: skip
-    return forms[int(rng.integers(len(forms)))]()
+    with np.errstate(all="ignore"):
+        return forms[int(rng.integers(len(forms)))]()
 
 
 def other_type(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
