@@ -1,12 +1,15 @@
-"""Whether two tallies can be added: the same columns with the same roles, classes and values of one type."""
+"""Whether two tallies can be added, or one taken from the other: the same roles, classes and values of one type."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bayeskit.data.schema import Schema, Target
+import numpy as np
+
+from bayeskit.data.schema import NO_TARGET, Schema, Target
 from bayeskit.data.vocabulary import Value, union
-from bayeskit.errors import SchemaMismatch
+from bayeskit.errors import NotLearnt, SchemaMismatch
+from bayeskit.tally.space import Counts, Space, times
 
 UNNAMED = Target().name
 
@@ -49,3 +52,11 @@ def check_same_kind(name: str, ours: Sequence[Value], theirs: Sequence[Value]) -
             f"column {name!r} holds the {type(ours[0]).__name__} {ours[0]!r} on one side and the "
             f"{type(theirs[0]).__name__} {theirs[0]!r} on the other: give it the same type"
         )
+
+
+def check_forgettable(space: Space, have: Counts, less: Counts, left: Counts) -> None:
+    """Refuse to forget more rows of a class than were learnt."""
+    if (left < 0).any():
+        c = int(np.argmin(left))
+        rows = "these rows were" if space.schema.target == NO_TARGET else f"class {space.classes[c]!r} was"
+        raise NotLearnt(f"{rows} learnt {times(have[c])} and cannot be forgotten {times(less[c])}; nothing was changed")

@@ -10,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.encode import Block
-from bayeskit.data.schema import NO_TARGET, Schema
+from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import Value, union
-from bayeskit.errors import NotLearnt, SchemaMismatch
+from bayeskit.errors import SchemaMismatch
 from bayeskit.memory import check_memory
 from bayeskit.tally.block_counts import BlockCounts
 from bayeskit.tally.container import pack, unpack, version_of
 from bayeskit.tally.format_1 import as_written_today
-from bayeskit.tally.matching import check_one_kind, check_same, check_same_kind, joint_target
+from bayeskit.tally.matching import check_forgettable, check_one_kind, check_same, check_same_kind, joint_target
 from bayeskit.tally.named import NamedStatistics
 from bayeskit.tally.parts import tally_from_parts, tally_to_parts
 from bayeskit.tally.plan import Plan
-from bayeskit.tally.space import Counts, Recoding, Space, declared_values, taken, times, without
+from bayeskit.tally.space import Counts, Recoding, Space, declared_values, taken, without
 from bayeskit.tally.statistic import Parts, Statistic, statistic_of
 
 CANCELLED = 1e-9  # of the total weight: what a subtraction of float weights may leave behind
@@ -33,7 +33,7 @@ class Tally(NamedStatistics):
 
     >>> a = Tally.from_counts({"sky": {"yes": {"sun": 3}, "no": {"sun": 1, "rain": 2}}})
     >>> b = Tally.from_counts({"sky": {"maybe": {"hail": 1}}})
-    >>> (a + b).classes, (a + b).families["sky"].values
+    >>> (a + b).classes, (a + b).space.values["sky"]
     (('maybe', 'no', 'yes'), ('hail', 'rain', 'sun'))
     >>> (a + b) - b == a
     True
@@ -142,13 +142,7 @@ class Tally(NamedStatistics):
             a, b = a.as_float(), b.as_float()
         tolerance = CANCELLED * float(a.class_counts.sum()) if a.weighted else 0
         counts = without(a.class_counts, b.class_counts, tolerance)
-        if (counts < 0).any():
-            c = int(np.argmin(counts))
-            rows = "these rows were" if a.schema.target == NO_TARGET else f"class {a.classes[c]!r} was"
-            raise NotLearnt(
-                f"{rows} learnt {times(a.class_counts[c])} and cannot be forgotten "
-                f"{times(b.class_counts[c])}; nothing was changed"
-            )
+        check_forgettable(a.space, a.class_counts, b.class_counts, counts)
         left = {k: statistic.minus(b.statistics[k], a.space, tolerance) for k, statistic in a.statistics.items()}
         return Tally(a.space, counts, left).tidy()
 
