@@ -116,3 +116,18 @@ def test_values_and_classes_may_appear_in_any_block():
     assert tally.classes == tuple(range(n))
     assert tally.families["code"].present.tolist() == np.eye(n).tolist()
     assert len(tally.families["word"].values) == n
+
+
+class Elsewhere:
+    """An engine that counts on another machine, as the local one does here."""
+
+    def collect(self, source, schema, plan):
+        return local.collect(source, schema, plan)
+
+
+def test_another_engine_counts_what_can_be_counted_and_is_not_asked_for_rows():
+    X, y = {"x": ["u", "v", "u"], "z": [1.0, 2.0, 4.0]}, ["a", "b", "a"]
+    source = open_source(X, y)
+    assert bk.NaiveBayes().fit_source(source, engine=Elsewhere()).tally_ == bk.NaiveBayes().fit(X, y).tally_
+    with pytest.raises(bk.BayesError, match=r"rows themselves .*fit without engine="):
+        bk.BayesClassifier(n_members=2, fast=True).fit_source(source, engine=Elsewhere())

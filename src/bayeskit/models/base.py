@@ -36,6 +36,7 @@ from bayeskit.models.shown import model_html
 from bayeskit.models.stacking import LogLikelihood, class_array, room_for, stacked
 from bayeskit.models.ties import best_class, tie_seed
 from bayeskit.tally.plan import Plan
+from bayeskit.tally.statistic import check_movable
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.undecidable import Impossible, refuse_no_numbers
@@ -400,6 +401,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
             if engine is None:
                 n_threads, memory_limit = self._threads(), self.memory_limit
                 return local.collect(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit)
+            check_movable(plan)
             return cast(Tally, engine.collect(source, schema, plan))
 
     def count_blocks(self, blocks: Iterable[Block], encoder: Encoder, plan: Plan) -> Tally:

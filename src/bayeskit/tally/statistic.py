@@ -5,7 +5,7 @@ A new statistic is one class, registered by name; see docs/add_a_statistic.md fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
@@ -118,6 +118,16 @@ def register(statistic: S) -> S:
     if _KINDS.setdefault(statistic.kind, statistic) is not statistic:
         raise BayesError(f"another statistic is registered as {statistic.kind!r}")
     return statistic
+
+
+def check_movable(plan: Iterable[Request]) -> None:
+    """Refuse a plan that asks for rows, which stay on this machine, before another engine is asked to count."""
+    held = [request.kind for request in plan if statistic_of(request.kind).local]
+    if held:
+        raise BayesError(
+            f"the {held[0]} themselves are asked for, which only this machine can hold: fit without engine=, or use a "
+            "model that needs counts alone, such as NaiveBayes"
+        )
 
 
 def statistic_of(kind: str, refuse: Callable[[str], BayesError] = BayesError) -> type[Statistic]:
