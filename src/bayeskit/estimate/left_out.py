@@ -77,7 +77,8 @@ class LeftOutValues:
         """(pseudo-count of the cell's value, their total, whether the value is gone) without the cell."""
         takes_part = ~np.isnan(self.table.pseudo)
         of_value = self.counts.sum(axis=0)[slots]
-        gone = takes_part[slots] & (of_value - unit <= GONE * of_value)
+        known = slots < len(takes_part) - 1  # no row was learnt with the slot of all that is unseen
+        gone = known & takes_part[slots] & (of_value - unit <= GONE * of_value)
         if self.declared:
             gone &= slots == 0
         pseudo = np.nan_to_num(self.table.pseudo)[slots]
