@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _CANCELLED = 1e-9  # of a column's total weight: what a subtraction of float weights may leave behind
+_RESIDUE = 1e-30  # of Σx² before a subtraction: what double-double may leave of a spread that was none
 _LOW, _TINY = 2.0**-50, 1e-290  # of the high part of a double-double, at most; and where that says nothing
 _NOISE = 1e-24  # of Σx²: what is rounding and not spread; only the last digits of double-double are in doubt
 
@@ -103,7 +104,20 @@ class Moments:
         """
         (n, n_lo), sums, squares = self._difference(other)
         count = n if self._weighted or other._weighted else self.n - other.n
-        return Moments(count, *(np.where(n == 0, 0.0, part) for part in (*sums, *squares, n_lo)))
+        left = Moments(count, *(np.where(n == 0, 0.0, part) for part in (*sums, *squares, n_lo)))
+        return left._without_residue(_RESIDUE * self.square_hi)
+
+    def _without_residue(self, residue: Floats) -> Moments:
+        """The same, where a spread that a subtraction may have left of nothing is none: Σx² is then mean · Σx."""
+        n, n_lo = self._count
+        mean = dd.divide(self._sum, (np.where(n > 0, n, 1.0), np.where(n > 0, n_lo, 0.0)))
+        flat = dd.multiply(mean, self._sum)
+        spread, _ = dd.subtract(self._square, flat)
+        nothing = (n > 0) & (np.abs(spread) <= residue) & (np.abs(spread) > _NOISE * np.abs(self.square_hi))
+        if not nothing.any():
+            return self
+        hi, lo = (np.where(nothing, part, own) for part, own in zip(flat, self._square, strict=True))
+        return replace(self, square_hi=hi, square_lo=lo)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Moments) and self.equals(other)
