@@ -54,3 +54,10 @@ def test_weights_whose_products_overflow_are_refused():
     X, y = {"x": ["u", "v", "u", "v"], "z": ["p", "q", "q", "q"]}, ["a", "b", "b", "a"]
     with pytest.raises(bk.BayesError, match=r"row 2 has weight 1e\+300; weights are 0 or from 1e-100 to 1e\+100"):
         bk.TAN().fit(X, y, sample_weight=[1.0, 0.0, 1e300, 1.0])
+
+
+def test_weights_and_numbers_near_their_limits_leave_a_kernel_its_bandwidth():
+    """Squares of 1e150 times weights of 1e9 overflowed before they were divided."""
+    X, weights = {"x": [0.0, -1e150, 1e150]}, [1e9, 1e9, 1.0]
+    model = bk.NaiveBayes(numeric="kernel").fit(X, ["a", "a", "b"], sample_weight=weights)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1, rtol=1e-12)

@@ -316,9 +316,10 @@ def _bandwidth(points: Floats, counts: Floats, total: float, least: float) -> fl
 def _within(points: Floats, counts: Floats) -> Floats:
     """The variance within classes, pooled over them; NaN where no class has two values."""
     n = counts.sum(axis=1)
-    several = n > 1
-    squares = sum((_spread(points, row) ** 2 * (row.sum() - 1) for row in counts[several]), 0.0)
-    return np.array(squares / (n[several] - 1).sum() if (n >= 2).any() else np.nan)
+    if not (n >= 2).any():
+        return np.array(np.nan)
+    shares = (n - 1)[n > 1] / (n - 1)[n > 1].sum()  # before they meet the squares, whose sum could overflow
+    return np.array(sum(share * _spread(points, row) ** 2 for share, row in zip(shares, counts[n > 1], strict=True)))
 
 
 def _spread(points: Floats, counts: Floats) -> float:
