@@ -31,7 +31,7 @@ $(STAMP): pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --group dev --editable .
+	$(BIN)/python -m pip install --quiet --group dev --editable '.[charts]'
 	touch $@
 
 demo: $(STAMP) ## the tour
