@@ -21,7 +21,7 @@ ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/eng
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak sanitize check browser format fuzz bench quality quality-single quality-text dist clean
+.PHONY: help demo test soak sanitize check browser format stubs fuzz bench quality quality-single quality-text dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -66,15 +66,19 @@ soak: $(STAMP) ## the laws on random examples, EXAMPLES=200 of each, on kernels 
 	BAYESKIT_KERNELS=twins BAYESKIT_SOAK=$(EXAMPLES) $(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-seed=$(SEED) $(ON_TWINS)
 	@echo "nothing found by make soak SEED=$(SEED) EXAMPLES=$(EXAMPLES)"
 
-check: $(STAMP) ## format, lint, types, direction of imports
+check: $(STAMP) ## format, lint, types, direction of imports, stubs as the code says
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/stubs.py --check
 
 format: $(STAMP) ## put the sources in form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+stubs: $(STAMP) ## write what editors read: the public names, and the signatures of the compiled core
+	$(BIN)/python scripts/stubs.py
 
 # For hours: make fuzz SECONDS=7200. A finding stops it, and lies in fuzz/crashes.
 TARGET ?= loader bif query csv tokenizer
