@@ -107,8 +107,8 @@ Rows rows_of(const Array& all_labels, int64_t n_classes, const std::optional<Arr
     const Cells<uint32_t, 1> labels(all_labels, "labels");
     const Cells<int64_t, 1> asked(all_asked, "asked");
     const size_t n = labels.size();
-    const Rows rows{n, labels.data(), number_of_classes(n_classes), weights ? flat<double>(*weights, "weights", n) : nullptr,
-                    asked.data(), asked.size()};
+    const double* by = weights ? flat<double>(*weights, "weights", n) : nullptr;
+    const Rows rows{n, labels.data(), number_of_classes(n_classes), by, asked.data(), asked.size()};
     need(n <= INT32_MAX && asked.size() <= INT32_MAX, "labels has more rows than can be counted at once");
     const size_t classes = beyond_largest(labels.data(), n);
     if (classes > rows.n_classes) refuse("labels hold " + std::to_string(classes - 1) + ", beyond the classes");
