@@ -203,8 +203,7 @@ void propagate(const JunctionTree& tree, const std::vector<int64_t>& observed, c
     const Plan plan(tree, observed, queried);
     if (n >= 4 && plan.n_cells <= kManyCells)
         propagate_rows<8>(plan, likelihoods, n, posteriors, log_evidence, safe, n_threads);
-    else
-        propagate_rows<1>(plan, likelihoods, n, posteriors, log_evidence, safe, n_threads);
+    else propagate_rows<1>(plan, likelihoods, n, posteriors, log_evidence, safe, n_threads);
 }
 
 }  // namespace bayeskit
