@@ -69,6 +69,7 @@ soak: $(STAMP) ## the laws on random examples, EXAMPLES=200 of each, on kernels 
 check: $(STAMP) ## format, lint, types, direction of imports, stubs as the code says
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/clang-format --dry-run --Werror native/*
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/stubs.py --check
@@ -76,6 +77,7 @@ check: $(STAMP) ## format, lint, types, direction of imports, stubs as the code 
 format: $(STAMP) ## put the sources in form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i native/*
 
 stubs: $(STAMP) ## write what editors read: the public names, and the signatures of the compiled core
 	$(BIN)/python scripts/stubs.py
