@@ -21,7 +21,7 @@ ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/eng
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak sanitize check browser format stubs fuzz bench quality quality-single quality-text dist clean
+.PHONY: help demo quick test soak sanitize check browser format stubs fuzz bench quality quality-single quality-text dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -36,6 +36,9 @@ $(STAMP): pyproject.toml $(NATIVE)
 
 demo: $(STAMP) ## the tour
 	$(BIN)/python -m bayeskit.demo
+
+quick: $(STAMP) ## within a minute: all tests but those marked slow, on the compiled kernels
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
 test: $(STAMP) ## all tests and docstring examples, on the compiled kernels and on their NumPy twins
 	$(BIN)/python -m pytest -q -n 2

@@ -27,6 +27,7 @@ def test_importing_loads_no_large_dependency():
     assert heavy == "[]"
 
 
+@pytest.mark.slow
 def test_smoothing_and_tallies_load_neither_scikit_learn_nor_scipy():
     heavy = run(
         "import sys, bayeskit\n"
@@ -36,6 +37,7 @@ def test_smoothing_and_tallies_load_neither_scikit_learn_nor_scipy():
     assert heavy == "[]"
 
 
+@pytest.mark.slow
 def test_importing_takes_less_than_a_fifth_of_a_second_over_numpy():
     code = "import time, numpy\nstart = time.process_time()\nimport bayeskit\nprint(time.process_time() - start)"
     assert min(float(run(code)) for _ in range(3)) < 0.2
