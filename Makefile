@@ -21,7 +21,7 @@ ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/eng
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test soak sanitize check browser format stubs fuzz bench quality quality-single quality-text dist clean
+.PHONY: help demo quick test coverage soak sanitize check browser format stubs fuzz bench quality quality-single quality-text dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -43,6 +43,10 @@ quick: $(STAMP) ## within a minute: all tests but those marked slow, on the comp
 test: $(STAMP) ## all tests and docstring examples, on the compiled kernels and on their NumPy twins
 	$(BIN)/python -m pytest -q -n 2
 	BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2 $(ON_TWINS)
+
+coverage: $(STAMP) ## which statements and branches the tests reach; pages in build/coverage/html
+	mkdir -p build/coverage
+	$(BIN)/python -m pytest -q -n 2 --cov --cov-report=term:skip-covered --cov-report=html
 
 browser: ## Debian's Chromium, which tests open pages in; without it they are skipped
 	scripts/browser
