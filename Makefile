@@ -21,7 +21,7 @@ ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/eng
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak sanitize check browser format fuzz bench quality quality-single quality-text dist clean
+.PHONY: help demo quick test coverage soak sanitize check browser format stubs fuzz bench quality quality-single quality-text dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -31,15 +31,22 @@ $(STAMP): pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --group dev --editable .
+	$(BIN)/python -m pip install --quiet --group dev --editable '.[charts]'
 	touch $@
 
 demo: $(STAMP) ## the tour
 	$(BIN)/python -m bayeskit.demo
 
+quick: $(STAMP) ## within a minute: all tests but those marked slow, on the compiled kernels
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
 test: $(STAMP) ## all tests and docstring examples, on the compiled kernels and on their NumPy twins
 	$(BIN)/python -m pytest -q -n 2
 	BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2 $(ON_TWINS)
+
+coverage: $(STAMP) ## which statements and branches the tests reach; pages in build/coverage/html
+	mkdir -p build/coverage
+	$(BIN)/python -m pytest -q -n 2 --cov --cov-report=term:skip-covered --cov-report=html
 
 browser: ## Debian's Chromium, which tests open pages in; without it they are skipped
 	scripts/browser
@@ -66,15 +73,21 @@ soak: $(STAMP) ## the laws on random examples, EXAMPLES=200 of each, on kernels 
 	BAYESKIT_KERNELS=twins BAYESKIT_SOAK=$(EXAMPLES) $(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-seed=$(SEED) $(ON_TWINS)
 	@echo "nothing found by make soak SEED=$(SEED) EXAMPLES=$(EXAMPLES)"
 
-check: $(STAMP) ## format, lint, types, direction of imports
+check: $(STAMP) ## format, lint, types, direction of imports, stubs as the code says
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/clang-format --dry-run --Werror native/*
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/stubs.py --check
 
 format: $(STAMP) ## put the sources in form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i native/*
+
+stubs: $(STAMP) ## write what editors read: the public names, and the signatures of the compiled core
+	$(BIN)/python scripts/stubs.py
 
 # For hours: make fuzz SECONDS=7200. A finding stops it, and lies in fuzz/crashes.
 TARGET ?= loader bif query csv tokenizer

@@ -52,7 +52,11 @@ bool is(const A& array, Code code, int bits) {
 
 template <class T, class A>
 bool holds(const A& array) {
-    return is(array, std::is_floating_point_v<T> ? Code::Float : std::is_signed_v<T> ? Code::Int : Code::UInt, 8 * sizeof(T));
+    return is(array,
+              std::is_floating_point_v<T> ? Code::Float
+              : std::is_signed_v<T>       ? Code::Int
+                                          : Code::UInt,
+              8 * sizeof(T));
 }
 
 template <class T>
@@ -106,8 +110,7 @@ inline void check_length(const Array& array, const std::string& name, size_t n) 
 }
 
 inline void check_number(const char* name, size_t found, size_t wanted) {
-    if (found != wanted)
-        refuse(std::to_string(wanted) + " columns, but " + name + " has " + std::to_string(found));
+    if (found != wanted) refuse(std::to_string(wanted) + " columns, but " + name + " has " + std::to_string(found));
 }
 
 inline size_t length(const Arrays& columns) {

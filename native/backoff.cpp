@@ -176,8 +176,12 @@ private:
             const size_t at = rows_.weights ? i : static_cast<size_t>(ids_[i]), k = rows_.labels[r];
             const double p = item_of_[r] < 0 ? 1.0 / static_cast<double>(family_.size) : items_[item_of_[r]].p;
             const double taken = rows_.taken(r), total = totals_[context_[r]];
-            items[at] = {cell_counts_[ids_[i]], by_class_[static_cast<size_t>(context_[r]) * C_ + k], taken,
-                         rows_.weights ? rows_.weight(r) : cell_counts_[ids_[i]], p, total - taken >= kLeast};
+            items[at] = {cell_counts_[ids_[i]],
+                         by_class_[static_cast<size_t>(context_[r]) * C_ + k],
+                         taken,
+                         rows_.weights ? rows_.weight(r) : cell_counts_[ids_[i]],
+                         p,
+                         total - taken >= kLeast};
             item_of_[r] = static_cast<int32_t>(at);
         }
         items_ = std::move(items);
@@ -196,7 +200,8 @@ private:
             for (size_t k = 0; k < C_; ++k) now[e * C_ + k] = m * (above ? above[k] : base) / (of_context[k] + m);
         }
         for (size_t i = 0; i < cells_.size(); ++i)
-            now[cells_[i]] += cell_counts_[i] / (by_class_[entries_[cells_[i] / C_] / family_.size * C_ + cells_[i] % C_] + m);
+            now[cells_[i]] +=
+                cell_counts_[i] / (by_class_[entries_[cells_[i] / C_] / family_.size * C_ + cells_[i] % C_] + m);
         p_ = std::move(now);
 
         // Rows whose context can do without them go on from here; the others stay with what they had.
@@ -216,7 +221,8 @@ private:
         size_t e = 0, cell = 0;
         for (size_t node = 0; node < totals_.size(); ++node) {
             for (size_t k = 0; k < C_; ++k)
-                if (by_class_[node * C_ + k] > 0) out_.contexts.counts.add(static_cast<uint16_t>(k), by_class_[node * C_ + k]);
+                if (by_class_[node * C_ + k] > 0)
+                    out_.contexts.counts.add(static_cast<uint16_t>(k), by_class_[node * C_ + k]);
             out_.contexts.counts.close();
             out_.first_entry.push_back(static_cast<int32_t>(out_.entry.size()));
             for (; e < E && entries_[e] / family_.size == node; ++e) {

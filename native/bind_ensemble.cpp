@@ -40,7 +40,9 @@ Codes column_codes(const Array& array, size_t offset) {
     return {static_cast<const char*>(array.data()) + offset * static_cast<size_t>(width), width};
 }
 
-bool holds_codes(const Array& array) { return holds<uint8_t>(array) || holds<uint16_t>(array) || holds<uint32_t>(array); }
+bool holds_codes(const Array& array) {
+    return holds<uint8_t>(array) || holds<uint16_t>(array) || holds<uint32_t>(array);
+}
 
 size_t size_of(int64_t size, size_t column) {
     if (size < 1 || size > kMostCodes)
@@ -107,8 +109,8 @@ Rows rows_of(const Array& all_labels, int64_t n_classes, const std::optional<Arr
     const Cells<uint32_t, 1> labels(all_labels, "labels");
     const Cells<int64_t, 1> asked(all_asked, "asked");
     const size_t n = labels.size();
-    const Rows rows{n, labels.data(), number_of_classes(n_classes), weights ? flat<double>(*weights, "weights", n) : nullptr,
-                    asked.data(), asked.size()};
+    const double* by = weights ? flat<double>(*weights, "weights", n) : nullptr;
+    const Rows rows{n, labels.data(), number_of_classes(n_classes), by, asked.data(), asked.size()};
     need(n <= INT32_MAX && asked.size() <= INT32_MAX, "labels has more rows than can be counted at once");
     const size_t classes = beyond_largest(labels.data(), n);
     if (classes > rows.n_classes) refuse("labels hold " + std::to_string(classes - 1) + ", beyond the classes");
@@ -177,7 +179,9 @@ void check_starts(const Cells<int64_t, 1>& starts, size_t n, size_t end, const c
     need(fits, otherwise);
 }
 
-uint32_t length_of(const Cells<int64_t, 1>& starts, size_t f) { return static_cast<uint32_t>(starts[f + 1] - starts[f]); }
+uint32_t length_of(const Cells<int64_t, 1>& starts, size_t f) {
+    return static_cast<uint32_t>(starts[f + 1] - starts[f]);
+}
 
 // What a tree holds is looked at as it is walked (trie.hpp): most of it is not needed for a few rows.
 struct Trees {
@@ -199,7 +203,10 @@ struct Trees {
         for (size_t f = 0; f < n; ++f) {
             const int64_t at = nodes[f], pair = pairs[f];
             need(at < nodes[f + 1], "a tree has no root");
-            views.push_back({first.data() + at, children.data() + at, value.data() + at, length_of(nodes, f),
+            views.push_back({first.data() + at,
+                             children.data() + at,
+                             value.data() + at,
+                             length_of(nodes, f),
                              {start.data() + at + f, label.data() + pair, count.data() + pair, length_of(pairs, f)}});
         }
     }
@@ -249,11 +256,10 @@ nb::tuple py_learn_backoff(const Array& codes, const Array& sizes, const Array& 
         }
     });
     nb::object grid = array_of(m, "float64").attr("reshape")(n_families, levels);
-    return nb::make_tuple(factors,
-                          nb::make_tuple(grid, trees.arrays(), array_of(entries, "int64"), array_of(pairs, "int64"),
-                                         array_of(first_entry, "int32"), array_of(n_entries, "int32"),
-                                         array_of(entry, "uint32"), array_of(start, "int32"),
-                                         array_of(label, "uint16"), array_of(count, "float32")));
+    return nb::make_tuple(
+        factors, nb::make_tuple(grid, trees.arrays(), array_of(entries, "int64"), array_of(pairs, "int64"),
+                                array_of(first_entry, "int32"), array_of(n_entries, "int32"), array_of(entry, "uint32"),
+                                array_of(start, "int32"), array_of(label, "uint16"), array_of(count, "float32")));
 }
 
 nb::object py_score_backoff(const Array& codes, const Array& sizes, const Array& parents, const Array& columns,
@@ -283,16 +289,21 @@ nb::object py_score_backoff(const Array& codes, const Array& sizes, const Array&
     for (size_t f = 0; f < n; ++f) {
         const Family& family = families.all[f];
         const int64_t node = trees.nodes[f], e = entries[f], pair = pairs[f];
-        views.push_back({family.size, family.parents.size(), m.data() + f * m.shape(1), trees.views[f],
-                         first.data() + node, number.data() + node, entry.data() + e, length_of(entries, f),
+        views.push_back({family.size,
+                         family.parents.size(),
+                         m.data() + f * m.shape(1),
+                         trees.views[f],
+                         first.data() + node,
+                         number.data() + node,
+                         entry.data() + e,
+                         length_of(entries, f),
                          {start.data() + e + f, label.data() + pair, count.data() + pair, length_of(pairs, f)}});
         children.push_back(family.child);
         above.push_back(family.parents);
     }
     auto [factors, cells] = doubles(families.n, C, families.n_columns);
-    without_lock([&, cells = cells] {
-        score_families(views, children, above, families.n, families.n_members, C, cells, t);
-    });
+    without_lock(
+        [&, cells = cells] { score_families(views, children, above, families.n, families.n_members, C, cells, t); });
     return factors;
 }
 
@@ -317,7 +328,8 @@ std::vector<Column> learnt_columns_of(const Arrays& arrays, const Array& sizes, 
     std::vector<Column> columns = columns_of(arrays, sizes, n);
     for (size_t i = 0; i < columns.size(); ++i) {
         Column& column = columns[i];
-        if (column.coded) column.n_codes = with_type(column.codes, [n](auto cells) { return beyond_largest(cells, n); });
+        if (column.coded)
+            column.n_codes = with_type(column.codes, [n](auto cells) { return beyond_largest(cells, n); });
         if (column.n_codes > column.size) refuse(column_name(i) + " has a code beyond its size");
     }
     return columns;
@@ -376,8 +388,8 @@ nb::tuple py_learn_chains(const Arrays& arrays, const Array& sizes, const Array&
         parallel_for(B, t, [&](size_t b) {
             h[b].resize(rows.n_asked * C);
             chains[b] = learn_chain(rows, columns, parts.data() + b * rows.n,
-                                    {candidates.data() + b * D * q, cuts.data() + b * D * q * kMostCuts, D, q},
-                                    prior, h[b].data());
+                                    {candidates.data() + b * D * q, cuts.data() + b * D * q * kMostCuts, D, q}, prior,
+                                    h[b].data());
         });
     });
     return said_and_learnt(chains, h, rows.n_asked, C);
@@ -394,7 +406,8 @@ std::vector<std::vector<Step>> steps_of(const Cells<int64_t, 1>& start, const Ce
     std::vector<std::vector<Step>> steps(n);
     for (size_t b = 0; b < n; ++b) {
         for (auto s = static_cast<size_t>(start[b]); s < static_cast<size_t>(start[b + 1]); ++s) {
-            need(column[s] >= 0 && column[s] < static_cast<int64_t>(n_columns), "a step names a column that is not there");
+            need(column[s] >= 0 && column[s] < static_cast<int64_t>(n_columns),
+                 "a step names a column that is not there");
             need(m[s] > 0 && std::isfinite(m[s]), "a step has an m that is no finite number above zero");
             Step step{column[s], m[s], {}};
             std::copy_n(cuts.data() + s * kMostCuts, kMostCuts, step.cuts);
@@ -444,7 +457,8 @@ nb::tuple py_score_chains(const Arrays& arrays, const Array& sizes, const Arrays
     auto [log_sum, log_cells] = doubles(n, C);
     auto [sum, cells] = doubles(n, C);
     without_lock([&, log_cells = log_cells, cells = cells] {
-        score_chains(chains, columns, {before, static_cast<uint32_t>(n_before)}, n, n_learnt, C, prior.data(), log_cells, cells, t);
+        score_chains(chains, columns, {before, static_cast<uint32_t>(n_before)}, n, n_learnt, C, prior.data(),
+                     log_cells, cells, t);
     });
     return nb::make_tuple(log_sum, sum);
 }
@@ -459,9 +473,8 @@ nb::tuple py_exponent_loss(const Array& given_factors, const Array& given_labels
     need(C > 0, "factors has no classes");
     need(beyond_largest(labels, n) <= C, "labels hold a class beyond the factors");
     auto [gradient, cells] = doubles(T);
-    const double loss = without_lock([&, cells = cells] {
-        return exponent_loss(factors.data(), n, C, T, labels, by, powers, cells, t);
-    });
+    const double loss = without_lock(
+        [&, cells = cells] { return exponent_loss(factors.data(), n, C, T, labels, by, powers, cells, t); });
     return nb::make_tuple(loss, gradient);
 }
 
@@ -478,5 +491,6 @@ void bind_ensemble(nb::module_& m) {
           "asked"_a, "start"_a, "column"_a, "m"_a, "cuts"_a, "prior"_a, "n_threads"_a);
     m.def("score_chains", &py_score_chains, "columns"_a, "sizes"_a, "learnt_columns"_a, "n_learnt"_a, "prior"_a,
           "learnt"_a, "n_threads"_a);
-    m.def("exponent_loss", &py_exponent_loss, "factors"_a, "labels"_a, "weights"_a.none(), "exponents"_a, "n_threads"_a);
+    m.def("exponent_loss", &py_exponent_loss, "factors"_a, "labels"_a, "weights"_a.none(), "exponents"_a,
+          "n_threads"_a);
 }

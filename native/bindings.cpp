@@ -93,17 +93,15 @@ nb::list py_count_responsibilities(const Arrays& columns, const std::vector<int6
     const auto size = check_sizes(sizes, columns.size());
     nb::list arrays;
     const auto out = make_tables<double>("float64", size, c, arrays);
-    without_lock([&] {
-        count_responsibilities(in, n, size, static_cast<const double*>(responsibilities.data()), c, out, t);
-    });
+    without_lock(
+        [&] { count_responsibilities(in, n, size, static_cast<const double*>(responsibilities.data()), c, out, t); });
     return arrays;
 }
 
 struct MadeSums {
     Made<double> arrays[6];
     MomentSums data() const {
-        return {arrays[0].data, arrays[1].data, arrays[2].data, arrays[3].data, arrays[4].data,
-                arrays[5].data};
+        return {arrays[0].data, arrays[1].data, arrays[2].data, arrays[3].data, arrays[4].data, arrays[5].data};
     }
     nb::tuple with(const nb::object& n, bool usable) const {
         return nb::make_tuple(n, arrays[0].array, arrays[1].array, arrays[2].array, arrays[3].array, arrays[5].array,
@@ -117,8 +115,8 @@ MadeSums make_sums(size_t n_classes, size_t n_columns) {
     return made;
 }
 
-nb::tuple py_moments(const Arrays& columns, const Array& labels, int64_t n_classes,
-                     const std::optional<Array>& weights, int64_t n_threads) {
+nb::tuple py_moments(const Arrays& columns, const Array& labels, int64_t n_classes, const std::optional<Array>& weights,
+                     int64_t n_threads) {
     const size_t n = labels.ndim() == 1 ? labels.shape(0) : 0, t = threads(n_threads), c = classes(n_classes);
     const auto own = codes(labels, "labels", n);
     const auto in = all<Floats>(columns, n, floats);
@@ -141,7 +139,8 @@ nb::tuple py_moments_responsibilities(const Arrays& columns, const Array& respon
     const auto sums = make_sums(c, in.size());
     bool usable;
     without_lock([&] {
-        usable = moments_responsibilities(in, n, static_cast<const double*>(responsibilities.data()), c, sums.data(), t);
+        usable =
+            moments_responsibilities(in, n, static_cast<const double*>(responsibilities.data()), c, sums.data(), t);
     });
     return sums.with(sums.arrays[4].array, usable);
 }

@@ -100,8 +100,8 @@ nb::object py_score_parents(const Arrays& columns, const std::vector<int64_t>& s
     return out.array;
 }
 
-nb::list py_mdl_cuts(const Arrays& columns, const Array& labels, int64_t n_classes,
-                     const std::optional<Array>& weights, int64_t n_threads) {
+nb::list py_mdl_cuts(const Arrays& columns, const Array& labels, int64_t n_classes, const std::optional<Array>& weights,
+                     int64_t n_threads) {
     const size_t n = labels.ndim() == 1 ? labels.shape(0) : 0, t = threads(n_threads), c = classes(n_classes);
     const auto own = codes(labels, "labels", n);
     const auto in = all<Floats>(columns, n, floats);

@@ -81,16 +81,13 @@ nb::tuple py_propagate(const Array& cliques, const Array& potentials, const Arra
     const size_t n = rows.shape(0);
     const auto posteriors = make<double>("empty", "float64", n, n_out), evidence = make<double>("empty", "float64", n);
     const auto safe = make<bool>("empty", "bool", n);
-    without_lock([&] {
-        propagate(tree, found, rows.data(), n, wanted, posteriors.data,
-                  evidence.data, safe.data, t);
-    });
+    without_lock([&] { propagate(tree, found, rows.data(), n, wanted, posteriors.data, evidence.data, safe.data, t); });
     return nb::make_tuple(posteriors.array, evidence.array, safe.array);
 }
 
 }  // namespace
 
 void bind_junction(nb::module_& m) {
-    m.def("propagate", &py_propagate, "cliques"_a, "potentials"_a, "floors"_a, "to_separator"_a, "variables"_a, "states"_a,
-          "observed"_a, "likelihoods"_a, "queried"_a, "n_threads"_a);
+    m.def("propagate", &py_propagate, "cliques"_a, "potentials"_a, "floors"_a, "to_separator"_a, "variables"_a,
+          "states"_a, "observed"_a, "likelihoods"_a, "queried"_a, "n_threads"_a);
 }

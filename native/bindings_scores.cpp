@@ -33,9 +33,8 @@ void py_score_gaussian(const Arrays& columns, const Array& mean, const Array& pr
     const auto* means = parameter(mean, "mean", c, in.size());
     const auto* precisions = parameter(precision, "precision", c, in.size());
     const auto* constants = parameter(constant, "constant", c, in.size());
-    without_lock([&] {
-        score_gaussian(in, n, means, precisions, constants, c, static_cast<double*>(scores.data()), t);
-    });
+    without_lock(
+        [&] { score_gaussian(in, n, means, precisions, constants, c, static_cast<double*>(scores.data()), t); });
 }
 
 void py_score_codes_left_out(const Arrays& columns, const Arrays& tables, const Array& labels, const Writable& scores,
@@ -65,15 +64,10 @@ nb::object py_score_gaussian_left_out(const Arrays& columns, const Array& labels
     const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
     const auto in = all<Floats>(columns, n, floats);
     const auto own = codes(labels, "labels", n);
-    const auto cells = [&](const Array& array, const char* name) {
-        return parameter(array, name, c, in.size());
-    };
-    const LeftOutGaussian parameters = {cells(mean, "mean"),
-                                        cells(precision, "precision"),
-                                        cells(constant, "constant"),
-                                        cells(rate, "rate"),
-                                        cells(own_precision, "own_precision"),
-                                        cells(own_constant, "own_constant")};
+    const auto cells = [&](const Array& array, const char* name) { return parameter(array, name, c, in.size()); };
+    const LeftOutGaussian parameters = {
+        cells(mean, "mean"), cells(precision, "precision"),         cells(constant, "constant"),
+        cells(rate, "rate"), cells(own_precision, "own_precision"), cells(own_constant, "own_constant")};
     const auto left = make<bool>("zeros", "bool", n);
     without_lock([&] {
         score_gaussian_left_out(in, n, own, parameters, c, least, static_cast<double*>(scores.data()), left.data, t);
@@ -116,9 +110,8 @@ nb::tuple py_normalise(const Array& scores, int64_t n_threads, const nb::object&
         probabilities.data = static_cast<double*>(given.data());
     }
     const auto evidence = make<double>("empty", "float64", n);
-    without_lock([&] {
-        normalise(static_cast<const double*>(scores.data()), n, c, probabilities.data, evidence.data, t);
-    });
+    without_lock(
+        [&] { normalise(static_cast<const double*>(scores.data()), n, c, probabilities.data, evidence.data, t); });
     return nb::make_tuple(probabilities.array, evidence.array);
 }
 
@@ -128,8 +121,8 @@ nb::object py_left_out_evidence(const Array& start, const Array& words, const Ar
     const size_t cells = words.ndim() == 1 ? words.shape(0) : 0, n = labels.ndim() == 1 ? labels.shape(0) : 0;
     check_matrix(class_mass, "class_mass", std::nullopt, 0);
     const size_t n_words = class_mass.shape(0), k = class_mass.shape(1), t = threads(n_threads);
-    const Documents d{n, cells, flat<int64_t>(start, "start", n + 1),
-                      flat<uint32_t>(words, "words", cells), flat<uint32_t>(counts, "counts", cells)};
+    const Documents d{n, cells, flat<int64_t>(start, "start", n + 1), flat<uint32_t>(words, "words", cells),
+                      flat<uint32_t>(counts, "counts", cells)};
     const auto* by = flat<double>(mass, "mass", cells);
     const auto* own = flat<uint32_t>(labels, "labels", n);
     const auto* band = flat<uint8_t>(bands, "bands", n_words);
@@ -165,8 +158,7 @@ nb::tuple py_softmax_loss(const Array& features, const Array& scale, const Array
     double loss;
     without_lock([&] {
         check_labels({own, 4}, n, k);
-        loss = softmax_loss(x.data(), n, f, k, by, times, w, b, own,
-                            slopes.data, bias_slopes.data, t);
+        loss = softmax_loss(x.data(), n, f, k, by, times, w, b, own, slopes.data, bias_slopes.data, t);
     });
     return nb::make_tuple(loss, slopes.array, bias_slopes.array);
 }
@@ -177,8 +169,8 @@ void bind_scores(nb::module_& m) {
     m.def("score_codes", &py_score_codes, "columns"_a, "tables"_a, "scores"_a.noconvert(), "n_threads"_a);
     m.def("score_gaussian", &py_score_gaussian, "columns"_a, "mean"_a, "precision"_a, "constant"_a,
           "scores"_a.noconvert(), "n_threads"_a);
-    m.def("score_codes_left_out", &py_score_codes_left_out, "columns"_a, "tables"_a, "labels"_a,
-          "scores"_a.noconvert(), "n_threads"_a);
+    m.def("score_codes_left_out", &py_score_codes_left_out, "columns"_a, "tables"_a, "labels"_a, "scores"_a.noconvert(),
+          "n_threads"_a);
     m.def("score_gaussian_left_out", &py_score_gaussian_left_out, "columns"_a, "labels"_a, "mean"_a, "precision"_a,
           "constant"_a, "rate"_a, "own_precision"_a, "own_constant"_a, "least"_a, "scores"_a.noconvert(),
           "n_threads"_a);
@@ -187,6 +179,6 @@ void bind_scores(nb::module_& m) {
     m.def("normalise", &py_normalise, "scores"_a, "n_threads"_a, "out"_a.none() = nb::none());
     m.def("left_out_evidence", &py_left_out_evidence, "start"_a, "words"_a, "counts"_a, "mass"_a, "labels"_a,
           "class_mass"_a, "bands"_a, "a"_a, "both"_a, "n_threads"_a);
-    m.def("softmax_loss", &py_softmax_loss, "features"_a, "scale"_a, "importance"_a, "weights"_a, "bias"_a,
-          "labels"_a, "n_threads"_a);
+    m.def("softmax_loss", &py_softmax_loss, "features"_a, "scale"_a, "importance"_a, "weights"_a, "bias"_a, "labels"_a,
+          "n_threads"_a);
 }

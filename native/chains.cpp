@@ -27,7 +27,8 @@ uint32_t interval(double x, const double* cuts) {
     return v;
 }
 
-// The value a code has: itself if none is singled out, else 1 .. kMostCuts of those that are, 0 for all others together.
+// The value a code has: itself if none is singled out, else 1 .. kMostCuts of those that are, 0 for all others
+// together.
 uint32_t group(uint32_t code, size_t size, const double* singled) {
     if (singled[0] != singled[0]) return code;
     if (code >= size) return kMostCuts + 2;  // not known
@@ -104,7 +105,8 @@ private:
             });
         else
             for (size_t i = 0; i < rows.size(); ++i)
-                value_[i] = interval(column.numbers.data[static_cast<ptrdiff_t>(rows[i]) * column.numbers.stride], cuts);
+                value_[i] =
+                    interval(column.numbers.data[static_cast<ptrdiff_t>(rows[i]) * column.numbers.stride], cuts);
     }
 
     void count_group(size_t first, size_t last) {
@@ -181,7 +183,8 @@ private:
             clear_group(first, last);
             std::sort(order.begin(), order.end());
             for (size_t i = 0, j; i < order.size(); i = j) {
-                for (j = i; j < order.size() && order[j].first == order[i].first; ++j) {}
+                for (j = i; j < order.size() && order[j].first == order[i].first; ++j) {
+                }
                 if (j - i < 2 && rows_.weight(order[i].second) <= 1) continue;  // alone: nothing will change for it
                 for (size_t at = i; at < j; ++at) next.rows.push_back(order[at].second);
                 next.start.push_back(next.rows.size());
@@ -202,7 +205,8 @@ private:
 // Every chosen context counted on all rows; g of the placed rows, each left out.
 class Counter {
 public:
-    Counter(const Rows& rows, const std::vector<Column>& columns, const std::vector<int32_t>& place, double* g, Trie& out)
+    Counter(const Rows& rows, const std::vector<Column>& columns, const std::vector<int32_t>& place, double* g,
+            Trie& out)
         : rows_(rows), columns_(columns), place_(place), g_(g), C_(rows.n_classes), groups_(all(rows.n)), out_(out),
           count_(C_, 0.0) {
         out_.add_node(0);
@@ -317,7 +321,8 @@ struct Beginning {
     }
     double left_out(size_t r, size_t k) const {
         const double taken = rows.taken(r);
-        return (by_class[k] - (rows.labels[r] == k ? taken : 0)) / (total - taken + static_cast<double>(rows.n_classes));
+        return (by_class[k] - (rows.labels[r] == k ? taken : 0)) /
+               (total - taken + static_cast<double>(rows.n_classes));
     }
 };
 
@@ -401,9 +406,9 @@ Chain learn_chain(const Rows& rows, const std::vector<Column>& columns, const ui
     return chain;
 }
 
-void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns,
-                  const LearntColumns& learnt, size_t n, double n_learnt, size_t C, const double* prior,
-                  double* log_sum, double* sum, size_t n_threads) {
+void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns, const LearntColumns& learnt,
+                  size_t n, double n_learnt, size_t C, const double* prior, double* log_sum, double* sum,
+                  size_t n_threads) {
     const bool many = n >= kManyRows;
     if (many) parallel_for(chains.size(), n_threads, [&](size_t b) { chains[b].contexts.check(C, learnt.n); });
     const auto score = many ? score_rows_of<false> : score_rows_of<true>;

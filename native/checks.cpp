@@ -15,8 +15,8 @@ static uint32_t largest(const Codes& column, size_t n) {
 void check_labels(const Codes& labels, size_t n, size_t n_classes) {
     const uint32_t top = largest(labels, n);
     if (n && top >= n_classes)
-        throw std::invalid_argument("labels hold " + std::to_string(top) + ", beyond the " +
-                                    std::to_string(n_classes) + " classes");
+        throw std::invalid_argument("labels hold " + std::to_string(top) + ", beyond the " + std::to_string(n_classes) +
+                                    " classes");
 }
 
 void check_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, size_t n_threads) {

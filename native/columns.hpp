@@ -79,8 +79,7 @@ inline void widen(const Codes& column, size_t first, size_t rows, uint32_t facto
 // Some rows of a column, side by side.
 inline void gather_column(const Floats& column, size_t first, size_t rows, double* out) {
     const double* cells = column.data + static_cast<ptrdiff_t>(first) * column.stride;
-    if (column.stride == 1)
-        std::copy(cells, cells + rows, out);
+    if (column.stride == 1) std::copy(cells, cells + rows, out);
     else
         for (size_t r = 0; r < rows; ++r) out[r] = cells[static_cast<ptrdiff_t>(r) * column.stride];
 }

@@ -60,8 +60,7 @@ void count_codes(const std::vector<Codes>& columns, size_t n, const std::vector<
             with_type(labels, [&](auto classes) {
                 if (sizes[j] * n_classes <= UINT16_MAX)
                     count_column<uint16_t>(codes, classes, first, last, sizes[j], n_classes, out[j], guard);
-                else
-                    count_column<uint64_t>(codes, classes, first, last, sizes[j], n_classes, out[j], guard);
+                else count_column<uint64_t>(codes, classes, first, last, sizes[j], n_classes, out[j], guard);
             });
         });
     });

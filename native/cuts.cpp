@@ -398,7 +398,8 @@ std::vector<std::vector<double>> mdl_cuts(const std::vector<Floats>& columns, si
                 }
         });
         for (size_t i = 0; i < together; ++i)
-            if (huge[i]) throw std::invalid_argument("column " + std::to_string(j + i) + " holds a number beyond 1e150");
+            if (huge[i])
+                throw std::invalid_argument("column " + std::to_string(j + i) + " holds a number beyond 1e150");
         parallel_for(n_workers, n_threads, [&](size_t worker) {
             Buffer<uint32_t> room;
             const auto cut = [&]<class Count>(size_t i, Count) {

@@ -42,7 +42,8 @@ struct FamilyView {
         bool fits = true;
         const int32_t* start = contexts.counts.start;
         for (size_t i = 0; i < contexts.n_nodes; ++i)  // values are counted where classes are
-            fits &= is_part(first_entry[i], n_entries[i], n_all_entries) & ((n_entries[i] == 0) | (start[i] < start[i + 1]));
+            fits &= is_part(first_entry[i], n_entries[i], n_all_entries) &
+                    ((n_entries[i] == 0) | (start[i] < start[i + 1]));
         if (!fits) refuse_part();
         contexts.check(n_classes, 0);
         counts.check(n_all_entries, n_classes);
@@ -109,9 +110,9 @@ void count_chain(const Rows& rows, const std::vector<Column>& columns, const uin
 Chain learn_chain(const Rows& rows, const std::vector<Column>& columns, const uint8_t* part,
                   const Candidates& candidates, const double* prior, double* h);
 // learnt: the columns of the learnt rows, with which a row is compared in contexts of one of them.
-void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns,
-                  const LearntColumns& learnt, size_t n, double n_learnt, size_t n_classes, const double* prior,
-                  double* log_sum, double* sum, size_t n_threads);
+void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns, const LearntColumns& learnt,
+                  size_t n, double n_learnt, size_t n_classes, const double* prior, double* log_sum, double* sum,
+                  size_t n_threads);
 
 // Log loss Σ w (ln Σ_k exp s_k − s_y) with s = factors · exponents, and its gradient; factors (n, classes, terms).
 double exponent_loss(const float* factors, size_t n, size_t n_classes, size_t n_terms, const uint32_t* labels,

@@ -113,8 +113,8 @@ void int_ranges(const std::vector<Integers>& columns, size_t n, int64_t* low, in
             for (size_t j = 0; j < k; ++j) {
                 with_type(columns[j], [&](auto cells) {
                     const ptrdiff_t stride = columns[j].stride;
-                    const auto range = range_of_column(cells + static_cast<ptrdiff_t>(at) * stride, stride,
-                                                       std::min(step, last - at));
+                    const auto range =
+                        range_of_column(cells + static_cast<ptrdiff_t>(at) * stride, stride, std::min(step, last - at));
                     const std::lock_guard<std::mutex> hold(guard);
                     put(j, range, low, high);
                 });

@@ -139,12 +139,9 @@ void count_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<
         size_t widest = 0;
         for (size_t b = a + 1; b < k; ++b) widest = std::max(widest, sizes[b]);
         const size_t cells = n_classes * sizes[a] * widest;
-        if (cells <= UINT16_MAX)
-            count_pairs_of<uint16_t>(a, columns, n, sizes, labels, n_classes, layout, out);
-        else if (cells <= UINT32_MAX)
-            count_pairs_of<uint32_t>(a, columns, n, sizes, labels, n_classes, layout, out);
-        else
-            count_pairs_of<uint64_t>(a, columns, n, sizes, labels, n_classes, layout, out);
+        if (cells <= UINT16_MAX) count_pairs_of<uint16_t>(a, columns, n, sizes, labels, n_classes, layout, out);
+        else if (cells <= UINT32_MAX) count_pairs_of<uint32_t>(a, columns, n, sizes, labels, n_classes, layout, out);
+        else count_pairs_of<uint64_t>(a, columns, n, sizes, labels, n_classes, layout, out);
     });
 }
 
@@ -206,7 +203,8 @@ void context_codes(const std::vector<Codes>& parents, const Codes& child, size_t
     }
     const uint32_t size = static_cast<uint32_t>(child_size);
     std::vector<uint32_t> first(steps.empty() ? 0 : steps[0].size);  // where the contexts of the first parent stand
-    for (size_t i = 0; i < first.size(); ++i) first[i] = static_cast<uint32_t>(std::max(steps[0].next[i], -1) + 1) * size;
+    for (size_t i = 0; i < first.size(); ++i)
+        first[i] = static_cast<uint32_t>(std::max(steps[0].next[i], -1) + 1) * size;
     if (steps.size() < 2) {
         parallel_rows(n, kTile, n_threads, [&](size_t begin, size_t end) {
             uint32_t codes[kTile];
@@ -247,8 +245,7 @@ void context_codes(const std::vector<Codes>& parents, const Codes& child, size_t
                 offset += static_cast<uint32_t>(d + 1 < steps.size() ? steps[d + 1].nodes : step.leads_to);
             }
             widen(child, at, rows, 1, codes);
-            for (size_t r = 0; r < rows; ++r)
-                out[at + r] = node[r] * size + codes[r];
+            for (size_t r = 0; r < rows; ++r) out[at + r] = node[r] * size + codes[r];
         }
     });
 }

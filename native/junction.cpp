@@ -1,5 +1,6 @@
 // Messages over a tree of tables: evidence in, posteriors out. Rows are independent of each other and are taken
 // several at a time, side by side in memory, so that every step is the same arithmetic on a few neighbouring numbers.
+// Formula: messages over a junction tree
 #include <cmath>
 
 #include "kernels.hpp"
@@ -203,8 +204,7 @@ void propagate(const JunctionTree& tree, const std::vector<int64_t>& observed, c
     const Plan plan(tree, observed, queried);
     if (n >= 4 && plan.n_cells <= kManyCells)
         propagate_rows<8>(plan, likelihoods, n, posteriors, log_evidence, safe, n_threads);
-    else
-        propagate_rows<1>(plan, likelihoods, n, posteriors, log_evidence, safe, n_threads);
+    else propagate_rows<1>(plan, likelihoods, n, posteriors, log_evidence, safe, n_threads);
 }
 
 }  // namespace bayeskit

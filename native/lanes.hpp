@@ -54,12 +54,24 @@ inline Out by_lane(In a, In b, F f) {
     for (int i = 0; i < kLanes; ++i) out.v[i] = f(a.v[i], b.v[i]);
     return out;
 }
-inline Lanes operator+(Lanes a, Lanes b) { return by_lane<Lanes>(a, b, [](double x, double y) { return x + y; }); }
-inline Lanes operator-(Lanes a, Lanes b) { return by_lane<Lanes>(a, b, [](double x, double y) { return x - y; }); }
-inline Lanes operator*(Lanes a, Lanes b) { return by_lane<Lanes>(a, b, [](double x, double y) { return x * y; }); }
-inline Lanes operator/(Lanes a, Lanes b) { return by_lane<Lanes>(a, b, [](double x, double y) { return x / y; }); }
-inline Mask operator&(Mask a, Mask b) { return by_lane<Mask>(a, b, [](int64_t x, int64_t y) { return x & y; }); }
-inline Mask operator|(Mask a, Mask b) { return by_lane<Mask>(a, b, [](int64_t x, int64_t y) { return x | y; }); }
+inline Lanes operator+(Lanes a, Lanes b) {
+    return by_lane<Lanes>(a, b, [](double x, double y) { return x + y; });
+}
+inline Lanes operator-(Lanes a, Lanes b) {
+    return by_lane<Lanes>(a, b, [](double x, double y) { return x - y; });
+}
+inline Lanes operator*(Lanes a, Lanes b) {
+    return by_lane<Lanes>(a, b, [](double x, double y) { return x * y; });
+}
+inline Lanes operator/(Lanes a, Lanes b) {
+    return by_lane<Lanes>(a, b, [](double x, double y) { return x / y; });
+}
+inline Mask operator&(Mask a, Mask b) {
+    return by_lane<Mask>(a, b, [](int64_t x, int64_t y) { return x & y; });
+}
+inline Mask operator|(Mask a, Mask b) {
+    return by_lane<Mask>(a, b, [](int64_t x, int64_t y) { return x | y; });
+}
 inline Mask wrapping_sum(Mask a, Mask b) {
     return by_lane<Mask>(a, b, [](int64_t x, int64_t y) { return (int64_t)((uint64_t)x + (uint64_t)y); });
 }
@@ -75,9 +87,15 @@ inline Mask operator~(Mask a) {
     for (auto& x : a.v) x = ~x;
     return a;
 }
-inline Mask equal(Lanes a, Lanes b) { return by_lane<Mask>(a, b, [](double x, double y) { return -(int64_t)(x == y); }); }
-inline Mask less(Lanes a, Lanes b) { return by_lane<Mask>(a, b, [](double x, double y) { return -(int64_t)(x < y); }); }
-inline Mask at_most(Lanes a, Lanes b) { return by_lane<Mask>(a, b, [](double x, double y) { return -(int64_t)(x <= y); }); }
+inline Mask equal(Lanes a, Lanes b) {
+    return by_lane<Mask>(a, b, [](double x, double y) { return -(int64_t)(x == y); });
+}
+inline Mask less(Lanes a, Lanes b) {
+    return by_lane<Mask>(a, b, [](double x, double y) { return -(int64_t)(x < y); });
+}
+inline Mask at_most(Lanes a, Lanes b) {
+    return by_lane<Mask>(a, b, [](double x, double y) { return -(int64_t)(x <= y); });
+}
 inline Mask bits(Lanes x) {
     Mask m;
     std::memcpy(&m, &x, sizeof m);
@@ -113,7 +131,8 @@ inline Lanes product_error(Lanes a, Lanes b, Lanes p) {
     return (Lanes)_mm256_fmsub_pd((__m256d)a, (__m256d)b, (__m256d)p);
 #else
     const Lanes size = magnitude(p);
-    const Mask safe = (less(each(1e-250), size) & less(size, each(1e290))) | (equal(a, each(0.0)) | equal(b, each(0.0)));
+    const Mask safe =
+        (less(each(1e-250), size) & less(size, each(1e290))) | (equal(a, each(0.0)) | equal(b, each(0.0)));
     const Mask moderate = less(magnitude(a), each(1e295)) & less(magnitude(b), each(1e295));
     if (any(~(safe & moderate))) {
         double out[kLanes];

@@ -12,8 +12,7 @@ int inspect(const Tile& tile) {
     Mask odd = each(int64_t{0});
     const double* row = tile.data;
     for (size_t r = 0; r < tile.rows; ++r, row += tile.stride)
-        for (size_t j = 0; j < tile.width; j += kLanes)
-            odd = odd | ~at_most(magnitude(load(row + j)), each(kLimit));
+        for (size_t j = 0; j < tile.width; j += kLanes) odd = odd | ~at_most(magnitude(load(row + j)), each(kLimit));
     if (!any(odd)) return kPlain;
     int seen = kPlain;
     row = tile.data;
@@ -60,10 +59,8 @@ void add_rows(const Tile& tile, const uint32_t* labels, double* sums) {
 }
 
 void add_moments(const Tile& tile, const uint32_t* labels, bool missing, double* sums) {
-    if (missing)
-        add_rows<true>(tile, labels, sums);
-    else
-        add_rows<false>(tile, labels, sums);
+    if (missing) add_rows<true>(tile, labels, sums);
+    else add_rows<false>(tile, labels, sums);
 }
 
 void add_weighted(const Tile& tile, const uint32_t* labels, const double* weights, double* sums) {
@@ -191,8 +188,8 @@ void add_gaussian(double* scores, const double* x, size_t n_classes, const doubl
     }
 }
 
-void add_gaussian_of_others(double* scores, const double* x, const double* labels, size_t n_classes,
-                            const double* mean, const double* half, const double* constant) {
+void add_gaussian_of_others(double* scores, const double* x, const double* labels, size_t n_classes, const double* mean,
+                            const double* half, const double* constant) {
     for (size_t c = 0; c < n_classes; ++c, scores += kTile) {
         const Lanes m = each(mean[c]), h = each(half[c]), k = each(constant[c]), own = each(static_cast<double>(c));
         for (size_t r = 0; r < kTile; r += kLanes) {
@@ -223,7 +220,9 @@ void add_gaussian_of_own(double* own, double* product, double* least, const doub
 // --- softmax -------------------------------------------------------------------------------------------------
 
 // 2^k for whole k in [-538, 538], given as k + 1.5 * 2^52: the low bits of that sum are k.
-inline Lanes power_of_two(Lanes shifted) { return from_bits(shift_left(wrapping_sum(bits(shifted), each(int64_t{1023})), 52)); }
+inline Lanes power_of_two(Lanes shifted) {
+    return from_bits(shift_left(wrapping_sum(bits(shifted), each(int64_t{1023})), 52));
+}
 
 // e^x for x <= 0, within an ulp: x = k ln 2 + r, a Taylor sum for e^r, and 2^k in two steps, so that results
 // under the normal range fade out gradually.
@@ -248,15 +247,16 @@ inline Lanes exponential(Lanes x) {
 // ln x of a normal x > 0, within an ulp for x >= 1, after FDLIBM: x = 2^k (1 + f) with 1 + f near one, and with
 // s = f / (2 + f) ln(1 + f) = f - f²/2 + s (f²/2 + R(s²)).
 inline Lanes logarithm(Lanes x) {
-    const Mask above = wrapping_sum(bits(x), each(int64_t{0x3ff0000000000000 - 0x3fe6a09e667f3bcd}));  // a step at 2^(k + 1/2)
+    const Mask above =
+        wrapping_sum(bits(x), each(int64_t{0x3ff0000000000000 - 0x3fe6a09e667f3bcd}));  // a step at 2^(k + 1/2)
     const Mask exponent = above & each(int64_t{0x7ff0000000000000});
     const Mask scaled = wrapping_sum(wrapping_sum(bits(x), ~exponent), each(int64_t{0x3ff0000000000001}));
     const Lanes f = from_bits(scaled) - each(1.0);
     const Lanes shifted = from_bits(shift_right(exponent, 52) | bits(each(4503599627370496.0)));
     const Lanes k = shifted - each(4503599627370496.0 + 1023.0);
     const Lanes s = f / (each(2.0) + f), z = s * s, w = z * z;
-    const Lanes odd = w * (each(3.999999999940941908e-01) + w * (each(2.222219843214978396e-01) +
-                                                                  w * each(1.531383769920937332e-01)));
+    const Lanes odd = w * (each(3.999999999940941908e-01) +
+                           w * (each(2.222219843214978396e-01) + w * each(1.531383769920937332e-01)));
     const Lanes even = z * (each(6.666666666666735130e-01) +
                             w * (each(2.857142874366239149e-01) +
                                  w * (each(1.818357216161805012e-01) + w * each(1.479819860511658591e-01))));
@@ -437,8 +437,21 @@ void add_lines(const float* lines, size_t n_lines, size_t width, const double* s
 }  // namespace
 
 extern const Loops BAYESKIT_LOOPS;
-const Loops BAYESKIT_LOOPS = {inspect, add_moments, add_weighted, widen, pair_offsets, bin,
-                              add_tables, add_gaussian, add_gaussian_of_others, add_gaussian_of_own,
-                              sum_exponentials, normalise, spread, logarithms, multiply_lines, add_lines};
+const Loops BAYESKIT_LOOPS = {inspect,
+                              add_moments,
+                              add_weighted,
+                              widen,
+                              pair_offsets,
+                              bin,
+                              add_tables,
+                              add_gaussian,
+                              add_gaussian_of_others,
+                              add_gaussian_of_own,
+                              sum_exponentials,
+                              normalise,
+                              spread,
+                              logarithms,
+                              multiply_lines,
+                              add_lines};
 
 }  // namespace bayeskit

@@ -93,10 +93,8 @@ int sum_part(const Floats* columns, size_t n_columns, size_t width, const Rows& 
             }
             widen(*by.labels, at, rows, 1, labels);
             for (size_t r = 0; r < rows; ++r) touched[labels[r]] = 1;
-            if (by.weights)
-                loop.add_weighted(tile, labels, by.weights + at, sums.data());
-            else
-                loop.add_moments(tile, labels, found & kMissing, sums.data());
+            if (by.weights) loop.add_weighted(tile, labels, by.weights + at, sums.data());
+            else loop.add_moments(tile, labels, found & kMissing, sums.data());
         }
         for (size_t c = 0; c < n_classes; ++c)
             if (touched[c]) move_sums(part + c * stride, sums.data() + c * stride, stride);
@@ -127,8 +125,7 @@ bool sum_all(const std::vector<Floats>& columns, size_t n, const Rows& by, size_
         for (size_t j = 0; j < k; ++j) {
             const size_t group = j / kGroup, width = (std::min(kGroup, k - group * kGroup) + 3) / 4 * 4;
             const size_t within = j % kGroup;
-            const double* sum =
-                parts.data() + group * group_size + (c * width + within / 4 * 4) * kSums + within % 4;
+            const double* sum = parts.data() + group * group_size + (c * width + within / 4 * 4) * kSums + within % 4;
             double* const targets[] = {out.sum_hi, out.sum_lo, out.square_hi, out.square_lo, out.weight, out.weight_lo};
             for (size_t i = 0; i < kSums; ++i) targets[i][c * k + j] = sum[4 * i];
         }

@@ -47,7 +47,8 @@ public:
                 *out++ = low_[*p++];
                 continue;
             }
-            if (!cut_.tables.kinds) throw std::invalid_argument("a document is not ASCII, and there are no Unicode tables");
+            if (!cut_.tables.kinds)
+                throw std::invalid_argument("a document is not ASCII, and there are no Unicode tables");
             is_ascii_ = false;
             const Decoded found = decode(p, end);
             replaced_ += found.ill_formed;

@@ -87,10 +87,16 @@ struct CutArgument {
         if (pattern < 0 || pattern > 4) refuse("there is no pattern " + std::to_string(pattern));
         if (shortest < 1 || longest < shortest) refuse("runs of tokens are from 1 on, the longest last");
         if (bits < 0 || bits > 28) refuse("hash_bits is " + std::to_string(bits) + ", not from 0 to 28");
-        const auto stop_data = field<Array>(given, 5, "stop_data"), stop_offsets = field<Array>(given, 6, "stop_offsets");
+        const auto stop_data = field<Array>(given, 5, "stop_data"),
+                   stop_offsets = field<Array>(given, 6, "stop_offsets");
         const Texts stop = texts_of(stop_data, stop_offsets, "stop words");
-        cut = {static_cast<Pattern>(pattern), static_cast<size_t>(shortest), static_cast<size_t>(longest),
-               field<bool>(given, 3, "lowercase"), static_cast<int>(bits), nullptr, {}};
+        cut = {static_cast<Pattern>(pattern),
+               static_cast<size_t>(shortest),
+               static_cast<size_t>(longest),
+               field<bool>(given, 3, "lowercase"),
+               static_cast<int>(bits),
+               nullptr,
+               {}};
         if (stop.n) cut.stop = std::make_shared<const WordTable>(index_words(stop));
         if (given[7].is_none()) return;
         const auto tables = field<nb::tuple>(given, 7, "tables");
@@ -107,20 +113,20 @@ struct WordIndex {
     WordTable table;
 };
 
-nb::tuple py_token_rows(const Array& data, const Array& offsets, const nb::object& cut,
-                        const WordIndex* known, bool in_order, int64_t n_threads) {
+nb::tuple py_token_rows(const Array& data, const Array& offsets, const nb::object& cut, const WordIndex* known,
+                        bool in_order, int64_t n_threads) {
     const Texts texts = texts_of(data, offsets, "documents");
     const CutArgument how(cut);
     const size_t t = threads(n_threads);
     Rows out;
     without_lock([&] { out = token_rows(texts, how.cut, known ? &known->table : nullptr, in_order, t); });
     return nb::make_tuple(array_of(std::move(out.words.data)), array_of(std::move(out.words.offsets)),
-                          array_of(std::move(out.indptr)), array_of(std::move(out.ids)), array_of(std::move(out.counts)),
-                          array_of(std::move(out.lengths)), out.replaced);
+                          array_of(std::move(out.indptr)), array_of(std::move(out.ids)),
+                          array_of(std::move(out.counts)), array_of(std::move(out.lengths)), out.replaced);
 }
 
-nb::tuple py_token_classes(const Array& data, const Array& offsets, const Array& labels,
-                           int64_t n_classes, const nb::object& cut, int64_t n_threads) {
+nb::tuple py_token_classes(const Array& data, const Array& offsets, const Array& labels, int64_t n_classes,
+                           const nb::object& cut, int64_t n_threads) {
     const Texts texts = texts_of(data, offsets, "documents");
     const CutArgument how(cut);
     const size_t t = threads(n_threads);
@@ -137,8 +143,7 @@ nb::tuple py_token_classes(const Array& data, const Array& offsets, const Array&
                           array_of(std::move(out.lengths)), out.replaced);
 }
 
-nb::tuple py_union_words(const Array& a_data, const Array& a_offsets, const Array& b_data,
-                         const Array& b_offsets) {
+nb::tuple py_union_words(const Array& a_data, const Array& a_offsets, const Array& b_data, const Array& b_offsets) {
     const Texts a = texts_of(a_data, a_offsets, "first words"), b = texts_of(b_data, b_offsets, "second words");
     Union out;
     without_lock([&] { out = union_words(a, b); });
@@ -169,14 +174,12 @@ void bind_tokens(nb::module_& m) {
     nb::class_<WordIndex>(m, "WordIndex")
         .def("__init__",
              [](WordIndex* self, const Array& data, const Array& offsets) {
-                 new (self) WordIndex{index_words(texts_of(data, offsets, "words"))};
-             },
-             "data"_a, "offsets"_a)
+        new (self) WordIndex{index_words(texts_of(data, offsets, "words"))};
+    }, "data"_a, "offsets"_a)
         .def("find",
              [](const WordIndex& self, const Array& data, const Array& offsets) {
-                 return array_of(find_words(self.table, texts_of(data, offsets, "words")));
-             },
-             "data"_a, "offsets"_a)
+        return array_of(find_words(self.table, texts_of(data, offsets, "words")));
+    }, "data"_a, "offsets"_a)
         .def("__len__", [](const WordIndex& self) { return self.table.size(); });
     m.def("text_alphabet", [](const Array& data) {
         const Cells<uint8_t, 1> bytes(data, "data");
@@ -185,5 +188,6 @@ void bind_tokens(nb::module_& m) {
     m.def("token_rows", &py_token_rows, "data"_a, "offsets"_a, "cut"_a, "known"_a.none(), "in_order"_a, "n_threads"_a);
     m.def("token_classes", &py_token_classes, "data"_a, "offsets"_a, "labels"_a, "n_classes"_a, "cut"_a, "n_threads"_a);
     m.def("union_words", &py_union_words, "a_data"_a, "a_offsets"_a, "b_data"_a, "b_offsets"_a);
-    m.def("score_rows", &py_score_rows, "indptr"_a, "ids"_a, "values"_a, "table"_a, "scores"_a.noconvert(), "n_threads"_a);
+    m.def("score_rows", &py_score_rows, "indptr"_a, "ids"_a, "values"_a, "table"_a, "scores"_a.noconvert(),
+          "n_threads"_a);
 }

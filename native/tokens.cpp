@@ -243,7 +243,8 @@ int64_t count_rows(const Texts& texts, const Cut& cut, size_t first, size_t last
 // Rows of the parts one after another, the words by their place in the list, rising.
 template <class Counter>
 void gather(std::vector<Counter>& parts, const std::vector<size_t>& starts,
-            const std::vector<std::vector<uint32_t>>* rank, size_t n_words, bool in_order, Rows& out, size_t n_threads) {
+            const std::vector<std::vector<uint32_t>>* rank, size_t n_words, bool in_order, Rows& out,
+            size_t n_threads) {
     std::vector<int64_t> base{0};
     for (const Counter& part : parts) base.push_back(base.back() + static_cast<int64_t>(part.n));
     for (size_t p = 0; p < parts.size(); ++p)

@@ -47,8 +47,8 @@ inline int32_t place_of(const uint32_t* values, int32_t n, uint32_t wanted) {
     return at != last && *at == wanted ? static_cast<int32_t>(at - values) : -1;
 }
 
-// Counts and trees as flat arrays, for reading. They may come from anywhere: for a few rows what is read of them is held
-// against their ends on the way (Watched), for many they are checked as a whole before.
+// Counts and trees as flat arrays, for reading. They may come from anywhere: for a few rows what is read of them is
+// held against their ends on the way (Watched), for many they are checked as a whole before.
 constexpr size_t kManyRows = 512;
 
 [[noreturn]] void refuse_part();  // chains.cpp
@@ -56,7 +56,8 @@ constexpr size_t kManyRows = 512;
 
 // A negative number is a large one without its sign.
 inline bool is_part(int32_t first, int32_t number, uint32_t end) {
-    return (static_cast<uint32_t>(first) <= end) & (static_cast<uint32_t>(number) <= end - static_cast<uint32_t>(first));
+    return (static_cast<uint32_t>(first) <= end) &
+           (static_cast<uint32_t>(number) <= end - static_cast<uint32_t>(first));
 }
 
 template <bool Watched>

@@ -66,7 +66,8 @@ void left_out_evidence(const Documents& d, const double* mass, const uint32_t* l
         for (size_t i = task * kDocuments; i < std::min(d.n, (task + 1) * kDocuments); ++i) {
             double* features = out + i * size;
             std::fill(features, features + size, 0.0);
-            const size_t own = labels[i], first = static_cast<size_t>(d.start[i]), last = static_cast<size_t>(d.start[i + 1]);
+            const size_t own = labels[i], first = static_cast<size_t>(d.start[i]),
+                         last = static_cast<size_t>(d.start[i + 1]);
             double length = 0.0;
             words.clear();
             for (size_t at = first; at < last; ++at) {

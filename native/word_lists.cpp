@@ -102,9 +102,7 @@ Union union_words(const Texts& a, const Texts& b) {
     out.first.resize(a.n);
     out.second.resize(b.n);
     for (size_t i = 0, j = 0; i < a.n || j < b.n;) {
-        const int order = i == a.n   ? 1
-                          : j == b.n ? -1
-                                     : compare(a.begin(i), a.length(i), b.begin(j), b.length(j));
+        const int order = i == a.n ? 1 : j == b.n ? -1 : compare(a.begin(i), a.length(i), b.begin(j), b.length(j));
         const auto place = static_cast<int64_t>(out.words.offsets.size() - 1);
         if (order <= 0) append(out.words, a.begin(i), a.length(i));
         else append(out.words, b.begin(j), b.length(j));

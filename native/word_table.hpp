@@ -134,7 +134,8 @@ public:
         for (size_t i = key.hash >> shift_;; i = (i + 1) & mask_) {
             const Slot slot = index_[i];
             if (slot.id == kNone) return kNone;
-            if (slot.tag == static_cast<uint32_t>(key.hash) && is_word(entries_[slot.id], key, p, length)) return slot.id;
+            if (slot.tag == static_cast<uint32_t>(key.hash) && is_word(entries_[slot.id], key, p, length))
+                return slot.id;
         }
     }
 

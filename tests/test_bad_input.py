@@ -101,6 +101,7 @@ def test_a_cell_that_is_no_scalar_is_a_type_error_too(bad, model):
 SAYING = [name for name in LEARNING if "label" not in name and "target" not in name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", SAYING)
 @pytest.mark.parametrize("ask", ["predict", "predict_proba", "predict_log_proba", "score_samples"])
 def test_what_cannot_be_read_is_refused_in_asking_too(bad, ask, model):

@@ -8,6 +8,7 @@ import pytest
 import bayeskit as bk
 from bayeskit.charts.evidence import evidence_chart, nomogram_chart
 
+pytestmark = pytest.mark.slow
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 EVIL = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"

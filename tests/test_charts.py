@@ -2,6 +2,10 @@
 
 import json
 import math
+import re
+import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +93,19 @@ def test_no_text_of_the_data_can_be_read_as_html():
     ]
     for chart in charts:
         assert not set("<>&") & set(json.dumps(chart.to_dict()))
+
+
+def test_without_altair_a_chart_is_refused_by_the_name_of_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)  # importing it is an ImportError
+    birds, model = penguins()
+    record = model.explain(birds.slice(60, 1))[0]
+    for ask in (lambda: evidence_chart(record), lambda: nomogram_chart(model.nomogram("Gentoo", "Adelie"))):
+        with pytest.raises(bk.BayesError, match=r"drawn by Altair.*pip install 'bayeskit\[charts\]'"):
+            ask()
+
+
+def test_charts_are_an_extra_and_no_dependency_of_the_rest():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {"altair", "vl-convert-python"}
+    assert {re.split("[<>=]", need)[0] for need in project["optional-dependencies"]["charts"]} == named
+    assert named.isdisjoint(re.split("[<>=]", need)[0] for need in project["dependencies"])

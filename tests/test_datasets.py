@@ -69,6 +69,7 @@ def test_importing_the_module_does_not_import_pyarrow():
     assert done.stdout.strip() == "False"
 
 
+@pytest.mark.slow
 def test_docstrings_are_those_of_the_running_library():
     table = datasets.load_docstrings()
     rows = {row["name"]: row for row in table.to_pylist()}

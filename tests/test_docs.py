@@ -34,6 +34,7 @@ def blocks_of(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_examples_of_a_page_run_in_order_and_print_what_it_says(page):
     examples = doctest.DocTestParser().get_doctest(code_of(page), {"__name__": "__main__"}, name(page), str(page), 0)
@@ -80,6 +81,7 @@ def test_the_course_has_a_passage_for_each_of_its_worked_examples():
     assert {*range(3, 10), *range(11, 21), 22, 23, 24, 28, 31, 32} <= told
 
 
+@pytest.mark.slow
 def test_the_demo_tells_its_story_within_eighty_columns():
     command = [sys.executable, "-X", "utf8", "-m", "bayeskit.demo"]
     told = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)

@@ -38,6 +38,7 @@ def drawn(rng, n):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", SETTINGS, ids=str)
 @settings.get_profile("few")
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 20), named=st.booleans())

@@ -19,6 +19,7 @@ from fuzz.model_files import Parts, altered, check, parts_of, seeds
 PORTIONS, EACH = 40, 250
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("portion", range(PORTIONS))
 def test_files_altered_on_purpose_are_refused_or_sound(portion):
     names = sorted(seeds())
@@ -35,6 +36,7 @@ def test_files_altered_on_purpose_are_refused_or_sound(portion):
     assert opened >= EACH // 20, "hardly any of the altered files opens: the fuzzer says nothing of models"
 
 
+@pytest.mark.slow
 def test_the_files_themselves_are_sound():
     for name, (data, rows, labels) in seeds().items():
         assert parts_of(name).bytes() == data, name
@@ -144,6 +146,7 @@ def test_settings_beyond_all_reason_are_refused_at_fit_as_well_as_in_a_file():
     assert from_bytes(to_bytes(warm)).predict_proba({"x": ["a"]}).tolist() == [[0.5, 0.5]]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 def test_a_file_that_claims_more_than_the_machine_has_is_refused_before_it_is_taken():
     """A header may name many leaves, the counts many values: their product is looked at."""

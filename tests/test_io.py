@@ -217,6 +217,7 @@ def test_paths_that_lead_nowhere_are_told(tmp_path):
             bk.load("/dev/zero")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_saved_is_said(tmp_path):
     rows = {"x": ["a", "b"]}
     with pytest.raises(BayesError, match="whole number as the seed"):
@@ -267,6 +268,7 @@ def test_truncated_prolonged_and_flipped_files_are_refused(data):
     assert refused(sealed(body + data.draw(st.binary(min_size=1, max_size=40))))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(PACKED) - 33), st.integers(0, 255)), min_size=1, max_size=5))
 def test_bytes_altered_and_sealed_again_give_a_sound_model_or_a_refusal(changes):
@@ -279,6 +281,7 @@ def test_bytes_altered_and_sealed_again_give_a_sound_model_or_a_refusal(changes)
 HEADER_END = 16 + struct.unpack_from("<Q", PACKED, 8)[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(st.integers(16, HEADER_END - 1), st.sampled_from([*b'0123456789"[]{},:nuletrfasi@-.']))
 @example(place=562, letter=101)
@@ -461,6 +464,7 @@ def hostile_files():
     yield "numbers", written(whole, raw)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read as Linux has it")
 def test_a_hostile_file_takes_no_more_memory_than_its_size_and_64_mb(tmp_path):
     code = (

@@ -1,10 +1,12 @@
 """What importing the package costs and offers."""
 
+import ast
 import importlib.metadata
 import os
 import re
 import subprocess
 import sys
+from importlib.resources import files
 
 import pytest
 
@@ -25,6 +27,7 @@ def test_importing_loads_no_large_dependency():
     assert heavy == "[]"
 
 
+@pytest.mark.slow
 def test_smoothing_and_tallies_load_neither_scikit_learn_nor_scipy():
     heavy = run(
         "import sys, bayeskit\n"
@@ -34,6 +37,7 @@ def test_smoothing_and_tallies_load_neither_scikit_learn_nor_scipy():
     assert heavy == "[]"
 
 
+@pytest.mark.slow
 def test_importing_takes_less_than_a_fifth_of_a_second_over_numpy():
     code = "import time, numpy\nstart = time.process_time()\nimport bayeskit\nprint(time.process_time() - start)"
     assert min(float(run(code)) for _ in range(3)) < 0.2
@@ -66,6 +70,14 @@ def test_the_version_is_that_of_the_distribution():
 
 
 def test_the_package_is_typed():
-    from importlib.resources import files
-
     assert files("bayeskit").joinpath("py.typed").is_file()
+
+
+def test_what_editors_complete_is_what_the_package_offers():
+    stub = ast.parse(files("bayeskit").joinpath("__init__.pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    assert all(name.asname == name.name for node in imports for name in node.names)  # else it is private to mypy
+    homes = {name.name: node.module.removeprefix("bayeskit.") for node in imports for name in node.names}
+    assert homes == bayeskit._HOMES, "make stubs"
+    listed = [ast.literal_eval(node.value) for node in stub.body if isinstance(node, ast.Assign)]
+    assert listed == [bayeskit.__all__], "make stubs"

@@ -63,6 +63,7 @@ def rounded(text: str) -> str:
     return re.sub(r"\d\.\d{10,}(e-?\d+)?", lambda found: f"{float(found[0]):.9g}", text)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="transcripts are of a POSIX shell")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_transcripts_of_a_page_are_what_the_program_prints(page, folder):

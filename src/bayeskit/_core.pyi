@@ -1,9 +1,13 @@
-"""The compiled kernels (native/). Each is described, with an example, at its twin in `bayeskit._twins`."""
+"""The compiled kernels (native/). Each is described, with an example, at its twin in `bayeskit._twins`.
+
+This file is written by `make stubs`.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 from bayeskit._ensemble_twins import Learnt
@@ -11,6 +15,29 @@ from bayeskit._token_twins import ByClass, Bytes, Cut, Ids, Offsets, Rows
 from bayeskit._twins import Moments
 from bayeskit._twins_checks import Codes, Floats, Integers
 
+class WordIndex:
+    def __init__(self, data: Bytes, offsets: Offsets) -> None: ...
+    def find(self, data: Bytes, offsets: Offsets) -> npt.NDArray[np.int64]: ...
+    def __len__(self) -> int: ...
+
+def text_alphabet(data: Bytes) -> int: ...
+def token_rows(
+    data: Bytes, offsets: Offsets, cut: Cut, known: WordIndex | None, in_order: bool, n_threads: int
+) -> Rows: ...
+def token_classes(
+    data: Bytes, offsets: Offsets, labels: npt.NDArray[Any], n_classes: int, cut: Cut, n_threads: int
+) -> ByClass: ...
+def union_words(
+    a_data: Bytes, a_offsets: Offsets, b_data: Bytes, b_offsets: Offsets
+) -> tuple[Bytes, Offsets, npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+def score_rows(
+    indptr: Offsets,
+    ids: Ids,
+    values: npt.NDArray[np.float64],
+    table: npt.NDArray[np.float64],
+    scores: npt.NDArray[np.float64],
+    n_threads: int,
+) -> None: ...
 def int_ranges(columns: Sequence[Integers], n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def lookup_codes(
     columns: Sequence[Integers],
@@ -72,12 +99,7 @@ def mdl_cuts(
 ) -> list[Floats]: ...
 def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], scores: Floats, n_threads: int) -> None: ...
 def score_gaussian(
-    columns: Sequence[Floats],
-    mean: Floats,
-    precision: Floats,
-    constant: Floats,
-    scores: Floats,
-    n_threads: int,
+    columns: Sequence[Floats], mean: Floats, precision: Floats, constant: Floats, scores: Floats, n_threads: int
 ) -> None: ...
 def score_codes_left_out(
     columns: Sequence[Codes], tables: Sequence[Floats], labels: Codes, scores: Floats, n_threads: int
@@ -121,23 +143,6 @@ def softmax_loss(
     labels: NDArray[np.uint32],
     n_threads: int,
 ) -> tuple[float, Floats, Floats]: ...
-
-class WordIndex:
-    def __init__(self, data: Bytes, offsets: Offsets) -> None: ...
-    def find(self, data: Bytes, offsets: Offsets) -> NDArray[np.int64]: ...
-    def __len__(self) -> int: ...
-
-def text_alphabet(data: Bytes) -> int: ...
-def token_rows(
-    data: Bytes, offsets: Offsets, cut: Cut, known: WordIndex | None, in_order: bool, n_threads: int
-) -> Rows: ...
-def token_classes(
-    data: Bytes, offsets: Offsets, labels: Codes, n_classes: int, cut: Cut, n_threads: int
-) -> ByClass: ...
-def union_words(
-    a_data: Bytes, a_offsets: Offsets, b_data: Bytes, b_offsets: Offsets
-) -> tuple[Bytes, Offsets, NDArray[np.int64], NDArray[np.int64]]: ...
-def score_rows(indptr: Offsets, ids: Ids, values: Floats, table: Floats, scores: Floats, n_threads: int) -> None: ...
 def propagate(
     cliques: NDArray[np.int64],
     potentials: Floats,
@@ -208,9 +213,5 @@ def score_chains(
     n_threads: int,
 ) -> tuple[Floats, Floats]: ...
 def exponent_loss(
-    factors: NDArray[np.float32],
-    labels: NDArray[np.uint32],
-    weights: Floats | None,
-    exponents: Floats,
-    n_threads: int,
+    factors: NDArray[np.float32], labels: NDArray[np.uint32], weights: Floats | None, exponents: Floats, n_threads: int
 ) -> tuple[float, Floats]: ...

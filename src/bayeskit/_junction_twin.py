@@ -1,4 +1,7 @@
-"""Messages over a tree of tables in NumPy: the twin of native/junction.cpp, one of `bayeskit._twins`."""
+"""Messages over a tree of tables in NumPy: the twin of native/junction.cpp, one of `bayeskit._twins`.
+
+Formula: messages over a junction tree
+"""
 
 from typing import Any
 

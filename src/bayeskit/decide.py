@@ -4,6 +4,8 @@
 
 The best decision has the least expected loss. With a cost of 1 for every mistake that is the most probable class; with
 costs of its own it need not be. Where even the best decision costs more than asking someone, abstain (Chow's rule).
+
+Formula: Σ_c cost(c, a) P(c ∣ x), Chow's rule, capacity
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ are sums of logarithms, and come back as probabilities only after the largest on
 >>> probabilities, log_evidence = normalise(coin)
 >>> probabilities.round(6)
 array([[0.25, 0.75]])
+
+Formula: log Σ exp, normalisation, every log and exp of a probability
 """
 
 from typing import Any

@@ -53,6 +53,7 @@ def test_a_network_and_a_model_are_asked_exactly(bayes, here, model):
     assert p == pytest.approx(expected.predict_proba({"island": "Biscoe"})[0, 2], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_an_answer_loads_neither_pandas_nor_scikit_learn(here):
     code = (
         "import sys; sys.argv = ['bayes', 'ask', 'birds.csv', 'P(sex = male | body_mass_g > 4000)']\n"

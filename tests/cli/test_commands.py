@@ -131,6 +131,7 @@ def test_fit_is_quiet_about_a_good_model(bayes):
     ]
 
 
+@pytest.mark.slow
 def test_best_prints_its_scores_with_what_they_are_worth_and_naive_prints_the_way_to_it(bayes):
     told = bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--model", "best", "-o", "best.bayes")
     assert re.search(r"^BayesClassifier +99\.\d%", told.out, re.M)
@@ -193,6 +194,7 @@ def test_values_with_commas_are_quoted_in_a_list(bayes, here):
     assert "2: 'Paris, Texas', Oslo " in bayes("inspect", "towns.bayes").out
 
 
+@pytest.mark.slow
 def test_what_a_model_cannot_do_is_told_with_what_helps(bayes):
     bayes("fit", "half.csv", "-t", "species", "-m", "subclass", "-o", "sub.bayes", "--role", "year=ignore")
     for how, remedy in (
@@ -327,6 +329,7 @@ def test_learn_forget_and_merge_give_the_model_of_the_rows(bayes):
     assert bk.load("less.bayes").tally_.n_rows == 172
 
 
+@pytest.mark.slow
 def test_the_same_categorical_rows_in_any_order_give_the_same_file_byte_by_byte(bayes, here):
     days = (here / "tennis.csv").read_text().splitlines()
     head, rows = days[0], days[1:]
@@ -346,6 +349,7 @@ def test_the_same_categorical_rows_in_any_order_give_the_same_file_byte_by_byte(
     assert len(files) == 1
 
 
+@pytest.mark.slow
 def test_data_and_models_come_from_standard_input_and_go_to_standard_output(bayes):
     data = path("penguins").read_bytes()
     command = [
@@ -402,6 +406,7 @@ def test_every_command_has_help_with_an_example(bayes):
         assert max(map(len, told.out.splitlines())) <= 80, name
 
 
+@pytest.mark.slow
 def test_colour_and_progress_are_for_terminals_only(here, monkeypatch):
     """A terminal of our own: stdout has colour, stderr a bar where the work takes long."""
     rows = "".join(f"v{i % 7},{i % 11},{'xyz'[i % 3]}\n" for i in range(200_000))
@@ -438,6 +443,7 @@ def test_colour_and_progress_are_for_terminals_only(here, monkeypatch):
     assert plain.stderr == b""
 
 
+@pytest.mark.slow
 def test_a_pipe_that_closes_early_ends_the_program_quietly(here, model):
     command = f"{sys.executable} -m bayeskit.cli predict {model} birds.csv | head -1"
     told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
@@ -456,6 +462,7 @@ def test_labels_that_are_numbers_stay_numbers(bayes, here):
     assert "row 0: 1 with probability" in bayes("explain", "model.bayes", "n.csv", "--against", "2").out
 
 
+@pytest.mark.slow
 def test_wide_tables_are_cut_short_and_told(bayes, here):
     names = [f"column{i}" for i in range(40)]
     table = pa.table({**{n: ["a", "b"] * 20 for n in names}, "y": [f"class{i % 20}" for i in range(40)]})

@@ -77,6 +77,7 @@ def models():
     return {name: model.fit(load_penguins(), "species") for name, model in FITTED.items()}
 
 
+@pytest.mark.slow
 def test_inspect_shows_what_joins_the_columns(bayes, models, here):
     shown = {}
     for name, model in models.items():

@@ -12,7 +12,10 @@ import pytest
 
 import bayeskit as bk
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no way to kill here")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no way to kill here"),
+]
 
 WORKER = """
 import sys, bayeskit as bk

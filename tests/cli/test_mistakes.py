@@ -32,11 +32,13 @@ MISTAKES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "code", "said"), MISTAKES, ids=lambda case: str(case)[:40])
 def test_a_mistake_is_told_in_one_line_with_a_remedy_and_a_code(refused, words, code, said):
     refused(words, code, said)
 
 
+@pytest.mark.slow
 def test_mistakes_with_a_model_leave_it_as_it_was(bayes, model, here):
     before = Path(model).read_bytes()
     (here / "bad.csv").write_text((here / "half.csv").read_text() + "Adelie,Dream,oak,1,2,3,male,2007\n")

@@ -8,6 +8,7 @@ import bayeskit as bk
 from bayeskit.cli.fit import MODELS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), MODELS.items())
 def test_every_named_model_is_fitted_scored_explained_and_goes_on_learning(bayes, name, kind):
     ignored = ["year", "island", "sex"] if name == "gaussian" else ["year"]  # it is for numbers alone
@@ -29,6 +30,7 @@ def test_settings_that_a_named_model_lacks_are_refused(bayes):
     assert "naive, tan" in bayes("fit", "birds.csv", "-t", "species", "--model", "all", code=2).err
 
 
+@pytest.mark.slow
 def test_a_tree_forgets_and_learns_again_and_a_model_of_subclasses_says_that_it_cannot(bayes, here):
     for name in ("nbtree", "subclass"):
         bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--model", name, "-o", f"{name}.bayes")

@@ -55,6 +55,7 @@ def pipe(tmp_path):
         assert not writer.is_alive()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "jsonl"])
 def test_a_pipe_in_any_format_gives_the_model_and_the_scores_of_the_file(bayes, here, pipe, ending):
     import json
@@ -149,6 +150,7 @@ def odd(here, model):
     end.close()
 
 
+@pytest.mark.slow
 def test_what_is_no_model_is_told_in_python_and_by_the_command(bayes, odd):
     for name, said in MODELS.items():
         with pytest.raises(BayesError) as problem:
@@ -159,6 +161,7 @@ def test_what_is_no_model_is_told_in_python_and_by_the_command(bayes, odd):
             assert said.partition(":")[0] in bayes("learn", name, "birds.csv", code=1).err or "/dev" in name
 
 
+@pytest.mark.slow
 def test_what_is_no_data_is_told_in_python_and_by_the_command(bayes, model, odd):
     data = {**MODELS, "folder": "has no data files", "/dev/null": "is empty", "/dev/zero": "/dev/zero"}
     for name, said in data.items():
@@ -192,6 +195,7 @@ def test_a_model_through_a_pipe_that_never_ends_is_bounded(pipe, monkeypatch):
         bk.load(pipe(b"BAYES\0" + bytes(1 << 21)))
 
 
+@pytest.mark.slow
 def test_a_pipe_that_nobody_writes_to_is_waited_for_and_can_be_interrupted(here):
     os.mkfifo("silent")
     for work in ("bk.load('silent')", "bk.NaiveBayes().fit_source('silent', 'y')"):

@@ -133,6 +133,7 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.slow
 def test_no_command_sends_what_a_name_holds(terminal, files):
     assert {module.__name__.rpartition(".")[2] for module in COMMANDS} == {words[0] for words in EVERY}
     for words in EVERY:
@@ -142,6 +143,7 @@ def test_no_command_sends_what_a_name_holds(terminal, files):
         assert words[0] == "demo" or SHOWN[:6] in sent.replace("\\u001b", "\\x1b"), (words, sent)  # shown, not lost
 
 
+@pytest.mark.slow
 def test_no_mistake_is_told_with_what_a_name_holds(terminal, files):
     terminal(*FIT, MODEL)
     for words in MISTAKES:

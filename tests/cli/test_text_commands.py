@@ -69,6 +69,7 @@ def test_a_folder_of_one_sub_folder_a_class_is_learnt_and_told(bayes, texts):
     assert {word["word"] for word in named["telling"]["good"]} >= {"sun", "sea"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mail.csv", "mail.csv.gz", "mail.parquet", "mail.jsonl"])
 @pytest.mark.parametrize("recipe", ["multinomial", "tfidf", "fast", "nbsvm"])
 def test_a_text_column_of_any_table_gives_the_model_of_the_library(bayes, texts, name, recipe):
@@ -126,6 +127,7 @@ def test_predict_takes_a_table_a_folder_and_lines(bayes, mail, texts, here):
     assert np.allclose(np.column_stack([said["P(bad)"], said["P(good)"]]), model.predict_proba(texts["body"]))
 
 
+@pytest.mark.slow
 def test_a_line_is_answered_before_the_next_one_comes(mail):
     command = [sys.executable, "-m", "bayeskit.cli", "predict", mail, "-", "--json"]
     environment = {**os.environ, "PYTHONUNBUFFERED": ""}
@@ -183,6 +185,7 @@ def test_inspect_shows_recipe_words_and_the_telling_ones(bayes, mail):
     assert "evidence" in bayes("inspect", mail, "--column", "text").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["multinomial", "auto", "twcnb"])
 def test_documents_are_learnt_forgotten_and_merged(bayes, texts, here, recipe):
     texts.iloc[::2].to_csv("half.csv", index=False)
@@ -231,6 +234,7 @@ MISTAKES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "code", "said"), MISTAKES, ids=lambda case: str(case)[:40])
 def test_a_mistake_is_told_in_one_line_with_a_remedy_and_a_code(refused, texts, here, words, code, said):
     (here / "lonely" / "class").mkdir(parents=True)

@@ -82,6 +82,7 @@ def used(path, target):
         model.predict_proba(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_damaged_bytes_are_read_or_refused(tmp_path, name):
     raw, target = FILES[name]

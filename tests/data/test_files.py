@@ -47,6 +47,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr("bayeskit.data.parquet_files.ROWS", 50)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "pack"), [(e, p) for e in WRITERS for p in ("", ".gz", ".zst") if not (p and e == "parquet")]
 )
@@ -314,6 +315,7 @@ def test_standard_input_is_a_source_in_any_format(tmp_path, ending, monkeypatch)
         assert model().fit_source("-", "species").tally_.families == model().fit(BIRDS, "species").tally_.families
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_by_the_batch_and_not_by_the_file(tmp_path):
     rows = "".join(f"v{i % 7},w{i % 11},{'xyz'[i % 3]}\n" for i in range(100_000))
     short, folder = tmp_path / "short.csv", tmp_path / "long"

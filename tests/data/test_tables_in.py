@@ -204,6 +204,7 @@ def test_the_target_may_be_a_column_of_the_table():
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4", ">u2", "f2", "f4", "f8", ">f8", "g", "O"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["categorical", "numeric"])
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_arrays_of_any_type_and_layout_are_read_alike(dtype, role):

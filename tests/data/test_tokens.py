@@ -37,6 +37,7 @@ def by_re(document, expression, lowercase=True):
     return Counter(re.findall(expression, document.lower() if lowercase else document))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", EXPRESSIONS)
 @given(documents=texts, lowercase=st.booleans())
 def test_words_of_any_text_are_those_of_re_on_the_lower_cased_text(pattern, documents, lowercase):
@@ -49,6 +50,7 @@ def test_sigma_is_final_where_python_says_so(text):
     assert counted([text], Tokenizer("words1")) == [by_re(text, EXPRESSIONS["words1"])]
 
 
+@pytest.mark.slow
 def test_every_character_is_cut_and_lower_cased_as_python_does():
     every = [chr(i) for i in range(0x110000) if not 0xD800 <= i < 0xE000]
     documents = ["".join(every[i : i + 4096]) for i in range(0, len(every), 4096)]
@@ -110,6 +112,7 @@ def _long_texts(n, seed=0):
     return [" ".join(rng.choice(words, size=rng.integers(0, 900))) for _ in range(n)]
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_changes_nothing():
     documents = Documents.of(_long_texts(300))
     labels = np.random.default_rng(1).integers(0, 7, 300).astype(np.uint16)
@@ -160,6 +163,7 @@ def test_words_beyond_the_inline_length_and_of_nothing_but_zero_bytes_stay_apart
     assert len(index) == len(runs)
 
 
+@pytest.mark.slow
 def test_a_document_of_100_mb_is_a_document():
     data = np.frombuffer(b"Word of " * 12_500_000, dtype=np.uint8)
     documents = Documents(data, np.array([0, len(data)], dtype=np.int64), np.zeros(1, dtype=bool))
@@ -243,6 +247,7 @@ def test_custom_patterns_and_callables_take_the_slow_path_with_the_same_counts()
     assert all(np.array_equal(a, b) for a, b in zip(slow, fast, strict=True))
 
 
+@pytest.mark.slow
 @given(a=st.sets(st.text(max_size=20)), b=st.sets(st.text(max_size=20)))
 def test_lists_of_words_join_in_order(a, b):
     both, first, second = union(Words.of(a - {""}), Words.of(b - {""}))

@@ -44,6 +44,7 @@ def counts(path):
     return dict(zip(tally.classes, tally.class_counts.tolist(), strict=True))
 
 
+@pytest.mark.slow
 @posix
 def test_two_hundred_pairs_of_writers_lose_nothing(model):
     (model.parent / "link.bayes").symlink_to(model)  # another name of the same file
@@ -93,6 +94,7 @@ def command_is_loaded(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", sys.argv)
 
 
+@pytest.mark.slow
 @posix
 def test_ten_pairs_of_commands_lose_nothing_and_none_is_refused(model, command_is_loaded):
     fork = multiprocessing.get_context("fork")
@@ -290,6 +292,7 @@ def test_a_command_that_waits_says_for_whom(model, monkeypatch):
     assert told == ["another thread of this process"]
 
 
+@pytest.mark.slow
 @posix
 def test_an_interrupt_ends_the_waiting(model, holder):
     waits = multiprocessing.get_context("fork").Process(target=command, args=("learn", model, "-"))

@@ -23,6 +23,7 @@ def network():
     return bk.BayesianNetwork.from_data([("a", "b")], {"a": ["x", "y", "x"], "b": ["u", "u", "v"]})
 
 
+@pytest.mark.slow
 def test_no_module_writes_files_but_the_one_writer():
     """Nothing else in the package opens a file to write, so that every output is careful."""
     writers = {"write_text", "write_bytes", "to_csv", "OSFile", "savefig", "ParquetWriter", "mkstemp", "O_CREAT"}

@@ -161,6 +161,7 @@ def grid_posterior(belief, data):
     return mu, sigma2, density, weight * cell
 
 
+@pytest.mark.slow
 def test_the_posterior_of_a_bell_curve_is_prior_times_likelihood():
     data = [0.5, 2.5, 4.0, 1.0]
     belief = NIG.update(data)

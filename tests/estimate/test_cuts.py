@@ -175,6 +175,7 @@ def test_labels_come_in_the_kind_of_table_that_was_given():
     assert tool.get_feature_names_out().tolist() == ["x0", "x1"]
 
 
+@pytest.mark.slow
 def test_chains_of_scikit_learn_take_the_labels():
     frame = load_penguins().to_pandas()
     y, X = frame["species"], frame[["bill_length_mm", "flipper_length_mm", "island"]]

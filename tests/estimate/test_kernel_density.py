@@ -36,6 +36,7 @@ def density_of(x, floor=None):
     return kernel_density(Values.of(x, np.zeros(len(x), int), 1), np.array([len(x)]), floor=floor)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("n", [20, 1500])
 def test_the_bins_are_within_their_error_of_the_whole_sum(shape, n):
@@ -154,6 +155,7 @@ def held(model, rows, y, i, weights):
     return score
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 25), st.booleans())
 def test_leave_one_out_equals_refitting_with_the_bandwidth_held(seed, n, weighted):

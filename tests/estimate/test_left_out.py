@@ -61,6 +61,7 @@ def some_rows(rng, n, gaps=0.15, n_classes=3):
     ], y.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", SETTINGS, ids=str)
 @settings.get_profile("laws")
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 24))
@@ -74,6 +75,7 @@ def test_left_out_scores_equal_refitting(how, seed, n):
     np.testing.assert_allclose(left_out(model, rows, y), refitted(model, rows, y), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", SETTINGS, ids=str)
 @settings.get_profile("laws")
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(3, 14))
@@ -159,6 +161,7 @@ def spiky_rows(rng, n, gaps):
     ], y.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", GAUSSIANS, ids=repr)
 @settings(max_examples=5)
 @given(
@@ -190,6 +193,7 @@ def test_a_row_that_leaves_moves_the_floor_of_the_other_classes():
     assert scores[5, 0] == pytest.approx(np.log(3 / 5) - 0.5 * (18**2 / narrower + np.log(2 * np.pi * narrower)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [bk.NaiveBayes(), bk.GaussianBayes(), bk.GaussianBayes("tied")], ids=repr)
 @pytest.mark.parametrize("narrow", [0.03, 0.11, 0.16, 0.3])
 def test_the_short_ways_give_what_refitting_gives_near_the_floor(model, narrow):
@@ -209,6 +213,7 @@ def test_the_short_ways_give_what_refitting_gives_near_the_floor(model, narrow):
         np.testing.assert_allclose(scores[i], other.predict_joint_log_proba(X[[i]])[0], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["full", "tied"])
 @pytest.mark.parametrize("ddof", [0, 1])
 @settings(max_examples=10)

@@ -40,6 +40,7 @@ def test_leave_one_out_of_the_penguins_equals_refitting_without_each_bird():
     np.testing.assert_allclose(found.probabilities[rows], refitted(model, birds, "species", rows), rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="BAYESKIT_DATA has no tables")
 @pytest.mark.parametrize("how", [{}, {"smoothing": 0}, {"unseen": "smooth", "missing": "value", "variance": "feature"}])
 @pytest.mark.parametrize("name", ["crx", "soybean-large", "hepatitis", "zoo", "labor", "primary-tumor", "glass"])

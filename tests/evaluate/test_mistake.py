@@ -56,6 +56,7 @@ def test_more_columns_or_classes_are_refused():
         bk.mistake_probability(bk.NaiveBayes().fit([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [0, 0, 1, 1]))
 
 
+@pytest.mark.slow
 def test_naive_bayes_leads_with_few_rows_and_logistic_regression_where_columns_depend():
     records = simulated_grid(sizes=(16, 512), repeats=6)
     error = {(r["case"], r["model"], r["rows"]): r["error"] for r in records}

@@ -13,6 +13,7 @@ from bayeskit.evaluate.curves import learning_curve, vocabulary_curve
 from bayeskit.evaluate.text_measures import averages, break_even, break_even_by_class
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.25, 1.0, 4.0]))
 def test_averages_are_those_of_scikit_learn(seed, alpha):
     rng = np.random.default_rng(seed)

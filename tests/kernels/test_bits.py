@@ -48,12 +48,14 @@ def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
     return [*out, scores, *kernels.normalise(scores, n_threads)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_threads", [2, 3, 8])
 def test_any_number_of_threads_gives_the_same_bits(n_threads: int) -> None:
     for one, many in zip(everything(1), everything(n_threads), strict=True):
         assert one.tobytes() == many.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not kernels.NATIVE, reason="needs the compiled core")
 def test_machines_without_wide_registers_give_the_same_bits() -> None:
     script = (

@@ -124,6 +124,7 @@ def test_cuts_equal_their_twin(
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(seeds, st.integers(100, 6000), st.integers(1, 18), st.integers(2, 6), st.booleans(), thread_counts)
 def test_cuts_of_many_rows_equal_their_twin(

@@ -34,6 +34,7 @@ def test_every_kernel_is_put_to_the_test() -> None:
     assert sorted(GOOD) == sorted(name for name in dir(_core) if not name.startswith("_"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GOOD)
 @settings(max_examples=EXAMPLES)
 @given(seed=seeds)
@@ -41,6 +42,7 @@ def test_good_arguments_are_taken(name: str, seed: int) -> None:
     getattr(kernels, name)(**good_arguments(name, seed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GOOD)
 @settings(max_examples=2 * EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=seeds, changes=st.lists(seeds, min_size=1, max_size=3))

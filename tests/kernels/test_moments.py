@@ -81,6 +81,7 @@ def test_a_huge_value_makes_the_moments_unusable(value: float) -> None:
         assert module.moments([np.array([1e150, np.nan])], labels[:2], 1, None, 1)[-1] is True
 
 
+@pytest.mark.slow
 def test_the_variance_survives_a_mean_of_a_billion_standard_deviations() -> None:
     rng = np.random.default_rng(0)
     x = 1e9 + rng.normal(size=200_000)

@@ -1,6 +1,7 @@
 """Scores of rows, also left out, and what is made of them: each kernel against its NumPy twin."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,6 +74,7 @@ def test_probabilities_equal_their_twin(seed: int, n: int, n_classes: int, n_thr
     assert np.isneginf(ours[1][impossible]).all()
 
 
+@pytest.mark.slow
 @given(seeds, sizes, few, class_counts, thread_counts)
 def test_left_out_scores_of_codes_equal_their_twin(seed: int, n: int, k: int, n_classes: int, n_threads: int) -> None:
     rng = np.random.default_rng(seed)
@@ -87,6 +89,7 @@ def test_left_out_scores_of_codes_equal_their_twin(seed: int, n: int, k: int, n_
     np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.slow
 @given(seeds, sizes, st.sampled_from([0, 1, 5, 70, 130]), class_counts, st.integers(0, 3), thread_counts)
 def test_left_out_scores_of_gaussians_equal_their_twin(
     seed: int, n: int, k: int, n_classes: int, how: int, n_threads: int

@@ -12,7 +12,7 @@ import bayeskit as bk
 from bayeskit import kernels
 from bayeskit.data import frames
 
-pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")]
 lawful = settings.get_profile("laws" if kernels.NATIVE else "slow laws")
 SMALL = {"n_members": 2, "n_chains": 3, "n_threads": 1}
 

@@ -24,6 +24,8 @@ from bayeskit.evaluate.generative_discriminative import generative_vs_discrimina
 from bayeskit.evaluate.held_out import held_out
 from bayeskit.evaluate.text_measures import averages
 
+pytestmark = pytest.mark.slow
+
 TABLES = ("X", "X_test", "data", "source", "documents", "raw_documents", "evidence")
 N = 40
 

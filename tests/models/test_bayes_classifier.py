@@ -29,6 +29,7 @@ DRAWN = dict.fromkeys(
 SMALL = {"n_members": 2, "n_chains": 3, "n_threads": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks([bk.BayesClassifier(**SMALL)], expected_failed_checks=lambda _: DRAWN)
@@ -96,6 +97,7 @@ def backoff(rows, x, parents, values, new=None):
     return [math.log(p(among, len(parents), x, tuple(parents), k, m)) for k in range(n_classes)], m
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [kernels, _twins])
 @pytest.mark.parametrize("seed", range(4))
 def test_back_off_equals_the_recipe_written_out_with_each_row_left_out(kernel, seed):
@@ -142,6 +144,7 @@ def test_a_chain_of_one_step_is_the_formula(kernel):
     assert new[1].tolist() == [0.5, 0.5]  # a value never seen ends the chain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_kernels_equal_their_twins(seed, weighted):
@@ -366,6 +369,7 @@ def test_the_same_model_gives_the_same_bytes_and_machine_settings_stay_outside(s
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(120))
 def test_a_hostile_file_is_refused_or_is_a_model(saved, seed):
     X, _, data = saved

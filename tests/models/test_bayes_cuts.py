@@ -26,6 +26,7 @@ def test_cuts_are_drawn_among_all_rows_unless_one_value_has_more_than_half_of_th
     assert len(cut_points(np.full(4, np.nan))[0]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fast", [True, False])
 def test_the_few_numbers_beside_the_one_that_most_rows_have_are_told_apart(fast):
     """As gains of capital are: nearly always nothing, and else the exact amount says it."""

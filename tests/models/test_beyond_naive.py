@@ -91,6 +91,7 @@ SMOOTHINGS = [(0, 0.0, None), (1.0, 1.0, None), (bk.Lidstone(0.3), 0.3, None), (
 ALL = list(itertools.product(["u", "v", None], ["w", "u", None], ["x", "y", None, "never"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("smoothing", "alpha", "m"), SMOOTHINGS)
 @lawful
 @given(rows_with_gaps)
@@ -103,6 +104,7 @@ def test_products_of_tables_are_those_of_their_definition(smoothing, alpha, m, r
         same_joint(model.fit(X, y), ALL, lambda r, c, p=parents: product(rows, r, c, p, alpha, m))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("smoothing", "alpha", "m"), SMOOTHINGS)
 @pytest.mark.parametrize("min_count", [1, 3])
 @lawful
@@ -114,6 +116,7 @@ def test_aode_is_the_mean_over_its_parents(smoothing, alpha, m, min_count, rows)
     same_joint(model, ALL, lambda r, c: averaged(rows, r, c, alpha, m, min_count))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0, 1.0])
 @lawful
 @given(rows_with_gaps)
@@ -154,6 +157,7 @@ def test_any_root_gives_the_same_joint_without_smoothing(rows):
         same_scores(models[0], other, X)
 
 
+@pytest.mark.slow
 @lawful
 @given(rows_with_gaps, st.sampled_from([0, 1.0, "auto", bk.MEstimate(2), "back-off"]))
 def test_with_nothing_to_depend_on_all_are_naive_bayes(rows, smoothing):
@@ -345,6 +349,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(SETTINGS)
 def test_the_checks_of_scikit_learn_pass(estimator, check):

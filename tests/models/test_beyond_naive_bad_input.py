@@ -59,6 +59,7 @@ def test_a_class_with_one_row_and_more_columns_than_rows_are_learnt(model):
     assert np.isneginf(model.left_out().scores(block)[8, model.classes_.tolist().index("lone")])
 
 
+@pytest.mark.slow
 def test_ten_thousand_values_are_taken_or_refused_with_the_figure():
     n = 10_000
     X = {"id": [f"i{i}" for i in range(n)], "other": [f"o{i}" for i in range(n)], "bit": np.arange(n) % 2 == 0}

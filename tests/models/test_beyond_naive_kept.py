@@ -27,6 +27,7 @@ MODELS = [
 each_model = pytest.mark.parametrize("model", MODELS, ids=str)
 
 
+@pytest.mark.slow
 @each_model
 def test_a_loaded_model_is_the_saved_one_and_goes_on_learning_and_forgetting(model, tmp_path):
     first, rest = BIRDS.slice(0, 250), BIRDS.slice(250)
@@ -39,6 +40,7 @@ def test_a_loaded_model_is_the_saved_one_and_goes_on_learning_and_forgetting(mod
     assert again.forget(rest, "species").tally_ == model.forget(rest, "species").tally_
 
 
+@pytest.mark.slow
 @each_model
 def test_an_explanation_sums_to_what_the_model_says(model):
     model.fit(BIRDS, "species")

@@ -36,6 +36,7 @@ LEFT_OUT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", LEFT_OUT, ids=lambda m: f"{type(m).__name__} {m.smoothing}")
 @settings.get_profile("few")
 @given(rows_with_gaps)
@@ -52,6 +53,7 @@ def test_leaving_one_out_is_refitting_without_the_row(model, rows):
     np.testing.assert_allclose(np.exp(found), np.exp(wanted), rtol=1e-9, atol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [bk.TAN(), bk.AODE(), bk.KDB(2)], ids=str)
 def test_tuning_fits_a_temperature_that_makes_probabilities_honest(model):
     rng = np.random.default_rng(1)
@@ -133,6 +135,7 @@ def test_what_is_held_while_a_row_is_left_out_is_said():
     assert "Structure, cuts and smoothing have seen the row" in str(bk.TAN().fit(X, y).leave_one_out(X, y))
 
 
+@pytest.mark.slow
 def test_random_classes_show_why_it_is_said():
     rng = np.random.default_rng(1)
     X, y = rng.choice(list("uvw"), (50, 40)), np.arange(50) % 2

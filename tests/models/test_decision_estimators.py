@@ -15,6 +15,7 @@ ESTIMATORS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learns_estimator_checks_pass(estimator, check):

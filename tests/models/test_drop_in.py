@@ -86,6 +86,7 @@ def make_rows(name, rng, n, n_columns=4):
 seeds = st.integers(0, 2**32 - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @given(seed=seeds, n=st.integers(8, 60), kind=st.sampled_from(sorted(LABELS)), weighted=st.booleans())
 @settings(max_examples=40, deadline=None)
@@ -97,6 +98,7 @@ def test_a_fit_on_any_labels_and_weights_is_scikit_learns(name, seed, n, kind, w
     assert_same_model(theirs.fit(X, y, weights), ours.fit(X, y, weights), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @given(
     seed=seeds,
@@ -150,6 +152,7 @@ def test_bernoulli_without_binarizing_takes_zeros_and_ones_as_they_are():
     assert_same_model(theirs.fit(X, y), ours.fit(X, y), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer, load_digits])
 @pytest.mark.parametrize("name", NAMES)
 def test_real_tables_give_the_same_model(name, load):
@@ -170,6 +173,7 @@ def test_penguins_with_names_of_columns_give_the_same_model():
     assert_same_refusal(lambda: theirs.predict(X.iloc[:, ::-1]), lambda: ours.predict(X.iloc[:, ::-1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int64", "uint64", "bool", "float32", "float64"])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("name", NAMES)
@@ -369,6 +373,7 @@ def test_pipelines_from_text_and_from_categories_give_the_same_answers():
     np.testing.assert_allclose(*(model.predict_proba(X) for model in tables), rtol=1e-10)
 
 
+@pytest.mark.slow
 @parametrize_with_checks([getattr(drop_in, name)() for name in NAMES])
 def test_scikit_learn_calls_it_an_estimator(estimator, check):
     check(estimator)

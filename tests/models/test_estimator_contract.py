@@ -29,6 +29,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(SETTINGS)

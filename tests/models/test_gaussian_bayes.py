@@ -27,6 +27,7 @@ def correlated(n=60, k=3, seed=0, gaps=0.0, classes="ab"):
     return X, y
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks([bk.GaussianBayes(), bk.GaussianBayes(covariance="tied", shrinkage="auto")])
@@ -96,6 +97,7 @@ def test_the_automatic_shrinkage_is_the_published_formula():
     assert model.params_.normal.spread.shrinkage[0] == pytest.approx(min(rho, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("gaps", [0.0, 0.15])

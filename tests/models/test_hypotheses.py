@@ -67,6 +67,7 @@ def test_evidence_too_improbable_for_a_float_is_given_as_logarithms():
     assert belief.posterior["a"] == pytest.approx(1 / (1 + np.exp(-1)))
 
 
+@pytest.mark.slow
 def test_a_million_hypotheses_are_fine():
     names = range(1_000_000)
     likelihood = dict(zip(names, np.linspace(0, 1, 1_000_000).tolist(), strict=True))

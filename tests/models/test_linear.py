@@ -47,6 +47,7 @@ def test_the_interval_of_least_squares_is_the_textbooks():
     assert (low, high) == pytest.approx((fit.intercept + fit.slope * at - half, fit.intercept + fit.slope * at + half))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", [0.0, 5.0])
 def test_intervals_hold_what_they_promise(penalty):
     rng, inside = np.random.default_rng(0), []

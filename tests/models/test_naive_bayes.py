@@ -108,6 +108,7 @@ def leave_one_out(alpha, counts):
     return terms[counts >= 1].sum()
 
 
+@pytest.mark.slow
 @few
 @given(st.lists(st.lists(st.integers(0, 12), min_size=3, max_size=3), min_size=2, max_size=3))
 def test_automatic_smoothing_maximises_the_leave_one_out_likelihood(counts):

@@ -30,6 +30,7 @@ def mail():
     return pa.table({"body": body, "links": links, "sender": sender}), np.array(["a", "b", "c"])[label]
 
 
+@pytest.mark.slow
 def test_a_text_alone_is_multinomial_naive_bayes(documents):
     texts, areas = documents["text"].to_pylist(), documents["area"].to_pylist()
     ours = bk.NaiveBayes(roles=ROLES, smoothing=0.3).fit({"body": texts}, areas)

@@ -33,6 +33,7 @@ def switched(n=400, seed=0, gaps=0.05):
     return frame, np.array(["k", "l", "m"])[y]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks([bk.NBTree()])
@@ -107,6 +108,7 @@ def held(model, **changes):
     return bk.NBTree(**{**model.get_params(), "tree": model.tree_, "schema": model.schema_, **changes})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smoothing", [BackOff(3.0), 1.0])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_leave_one_out_equals_refitting_with_the_tree_held(smoothing, weighted):

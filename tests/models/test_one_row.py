@@ -65,6 +65,7 @@ def outcome(ask, given_):
     return said, [str(w.message) for w in told if issubclass(w.category, bk.BayesWarning)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", SETTINGS, ids=str)
 @settings(max_examples=60)
 @given(row=record)

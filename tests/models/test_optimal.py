@@ -64,6 +64,7 @@ def test_gibbs_draws_by_the_posterior_and_by_its_seed():
     assert (gibbs.predict(rows) == gibbs.predict(rows)).all()
 
 
+@pytest.mark.slow
 def test_weights_come_from_leave_one_out_where_all_members_have_it():
     members = {"own": bk.NaiveBayes(), "shared": bk.NaiveBayes(variance="feature")}
     model = bk.BayesOptimalClassifier(members).fit(X, Y)
@@ -79,6 +80,7 @@ def test_weights_come_from_leave_one_out_where_all_members_have_it():
     assert model.posterior_[0] == pytest.approx(1 / (1 + np.exp(scores[1] - scores[0])), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_else_they_come_from_cross_validation_and_the_report_says_so():
     members = [bk.NaiveBayes(), DecisionTreeClassifier(max_depth=2), LogisticRegression(max_iter=1000)]
     model = bk.BayesOptimalClassifier(members).fit(X, Y)

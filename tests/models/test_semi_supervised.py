@@ -79,6 +79,7 @@ def test_unlabelled_rows_help_and_it_is_said(capsys):
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_where_they_do_not_help_the_labelled_ones_teach_alone():
     rng = np.random.default_rng(3)
     X, y = blobs(40)
@@ -91,6 +92,7 @@ def test_where_they_do_not_help_the_labelled_ones_teach_alone():
     np.testing.assert_allclose(model.predict_proba(X), alone.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_without_labels_it_is_a_mixture():
     X, y = blobs(300)
     model = bk.SemiSupervised(bk.NaiveBayes(), n_classes=2, random_state=0).fit(X)
@@ -122,6 +124,7 @@ def test_bad_settings_are_refused():
         bk.SemiSupervised().fit(X, y[:3])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("BAYESKIT_DATA" not in os.environ, reason="BAYESKIT_DATA names no folder")
 def test_300_labels_and_the_rest_without_beat_300_labels_by_twelve_points():
     import pyarrow.parquet as pq

@@ -25,6 +25,7 @@ def rings(n=300, seed=0):
     return X, np.array(["outer", "inner"])[y]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks([bk.SubclassBayes(max_subclasses=2, restarts=1, folds=2, max_rounds=10)])
@@ -69,6 +70,7 @@ def test_the_joint_is_the_sum_over_subclasses_of_products():
     assert total == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_the_number_is_chosen_by_held_out_likelihood():
     X, y = rings()
     model = bk.SubclassBayes().fit(X, y)
@@ -80,6 +82,7 @@ def test_the_number_is_chosen_by_held_out_likelihood():
     assert model.score(X, y) > bk.NaiveBayes().fit(X, y).score(X, y) - 0.02
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model_for_any_number_of_threads():
     X, y = rings()
     one = bk.SubclassBayes(n_threads=1, random_state=5).fit(X, y)
@@ -94,6 +97,7 @@ def test_a_weight_of_two_is_the_row_twice_where_the_clusters_are_clear():
     np.testing.assert_allclose(twice.predict_proba(XOR), again.predict_proba(XOR), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_explanation_sums_to_the_log_odds():
     X, y = rings()
     model = bk.SubclassBayes(n_subclasses=2).fit(X, y)
@@ -115,6 +119,7 @@ def test_subclasses_can_be_read():
     assert model.n_parameters_ == 3 + 4 * 2
 
 
+@pytest.mark.slow
 def test_samples_follow_the_model():
     model = bk.SubclassBayes().fit(XOR, XOR_Y)
     drawn, labels = model.sample(2000, random_state=1)
@@ -139,6 +144,7 @@ def test_another_prior_keeps_the_clusters():
     np.testing.assert_allclose(other.predict_proba(XOR), fitted.predict_proba(XOR), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_it_saves_and_loads(tmp_path):
     frame = load_penguins().to_pandas().drop(columns="year")
     model = bk.SubclassBayes(max_subclasses=3).fit(frame, "species")
@@ -162,6 +168,7 @@ def test_progress_is_told():
     assert told[-2] == ("subclasses of same", 4, 4)  # 1, 2, 3 and 4 for twenty rows
 
 
+@pytest.mark.slow
 def test_a_bar_is_shown_where_the_fit_takes_its_time(monkeypatch, capsys):
     monkeypatch.setattr(bayes_progress, "PATIENCE", -1)
     bk.SubclassBayes(progress=True).fit(XOR, XOR_Y)
@@ -172,6 +179,7 @@ def test_a_bar_is_shown_where_the_fit_takes_its_time(monkeypatch, capsys):
     bk.SubclassBayes(2, progress=False).fit(XOR, XOR_Y)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 def test_odd_columns_and_classes_have_a_defined_answer():
     X, y = rings(60)
@@ -219,6 +227,7 @@ def test_tuning_fits_a_temperature_by_cross_validation():
     assert bk.cross_validate(tuned, X, y).log_loss < 0.5 * bk.cross_validate(plain, X, y).log_loss
 
 
+@pytest.mark.slow
 def test_whole_numbers_do_not_make_subclasses_of_their_own():
     rng = np.random.default_rng(0)
     y = rng.choice(["a", "b"], 300)

@@ -78,6 +78,7 @@ def test_recipes_equal_scikit_learn_on_a_real_corpus(real, recipe, peer, setting
     assert list(model.words_) == counts.get_feature_names_out().tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", PLAIN)
 @pytest.mark.parametrize("smoothing", [1.0, 0.2])
 def test_leave_one_out_equals_refitting_without_the_document(recipe, smoothing):
@@ -435,6 +436,7 @@ def test_it_is_a_scikit_learn_classifier_of_strings():
         assert cross_val_score(model, texts, labels, cv=3).mean() > 0.5
 
 
+@pytest.mark.slow
 def test_a_document_of_100_mb_is_learnt_and_classified():
     from bayeskit import kernels
 

@@ -28,7 +28,10 @@ RECIPES = {
     "wcnb": (lambda alpha: ComplementNB(alpha=alpha, norm=True), {}),
 }
 
-pytestmark = pytest.mark.skipif("BAYESKIT_DATA" not in os.environ, reason="BAYESKIT_DATA names no folder with text")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif("BAYESKIT_DATA" not in os.environ, reason="BAYESKIT_DATA names no folder with text"),
+]
 
 
 @cache

@@ -54,6 +54,7 @@ def documents():
     return load_docstrings()["text"].to_pylist()[::4]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The parameter 'token_pattern'")
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_vocabulary_and_matrix_are_those_of_count_vectorizer(settings, documents):
@@ -68,6 +69,7 @@ def test_vocabulary_and_matrix_are_those_of_count_vectorizer(settings, documents
     assert ours.build_analyzer()(documents[0]) == theirs.build_analyzer()(documents[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["20news_bydate", "reuters_r8", "sms_spam", "spamassassin", "imdb50k"])
 def test_real_corpora_give_the_same_matrix(corpus):
     if "BAYESKIT_DATA" not in os.environ:

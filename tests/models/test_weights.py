@@ -108,6 +108,7 @@ def test_settings_that_mean_nothing_are_refused(settings):
 DATA = Path(os.environ.get("BAYESKIT_DATA", "")) / "tabular"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("BAYESKIT_DATA") or not DATA.exists(), reason="no BAYESKIT_DATA/tabular")
 @pytest.mark.parametrize("name", ["australian", "vehicle", "vote", "crx"])
 def test_held_out_log_loss_falls_by_a_third_at_least(name):

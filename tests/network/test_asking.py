@@ -52,6 +52,7 @@ def test_the_interval_is_jeffreys():
     assert (low, high) == pytest.approx(stats.beta(3.5, 2.5).interval(0.9), rel=1e-9)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 3, 100]))
 def test_counting_in_batches_equals_the_joint_distribution(seed, block):
     rng = np.random.default_rng(seed)

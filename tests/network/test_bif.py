@@ -55,6 +55,7 @@ def test_what_is_written_reads_back_the_same(n):
     assert parse_bif(to_bif(n)) == n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_stored_networks_round_trip(networks_folder, tmp_path, name):
     n = read(networks_folder, name)

@@ -15,6 +15,7 @@ from .conftest import Brute, as_likelihoods, findings, networks, random_network,
 NEAR = {"rtol": 1e-12, "atol": 1e-12}
 
 
+@pytest.mark.slow
 @given(networks(), seeds, st.integers(0, 4))
 def test_posteriors_equal_enumeration(n, seed, how_many):
     found = findings(np.random.default_rng(seed), n, how_many)
@@ -50,6 +51,7 @@ def test_posteriors_equal_enumeration_on_twelve_nodes(seed):
         np.testing.assert_allclose(list(p.values()), brute.marginal(joint, node) / joint.sum(), **NEAR)
 
 
+@pytest.mark.slow
 @given(networks(6), seeds)
 def test_rows_of_evidence_give_what_each_gives_alone(n, seed):
     rng = np.random.default_rng(seed)

@@ -26,6 +26,7 @@ rows = st.lists(st.fixed_dictionaries({k: st.one_of(st.none(), v) for k, v in ce
 DOMAINS = {"a": "xy", "b": "uvw", "c": "pq", "d": "rst"}
 
 
+@pytest.mark.slow
 @given(rows, st.sampled_from([1, 0.5, "auto", bk.MEstimate(2, "marginal"), bk.Dirichlet(3), bk.Laplace()]))
 def test_each_table_is_the_smoothed_count_of_the_rows_that_have_its_cells(data, smoothing):
     n = bk.BayesianNetwork.from_data(EDGES, data, smoothing=smoothing, domains=DOMAINS)
@@ -41,6 +42,7 @@ def test_each_table_is_the_smoothed_count_of_the_rows_that_have_its_cells(data, 
         assert n.tally_.counts[node].tolist() == counts.tolist()
 
 
+@pytest.mark.slow
 @given(rows, rows)
 def test_learning_merging_and_forgetting_give_the_network_of_the_same_rows(first, second):
     both = bk.BayesianNetwork.from_data(EDGES, first + second, domains=DOMAINS)

@@ -89,6 +89,7 @@ def test_a_joint_distribution_of_a_network_is_refused_before_its_cells_are_liste
     assert taken() < LITTLE
 
 
+@pytest.mark.slow
 def test_a_conditional_of_many_contexts_and_values_is_refused(taken):
     n = 40_000
     joint = bk.JointDistribution.from_data({"a": np.arange(n), "b": np.arange(n)})
@@ -97,6 +98,7 @@ def test_a_conditional_of_many_contexts_and_values_is_refused(taken):
     assert taken() < 60e6
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="a process is held to its memory as Linux does it")
 def test_a_process_with_little_memory_reads_what_a_hostile_network_claims_and_lives(tmp_path):
     (tmp_path / "claims.bif").write_text(bif(24, f"({', '.join('y' * 24)}) 0.5, 0.5;"))

@@ -64,6 +64,7 @@ def test_statements_mean_what_python_means_by_them(event, condition):
         assert JOINT.probability(f"P({event[0]} | {condition[0]})") == pytest.approx(expected, rel=1e-14, abs=1e-15)
 
 
+@pytest.mark.slow
 @given(statements(), statements())
 def test_a_network_answers_as_its_joint_distribution(event, condition):
     tables = {
@@ -146,6 +147,7 @@ def test_a_long_query_shows_the_part_around_the_slip():
     assert shown[pointer.index("^")] == ")"
 
 
+@pytest.mark.slow
 def test_ten_thousand_terms_and_a_thousand_parentheses_work():
     start = time.process_time()
     n = bk.BayesianNetwork([], {"A": {0: 0.5, 1: 0.5}, "B": {0: 0.25, 1: 0.75}})

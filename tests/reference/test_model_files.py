@@ -19,6 +19,7 @@ def test_there_is_a_file_of_every_kind_of_model():
     assert {type(bk.load(file)).__name__ for file in FILES} == set(SAVED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_file_of_an_earlier_version_answers_as_it_did(file):
     said = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
@@ -32,6 +33,7 @@ def test_a_file_of_an_earlier_version_answers_as_it_did(file):
             np.testing.assert_allclose(answer, np.array(said[method]), rtol=1e-9, atol=1e-300, err_msg=method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_file_of_an_earlier_version_saves_again_as_the_same_model(file):
     said = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))

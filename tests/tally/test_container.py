@@ -70,6 +70,7 @@ def test_foreign_bytes_are_refused(data):
             bk.Tally.from_bytes(foreign)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(PACKED) - 33), st.integers(0, 255)), min_size=1, max_size=4))
 def test_bytes_altered_and_sealed_again_give_a_tally_or_a_refusal(changes):

@@ -79,6 +79,7 @@ def test_pairs_and_joints_are_those_of_a_counter(drawn, block, n_threads):
         assert cells_of(tally, names) == counted(drawn, names), names
 
 
+@pytest.mark.slow
 @few
 @given(rows, rows, st.sampled_from([None, 0.1, 3.0]))
 def test_they_add_and_subtract_and_go_through_bytes(a, b, weight):

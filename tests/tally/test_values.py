@@ -21,6 +21,7 @@ def bits(values):
     return values.values.tobytes(), values.counts.tobytes(), values.level
 
 
+@pytest.mark.slow
 @given(some, some, some)
 def test_the_order_of_merging_does_not_matter(a, b, c):
     whole = bits(counted(a + b + c))

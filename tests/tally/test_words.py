@@ -54,6 +54,7 @@ def test_counts_are_those_of_a_loop(rows):
     assert counted.lengths.square_hi[:, 0].tolist() == [sum(n * n for n in lengths[c]) for c in tally.classes]
 
 
+@pytest.mark.slow
 @given(some_rows, some_rows, some_rows)
 def test_adding_is_counting_together_in_any_order(a, b, c):
     one, two, three = tally_of(a), tally_of(b), tally_of(c)
@@ -61,6 +62,7 @@ def test_adding_is_counting_together_in_any_order(a, b, c):
     assert (one + two) + three == one + (two + three)
 
 
+@pytest.mark.slow
 @given(some_rows, some_rows)
 def test_subtracting_undoes_adding(a, b):
     assert (tally_of(a) + tally_of(b)) - tally_of(b) == tally_of(a)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bayeskit.charts.spec import inline, literal, title
+from bayeskit.charts.spec import altair, inline, literal, title
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import Explanation
 from bayeskit.explain.nomogram import Nomogram
@@ -22,8 +22,7 @@ def evidence_chart(record: Explanation | WordsForAndAgainst) -> Any:
 
     Contributions by probability zero have no length; the title names them.
     """
-    import altair as alt
-
+    alt = altair()
     head, ruled_out, predicted, against, parts = _parts(record)
     rows = [
         {
@@ -78,8 +77,7 @@ def _parts(record: Any) -> tuple[str, str, str, str, list[tuple[str, float]]]:
 
 def nomogram_chart(record: Nomogram) -> Any:
     """A ruler of points for each column, and below them the one from the total to the probability."""
-    import altair as alt
-
+    alt = altair()
     if not isinstance(record, Nomogram):
         raise BayesError(f"rulers are drawn from what nomogram gives, not {type(record).__name__}")
     axes = [axis for axis in record.axes if any(p > 1 for p in axis.points if math.isfinite(p))]

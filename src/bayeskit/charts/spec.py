@@ -11,7 +11,20 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from bayeskit.errors import BayesError
+
 _HTML = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+
+
+def altair() -> Any:
+    """The library that draws, which comes with an extra of the package and is imported by the first chart."""
+    try:
+        import altair as alt
+    except ImportError as missing:
+        raise BayesError(
+            f"charts are drawn by Altair, which cannot be imported ({missing}): pip install 'bayeskit[charts]'"
+        ) from missing
+    return alt
 
 
 def inline(rows: list[dict[str, Any]]) -> Any:
@@ -20,8 +33,7 @@ def inline(rows: list[dict[str, Any]]) -> Any:
     >>> inline([{"class": "</script>"}]).values
     '[{"class": "\\u003c/script\\u003e"}]'
     """
-    import altair as alt
-
+    alt = altair()
     return alt.InlineData(values=json.dumps(rows).translate(_HTML), format=alt.JsonDataFormat(type="json"))
 
 
@@ -36,6 +48,5 @@ def literal(text: str) -> str:
 
 def title(*lines: str) -> Any:
     """A title whose lines say texts of the data; empty ones are left out."""
-    import altair as alt
-
+    alt = altair()
     return alt.Title(alt.ExprRef(f"[{', '.join(literal(line) for line in lines if line)}]"))

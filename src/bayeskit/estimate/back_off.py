@@ -6,6 +6,8 @@ with p_{−1} uniform: an m-estimate towards the shorter context. m_d is the one
 counts of a level predict each other best, leaving one row out at a time:
 
     m_d = argmax Σ n ln((n − 1 + m p'_{d−1}) / (N − 1 + m)),   p' without the row too
+
+Formula: (n + m p_shorter) / (N + m), m by leave-one-out
 """
 
 from __future__ import annotations

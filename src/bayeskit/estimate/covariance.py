@@ -11,6 +11,8 @@ likelihood) or 1 (unbiased):
 Variances follow `estimate/variance.py`, floor and all, so a column that says nothing there says nothing here; where the
 floor lifts a variance the covariances stay, and the correlations are less. A correlation matrix
 that is singular, or with missing cells none at all, is pulled to the diagonal until its smallest eigenvalue is 1e-6.
+
+Formula: multivariate normals: full, tied, diagonal, shrunk
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Cut points: where a number's range is divided into intervals."""
+"""Cut points: where a number's range is divided into intervals.
+
+Formula: cut points
+"""
 
 from __future__ import annotations
 

@@ -16,6 +16,8 @@ from polynomials of degree five between these: within 1e-10 of the whole sum, re
 than one.
 
 Silverman, "Density Estimation for Statistics and Data Analysis", 1986.
+
+Formula: kernel densities, Silverman's bandwidth
 """
 
 from __future__ import annotations

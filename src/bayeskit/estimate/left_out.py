@@ -8,6 +8,8 @@ contain it, all of them counts of class y. For a value v of one column
 
 with a_v and A as smoothing would give them without the row. A value that only this row has becomes an unseen
 one. Smoothing chosen from the counts ("auto") is held.
+
+Formula: what the estimates are without one row
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """P(x_j | c, x_p) for every pair of columns at once: what models need in which each column is a parent of all others.
 
 A class that was never seen with a parent's value says there what it says without it, as in `conditional`.
+
+Formula: the mean over all parents: AODE
 """
 
 from __future__ import annotations

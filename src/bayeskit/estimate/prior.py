@@ -1,4 +1,7 @@
-"""The class prior: empirical, uniform, given, or smoothed like any column."""
+"""The class prior: empirical, uniform, given, or smoothed like any column.
+
+Formula: P(class)
+"""
 
 from __future__ import annotations
 

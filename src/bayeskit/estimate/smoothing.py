@@ -18,6 +18,8 @@ n_c counts the rows of class c where the column is present. The rules differ in 
 array([0.25 , 0.325, 0.425])
 >>> probabilities(counts, Laplace().pseudo_counts(["low", "medium", "high"], counts))[1] * 18   # (0 + 1) / 18
 array([ 3., 14.,  1.])
+
+Formula: (n + a) / (N + Σa): MLE, Laplace, Lidstone, m-estimate, Dirichlet MAP, automatic α
 """
 
 from collections.abc import Mapping, Sequence

@@ -4,6 +4,8 @@
     I(X; Z | Y) = Σ P(x, z, y) ln P(x, z | y) / (P(x | y) P(z | y))
 
 In nats. Names decide between equals, so that the order of the columns does not matter.
+
+Formula: I(X; Y ∣ C), the best tree, parents in order
 """
 
 from __future__ import annotations

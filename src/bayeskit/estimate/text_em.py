@@ -10,6 +10,8 @@ share of all mass,
 β is fitted once, on the labelled documents each left out in turn, and kept; the prior is given and kept, too.
 After an E-step the columns are rescaled to the prior a few times (``balance``). Textbook counts with Laplace's rule,
 in which an unlabelled document counts as much as a labelled one, stay at chance where there are many classes.
+
+Formula: EM for documents
 """
 
 from __future__ import annotations

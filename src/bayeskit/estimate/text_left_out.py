@@ -3,6 +3,8 @@
 A document of class y takes its values t from the counts of y. With n'_cw, N'_c the counts without it, a word
 that only it has is gone, from the document and from A = Σα. Everything else is the recipe's formula; each
 costs O(cells · classes).
+
+Formula: weights of words without one document
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ All tables are (words, classes), and a document's score is
     score_c = constant_c + Σ_w value_w · table[w, c]
 
 n_cw is how often word w stands in class c, α_w its pseudo-count, N_c = Σ_w n_cw and A = Σ_w α_w.
+
+Formula: weights of words: multinomial, complement, normalised, set of words; tf-idf
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""P(value | class) of one coded column, from its family of counts."""
+"""P(value | class) of one coded column, from its family of counts.
+
+Formula: P(value ∣ class) with missing and unseen values
+"""
 
 from __future__ import annotations
 

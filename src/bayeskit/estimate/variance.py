@@ -10,6 +10,8 @@ likelihood) or 1 (unbiased):
 
 None is below the floor of its feature, 1 % of the "feature" variance. A feature that is constant within every class has
 none that is more than rounding; its floor is 1 % of the variance of all values together.
+
+Formula: means, variances under four rules of sharing, their floor
 """
 
 from dataclasses import dataclass

@@ -11,6 +11,8 @@ the second one for more than two classes only. A document with u distinct known 
 
 where the band of a word is by its document frequency. θ and b minimise the mean log loss of the training documents,
 each scored without itself, with a small penalty; so the probabilities are calibrated by the same fit.
+
+Formula: weighted evidence of words, and the fit of its weights
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""How much a word's presence says of the class, in nats."""
+"""How much a word's presence says of the class, in nats.
+
+Formula: I(class; word)
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ that belong there, the share that was found):
 
     log loss   −mean ln P(true class)                  natural logarithm; 0 at best
     Brier      mean Σ_c (P(c) − [c is true])²          over all classes: 0 at best, 2 at worst
+
+Formula: precision, recall, F, log loss, Brier
 """
 
 from __future__ import annotations

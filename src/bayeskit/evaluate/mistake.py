@@ -5,6 +5,8 @@ For one column and two classes, the line falls into regions where one class or t
     P(mistake) = Σ_c P(c) · ∫ over the regions of the other class  p(x | c) dx
 
 Deciding for the class of larger P(c) p(x | c) everywhere makes it as small as it can be.
+
+Formula: P(mistake) over the regions
 """
 
 from __future__ import annotations

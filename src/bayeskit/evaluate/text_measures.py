@@ -1,4 +1,7 @@
-"""Measures that the text literature reports: micro and macro averages, precision/recall break-even."""
+"""Measures that the text literature reports: micro and macro averages, precision/recall break-even.
+
+Formula: micro and macro averages, break-even
+"""
 
 from __future__ import annotations
 

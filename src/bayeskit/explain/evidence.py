@@ -4,6 +4,8 @@
 
 The parts are the model itself, so they sum to what it says. Where a model is no product, a column's part is the
 change of the odds when it joins the columns before it, in schema order.
+
+Formula: weights of evidence
 """
 
 from __future__ import annotations

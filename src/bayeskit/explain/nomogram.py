@@ -6,6 +6,8 @@ column the least value has 0, and the column that reaches furthest has 100.
     ln P(a | x) / P(b | x) = offset + total / scale
 
 Možina, Demšar, Kattan, Zupan, "Nomograms for visualization of naive Bayesian classifier", 2004.
+
+Formula: nomograms
 """
 
 from __future__ import annotations

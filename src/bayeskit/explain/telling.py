@@ -4,6 +4,8 @@
 
 in bits, under the model's own estimates: from 0 (the column says nothing of the class) to the entropy of the class (it
 says all). A number has an integral in the place of the sum over v, here to about 0.001 bits.
+
+Formula: mutual information
 """
 
 from __future__ import annotations

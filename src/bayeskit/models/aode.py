@@ -4,6 +4,8 @@
 
 No structure is searched; a value takes part as a parent if it was seen ``min_count`` times. Where none was, naive
 Bayes answers (Webb, Boughton, Wang, 2005).
+
+Formula: the mean over all parents: AODE
 """
 
 from __future__ import annotations

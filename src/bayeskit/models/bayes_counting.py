@@ -1,4 +1,7 @@
-"""The counts of the ensemble, and what it says of new rows with them."""
+"""The counts of the ensemble, and what it says of new rows with them.
+
+Formula: the counting ensemble: members, chains, exponents, cap
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The ensemble learns its structure, and tells how well it does on rows left out."""
+"""The ensemble learns its structure, and tells how well it does on rows left out.
+
+Formula: the counting ensemble: members, chains, exponents, cap
+"""
 
 from __future__ import annotations
 

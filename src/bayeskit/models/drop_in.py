@@ -11,6 +11,8 @@ refuse, labels of mixed types, float32, another array library) is handed to scik
 >>> bool(np.allclose(CategoricalNB().fit(X, y).predict_proba(X),
 ...                  naive_bayes.CategoricalNB().fit(X, y).predict_proba(X)))
 True
+
+Formula: scikit-learn's five classifiers
 """
 
 from typing import Any, Self

@@ -4,6 +4,8 @@
 
 With a covariance for each class this is quadratic discriminant analysis, with one for all linear discriminant analysis,
 with a diagonal one Gaussian naive Bayes. Missing cells drop out: the normal of the columns that are there.
+
+Formula: multivariate normals: full, tied, diagonal, shrunk
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 
 In bits: the description length of D by way of h is −log2 P(h), the theory, plus −log2 P(D | h), the data given the
 theory. The shortest description (MDL) is the hypothesis of the largest posterior (MAP).
+
+Formula: P(h ∣ D) over named hypotheses, description lengths
 """
 
 from __future__ import annotations

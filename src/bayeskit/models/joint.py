@@ -4,6 +4,8 @@
 
 With a few columns and many rows it is the best there is; with more columns most rows were never seen, and under
 α = 0 they are undecidable.
+
+Formula: P(c, x) itself
 """
 
 from __future__ import annotations

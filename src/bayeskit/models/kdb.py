@@ -5,6 +5,8 @@
 Columns are ordered by what they say of the class, I(X; C); the parents of each are the k before it with the largest
 I(X_i; X_j | C) (Sahami, 1996). k = 0 is naive Bayes, and k = all is the full joint. The selective form takes only
 the first columns and fewer parents where leaving rows out says so (Martínez, Webb, Chen, Zaidi, 2016).
+
+Formula: P(x_j ∣ c, parents): TAN, k-DB
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 
 Maximum likelihood is least squares. A Gaussian prior w ~ N(0, σ²/λ) makes the maximum of the posterior ridge
 regression. Of a new y we believe Student's t, which knows that w and σ² were only estimated.
+
+Formula: least squares, ridge, predictive intervals
 """
 
 from __future__ import annotations

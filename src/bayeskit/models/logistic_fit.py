@@ -1,4 +1,7 @@
-"""Fitting a logistic loss: SciPy's Newton or L-BFGS from a good start, and λ by cross-validation or by evidence."""
+"""Fitting a logistic loss: SciPy's Newton or L-BFGS from a good start, and λ by cross-validation or by evidence.
+
+Formula: conditional likelihood, its slope and curvature; λ by evidence
+"""
 
 from __future__ import annotations
 

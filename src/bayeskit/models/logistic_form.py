@@ -6,6 +6,8 @@ A number adds its weight times itself, a value its entry of a table. Logistic re
 Bayes with one variance per feature, and with tables, *is* one:
 
     w_cj = μ_cj / σ²_j      b_c = ln P(c) − Σ_j μ²_cj / 2σ²_j      t_c[v] = ln P(v | c)
+
+Formula: naive Bayes as weights and intercept
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 
 Two classes have one vector of weights (the log odds of the second), more have one each. Unknowns are measured for
 columns moved to mean 0 and scaled to deviation 1, without touching the matrix; that is only a change of units.
+
+Formula: conditional likelihood, its slope and curvature; λ by evidence
 """
 
 from __future__ import annotations

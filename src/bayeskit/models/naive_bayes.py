@@ -4,6 +4,8 @@
 
 Categorical columns and histograms are tables of smoothed counts, numeric ones are Gaussians, texts are bags of
 words. Missing cells drop out of the counts and of the product.
+
+Formula: P(c ∣ x) ∝ P(c) Π P(x_j ∣ c)
 """
 
 from __future__ import annotations

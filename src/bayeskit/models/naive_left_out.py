@@ -2,6 +2,8 @@
 
 The rows of one class share their left-out tables, and a Gaussian without one value is a Gaussian again, so a row
 costs about what a prediction costs.
+
+Formula: what the estimates are without one row
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@
 A split is made only where naive Bayes in the branches errs less on held-out rows; so there are few, and each leaf has
 rows enough for a model of its own. A cell that a split asks for and that is missing, or holds a value which the split
 does not know, leaves all its branches open: the row's probability is the sum over them.
+
+Formula: naive Bayes in the leaves of a tree
 """
 
 from __future__ import annotations

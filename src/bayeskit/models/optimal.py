@@ -5,6 +5,8 @@
 
 When the truth is drawn from the stated posterior, no classifier errs less than the first, and the second errs at most
 twice as often (Haussler, Kearns and Schapire, 1994).
+
+Formula: Σ_h P(c ∣ h, x) P(h ∣ D), and Gibbs' draw
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Tables: the expected counts of all rows, each unlabelled one shared among the classes by its posterior, make the
 next model (Dempster, Laird and Rubin 1977; Nigam et al. 2000). Documents: see ``estimate/text_em.py``.
+
+Formula: EM for tables
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """StructuredClassifier: a product of tables, each column given the class and its parents.
 
 P(c | x) ∝ P(c) · Π_i P(x_i | c, parents of x_i)
+
+Formula: P(x_j ∣ c, parents): TAN, k-DB
 """
 
 from __future__ import annotations

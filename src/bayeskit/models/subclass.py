@@ -4,6 +4,8 @@
 
 A class that is two things at once (XOR) is no product, but each of the two is. The clusters are found by EM, their
 number by the likelihood of held-out rows.
+
+Formula: mixtures inside a class
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Expected counts make the model of each subclass, and the models share each row among the subclasses, in turns (Dempster,
 Laird and Rubin 1977). The start is k-means++: rows far from those already taken (Arthur and Vassilvitskii 2007).
+
+Formula: mixtures inside a class
 """
 
 from __future__ import annotations

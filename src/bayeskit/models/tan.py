@@ -4,6 +4,8 @@
 
 The tree maximises Σ I(X_i; X_parent(i) | C), the conditional mutual information from the counts of all pairs; it is
 then the tree of the largest likelihood (Friedman, Geiger, Goldszmidt, 1997).
+
+Formula: P(x_j ∣ c, parents): TAN, k-DB
 """
 
 from __future__ import annotations

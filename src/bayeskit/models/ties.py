@@ -1,6 +1,8 @@
 """The class with the best score, where floats cannot tell and where two classes tie.
 
 Scores within 1e-12 · max(1, |score|) of the best are a tie: sums in floats lose over a third of exact ties.
+
+Formula: which scores are a tie
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Choosing a number by leaving each row out: how well are the classes of the rows predicted without them?"""
+"""Choosing a number by leaving each row out: how well are the classes of the rows predicted without them?
+
+Formula: T on leave-one-out scores
+"""
 
 from __future__ import annotations
 

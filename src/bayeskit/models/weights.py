@@ -5,6 +5,8 @@
 Columns that repeat each other make naive Bayes count the same evidence twice: its probabilities run to 0 and 1. The
 exponents turn such columns down. The tables stay as they were counted; the exponents alone are learnt, by conditional
 likelihood with a Gaussian prior around 1 (where they are all 1 this is naive Bayes itself).
+
+Formula: P(c)^w0 Π P(x_j ∣ c)^w_j
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ sizes are the cost. No order is always best, so for a network that will be asked
 weights shaken a little by numbers that are always the same.
 
 Kjærulff, "Triangulation of graphs: algorithms giving small total state space", 1990.
+
+Formula: elimination order and its cost; variable elimination
 """
 
 from __future__ import annotations

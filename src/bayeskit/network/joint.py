@@ -1,4 +1,7 @@
-"""JointDistribution: the probability of every combination of values, listed; every question is a sum over that list."""
+"""JointDistribution: the probability of every combination of values, listed; every question is a sum over that list.
+
+Formula: P(E ∣ C) as a sum over cells; entropy, mutual information
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ P(its variables, evidence). The kernel `propagate` does that for all rows; rows 
 are done again in logarithms.
 
 Lauritzen and Spiegelhalter, "Local computations with probabilities on graphical structures", 1988.
+
+Formula: messages over a junction tree
 """
 
 from __future__ import annotations

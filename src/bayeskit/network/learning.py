@@ -1,4 +1,7 @@
-"""Tables from data: each child counted with its parents, kept as a tally with + and −, turned into probabilities."""
+"""Tables from data: each child counted with its parents, kept as a tally with + and −, turned into probabilities.
+
+Formula: P(child ∣ parents) from counts
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""BayesianNetwork: a distribution as a graph of small tables, and exact answers to any question of it."""
+"""BayesianNetwork: a distribution as a graph of small tables, and exact answers to any question of it.
+
+Formula: P(x) = Π P(x_i ∣ parents)
+"""
 
 from __future__ import annotations
 

@@ -19,6 +19,8 @@ Traceback (most recent call last):
 bayeskit.errors.QueryError: a value is expected here, at character 12:
     P(wealth = | gender = female)
                ^
+
+Formula: the query language, and when a statement holds
 """
 
 from __future__ import annotations

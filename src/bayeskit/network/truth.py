@@ -1,4 +1,7 @@
-"""When a statement holds: for each value of a column, and from there for cells, rows and tables."""
+"""When a statement holds: for each value of a column, and from there for cells, rows and tables.
+
+Formula: the query language, and when a statement holds
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ cut off from the question only scale the answer. Of the rest, variables are summ
 that costs is known before it starts.
 
 Zhang and Poole, "Exploiting causal independence in Bayesian network inference", 1996.
+
+Formula: elimination order and its cost; variable elimination
 """
 
 from __future__ import annotations

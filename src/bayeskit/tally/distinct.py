@@ -3,6 +3,8 @@
 A column of many different numbers would grow without end. So past ``max_values`` all of them are read with fewer
 digits: the last bits of the mantissa are dropped, one more bit at a time, until they fit. What is dropped depends on
 the set of numbers alone, so the order in which tallies are merged cannot matter.
+
+Formula: distinct values with counts
 """
 
 from __future__ import annotations

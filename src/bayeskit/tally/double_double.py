@@ -11,6 +11,8 @@ arrays, cell by cell.
 Dekker, "A floating-point technique for extending the available precision", 1971;
 Joldes, Muller, Popescu, "Tight and rigorous error bounds for basic building blocks of double-word
 arithmetic", 2017.
+
+Formula: double-double arithmetic
 """
 
 import numpy as np

@@ -1,6 +1,8 @@
 """Counts of sets of columns together by class: of the rows of slots that occur, not of all there could be.
 
 Slot 0 is a missing cell, i + 1 the i-th value of the tally's space.
+
+Formula: counts of pairs and of any set of columns; of products of numbers
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Per class and column: how many values, their sum and their sum of squares. Plain floats would lose the
 variance of values far from zero, and would not get back to where they were after an outlier is
 forgotten; so both sums are kept in double-double, and + and − are exact to some 32 digits.
+
+Formula: n, Σx, Σx² and Σ(x − mean)²
 """
 
 from __future__ import annotations

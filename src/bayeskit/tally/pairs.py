@@ -1,4 +1,7 @@
-"""Counts of all pairs of columns by class, as dense tables of slots: 0 is a missing cell, i + 1 the i-th value."""
+"""Counts of all pairs of columns by class, as dense tables of slots: 0 is a missing cell, i + 1 the i-th value.
+
+Formula: counts of pairs and of any set of columns; of products of numbers
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 For k columns the moments of all k · k pairs (i, j), one after the other, over the rows where both cells are there:
 n, Σx_i and Σx_i·x_j, in double-double like all moments, so that + and − are exact.
+
+Formula: counts of pairs and of any set of columns; of products of numbers
 """
 
 from __future__ import annotations

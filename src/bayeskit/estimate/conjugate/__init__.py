@@ -20,6 +20,8 @@ posterior mean under β is smoothing by β, and the mode is smoothing by β − 
 
 Gelman et al., "Bayesian Data Analysis", chapters 2 and 3; Murphy, "Conjugate Bayesian analysis of the
 Gaussian distribution", 2007.
+
+Formula: Beta, Dirichlet and normal-inverse-gamma beliefs
 """
 
 from bayeskit.estimate.conjugate.categorical import BetaBernoulli, DirichletCategorical

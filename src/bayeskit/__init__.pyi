@@ -1,0 +1,132 @@
+"""bayeskit: counted data into probabilities and decisions.
+
+A model is a plan of what to count, an estimate made from the counts, and a score for a row.
+
+This file is written by `make stubs`.
+"""
+
+from bayeskit.data.schema import Categorical as Categorical
+from bayeskit.data.schema import Ignored as Ignored
+from bayeskit.data.schema import Numeric as Numeric
+from bayeskit.data.schema import Schema as Schema
+from bayeskit.data.schema import Text as Text
+from bayeskit.data.source import open_source as open_source
+from bayeskit.data.tokenizer import Tokenizer as Tokenizer
+from bayeskit.decide import Costs as Costs
+from bayeskit.decide import read_costs as read_costs
+from bayeskit.errors import AdviceWarning as AdviceWarning
+from bayeskit.errors import BayesError as BayesError
+from bayeskit.errors import BayesWarning as BayesWarning
+from bayeskit.errors import UndecidableWarning as UndecidableWarning
+from bayeskit.estimate.back_off import BackOff as BackOff
+from bayeskit.estimate.conjugate import BetaBernoulli as BetaBernoulli
+from bayeskit.estimate.conjugate import DirichletCategorical as DirichletCategorical
+from bayeskit.estimate.conjugate import NormalInverseGamma as NormalInverseGamma
+from bayeskit.estimate.smoothing import MLE as MLE
+from bayeskit.estimate.smoothing import Dirichlet as Dirichlet
+from bayeskit.estimate.smoothing import Laplace as Laplace
+from bayeskit.estimate.smoothing import Lidstone as Lidstone
+from bayeskit.estimate.smoothing import MEstimate as MEstimate
+from bayeskit.estimate.variance import VarianceFloor as VarianceFloor
+from bayeskit.evaluate.cross_validation import cross_validate as cross_validate
+from bayeskit.evaluate.evaluation import Evaluation as Evaluation
+from bayeskit.evaluate.generative_discriminative import generative_vs_discriminative as generative_vs_discriminative
+from bayeskit.evaluate.metrics import f_measure as f_measure
+from bayeskit.evaluate.mistake import mistake_probability as mistake_probability
+from bayeskit.models import load as load
+from bayeskit.models.aode import AODE as AODE
+from bayeskit.models.bayes import BayesClassifier as BayesClassifier
+from bayeskit.models.cost_sensitive import CostSensitive as CostSensitive
+from bayeskit.models.discretizer import Discretizer as Discretizer
+from bayeskit.models.drop_in import BernoulliNB as BernoulliNB
+from bayeskit.models.drop_in import CategoricalNB as CategoricalNB
+from bayeskit.models.drop_in import ComplementNB as ComplementNB
+from bayeskit.models.drop_in import GaussianNB as GaussianNB
+from bayeskit.models.drop_in import MultinomialNB as MultinomialNB
+from bayeskit.models.gaussian import GaussianBayes as GaussianBayes
+from bayeskit.models.hypotheses import Hypotheses as Hypotheses
+from bayeskit.models.joint import FullJointBayes as FullJointBayes
+from bayeskit.models.kdb import KDB as KDB
+from bayeskit.models.linear import LinearRegression as LinearRegression
+from bayeskit.models.logistic import LogisticRegression as LogisticRegression
+from bayeskit.models.naive_bayes import NaiveBayes as NaiveBayes
+from bayeskit.models.nbtree import NBTree as NBTree
+from bayeskit.models.optimal import BayesOptimalClassifier as BayesOptimalClassifier
+from bayeskit.models.optimal import GibbsClassifier as GibbsClassifier
+from bayeskit.models.semi_supervised import SemiSupervised as SemiSupervised
+from bayeskit.models.subclass import SubclassBayes as SubclassBayes
+from bayeskit.models.tan import TAN as TAN
+from bayeskit.models.text import TextClassifier as TextClassifier
+from bayeskit.models.token_counter import TokenCounter as TokenCounter
+from bayeskit.models.updating import updating as updating
+from bayeskit.models.weights import DiscriminativeWeights as DiscriminativeWeights
+from bayeskit.network.bif import read_bif as read_bif
+from bayeskit.network.bif import write_bif as write_bif
+from bayeskit.network.joint import JointDistribution as JointDistribution
+from bayeskit.network.network import BayesianNetwork as BayesianNetwork
+from bayeskit.tally.tally import Tally as Tally
+
+__version__: str
+__all__ = [
+    "__version__",
+    "AdviceWarning",
+    "BayesError",
+    "BayesWarning",
+    "UndecidableWarning",
+    "Categorical",
+    "Ignored",
+    "Numeric",
+    "Schema",
+    "Text",
+    "Tokenizer",
+    "Tally",
+    "BackOff",
+    "Dirichlet",
+    "Laplace",
+    "Lidstone",
+    "MEstimate",
+    "MLE",
+    "VarianceFloor",
+    "BetaBernoulli",
+    "DirichletCategorical",
+    "NormalInverseGamma",
+    "BayesianNetwork",
+    "JointDistribution",
+    "read_bif",
+    "write_bif",
+    "Evaluation",
+    "cross_validate",
+    "f_measure",
+    "NaiveBayes",
+    "GaussianBayes",
+    "SubclassBayes",
+    "NBTree",
+    "Discretizer",
+    "TAN",
+    "AODE",
+    "KDB",
+    "FullJointBayes",
+    "TokenCounter",
+    "BayesOptimalClassifier",
+    "CostSensitive",
+    "GibbsClassifier",
+    "Hypotheses",
+    "LinearRegression",
+    "Costs",
+    "read_costs",
+    "mistake_probability",
+    "generative_vs_discriminative",
+    "LogisticRegression",
+    "DiscriminativeWeights",
+    "BayesClassifier",
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "GaussianNB",
+    "MultinomialNB",
+    "SemiSupervised",
+    "TextClassifier",
+    "load",
+    "updating",
+    "open_source",
+]
