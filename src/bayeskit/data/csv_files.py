@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.data.encodings import marked, remedy
+from bayeskit.data.encodings import marked, not_in
 from bayeskit.data.streams import PEEK, Place, compression_of, peek, unpacked
 from bayeskit.errors import BadFile, SchemaMismatch
+from bayeskit.remedy import Remedy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -152,7 +153,11 @@ class CsvFile:
             where = f"line {at}" if at else f"after line {line}"
             return SchemaMismatch(
                 f"{name}, {where}: column {column!r} holds {value!r}, but it was taken for {_WORDS.get(kind, kind)} by "
-                f'its first rows. Mend or empty the cell, or read the column as text: types={{{column!r}: "string"}}.'
+                "its first rows. Mend or empty the cell, or read the column as text: ",
+                Remedy("types", {column: "string"}),
+                ".",
+                culprit=(column, value),
+                place=(name, where),
             )
         if "straddling" in text:
             return BadFile(
@@ -182,7 +187,7 @@ class CsvFile:
                     break
                 byte, line = byte + len(chunk), line + chunk.count(b"\n")
         where = f"{self.place.name}, line {line} (byte {byte})"
-        return BadFile(f"{where}: the text is not {self._encoding}. {remedy(raw, at)}")
+        return not_in(self._encoding, where, raw, at)
 
 
 _WORDS = {"int64": "whole numbers", "double": "numbers", "bool": "true and false", "date32[day]": "dates"}

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from bayeskit.data.schema import NO_TARGET, Schema, Target
+from bayeskit.data.schema import NO_TARGET, Categorical, Ignored, Numeric, Role, Schema, Target, Text
 from bayeskit.data.vocabulary import Value, union
 from bayeskit.errors import NotLearnt, SchemaMismatch
+from bayeskit.remedy import Part, Remedy
 from bayeskit.tally.space import Counts, Space, times
 
 UNNAMED = Target().name
@@ -25,9 +26,23 @@ def check_same(a: Schema, b: Schema) -> None:
         ours, theirs = a.columns.get(name), b.columns.get(name)
         if ours != theirs:
             raise SchemaMismatch(
-                f"the two sides do not fit: column {name!r} is {ours or 'absent'} on one and {theirs or 'absent'} "
-                "on the other. Pass the schema_ of one as schema= to the fit of the other."
+                f"the two sides do not fit: column {name!r} is ",
+                _named(name, ours),
+                " on one and ",
+                _named(name, theirs),
+                " on the other. ",
+                Remedy("schema", clause="Pass the schema_ of one as {} to the fit of the other"),
+                ".",
+                culprit=name,
             )
+
+
+def _named(column: str, role: Role | None) -> Part:
+    """The role as a word where it is a plain one and the reader knows no Python."""
+    if role is None:
+        return "absent"
+    plain = {Categorical(): "categorical", Numeric(): "numeric", Text(): "text", Ignored(): "ignored"}
+    return Remedy("roles", {column: role}, short=True, without=plain.get(role, str(role)))
 
 
 def joint_target(a: Target, b: Target) -> Target:
