@@ -169,6 +169,12 @@ def test_a_model_whose_settings_have_no_option_is_told_what_helps_there(bayes, h
     assert "undecidable" not in told
 
 
+@pytest.mark.parametrize("delimiter", ["ab", "é", '"', "\n"])
+def test_a_delimiter_is_one_plain_character(refused, delimiter):
+    told = f"--delimiter {delimiter!r}: give one character of ASCII, such as ';'"
+    refused(["fit", "birds.csv", "-t", "species", "--delimiter", delimiter], 1, told)
+
+
 def test_named_refusals_read_alike_wherever_they_are_raised():
     table = {"t": ["some words here", "and more words"], "n": [1.0, 2.0]}
     for model in (bayeskit.NBTree, bayeskit.SubclassBayes):
