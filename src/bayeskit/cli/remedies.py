@@ -27,6 +27,8 @@ OPTIONS = {
     "recipe": "--recipe",
     "pattern": "--pattern",
     "hash_bits": "--hash-bits",
+    "folds": "--folds",
+    "level": "--level",
     "probability": "--probability",
     "count": "--count",
 }

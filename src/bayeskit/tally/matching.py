@@ -6,13 +6,16 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from bayeskit.data.schema import NO_TARGET, Categorical, Ignored, Numeric, Role, Schema, Target, Text
+from bayeskit.data.schema import NO_TARGET, Categorical, Ignored, Numeric, Role, Schema, Target
 from bayeskit.data.vocabulary import Value, union
 from bayeskit.errors import NotLearnt, SchemaMismatch
 from bayeskit.remedy import Part, Remedy
 from bayeskit.tally.space import Counts, Space, times
 
 UNNAMED = Target().name
+SAME = "Pass the schema_ of one as {} to the fit of the other"
+LEARNT = "Fit one model on the rows of both"  # the roles are the same: what the rows of each have taught differs
+SEVERAL = 8  # cuts or values that are listed
 
 
 def check_same(a: Schema, b: Schema) -> None:
@@ -31,18 +34,26 @@ def check_same(a: Schema, b: Schema) -> None:
                 " on one and ",
                 _named(name, theirs),
                 " on the other. ",
-                Remedy("schema", clause="Pass the schema_ of one as {} to the fit of the other"),
+                Remedy("schema", clause=SAME, without=LEARNT if type(ours) is type(theirs) else None),
                 ".",
                 culprit=name,
             )
 
 
 def _named(column: str, role: Role | None) -> Part:
-    """The role as a word where it is a plain one and the reader knows no Python."""
+    """A role as Python writes it, and in plain words for a reader without Python."""
     if role is None:
         return "absent"
-    plain = {Categorical(): "categorical", Numeric(): "numeric", Text(): "text", Ignored(): "ignored"}
-    return Remedy("roles", {column: role}, short=True, without=plain.get(role, str(role)))
+    without: str = "ignored" if isinstance(role, Ignored) else role.name
+    if isinstance(role, Numeric) and role.cuts is not None:
+        without += f" with the cuts {_listed([f'{cut:g}' for cut in role.cuts])}"
+    elif isinstance(role, Categorical) and role.domain is not None:
+        without += f" with the values {_listed(list(map(repr, role.domain)))}"
+    return Remedy("roles", {column: role}, short=True, without=without)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(words[:SEVERAL]) + (", …" if len(words) > SEVERAL else "") if words else "none"
 
 
 def joint_target(a: Target, b: Target) -> Target:
