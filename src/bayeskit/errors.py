@@ -9,18 +9,18 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from bayeskit.printable import printable
-from bayeskit.remedy import OtherModel, Part, Remedy
+from bayeskit.remedy import OtherModel, Piece, Remedy, Setting
 
 
 class Message:
-    """Text and remedies one after another, and whom and where they are about.
+    """Text, settings and remedies one after another, and whom and where they are about.
 
     culprit: what is wrong, such as a column and its value. place: where it stands, such as a row or a file.
     """
 
     args: tuple[Any, ...]
 
-    def __init__(self, *parts: Part, culprit: Any = None, place: Any = None) -> None:
+    def __init__(self, *parts: Piece, culprit: Any = None, place: Any = None) -> None:
         super().__init__(*parts)
         self.culprit, self.place = culprit, place
 
@@ -32,9 +32,9 @@ class Message:
         """What would help, as data."""
         return tuple(part for part in self.args if isinstance(part, (Remedy, OtherModel)))
 
-    def worded(self, words: Callable[[Remedy | OtherModel], str]) -> str:
-        """The message with remedies in the words of a reader; ``str`` gives those of Python."""
-        return printable("".join(words(p) if isinstance(p, (Remedy, OtherModel)) else str(p) for p in self.args))
+    def worded(self, words: Callable[[Setting | OtherModel], str]) -> str:
+        """The message with settings and models in the words of a reader; ``str`` gives those of Python."""
+        return printable("".join(words(p) if isinstance(p, (Setting, OtherModel)) else str(p) for p in self.args))
 
 
 class BayesError(Message, ValueError):
@@ -56,7 +56,7 @@ class BayesError(Message, ValueError):
         *before, last = self.args or ("",)
         return self._with(*before, *([last.removesuffix(".")] if isinstance(last, str) else [last]), text)
 
-    def _with(self, *parts: Part, place: Any = None) -> Self:
+    def _with(self, *parts: Piece, place: Any = None) -> Self:
         return type(self)(*parts, culprit=self.culprit, place=self.place if place is None else place)
 
     @classmethod
@@ -64,18 +64,23 @@ class BayesError(Message, ValueError):
         """A model that does not read a column of texts."""
         out = Remedy("roles", {column: "ignore"})
         return cls(
-            f"{model} takes no texts: leave column {column!r} out with ", out, ", or take ", OtherModel("NaiveBayes"),
+            f"{model} takes no texts: leave column {column!r} out with ",
+            out,
+            ", or take ",
+            OtherModel("NaiveBayes"),
             culprit=column,
-        )  # fmt: skip
+        )
 
     @classmethod
     def impossible(cls, row: int, when: str = "") -> Self:
         """A row that has probability zero under every class."""
         prior = Remedy("undecidable", "prior", clause=", or pass {}")
         return cls(
-            f"row {row} is impossible under every class{when} (probability zero). Smooth the estimates", prior, ".",
+            f"row {row} is impossible under every class{when} (probability zero). Smooth the estimates",
+            prior,
+            ".",
             place=row,
-        )  # fmt: skip
+        )
 
 
 class SchemaMismatch(BayesError):

@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from bayeskit.errors import TooLarge
-from bayeskit.remedy import Part, Remedy
+from bayeskit.remedy import Piece, Setting
 
 MEMORY = 2_000_000_000  # bytes that counts and tables may take unless a setting says otherwise
 
@@ -16,7 +16,7 @@ class Need(NamedTuple):
 
     what: str
     n_bytes: float
-    remedy: tuple[Part, ...]
+    remedy: tuple[Piece, ...]
 
 
 def check_memory(need: Need, limit: float | None) -> None:
@@ -31,7 +31,7 @@ def check_memory(need: Need, limit: float | None) -> None:
     if need.n_bytes > allowed:
         raise TooLarge(
             f"{need.what} would take {memory_size(need.n_bytes)} of memory, more than ",
-            Remedy("memory_limit", allowed, shown=memory_size(allowed)),
+            Setting("memory_limit", allowed, shown=memory_size(allowed)),
             ". ",
             *need.remedy,
             culprit=need.what,

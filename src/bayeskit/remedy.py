@@ -1,6 +1,6 @@
 """What would help, as data: Python words it as an argument, the command line as an option, a page as it likes.
 
-A message is a row of parts, text and remedies; ``str`` words each remedy for Python.
+A message is a row of parts: text, settings that it names, remedies among them. ``str`` words each for Python.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Self
 
 
 class Open(Enum):
@@ -21,20 +21,16 @@ OPEN = Open.OPEN
 
 
 @dataclass(frozen=True)
-class Remedy:
-    """A setting to pass, with its value, or for the reader to choose one.
+class Setting:
+    """A setting with its value, or for the reader to choose one, as a message names it.
 
     shown: the value as a person reads it, where that is not how Python writes it.
     clause: the words that stand or fall with the setting, with {} in its place.
     without: the words for a reader who has no such setting, such as at a terminal; None where there is an option.
     short: the value alone, as a second choice after the setting.
 
-    >>> print(Remedy("roles", {"year": "categorical"}), Remedy("unseen", "ignore"), Remedy("memory_limit"))
-    roles={'year': "categorical"} unseen="ignore" memory_limit=
-    >>> print(Remedy("memory_limit", 2e9, shown="2 GB"), Remedy("roles", {"year": "ignore"}, short=True))
-    memory_limit=2 GB "ignore"
-    >>> print(Remedy("cuts", clause="cut numbers more coarsely ({}) or", without=""))
-    cut numbers more coarsely (cuts=) or
+    >>> print(Setting("memory_limit", 2e9, shown="2 GB"))
+    memory_limit=2 GB
     """
 
     setting: str
@@ -51,10 +47,10 @@ class Remedy:
         return self.clause.replace("{}", f"{self.setting}={value}")
 
     @classmethod
-    def given(cls, setting: str, value: Any) -> Remedy:
-        """A setting as it was given, which stands in the way.
+    def given(cls, setting: str, value: Any) -> Self:
+        """A setting as it was given.
 
-        >>> print(Remedy.given("prior", "odd"))
+        >>> print(Setting.given("prior", "odd"))
         prior='odd'
         """
         return cls(setting, value, shown=repr(value))
@@ -63,6 +59,19 @@ class Remedy:
     def chosen(self) -> Any:
         """The value, or that of the one column that a mapping names."""
         return next(iter(self.value.values())) if isinstance(self.value, Mapping) else self.value
+
+
+@dataclass(frozen=True)
+class Remedy(Setting):
+    """A setting that would help.
+
+    >>> print(Remedy("roles", {"year": "categorical"}), Remedy("unseen", "ignore"), Remedy("memory_limit"))
+    roles={'year': "categorical"} unseen="ignore" memory_limit=
+    >>> print("or", Remedy("roles", {"year": "ignore"}, short=True))
+    or "ignore"
+    >>> print(Remedy("cuts", clause="cut numbers more coarsely ({}) or", without=""))
+    cut numbers more coarsely (cuts=) or
+    """
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,7 @@ class OtherModel:
         return self.name
 
 
-Part = str | Remedy | OtherModel
+Piece = str | Setting | OtherModel
 """A piece of a message."""
 
 

@@ -13,7 +13,7 @@ from bayeskit.cli.fit import MODELS
 from bayeskit.cli.remedies import INSTEAD, OPTIONS, in_options, words
 from bayeskit.data.schema import ROLES
 from bayeskit.errors import AdviceWarning, BayesError, NotScalar, UnknownValue
-from bayeskit.remedy import OPEN, OtherModel, Remedy
+from bayeskit.remedy import OPEN, OtherModel, Remedy, Setting
 
 SOURCES = Path(bayeskit.__file__).parent
 ALL = {option for of_command in options().values() for option in of_command}
@@ -67,7 +67,7 @@ def test_every_option_of_a_remedy_is_one_of_some_command():
 
 def test_every_remedy_in_the_package_has_words_at_a_terminal():
     seen = set()
-    for path, call in calls("Remedy", "Remedy.given"):
+    for path, call in calls("Remedy", "Setting", "Setting.given"):
         if not isinstance(call.args[0], ast.Constant):
             continue  # a setting by its name, such as those that take one of some words
         setting, keywords = call.args[0].value, {keyword.arg for keyword in call.keywords}
@@ -118,6 +118,14 @@ def test_an_error_carries_culprit_place_and_remedy_through_pickle_and_files():
     assert (inside.culprit, inside.place) == (("sky", "hail"), ("new.csv", 1))
     assert inside.remedies == problem.value.remedies
     assert str(inside.followed_by("; did you mean snow?")).endswith("for such rows; did you mean snow?")
+
+
+def test_a_setting_that_stands_in_the_way_is_named_and_is_no_remedy():
+    with pytest.raises(BayesError, match="prior='odd': it is") as problem:
+        bayeskit.NaiveBayes(prior="odd").fit({"sky": ["sun", "rain"]}, ["a", "b"])
+    assert Setting.given("prior", "odd") in problem.value.args
+    assert [remedy.value for remedy in problem.value.remedies] == [OPEN]
+    assert in_options(problem.value) == "--prior 'odd': it is empirical or uniform"
 
 
 def test_errors_without_remedies_read_as_they_did():

@@ -8,7 +8,7 @@ from typing import Any
 
 from bayeskit.cli.fit import MODELS
 from bayeskit.errors import Message
-from bayeskit.remedy import OPEN, OtherModel, Remedy
+from bayeskit.remedy import OPEN, OtherModel, Setting
 
 OPTIONS = {
     "roles": "--role",
@@ -52,15 +52,17 @@ def in_options(message: object, whose: Callable[[str], str] = lambda option: "")
     """A message with its remedies as options; ``whose`` says of an option which command has it, if not this one.
 
     >>> from bayeskit.errors import AdviceWarning
+    >>> from bayeskit.remedy import Remedy
     >>> in_options(AdviceWarning("to take it so, pass ", Remedy("roles", {"the year": "categorical"})))
     "to take it so, pass --role 'the year=categorical'"
     """
-    return message.worded(lambda remedy: words(remedy, whose)) if isinstance(message, Message) else str(message)
+    return message.worded(lambda part: words(part, whose)) if isinstance(message, Message) else str(message)
 
 
-def words(remedy: Remedy | OtherModel, whose: Callable[[str], str] = lambda option: "") -> str:
-    """A remedy as it is typed.
+def words(part: Setting | OtherModel, whose: Callable[[str], str] = lambda option: "") -> str:
+    """A setting or a model as it is typed.
 
+    >>> from bayeskit.remedy import Remedy
     >>> words(Remedy("missing", ["not known", ""])), words(Remedy("unseen", "ignore"), lambda option: " (of bayes fit)")
     ("--empty 'not known' --empty ''", '--unseen ignore (of bayes fit)')
     >>> words(Remedy("roles", {"year": "ignore"}, short=True)), words(Remedy("memory_limit")), words(OtherModel("TAN"))
@@ -68,23 +70,23 @@ def words(remedy: Remedy | OtherModel, whose: Callable[[str], str] = lambda opti
     >>> words(Remedy("schema", clause="Pass the schema_ of one as {}"))
     'Fit both with the same --role'
     """
-    if isinstance(remedy, OtherModel):
-        name = next((name for name, model in MODELS.items() if model == remedy.name), None)
-        return str(remedy) if name is None else f"--model {name}{whose('--model')}"
-    if remedy.without is not None:
-        return remedy.without
-    if remedy.short:
-        return remedy.clause.replace("{}", str(remedy.chosen))
-    option = OPTIONS.get(remedy.setting)
-    if option is None or (remedy.setting in INSTEAD and whose(option)):
-        return INSTEAD.get(remedy.setting, str(remedy))
-    if remedy.shown is not None:
-        values = [remedy.shown]
-    elif remedy.value is OPEN:
-        values = [UNITS.get(remedy.setting, "")]
+    if isinstance(part, OtherModel):
+        name = next((name for name, model in MODELS.items() if model == part.name), None)
+        return str(part) if name is None else f"--model {name}{whose('--model')}"
+    if part.without is not None:
+        return part.without
+    if part.short:
+        return part.clause.replace("{}", str(part.chosen))
+    option = OPTIONS.get(part.setting)
+    if option is None or (part.setting in INSTEAD and whose(option)):
+        return INSTEAD.get(part.setting, str(part))
+    if part.shown is not None:
+        values = [part.shown]
+    elif part.value is OPEN:
+        values = [UNITS.get(part.setting, "")]
     else:
-        values = [shlex.quote(value) for value in _typed(remedy.value)]
-    return remedy.clause.replace("{}", " ".join(f"{option} {value}".rstrip() for value in values) + whose(option))
+        values = [shlex.quote(value) for value in _typed(part.value)]
+    return part.clause.replace("{}", " ".join(f"{option} {value}".rstrip() for value in values) + whose(option))
 
 
 def _typed(value: Any) -> list[str]:

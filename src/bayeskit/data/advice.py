@@ -13,7 +13,7 @@ from bayeskit.data.encode import Factor, factor_values
 from bayeskit.data.schema import Categorical, Numeric, Schema
 from bayeskit.data.source import Batch, Column, cut, is_arrow
 from bayeskit.errors import AdviceWarning
-from bayeskit.remedy import Part, Remedy
+from bayeskit.remedy import Piece, Remedy
 
 SAMPLE = 10_000  # rows looked at
 FEW = 10  # distinct whole numbers that look like codes
@@ -122,7 +122,7 @@ def _listed(texts: Sequence[str]) -> str:
     return ", ".join(map(repr, texts[:TEXTS])) + (", …" if len(texts) > TEXTS else "")
 
 
-def _remedy(texts: Sequence[str]) -> tuple[Part, ...]:
+def _remedy(texts: Sequence[str]) -> tuple[Piece, ...]:
     if len(texts) > TEXTS:
         return ("mend or empty these cells, and they are numbers",)
     return ("to read the text as an empty cell of the file, pass ", Remedy("missing", [*texts, ""]))

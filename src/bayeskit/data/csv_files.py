@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bayeskit.data.encodings import marked, not_in
 from bayeskit.data.streams import PEEK, Place, compression_of, peek, unpacked
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Remedy, Setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,7 +129,7 @@ class CsvFile:
         if not self.delimiter:
             return delimiter_of(self._first.decode(self._encoding, "replace"))
         if len(self.delimiter) > 1 or not self.delimiter.isascii() or self.delimiter in '\0\r\n"':
-            raise BayesError(Remedy.given("delimiter", self.delimiter), ": give one character of ASCII, such as ';'")
+            raise BayesError(Setting.given("delimiter", self.delimiter), ": give one character of ASCII, such as ';'")
         return self.delimiter
 
     def _told(self, problem: Exception, line: int) -> BadFile | SchemaMismatch:

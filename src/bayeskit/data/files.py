@@ -23,7 +23,7 @@ from bayeskit.data.source import Batch
 from bayeskit.data.streams import OnDisk, Place
 from bayeskit.disk.paths import expanded, lying_at
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,10 +126,10 @@ class FileSource:
         for name, kind in (self.types or {}).items():
             if name not in found:
                 raise SchemaMismatch(
-                    Remedy("types"), f" names {name!r}, which is no column of {self.name} ({', '.join(found)})"
+                    Setting("types"), f" names {name!r}, which is no column of {self.name} ({', '.join(found)})"
                 )
             if kind not in READ_AS:
-                raise BayesError(Remedy("types", {name: kind}), f": a column is read as one of {', '.join(READ_AS)}")
+                raise BayesError(Setting("types", {name: kind}), f": a column is read as one of {', '.join(READ_AS)}")
             found[name] = _arrow(kind)
         return found
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bayeskit import _token_twins
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Setting
 
 PATTERNS = ("words", "words1", "words_and_punctuation", "char", "char_wb")  # in the kernels' order
 MOST_BITS = 28
@@ -47,7 +47,7 @@ class Tokenizer:
         object.__setattr__(self, "stop_words", _stop_words(self.stop_words))
         if self.hash_bits is not None and not 1 <= self.hash_bits <= MOST_BITS:
             raise BayesError(
-                Remedy.given("hash_bits", self.hash_bits), f": give a whole number from 1 to {MOST_BITS}, or None"
+                Setting.given("hash_bits", self.hash_bits), f": give a whole number from 1 to {MOST_BITS}, or None"
             )
         if not callable(self.pattern) and self.pattern not in PATTERNS:
             _check_expression(self.pattern)
@@ -93,7 +93,7 @@ def _runs(ngrams: Any) -> tuple[int, int]:
         low, high = 0, 0
     if not 1 <= low <= high <= 1000:
         asked = "{}: give (shortest, longest), from 1 on, such as (1, 2)"
-        raise BayesError(Remedy("ngrams", shown=repr(ngrams), clause=asked), culprit=ngrams)
+        raise BayesError(Setting("ngrams", shown=repr(ngrams), clause=asked), culprit=ngrams)
     return low, high
 
 
@@ -117,7 +117,7 @@ def _check_expression(pattern: Any) -> None:
         groups = re.compile(pattern).groups
     except (TypeError, re.error) as problem:
         raise BayesError(
-            Remedy.given("pattern", pattern),
+            Setting.given("pattern", pattern),
             f" is no regular expression ({problem}); the named patterns are {', '.join(PATTERNS)}",
         ) from None
     if groups > 1:

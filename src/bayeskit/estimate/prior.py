@@ -12,7 +12,7 @@ from bayeskit import logspace
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Remedy, Setting
 
 GONE = 1e-9  # of all rows: what is left of a weight that was taken away
 SPECS = (
@@ -50,7 +50,7 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[
             raise BayesError(f"the prior has {len(prior)} numbers for {len(classes)} classes: {list(classes)}")
         return normalised(prior)
     raise BayesError(
-        Remedy.given("prior", prior),
+        Setting.given("prior", prior),
         ": it is ",
         Remedy("prior", clause=SPECS, without="empirical or uniform"),
         culprit=prior,

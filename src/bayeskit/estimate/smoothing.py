@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError, BayesWarning, UnknownValue
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Setting
 
 Floats = NDArray[np.float64]
 
@@ -102,7 +102,7 @@ class Lidstone:
     def __post_init__(self) -> None:
         if not is_number(self.alpha) or not 0 <= self.alpha <= MOST:
             raise BayesError(
-                Remedy(
+                Setting(
                     "alpha",
                     shown=repr(self.alpha),
                     clause="Lidstone({}): alpha",

@@ -13,7 +13,7 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source
 from bayeskit.errors import AdviceWarning, BayesWarning
 from bayeskit.estimate.variance import NOISE
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Remedy, Setting
 
 ROWS = 20  # on fewer nothing is advised
 SEVERAL = 5  # values of a class that are hardly equal by chance
@@ -68,7 +68,7 @@ def advise_spikes(model: Any, source: Source) -> None:
     warnings.warn(
         AdviceWarning(
             f"column {name!r} is constant within class {tally.classes[c]!r} ({value:.6g}){more}: the model leans on it",
-            Remedy("variance_floor", model.variance_floor, clause=" as far as {} lets it", without=" heavily"),
+            Setting("variance_floor", model.variance_floor, clause=" as far as {} lets it", without=" heavily"),
             f"; {purpose} ",
             Remedy("roles", {name: role}),
             culprit=name,

@@ -35,7 +35,7 @@ from bayeskit.models.settings import check_temperature, one_of
 from bayeskit.models.shown import model_html
 from bayeskit.models.stacking import LogLikelihood, class_array, room_for, stacked
 from bayeskit.models.ties import best_class, tie_seed
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
@@ -110,7 +110,7 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         if limit is not None and (not is_number(limit) or not limit > 0):
             instead = f"memory limit of {limit!r} bytes: give a number above 0"
             asked = "{}: give a number of bytes, or None for 2 GB"
-            raise BayesError(Remedy("memory_limit", shown=repr(limit), clause=asked, without=instead), culprit=limit)
+            raise BayesError(Setting("memory_limit", shown=repr(limit), clause=asked, without=instead), culprit=limit)
 
     # -- learning ------------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ from bayeskit.models.bayes_rows import LearntRows, block_columns, learnt_rows, p
 from bayeskit.models.bayes_structure import Structure
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.settings import seed_of
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.rows import SAMPLE
 from bayeskit.tally.tally import Tally
@@ -151,7 +151,7 @@ class BayesClassifier(TallyClassifier):
                 raise BayesError(f"{name}={value!r}: give a whole number of at least {least}")
         if self.unseen == "smooth":
             raise BayesError(
-                Remedy("unseen", "smooth"),
+                Setting("unseen", "smooth"),
                 " has no meaning here: it is ",
                 Remedy("unseen", "ignore", short=True),
                 " or ",
@@ -291,7 +291,7 @@ class BayesClassifier(TallyClassifier):
             size = f"{len(rows.labels):,} rows × {len(rows.columns):,} columns × {len(rows.classes):,} classes"
             raise TooLarge(
                 f"learning {size} may take {memory_size(needed)}, more than ",
-                Remedy("memory_limit", limit, shown=memory_size(limit)),
+                Setting("memory_limit", limit, shown=memory_size(limit)),
                 ". Raise it, ",
                 Remedy("n_members", clause="ask for fewer n_members, ", without=""),
                 *SAMPLE,

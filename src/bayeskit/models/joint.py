@@ -26,7 +26,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing
 from bayeskit.models.base import Scores
 from bayeskit.models.coded import CodedClassifier, CodedLeftOut, names_of
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Setting
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -117,7 +117,7 @@ class FullJointBayes(CodedClassifier):
         super().check_settings()
         if not isinstance(as_smoothing(self.smoothing), (MLE, Laplace, Lidstone)):
             raise BayesError(
-                Remedy.given("smoothing", self.smoothing), ": the full joint takes one number for every possible row"
+                Setting.given("smoothing", self.smoothing), ": the full joint takes one number for every possible row"
             )
 
     def plan(self, schema: Schema) -> Plan:

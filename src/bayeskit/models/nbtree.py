@@ -39,7 +39,7 @@ from bayeskit.models.nbtree_left_out import TreeLeftOut, TreeParameters
 from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of, readable
 from bayeskit.models.settings import seed_of
 from bayeskit.printable import printable
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -141,7 +141,7 @@ class NBTree(CodedClassifier):
         if isinstance(found, BackOff) or (isinstance(found, Lidstone) and found.alpha > 0):
             return found
         raise BayesError(
-            Remedy.given("smoothing", self.smoothing),
+            Setting.given("smoothing", self.smoothing),
             ": NBTree takes ",
             Remedy("smoothing", clause='"back-off", BackOff(m), or a pseudo-count', without="a pseudo-count"),
             " above 0. A leaf has too few rows to go without",

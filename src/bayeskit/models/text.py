@@ -52,7 +52,7 @@ from bayeskit.models.text_recipes import (
 )
 from bayeskit.models.text_similarity import TextSimilarity
 from bayeskit.models.text_state import state_of, take_state
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, selected
@@ -157,7 +157,7 @@ class TextClassifier(TextSimilarity, TallyClassifier):
         one_of("recipe", self.recipe, tuple(RECIPES))
         if self._is_weighted and self.smoothing is not None and (not is_number(self.smoothing) or self.smoothing <= 0):
             raise BayesError(
-                Remedy.given("smoothing", self.smoothing), ": weighted evidence takes one number over 0, or None"
+                Setting.given("smoothing", self.smoothing), ": weighted evidence takes one number over 0, or None"
             )
         self._tokenizer()
 
@@ -324,7 +324,7 @@ class TextClassifier(TextSimilarity, TallyClassifier):
         if self._recipe.formula != "multinomial" and not pseudo.all():
             word = counted.words[int(np.flatnonzero(pseudo == 0)[0])]
             raise BayesError(
-                Remedy("recipe", self.recipe),
+                Setting("recipe", self.recipe),
                 f" needs smoothing over 0 for every word, and {word!r} has none: a word that "
                 f"{'every document' if self.recipe == 'set_of_words' else 'no other class'} has would weigh infinitely",
             )

@@ -18,7 +18,7 @@ from bayeskit.models.text_linear import fit_linear
 from bayeskit.models.text_reading import LabelledDocuments, document_frequency, mass_tally
 from bayeskit.models.text_recipes import COLUMN, HeldFrequencies, stored_values, values_of
 from bayeskit.models.text_vocabulary import candidate_rows
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def linear(model: TextClassifier, read: LabelledDocuments, schema: Schema) -> tu
     rows, pruned = _rows_of(model, read)
     if not len(rows.words):
         raise BayesError(
-            Remedy("recipe", "nbsvm"),
+            Setting("recipe", "nbsvm"),
             " weighs words, and no document has one: see ",
             Remedy("pattern"),
             Remedy("stop_words", clause=", {} and min_df=", without=""),

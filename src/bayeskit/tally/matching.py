@@ -9,7 +9,7 @@ import numpy as np
 from bayeskit.data.schema import NO_TARGET, Categorical, Ignored, Numeric, Role, Schema, Target
 from bayeskit.data.vocabulary import Value, union
 from bayeskit.errors import NotLearnt, SchemaMismatch
-from bayeskit.remedy import Part, Remedy
+from bayeskit.remedy import Piece, Remedy, Setting
 from bayeskit.tally.space import Counts, Space, times
 
 UNNAMED = Target().name
@@ -40,7 +40,7 @@ def check_same(a: Schema, b: Schema) -> None:
             )
 
 
-def _named(column: str, role: Role | None) -> Part:
+def _named(column: str, role: Role | None) -> Piece:
     """A role as Python writes it, and in plain words for a reader without Python."""
     if role is None:
         return "absent"
@@ -49,7 +49,7 @@ def _named(column: str, role: Role | None) -> Part:
         without += f" with the cuts {_listed([f'{cut:g}' for cut in role.cuts])}"
     elif isinstance(role, Categorical) and role.domain is not None:
         without += f" with the values {_listed(list(map(repr, role.domain)))}"
-    return Remedy("roles", {column: role}, short=True, without=without)
+    return Setting("roles", {column: role}, short=True, without=without)
 
 
 def _listed(words: Sequence[str]) -> str:
