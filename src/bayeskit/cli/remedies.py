@@ -38,7 +38,6 @@ INSTEAD = {
     "schema": "Fit both with the same --role",
     "structure": "fit one model on the rows of both",
     "tree": "fit one model on the rows of both",
-    "ngrams": "--ngrams takes N or LOW-HIGH, from 1 on, such as 1-2",
     "undecidable": " with --smoothing 1",
     "timeout": "Wait for it, or end it",
 }

@@ -93,7 +93,8 @@ def _runs(ngrams: Any) -> tuple[int, int]:
         low, high = 0, 0
     if not 1 <= low <= high <= 1000:
         asked = "{}: give (shortest, longest), from 1 on, such as (1, 2)"
-        raise BayesError(Setting("ngrams", shown=repr(ngrams), clause=asked), culprit=ngrams)
+        without = f"ngrams {ngrams!r}: give the shortest, from 1 on, and the longest, such as 1-2"
+        raise BayesError(Setting("ngrams", shown=repr(ngrams), clause=asked, without=without), culprit=ngrams)
     return low, high
 
 
