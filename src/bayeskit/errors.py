@@ -3,14 +3,84 @@
 Messages name columns, values and files; as text they hold no character that would steer a terminal.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
 from bayeskit.printable import printable
+from bayeskit.remedy import OtherModel, Piece, Remedy, Setting
 
 
-class BayesError(ValueError):
-    """Bad input. Nothing was changed by the call that raised it."""
+class Message:
+    """Text, settings and remedies one after another, and whom and where they are about.
+
+    culprit: what is wrong, such as a column and its value. place: where it stands, such as a row or a file.
+    """
+
+    args: tuple[Any, ...]
+
+    def __init__(self, *parts: Piece, culprit: Any = None, place: Any = None) -> None:
+        super().__init__(*parts)
+        self.culprit, self.place = culprit, place
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        return self.worded(str)
+
+    @property
+    def remedies(self) -> tuple[Remedy | OtherModel, ...]:
+        """What would help, as data."""
+        return tuple(part for part in self.args if isinstance(part, (Remedy, OtherModel)))
+
+    def worded(self, words: Callable[[Setting | OtherModel], str]) -> str:
+        """The message with settings and models in the words of a reader; ``str`` gives those of Python."""
+        return printable("".join(words(p) if isinstance(p, (Setting, OtherModel)) else str(p) for p in self.args))
+
+
+class BayesError(Message, ValueError):
+    """Bad input. Nothing was changed by the call that raised it.
+
+    >>> error = BayesError("column 'year' holds codes: pass ", Remedy("roles", {"year": "categorical"}), culprit="year")
+    >>> print(error)
+    column 'year' holds codes: pass roles={'year': "categorical"}
+    >>> error.culprit, error.remedies[0].value
+    ('year', {'year': 'categorical'})
+    """
+
+    def within(self, place: str) -> Self:
+        """The same with the place before it, such as a file."""
+        return self._with(f"{place}: ", *self.args, place=place if self.place is None else (place, self.place))
+
+    def followed_by(self, text: str) -> Self:
+        """The same with more text in the place of the last full stop."""
+        *before, last = self.args or ("",)
+        return self._with(*before, *([last.removesuffix(".")] if isinstance(last, str) else [last]), text)
+
+    def _with(self, *parts: Piece, place: Any = None) -> Self:
+        return type(self)(*parts, culprit=self.culprit, place=self.place if place is None else place)
+
+    @classmethod
+    def takes_no_texts(cls, model: str, column: str) -> Self:
+        """A model that does not read a column of texts."""
+        out = Remedy("roles", {column: "ignore"})
+        return cls(
+            f"{model} takes no texts: leave column {column!r} out with ",
+            out,
+            ", or take ",
+            OtherModel("NaiveBayes"),
+            culprit=column,
+        )
+
+    @classmethod
+    def impossible(cls, row: int, when: str = "") -> Self:
+        """A row that has probability zero under every class."""
+        prior = Remedy("undecidable", "prior", clause=", or pass {}")
+        return cls(
+            f"row {row} is impossible under every class{when} (probability zero). Smooth the estimates",
+            prior,
+            ".",
+            place=row,
+        )
 
 
 class SchemaMismatch(BayesError):
@@ -45,11 +115,8 @@ class TooLarge(BayesError):
     """The work would take more memory than allowed; the message holds the figure."""
 
 
-class BayesWarning(UserWarning):
+class BayesWarning(Message, UserWarning):
     """Something worth knowing that is no error."""
-
-    def __str__(self) -> str:
-        return printable(super().__str__())
 
 
 class UndecidableWarning(BayesWarning):

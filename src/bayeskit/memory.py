@@ -6,6 +6,7 @@ import os
 from typing import NamedTuple
 
 from bayeskit.errors import TooLarge
+from bayeskit.remedy import Piece, Setting
 
 MEMORY = 2_000_000_000  # bytes that counts and tables may take unless a setting says otherwise
 
@@ -15,13 +16,13 @@ class Need(NamedTuple):
 
     what: str
     n_bytes: float
-    remedy: str
+    remedy: tuple[Piece, ...]
 
 
 def check_memory(need: Need, limit: float | None) -> None:
     """Refuse work that would take more memory than allowed.
 
-    >>> check_memory(Need("pairs of 2,000 columns", 64e9, "Use fewer columns."), None)
+    >>> check_memory(Need("pairs of 2,000 columns", 64e9, ("Use fewer columns.",)), None)
     Traceback (most recent call last):
     ...
     bayeskit.errors.TooLarge: pairs of 2,000 columns would take 64 GB of memory, ...
@@ -29,8 +30,11 @@ def check_memory(need: Need, limit: float | None) -> None:
     allowed = min(MEMORY if limit is None else limit, memory_of_the_machine())  # a file may name any limit
     if need.n_bytes > allowed:
         raise TooLarge(
-            f"{need.what} would take {memory_size(need.n_bytes)} of memory, more than "
-            f"memory_limit={memory_size(allowed)}. {need.remedy}"
+            f"{need.what} would take {memory_size(need.n_bytes)} of memory, more than ",
+            Setting("memory_limit", allowed, shown=memory_size(allowed)),
+            ". ",
+            *need.remedy,
+            culprit=need.what,
         )
 
 

@@ -38,10 +38,7 @@ class Impossible:
         if not len(rows):
             return
         if self.how == "error":
-            raise BayesError(
-                f"row {start + rows[0]} is impossible under every class (probability zero). "
-                'Smooth the estimates, or pass undecidable="prior".'
-            )
+            raise BayesError.impossible(start + int(rows[0]))
         self.first = self.first if self.count else start + int(rows[0])
         self.count += len(rows)
         result[rows] = np.nan if self.how == "nan" else prior

@@ -11,7 +11,7 @@ import typer
 
 from bayeskit import __version__
 from bayeskit.cli import ask, demo, evaluate, explain, fit, forget, inspect, learn, merge, predict, rank
-from bayeskit.cli.wording import in_options
+from bayeskit.cli.remedies import in_options
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 from bayeskit.printable import printable
 
@@ -77,7 +77,7 @@ def run() -> None:
         print(f"bayes: {problem}", file=sys.stderr)  # with the line that points at the slip
         sys.exit(1)
     except BayesError as problem:
-        _say(f"bayes: {in_options(str(problem))}")
+        _say(f"bayes: {in_options(problem, _whose)}")
         sys.exit(1)
     except OSError as problem:
         where = f"{problem.filename}: " if problem.filename else ""
@@ -86,6 +86,20 @@ def run() -> None:
     except MemoryError:
         _say("bayes: there is not enough memory for this")
         sys.exit(1)
+
+
+def options() -> dict[str, set[str]]:
+    """The options of each command."""
+    commands: Any = getattr(typer.main.get_command(app), "commands")  # noqa: B009 - of a group, which mypy does not know
+    return {name: {option for param in command.params for option in param.opts} for name, command in commands.items()}
+
+
+def _whose(option: str) -> str:
+    """Which command has an option, in brackets, where the one that runs has not."""
+    known = options()
+    if option in known.get(next(iter(sys.argv[1:]), ""), {option}):
+        return ""
+    return f" (of bayes {next(name for name, of_command in known.items() if option in of_command)})"
 
 
 class _Notes:
@@ -102,7 +116,7 @@ class _Notes:
             if self.undecidable > 1:
                 return
         if issubclass(category, BayesWarning) or "compiled core" in str(message):
-            _say(f"bayes: note: {in_options(str(message))}")
+            _say(f"bayes: note: {in_options(message, _whose)}")
 
 
 def _say(line: str) -> None:

@@ -232,7 +232,7 @@ def _fit(model: Any, source: Any) -> list[str]:
     """Fit, and the advice that came with it."""
     import warnings
 
-    from bayeskit.cli.wording import in_options
+    from bayeskit.cli.remedies import in_options
     from bayeskit.errors import AdviceWarning
 
     with warnings.catch_warnings(record=True) as told:
@@ -241,4 +241,4 @@ def _fit(model: Any, source: Any) -> list[str]:
     for warning in told:
         if not issubclass(warning.category, AdviceWarning):
             warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
-    return [in_options(str(w.message)) for w in told if issubclass(w.category, AdviceWarning)]
+    return [in_options(w.message) for w in told if issubclass(w.category, AdviceWarning)]

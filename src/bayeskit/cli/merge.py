@@ -43,7 +43,7 @@ def command(
             try:
                 both = both.merge(other)
             except BayesError as problem:
-                raise type(problem)(f"{models[0]} and {path}: {problem}") from None
+                raise problem.within(f"{models[0]} and {path}") from None
         save_model(both, output)
     page.line(f"{output}: {' + '.join(f'{n:,}' for n in counts)} = {plural(both.tally_.n_rows, 'row')}")
     page.json({"model": output, "merged": dict(zip(models, counts, strict=True)), "rows": both.tally_.n_rows})

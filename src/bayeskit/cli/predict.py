@@ -78,7 +78,7 @@ def _decider(model: Any, costs: str | None, reject: float | None) -> Any:
     try:
         given = Costs.of(read, classes)
     except BayesError as problem:
-        raise type(problem)(f"{costs}: {problem}") from None
+        raise problem.within(str(costs)) from None
     kinds = {type(label) for label in given.decisions}
     whole = pa.array(given.decisions if len(kinds) == 1 else list(map(str, given.decisions))).type
 

@@ -108,8 +108,9 @@ def load_model(path: str) -> Any:
         try:
             return from_bytes(all_of(sys.stdin.buffer, MAGIC)) if path == "-" else load(path)
         except BadFile as problem:
-            hint = " The model stands before the data." if "does not start" in str(problem) else ""
-            raise BadFile(f"{problem}.{hint}" if hint else str(problem)) from None
+            if "does not start" not in str(problem):
+                raise
+            raise problem.followed_by(". The model stands before the data.") from None
 
 
 def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = ()) -> None:

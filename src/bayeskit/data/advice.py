@@ -12,6 +12,8 @@ import numpy as np
 from bayeskit.data.encode import Factor, factor_values
 from bayeskit.data.schema import Categorical, Numeric, Schema
 from bayeskit.data.source import Batch, Column, cut, is_arrow
+from bayeskit.errors import AdviceWarning
+from bayeskit.remedy import Piece, Remedy
 
 SAMPLE = 10_000  # rows looked at
 FEW = 10  # distinct whole numbers that look like codes
@@ -23,8 +25,8 @@ NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 WITH_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+\s*")
 
 
-def advice(batch: Batch, schema: Schema) -> Iterator[str]:
-    """A sentence for each undeclared column whose values look like another role.
+def advice(batch: Batch, schema: Schema) -> Iterator[AdviceWarning]:
+    """What to say of each undeclared column whose values look like another role.
 
     Looks at the first 10,000 rows at most, and says nothing on fewer than 20.
     """
@@ -32,27 +34,27 @@ def advice(batch: Batch, schema: Schema) -> Iterator[str]:
     for name in schema.used if n >= 20 else ():
         role, column = schema.columns[name], _as_it_is(cut(batch.columns[name], 0, n))
         if isinstance(role, Numeric) and role.cuts is None and _is_integer(column):
-            said = _of_integers(column, name, n)
+            advised = _of_integers(column, name, n)
         elif isinstance(role, Numeric) and role.cuts is None and _is_float(column):
-            said = _of_floats(column, name)
+            advised = _of_floats(column, name)
         elif isinstance(role, Categorical) and role.domain is None:
-            said = _of_categories(factor_values(column, name, 0), name, n, _is_object(column))
+            advised = _of_categories(factor_values(column, name, 0), name, n, _is_object(column))
         else:
             continue
-        if said is not None:
-            yield said
+        if advised is not None:
+            yield advised
 
 
-def _of_integers(column: Column, name: str, n: int) -> str | None:
+def _of_integers(column: Column, name: str, n: int) -> AdviceWarning | None:
     values = factor_values(column, name, 0).values[1:]  # in the order of the rows, after the missing one
     if len(values) <= FEW and n >= 5 * len(values):
-        return _sentence(name, f"holds only {len(values)} distinct whole numbers", "categorical")
+        return _taken_so(name, f"holds only {len(values)} distinct whole numbers", "categorical")
     if len(values) == n and all(a < b for a, b in pairwise(values)):
-        return _sentence(name, "rises from row to row, like an identifier", "ignore")
+        return _taken_so(name, "rises from row to row, like an identifier", "ignore")
     return None
 
 
-def _of_floats(column: Column, name: str) -> str | None:
+def _of_floats(column: Column, name: str) -> AdviceWarning | None:
     """Two whole numbers are codes also where gaps among them have made them floats."""
     numbers = np.asarray(column, dtype=np.float64)
     numbers = numbers[np.isfinite(numbers)]
@@ -61,17 +63,19 @@ def _of_floats(column: Column, name: str) -> str | None:
     one, other = numbers[0], numbers[among[0]]
     if one % 1 or other % 1 or not ((numbers == one) | (numbers == other)).all():
         return None
-    return _sentence(name, "holds only 2 distinct whole numbers", "categorical")
+    return _taken_so(name, "holds only 2 distinct whole numbers", "categorical")
 
 
-def _of_categories(factor: Factor, name: str, n: int, of_objects: bool) -> str | None:
+def _of_categories(factor: Factor, name: str, n: int, of_objects: bool) -> AdviceWarning | None:
     present = [v for v in factor.values if v is not None]
     if of_objects and present and all(type(v) in (int, float) for v in present):
         if len(present) <= FEW and all(v % 1 == 0 for v in present):
             return None  # codes
-        return (
-            f"column {name!r} holds numbers as Python objects, and each is taken as a category; "
-            f'to take them as numbers, pass roles={{{name!r}: "numeric"}}'
+        return AdviceWarning(
+            f"column {name!r} holds numbers as Python objects, and each is taken as a category; to take them as "
+            "numbers, pass ",
+            Remedy("roles", {name: "numeric"}),
+            culprit=name,
         )
     values = [v for v in present if isinstance(v, str)]
     if not values:
@@ -80,15 +84,15 @@ def _of_categories(factor: Factor, name: str, n: int, of_objects: bool) -> str |
         return among
     if np.mean([len(v) for v in values]) > LONG:
         if np.mean([v.count(" ") for v in values]) > SPACES:
-            return _sentence(name, "holds long strings", "text")
+            return _taken_so(name, "holds long strings", "text")
         if len(values) < n:
-            return _sentence(name, "holds long strings without spaces", "ignore")
+            return _taken_so(name, "holds long strings without spaces", "ignore")
     if len(values) == n:
-        return _sentence(name, "has another value in every row, like an identifier", "ignore")
+        return _taken_so(name, "has another value in every row, like an identifier", "ignore")
     return None
 
 
-def _numbers_among(factor: Factor, name: str) -> str | None:
+def _numbers_among(factor: Factor, name: str) -> AdviceWarning | None:
     """Numbers that a few texts, or commas, keep from being read as numbers."""
     counts = np.bincount(np.asarray(factor.indices).astype(np.int64) - factor.low, minlength=len(factor.values))
     cells = {v: int(c) for v, c in zip(factor.values, counts, strict=True) if isinstance(v, str) and c}
@@ -99,15 +103,18 @@ def _numbers_among(factor: Factor, name: str) -> str | None:
     if len(plain) + len(commas) <= FEW or total - others < NEARLY * total:
         return None
     if commas:
-        return (
+        return AdviceWarning(
             f"column {name!r} holds numbers written with a comma, such as {commas[0]!r}, and each is taken as a "
-            "category; write them with a decimal point, and they are numbers"
+            "category; write them with a decimal point, and they are numbers",
+            culprit=name,
         )
     if not texts:
         return None  # text by declaration
-    return (
+    return AdviceWarning(
         f"column {name!r} holds numbers, but text in {others:,} of {total:,} cells ({_listed(texts)}), so that each "
-        f"number is taken as a category; {_remedy(texts)}"
+        "number is taken as a category; ",
+        *_remedy(texts),
+        culprit=name,
     )
 
 
@@ -115,14 +122,14 @@ def _listed(texts: Sequence[str]) -> str:
     return ", ".join(map(repr, texts[:TEXTS])) + (", …" if len(texts) > TEXTS else "")
 
 
-def _remedy(texts: Sequence[str]) -> str:
+def _remedy(texts: Sequence[str]) -> tuple[Piece, ...]:
     if len(texts) > TEXTS:
-        return "mend or empty these cells, and they are numbers"
-    return f"to read the text as an empty cell of the file, pass missing={[*texts, '']!r}"
+        return ("mend or empty these cells, and they are numbers",)
+    return ("to read the text as an empty cell of the file, pass ", Remedy("missing", [*texts, ""]))
 
 
-def _sentence(name: str, what: str, role: str) -> str:
-    return f'column {name!r} {what}; to take it so, pass roles={{{name!r}: "{role}"}}'
+def _taken_so(name: str, what: str, role: str) -> AdviceWarning:
+    return AdviceWarning(f"column {name!r} {what}; to take it so, pass ", Remedy("roles", {name: role}), culprit=name)
 
 
 def _as_it_is(column: Column) -> Column:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.data.encodings import marked, remedy
+from bayeskit.data.encodings import marked, not_in
 from bayeskit.data.streams import PEEK, Place, compression_of, peek, unpacked
-from bayeskit.errors import BadFile, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.remedy import Remedy, Setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,7 +126,11 @@ class CsvFile:
 
     @cached_property
     def _delimiter(self) -> str:
-        return self.delimiter or delimiter_of(self._first.decode(self._encoding, "replace"))
+        if not self.delimiter:
+            return delimiter_of(self._first.decode(self._encoding, "replace"))
+        if len(self.delimiter) > 1 or not self.delimiter.isascii() or self.delimiter in '\0\r\n"':
+            raise BayesError(Setting.given("delimiter", self.delimiter), ": give one character of ASCII, such as ';'")
+        return self.delimiter
 
     def _told(self, problem: Exception, line: int) -> BadFile | SchemaMismatch:
         """What Arrow says, with the file, the line and what to do."""
@@ -152,7 +157,11 @@ class CsvFile:
             where = f"line {at}" if at else f"after line {line}"
             return SchemaMismatch(
                 f"{name}, {where}: column {column!r} holds {value!r}, but it was taken for {_WORDS.get(kind, kind)} by "
-                f'its first rows. Mend or empty the cell, or read the column as text: types={{{column!r}: "string"}}.'
+                "its first rows. Mend or empty the cell, or read the column as text: ",
+                Remedy("types", {column: "string"}),
+                ".",
+                culprit=(column, value),
+                place=(name, where),
             )
         if "straddling" in text:
             return BadFile(
@@ -182,7 +191,7 @@ class CsvFile:
                     break
                 byte, line = byte + len(chunk), line + chunk.count(b"\n")
         where = f"{self.place.name}, line {line} (byte {byte})"
-        return BadFile(f"{where}: the text is not {self._encoding}. {remedy(raw, at)}")
+        return not_in(self._encoding, where, raw, at)
 
 
 _WORDS = {"int64": "whole numbers", "double": "numbers", "bool": "true and false", "date32[day]": "dates"}

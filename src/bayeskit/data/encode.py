@@ -26,6 +26,7 @@ from bayeskit.data.source import (
 from bayeskit.data.tokens import Tokenizer, TokenRows, Words, count_documents
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, UnknownValue
+from bayeskit.remedy import Remedy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -191,14 +192,20 @@ class Encoder:
         cell = column[int(rows[0])]
         value = canonical(cell.as_py() if is_arrow(column) else cell)
         known = ", ".join(map(str, vocabulary.values[:8])) + (", …" if len(vocabulary.values) > 8 else "")
+        row = start + int(rows[0])
         if self._domain(name) is not None and self.grow:
             raise UnknownValue(
-                f"column {name!r} has {value!r} in row {start + rows[0]}, outside its declared domain ({known}). "
-                "Add it to domains=, or mend the cell."
+                f"column {name!r} has {value!r} in row {row}, outside its declared domain ({known}). ",
+                Remedy("domains", clause="Add it to {}, or mend the cell.", without="Mend the cell."),
+                culprit=(name, value),
+                place=row,
             )
         raise UnknownValue(
-            f"column {name!r} has {value!r} in row {start + rows[0]}, not seen in training (known: {known}). "
-            'Pass unseen="ignore" to leave the column out for such rows.'
+            f"column {name!r} has {value!r} in row {row}, not seen in training (known: {known}). Pass ",
+            Remedy("unseen", "ignore"),
+            " to leave the column out for such rows.",
+            culprit=(name, value),
+            place=row,
         )
 
     def _foreign(self, name: str, factor: Factor, start: int) -> SchemaMismatch:
@@ -290,7 +297,7 @@ def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
             f"column {name!r} holds bytes that are no text ({problem.object[:20]!r}): write it again as UTF-8"
         ) from None
     except BayesError as problem:
-        raise type(problem)(f"column {name!r}: {problem}") from None
+        raise problem.within(f"column {name!r}") from None
 
 
 def _factor_objects(column: npt.NDArray[Any], name: str, start: int) -> Factor:
@@ -317,7 +324,7 @@ def _canonical_cells(cells: Sequence[Any], name: str, rows: npt.NDArray[np.int64
         except NotScalar:
             raise _not_scalar(name, row, cell) from None
         except BayesError as problem:
-            raise type(problem)(f"column {name!r}, row {row}: {problem}") from None
+            raise problem.within(f"column {name!r}, row {row}") from None
     return values
 
 
@@ -377,8 +384,12 @@ def _not_a_number(column: Column, name: str, start: int) -> SchemaMismatch:
             if cell is not None and not isinstance(cell, (str, bytes)) and not np.isscalar(cell):
                 return _not_scalar(name, start + row, cell)  # type: ignore[return-value]
             return SchemaMismatch(
-                f"column {name!r} has {cell!r} in row {start + row}, which is no number. Mend or empty the cell, "
-                f'or declare roles={{{name!r}: "categorical"}}.'
+                f"column {name!r} has {cell!r} in row {start + row}, which is no number. Mend or empty the cell, or "
+                "declare ",
+                Remedy("roles", {name: "categorical"}),
+                ".",
+                culprit=(name, cell),
+                place=start + row,
             )
     return SchemaMismatch(f"column {name!r} cannot be read as numbers")
 

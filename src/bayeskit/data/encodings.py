@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from bayeskit.errors import BadFile
+from bayeskit.remedy import Remedy
 
 MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -81,13 +82,16 @@ def reading(raw: bytes, at: int, encoding: str) -> str:
     return (head[0] if head else "") + (tail[0] if tail else "")
 
 
-def remedy(raw: bytes, at: int) -> str:
-    """What to do about bytes that are not in the encoding they should be in, the wrong one at ``at``."""
+def not_in(wanted: str, where: str, raw: bytes, at: int) -> BadFile:
+    """The refusal of bytes that are not in the encoding they should be in, the wrong one at ``at``."""
     encoding = marked(raw) or fitting(raw[max(at - SAMPLE, 0) & ~3 : at + SAMPLE])
     word = reading(raw, at, encoding)
-    return (
-        f'In {encoding} it would read {word!r}: if that is right, pass encoding="{encoding}", else the encoding that '
-        "it was written in, or save the file as UTF-8."
+    return BadFile(
+        f"{where}: the text is not {wanted}. In {encoding} it would read {word!r}: if that is right, pass ",
+        Remedy("encoding", encoding),
+        ", else the encoding that it was written in, or save the file as UTF-8.",
+        culprit=word,
+        place=where,
     )
 
 
@@ -105,8 +109,7 @@ def transcoding(read: Callable[[int], bytes], encoding: str, name: str) -> Calla
                 text = decoder.decode(raw, ended)
             except UnicodeDecodeError as problem:
                 line += problem.object[: problem.start].count(b"\n")
-                told = f"{name}, line {line}: the text is not {encoding}"
-                raise BadFile(f"{told}. {remedy(problem.object, problem.start)}") from None
+                raise not_in(encoding, f"{name}, line {line}", problem.object, problem.start) from None
             line += text.count("\n")
             if text:
                 return text.encode("utf-8", "surrogatepass")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from bayeskit.data import parquet_files, streams
 from bayeskit.data.csv_files import MISSING, CsvFile
-from bayeskit.data.encodings import checked, marked, remedy, wide
+from bayeskit.data.encodings import checked, marked, not_in, wide
 from bayeskit.data.frames import arrow_kind
 from bayeskit.data.json_lines import JsonLines
 from bayeskit.data.parquet_files import ParquetFile
@@ -23,6 +23,7 @@ from bayeskit.data.source import Batch
 from bayeskit.data.streams import OnDisk, Place
 from bayeskit.disk.paths import expanded, lying_at
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.remedy import Setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -124,9 +125,11 @@ class FileSource:
             }
         for name, kind in (self.types or {}).items():
             if name not in found:
-                raise SchemaMismatch(f"types= names {name!r}, which is no column of {self.name} ({', '.join(found)})")
+                raise SchemaMismatch(
+                    Setting("types"), f" names {name!r}, which is no column of {self.name} ({', '.join(found)})"
+                )
             if kind not in READ_AS:
-                raise BayesError(f"types={{{name!r}: {kind!r}}}: a column is read as one of {', '.join(READ_AS)}")
+                raise BayesError(Setting("types", {name: kind}), f": a column is read as one of {', '.join(READ_AS)}")
             found[name] = _arrow(kind)
         return found
 
@@ -256,5 +259,5 @@ def _file(place: Place, csv: Mapping[str, Any]) -> DataFile:
     if kind == "parquet":
         return ParquetFile(place)
     if checked(csv.get("encoding"), place.name) is None and wide(start) and not marked(start):
-        raise BadFile(f"{place.name}, line 1: the text is not utf-8. {remedy(start, 0)}")
+        raise not_in("utf-8", f"{place.name}, line 1", start, 0)
     return JsonLines(place, csv.get("encoding")) if kind == "jsonl" else CsvFile(place, **csv)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.data.encodings import marked, remedy, transcoding
+from bayeskit.data.encodings import marked, not_in, transcoding
 from bayeskit.data.streams import Place, peek, unpacked
 from bayeskit.errors import BadFile, SchemaMismatch
 
@@ -84,9 +84,7 @@ class JsonLines:
             lines.decode()  # Arrow takes bytes as they come, in keys and in cells
         except UnicodeDecodeError as problem:
             at = line + lines.count(b"\n", 0, problem.start)
-            raise BadFile(
-                f"{self.place.name}, line {at}: the text is not UTF-8. {remedy(lines, problem.start)}"
-            ) from None
+            raise not_in("UTF-8", f"{self.place.name}, line {at}", lines, problem.start) from None
         try:
             return json.read_json(
                 pa.BufferReader(lines),

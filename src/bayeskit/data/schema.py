@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.remedy import Remedy
 
 Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null", "text"]  # text: whole documents
 
@@ -262,8 +263,14 @@ def _default(name: str, kind: Kind, every: str | Role | None) -> Role:
         return as_role(every)
     if kind not in DEFAULT_ROLES:
         raise SchemaMismatch(
-            f"column {name!r} holds dates, which are taken only when declared: "
-            f'roles={{{name!r}: "numeric"}} (seconds since 1970), "categorical" or "ignore".'
+            f"column {name!r} holds dates, which are taken only when declared: ",
+            Remedy("roles", {name: "numeric"}),
+            " (seconds since 1970), ",
+            Remedy("roles", {name: "categorical"}, short=True),
+            " or ",
+            Remedy("roles", {name: "ignore"}, short=True),
+            ".",
+            culprit=name,
         )
     return DEFAULT_ROLES[kind]()
 

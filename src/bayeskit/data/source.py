@@ -176,7 +176,7 @@ def naming_the_file(source: Source) -> Iterator[None]:
         here = getattr(source, "here", None)
         if here is None or here in str(problem):
             raise
-        raise type(problem)(f"{here}: {problem}") from None
+        raise problem.within(here) from None
 
 
 def _as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:

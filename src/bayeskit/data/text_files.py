@@ -16,6 +16,7 @@ from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, Source
 from bayeskit.disk.paths import expanded, open_bytes, read_bytes, readable_at
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.remedy import Remedy
 
 COLUMN = "text"  # the name of the column of documents in every batch
 TOGETHER = 1 << 24  # bytes of documents in a batch, about
@@ -194,7 +195,10 @@ class TextColumn:
             column = names[0]
         if column is None:
             raise BayesError(
-                f"which column of {source.name} holds the text? Name it: column= (columns: {', '.join(names)})"
+                f"which column of {source.name} holds the text? Name it: ",
+                Remedy("column"),
+                f" (columns: {', '.join(names)})",
+                place=source.name,
             )
         if column not in source.kinds:
             what = "the class and cannot be the text, too" if column == source.target else "not there"

@@ -9,6 +9,7 @@ from typing import Any
 
 from bayeskit import _token_twins
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.remedy import Setting
 
 PATTERNS = ("words", "words1", "words_and_punctuation", "char", "char_wb")  # in the kernels' order
 MOST_BITS = 28
@@ -45,7 +46,9 @@ class Tokenizer:
         object.__setattr__(self, "ngrams", _runs(self.ngrams))
         object.__setattr__(self, "stop_words", _stop_words(self.stop_words))
         if self.hash_bits is not None and not 1 <= self.hash_bits <= MOST_BITS:
-            raise BayesError(f"hash_bits={self.hash_bits!r}: give a whole number from 1 to {MOST_BITS}, or None")
+            raise BayesError(
+                Setting.given("hash_bits", self.hash_bits), f": give a whole number from 1 to {MOST_BITS}, or None"
+            )
         if not callable(self.pattern) and self.pattern not in PATTERNS:
             _check_expression(self.pattern)
 
@@ -89,7 +92,9 @@ def _runs(ngrams: Any) -> tuple[int, int]:
     except (OverflowError, TypeError, ValueError):
         low, high = 0, 0
     if not 1 <= low <= high <= 1000:
-        raise BayesError(f"ngrams={ngrams!r}: give (shortest, longest), from 1 on, such as (1, 2)")
+        asked = "{}: give (shortest, longest), from 1 on, such as (1, 2)"
+        without = f"ngrams {ngrams!r}: give the shortest, from 1 on, and the longest, such as 1-2"
+        raise BayesError(Setting("ngrams", shown=repr(ngrams), clause=asked, without=without), culprit=ngrams)
     return low, high
 
 
@@ -113,7 +118,8 @@ def _check_expression(pattern: Any) -> None:
         groups = re.compile(pattern).groups
     except (TypeError, re.error) as problem:
         raise BayesError(
-            f"pattern={pattern!r} is no regular expression ({problem}); the named patterns are {', '.join(PATTERNS)}"
+            Setting.given("pattern", pattern),
+            f" is no regular expression ({problem}); the named patterns are {', '.join(PATTERNS)}",
         ) from None
     if groups > 1:
         raise BayesError(

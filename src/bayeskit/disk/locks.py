@@ -21,6 +21,7 @@ from pathlib import Path
 
 from bayeskit.disk.paths import resolved
 from bayeskit.errors import BayesError, Locked
+from bayeskit.remedy import Remedy
 
 PATIENCE = 600.0  # seconds that a writer waits for the one before it
 NOTICE = 1.0  # seconds after which a person is told that it waits
@@ -145,7 +146,11 @@ class _Wait:
         if self.timeout is not None and passed >= self.timeout:
             raise Locked(
                 f"{self.path} is being changed by {who}, which did not end within {self.timeout:g} seconds; "
-                "nothing was written. Wait for it, end it, or wait longer: timeout=."
+                "nothing was written. ",
+                Remedy("timeout", clause="Wait for it, end it, or wait longer: {}"),
+                ".",
+                culprit=who,
+                place=str(self.path),
             )
         if self.waiting is not None and passed >= NOTICE:
             self.waiting(who)

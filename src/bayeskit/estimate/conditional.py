@@ -21,6 +21,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.smoothing import Smoothing
 from bayeskit.memory import Need, check_memory
+from bayeskit.remedy import Remedy
 
 Floats = npt.NDArray[np.float64]
 GONE = 1e-9  # of a total: what is left of a weight that was taken away
@@ -55,7 +56,7 @@ class Contexts:
             step.flat[keys] = np.arange(len(keys))
             n_bytes = 32.0 * (len(keys) * n_child * n_classes)  # counts and tables, and once more for leaving out
             what = f"{len(keys):,} contexts of {n_child} values and {n_classes} classes"
-            remedy = "Use fewer parents (k=), or cut numbers more coarsely."
+            remedy = ("Use fewer parents", Remedy("k", clause=" ({})", without=""), ", or cut numbers more coarsely.")
             check_memory(Need(what, n_bytes, remedy), memory_limit)
             node[alive], n_nodes = found.ravel(), len(keys)
             levels.append(_summed(node[alive], child[alive], counts[alive], n_nodes, n_child))

@@ -21,6 +21,7 @@ from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.conditional import GONE
 from bayeskit.estimate.smoothing import Smoothing
 from bayeskit.memory import Need, check_memory
+from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -124,8 +125,15 @@ def one_dependence(tally: Tally, smoothing: Smoothing, memory_limit: int | None 
     n_slots, n_classes = sum(len(v) + 2 for v in values.values()), len(tally.classes)
     what = f"tables of {len(values)} columns ({n_slots:,} values) as parents of each other in {n_classes} classes"
     remedy = (
-        'Leave columns with many values out (roles={"name": "ignore"}), or use TAN or NaiveBayes; '
-        "or raise memory_limit=."
+        "Leave columns with many values out (",
+        Remedy("roles", {"name": "ignore"}),
+        "), or use ",
+        OtherModel("TAN"),
+        " or ",
+        OtherModel("NaiveBayes"),
+        "; or raise ",
+        Remedy("memory_limit"),
+        ".",
     )
     check_memory(Need(what, 32.0 * n_slots * n_slots * n_classes, remedy), memory_limit)
     alone_counts = [family.present for family in tally.families.values()]

@@ -15,8 +15,13 @@ from bayeskit import logspace
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities
+from bayeskit.remedy import Remedy, Setting
 
 GONE = 1e-9  # of all rows: what is left of a weight that was taken away
+SPECS = (
+    '"empirical", "uniform", a mapping from class to probability, probabilities in the order of the sorted classes, '
+    "or a smoothing such as Laplace()"
+)
 SLACK = 1e-3  # a table this close to summing to one is normalised; beyond, refused
 
 
@@ -48,8 +53,10 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[
             raise BayesError(f"the prior has {len(prior)} numbers for {len(classes)} classes: {list(classes)}")
         return normalised(prior)
     raise BayesError(
-        f'prior={prior!r}: it is "empirical", "uniform", a mapping from class to probability, '
-        "probabilities in the order of the sorted classes, or a smoothing such as Laplace()"
+        Setting.given("prior", prior),
+        ": it is ",
+        Remedy("prior", clause=SPECS, without="empirical or uniform"),
+        culprit=prior,
     )
 
 

@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError, BayesWarning, UnknownValue
+from bayeskit.remedy import Setting
 
 Floats = NDArray[np.float64]
 
@@ -102,7 +103,16 @@ class Lidstone:
 
     def __post_init__(self) -> None:
         if not is_number(self.alpha) or not 0 <= self.alpha <= MOST:
-            raise BayesError(f"Lidstone(alpha={self.alpha!r}): alpha is a finite number from 0 to {MOST:g}.")
+            raise BayesError(
+                Setting(
+                    "alpha",
+                    shown=repr(self.alpha),
+                    clause="Lidstone({}): alpha",
+                    without=f"smoothing {self.alpha!r}: it",
+                ),
+                f" is a finite number from 0 to {MOST:g}.",
+                culprit=self.alpha,
+            )
 
     def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
         """α for each value."""

@@ -16,6 +16,7 @@ from bayeskit.data.vocabulary import Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.evaluate.evaluation import Evaluation, finished
 from bayeskit.evaluate.metrics import Floats, Scoreboard, brier
+from bayeskit.remedy import Setting
 
 Index = npt.NDArray[np.intp]
 
@@ -39,7 +40,9 @@ def cross_validate(
 
     take, n_rows, labels, target = rows_of(X, y)
     if not isinstance(folds, (int, np.integer)) or not 2 <= folds <= n_rows:
-        raise BayesError(f"folds={folds!r}: give a whole number from 2 to the number of rows ({n_rows})")
+        raise BayesError(
+            Setting.given("folds", folds), f": give a whole number from 2 to the number of rows ({n_rows})"
+        )
     vocabulary = Vocabulary()
     codes = encode_labels(labels, vocabulary, 0, grow=True).astype(np.intp)
     classes = tuple(sort_values(vocabulary.values))

@@ -122,10 +122,7 @@ def _lost(counts: Floats, labels: Labels, unit: Floats | None) -> npt.NDArray[np
 def _settle(left_out: LeftOut, block: Block, scores: Floats, rows: Labels, undecidable: str) -> None:
     """Rows impossible under every class: the priors that the rest of the rows has."""
     if undecidable == "error":
-        raise BayesError(
-            f"row {block.start + rows[0]} is impossible under every class once it is left out (probability zero). "
-            'Smooth the estimates, or pass undecidable="prior".'
-        )
+        raise BayesError.impossible(block.start + int(rows[0]), " once it is left out")
     labels = np.asarray(block.labels)
     for row in rows:
         unit = 1.0 if block.weights is None else float(min(block.weights[row], 1.0))

@@ -46,7 +46,7 @@ def load(path: str | Path) -> Any:
     try:
         return from_bytes(data)
     except BayesError as problem:
-        raise type(problem)(f"{path}: {problem}") from None
+        raise problem.within(str(path)) from None
 
 
 def from_bytes(data: bytes) -> TallyClassifier:

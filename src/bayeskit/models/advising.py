@@ -13,6 +13,7 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source
 from bayeskit.errors import AdviceWarning, BayesWarning
 from bayeskit.estimate.variance import NOISE
+from bayeskit.remedy import Remedy, Setting
 
 ROWS = 20  # on fewer nothing is advised
 SEVERAL = 5  # values of a class that are hardly equal by chance
@@ -26,15 +27,18 @@ def advise(source: Source, schema: Schema, roles: Any) -> None:
     undeclared = [name for name in schema.used if name not in declared]
     if source.target in schema.used:
         warnings.warn(
-            f"column {source.target!r} has the name of the target and is learnt from; if it is the target, "
-            f'pass its name as y, or roles={{{source.target!r}: "ignore"}}',
-            AdviceWarning,
+            AdviceWarning(
+                f"column {source.target!r} has the name of the target and is learnt from; if it is the target, "
+                "pass its name as y, or ",
+                Remedy("roles", {source.target: "ignore"}),
+                culprit=source.target,
+            ),
             stacklevel=5,
         )
     batch = next(iter(source.batches()), None)
     if batch is not None and undeclared:
         for sentence in advice(batch, schema.restrict(undeclared)):
-            warnings.warn(sentence, AdviceWarning, stacklevel=5)
+            warnings.warn(sentence, stacklevel=5)
 
 
 def advise_spikes(model: Any, source: Source) -> None:
@@ -60,11 +64,15 @@ def advise_spikes(model: Any, source: Source) -> None:
     more = f", and {others} more column{'s' * (others > 1)} within some class" if others else ""
     value = tally.moments.mean()[c, tally.moment_columns.index(name)]
     role = "categorical" if hasattr(model, "numeric") else "ignore"
-    remedy = "if its numbers are codes, pass" if role == "categorical" else "to leave it out, pass"
+    purpose = "if its numbers are codes, pass" if role == "categorical" else "to leave it out, pass"
     warnings.warn(
-        f"column {name!r} is constant within class {tally.classes[c]!r} ({value:.6g}){more}: the model leans on it as "
-        f'far as variance_floor={model.variance_floor!r} lets it; {remedy} roles={{{name!r}: "{role}"}}',
-        AdviceWarning,
+        AdviceWarning(
+            f"column {name!r} is constant within class {tally.classes[c]!r} ({value:.6g}){more}: the model leans on it",
+            Setting("variance_floor", model.variance_floor, clause=" as far as {} lets it", without=" heavily"),
+            f"; {purpose} ",
+            Remedy("roles", {name: role}),
+            culprit=name,
+        ),
         stacklevel=4,
     )
 

@@ -35,6 +35,7 @@ from bayeskit.models.settings import check_temperature, one_of
 from bayeskit.models.shown import model_html
 from bayeskit.models.stacking import LogLikelihood, class_array, room_for, stacked
 from bayeskit.models.ties import best_class, tie_seed
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.statistic import check_movable
 from bayeskit.tally.tally import Tally
@@ -108,7 +109,9 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         check_temperature(self.temperature)
         limit = self.memory_limit
         if limit is not None and (not is_number(limit) or not limit > 0):
-            raise BayesError(f"memory_limit={limit!r}: give a number of bytes, or None for 2 GB")
+            instead = f"memory limit of {limit!r} bytes: give a number above 0"
+            asked = "{}: give a number of bytes, or None for 2 GB"
+            raise BayesError(Setting("memory_limit", shown=repr(limit), clause=asked, without=instead), culprit=limit)
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -382,7 +385,9 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """The source with labels: those of the named column, those it has, or those of the learnt target."""
         if target is None and isinstance(source, (str, Path)):
             if not self._is_fitted():
-                raise BayesError(f"which column of {source} holds the class? Name it: target=")
+                raise BayesError(
+                    f"which column of {source} holds the class? Name it: ", Remedy("target"), place=str(source)
+                )
             target = self.schema_.target.name
         return open_source(source, target)
 

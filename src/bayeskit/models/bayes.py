@@ -38,7 +38,9 @@ from bayeskit.models.bayes_rows import LearntRows, block_columns, learnt_rows, p
 from bayeskit.models.bayes_structure import Structure
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.settings import seed_of
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
+from bayeskit.tally.rows import SAMPLE
 from bayeskit.tally.tally import Tally
 
 Progress = Callable[[str, int, int], object]
@@ -148,7 +150,13 @@ class BayesClassifier(TallyClassifier):
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
                 raise BayesError(f"{name}={value!r}: give a whole number of at least {least}")
         if self.unseen == "smooth":
-            raise BayesError('unseen="smooth" has no meaning here: it is "ignore" or "error"')
+            raise BayesError(
+                Setting("unseen", "smooth"),
+                " has no meaning here: it is ",
+                Remedy("unseen", "ignore", short=True),
+                " or ",
+                Remedy("unseen", "error", short=True),
+            )
         if not isinstance(self.memory_limit, (int, float, np.number)) or not self.memory_limit > 0:
             raise BayesError(f"memory_limit={self.memory_limit!r}: give a number of bytes")
         if self.structure is not None and not isinstance(self.structure, Structure):
@@ -212,8 +220,8 @@ class BayesClassifier(TallyClassifier):
         tally = self.tally_ + other.tally_
         if self.structure_ != other.structure_:
             raise SchemaMismatch(
-                "the two sides have different structures, so their counts cannot be added: fit the other with "
-                "BayesClassifier(structure=first.structure_)"
+                "the two sides have different structures, so their counts cannot be added: ",
+                Remedy("structure", shown="first.structure_", clause="fit the other with BayesClassifier({})"),
             )
         made: Self = clone(self)
         made.left_out_, made.importance_ = self.left_out_, self.importance_
@@ -282,9 +290,11 @@ class BayesClassifier(TallyClassifier):
         if needed > limit:
             size = f"{len(rows.labels):,} rows × {len(rows.columns):,} columns × {len(rows.classes):,} classes"
             raise TooLarge(
-                f"learning {size} may take {memory_size(needed)}, more than memory_limit={memory_size(limit)}. "
-                "Raise it, ask for fewer n_members, learn from a sample of the rows, or use NaiveBayes, which "
-                "counts row by row."
+                f"learning {size} may take {memory_size(needed)}, more than ",
+                Setting("memory_limit", limit, shown=memory_size(limit)),
+                ". Raise it, ",
+                Remedy("n_members", clause="ask for fewer n_members, ", without=""),
+                *SAMPLE,
             )
 
     # -- in a file -----------------------------------------------------------------------------------

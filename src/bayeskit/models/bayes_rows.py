@@ -13,6 +13,7 @@ from bayeskit.data.encode import Block, raise_unusable
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import Value, positions
 from bayeskit.errors import BayesError
+from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.rows import Part, Rows
 from bayeskit.tally.tally import Tally
@@ -85,8 +86,13 @@ def plan_of(schema: Schema) -> Plan:
     """What the ensemble is made of: its rows; and what naive Bayes counts, shown in tables and summaries."""
     if texts := schema.texts():
         raise BayesError(
-            f"column {texts[0]!r} is a text, which BayesClassifier does not read: "
-            f'pass roles={{{texts[0]!r}: "ignore"}} or "categorical", or use NaiveBayes'
+            f"column {texts[0]!r} is a text, which BayesClassifier does not read: pass ",
+            Remedy("roles", {texts[0]: "ignore"}),
+            " or ",
+            Remedy("roles", {texts[0]: "categorical"}, short=True),
+            ", or use ",
+            OtherModel("NaiveBayes"),
+            culprit=texts[0],
         )
     if not schema.used:
         raise BayesError("every column is ignored: there is nothing to learn from")

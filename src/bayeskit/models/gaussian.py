@@ -37,6 +37,7 @@ from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.gaussian_left_out import GaussianLeftOut
 from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.tuning import best_temperature, weighty_blocks
+from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -147,14 +148,21 @@ class GaussianBayes(TallyClassifier):
         if others:
             raise BayesError(
                 f"GaussianBayes is for numbers, and column {others[0]!r} is {schema.columns[others[0]].name}: leave it "
-                f'out with roles={{{others[0]!r}: "ignore"}}, or take NaiveBayes, which mixes kinds of columns'
+                "out with ",
+                Remedy("roles", {others[0]: "ignore"}),
+                ", or take ",
+                OtherModel("NaiveBayes"),
+                ", which mixes kinds of columns",
+                culprit=others[0],
             )
         size, limit = 48 * len(schema.used) ** 2, self.memory_limit or LIMIT
         if size > limit:
             raise TooLarge(
                 f"{len(schema.used):,} columns have {len(schema.used) ** 2:,} products, {memory_size(size)} for every "
-                f"class, and {memory_size(limit)} is the limit: choose fewer columns, raise memory_limit=, or take "
-                "NaiveBayes"
+                f"class, and {memory_size(limit)} is the limit: choose fewer columns, raise ",
+                Remedy("memory_limit"),
+                ", or take ",
+                OtherModel("NaiveBayes"),
             )
         return schema
 
@@ -196,9 +204,13 @@ class GaussianBayes(TallyClassifier):
             what = f"class {tally.classes[c]!r} ({tally.class_counts[c]:g} rows){more}"
         wiser = '"tied", "shrunk" or "diagonal"' if self.covariance == "full" else '"shrunk" or "diagonal"'
         warnings.warn(
-            f"the covariance of {what} is singular over {int(found.spread.used.sum())} columns, and was pulled to the "
-            f"diagonal until it is not. Take covariance={wiser}, or leave out columns that follow from others.",
-            BayesWarning,
+            BayesWarning(
+                f"the covariance of {what} is singular over {int(found.spread.used.sum())} columns, and was pulled to "
+                "the diagonal until it is not. ",
+                Remedy("covariance", shown=wiser, clause="Take {}, or leave", without="Leave"),
+                " out columns that follow from others.",
+                culprit=what,
+            ),
             stacklevel=4,
         )
 

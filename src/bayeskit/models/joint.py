@@ -28,6 +28,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing
 from bayeskit.models.base import Scores
 from bayeskit.models.coded import CodedClassifier, CodedLeftOut, names_of
+from bayeskit.remedy import Setting
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -117,7 +118,9 @@ class FullJointBayes(CodedClassifier):
     def check_settings(self) -> None:
         super().check_settings()
         if not isinstance(as_smoothing(self.smoothing), (MLE, Laplace, Lidstone)):
-            raise BayesError(f"smoothing={self.smoothing!r}: the full joint takes one number for every possible row")
+            raise BayesError(
+                Setting.given("smoothing", self.smoothing), ": the full joint takes one number for every possible row"
+            )
 
     def plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded())

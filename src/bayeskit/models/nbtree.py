@@ -41,6 +41,7 @@ from bayeskit.models.nbtree_left_out import TreeLeftOut, TreeParameters
 from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of, readable
 from bayeskit.models.settings import seed_of
 from bayeskit.printable import printable
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -142,8 +143,10 @@ class NBTree(CodedClassifier):
         if isinstance(found, BackOff) or (isinstance(found, Lidstone) and found.alpha > 0):
             return found
         raise BayesError(
-            f'smoothing={self.smoothing!r}: NBTree takes "back-off", BackOff(m), or a pseudo-count above 0. A leaf has '
-            "too few rows to go without"
+            Setting.given("smoothing", self.smoothing),
+            ": NBTree takes ",
+            Remedy("smoothing", clause='"back-off", BackOff(m), or a pseudo-count', without="a pseudo-count"),
+            " above 0. A leaf has too few rows to go without",
         )
 
     # -- learning ------------------------------------------------------------------------------------
@@ -153,10 +156,7 @@ class NBTree(CodedClassifier):
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
         if texts := schema.texts():
-            raise BayesError(
-                f'NBTree takes no texts: leave column {texts[0]!r} out with roles={{{texts[0]!r}: "ignore"}}, or take '
-                "NaiveBayes"
-            )
+            raise BayesError.takes_no_texts("NBTree", texts[0])
         return super().complete_schema(schema, source)
 
     def _count_new(self, source: Source, schema: Schema, engine: Any = None) -> Tally:
@@ -267,8 +267,8 @@ class NBTree(CodedClassifier):
         other._check_is_fitted()
         if other.tree_ != self.tree_:
             raise SchemaMismatch(
-                "the two sides have different trees: fit the one with tree= and schema= of the other (its tree_ and "
-                "schema_)"
+                "the two sides have different trees: ",
+                Remedy("tree", clause="fit the one with {} and schema= of the other (its tree_ and schema_)"),
             )
         return self._with_tally(self.leaf_tally_ + other.leaf_tally_)
 
@@ -327,7 +327,7 @@ class NBTree(CodedClassifier):
             raise BayesError(f"the counts know leaf {leaf.max()}, and the tree has {n_leaves}")
         n_cells = n_leaves * len(classes) * (1 + sum(len(family.values) for family in tally.families.values()))
         check_memory(
-            Need(f"the tables of {n_leaves:,} leaves", 32.0 * n_cells, "Grow a smaller tree."), self.memory_limit
+            Need(f"the tables of {n_leaves:,} leaves", 32.0 * n_cells, ("Grow a smaller tree.",)), self.memory_limit
         )
         counts = np.zeros((n_leaves, len(classes)))
         counts[leaf, owner] = tally.class_counts

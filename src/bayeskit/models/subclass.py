@@ -176,10 +176,7 @@ class SubclassBayes(TallyClassifier):
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
         if texts := schema.texts():
-            raise BayesError(
-                f"SubclassBayes takes no texts: leave column {texts[0]!r} out with "
-                f'roles={{{texts[0]!r}: "ignore"}}, or take NaiveBayes'
-            )
+            raise BayesError.takes_no_texts("SubclassBayes", texts[0])
         return self._naive().complete_schema(schema, source)
 
     def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:

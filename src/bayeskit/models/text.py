@@ -52,6 +52,7 @@ from bayeskit.models.text_recipes import (
 )
 from bayeskit.models.text_similarity import TextSimilarity
 from bayeskit.models.text_state import state_of, take_state
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, selected
@@ -155,7 +156,9 @@ class TextClassifier(TextSimilarity, TallyClassifier):
         super().check_settings()
         one_of("recipe", self.recipe, tuple(RECIPES))
         if self._is_weighted and self.smoothing is not None and (not is_number(self.smoothing) or self.smoothing <= 0):
-            raise BayesError(f"smoothing={self.smoothing!r}: weighted evidence takes one number over 0, or None")
+            raise BayesError(
+                Setting.given("smoothing", self.smoothing), ": weighted evidence takes one number over 0, or None"
+            )
         self._tokenizer()
 
     def plan(self, schema: Schema) -> Plan:
@@ -309,8 +312,9 @@ class TextClassifier(TextSimilarity, TallyClassifier):
         counted = tally.words[COLUMN]
         if len(counted.words) * len(tally.classes) > LARGEST_TABLE:
             raise TooLarge(
-                f"{len(counted.words):,} words of {len(tally.classes):,} classes make a table of over 4 GB: "
-                "give hash_bits=, min_df= or max_features="
+                f"{len(counted.words):,} words of {len(tally.classes):,} classes make a table of over 4 GB: give ",
+                Remedy("hash_bits"),
+                Remedy("min_df", clause=", {} or max_features=", without=""),
             )
         setting = self._recipe.prior if self.prior is None else self.prior
         log_prior = logspace.log(class_prior(setting, tally.classes, tally.class_counts))
@@ -320,8 +324,9 @@ class TextClassifier(TextSimilarity, TallyClassifier):
         if self._recipe.formula != "multinomial" and not pseudo.all():
             word = counted.words[int(np.flatnonzero(pseudo == 0)[0])]
             raise BayesError(
-                f'recipe="{self.recipe}" needs smoothing over 0 for every word, and {word!r} has none: a word that '
-                f"{'every document' if self.recipe == 'set_of_words' else 'no other class'} has would weigh infinitely"
+                Setting("recipe", self.recipe),
+                f" needs smoothing over 0 for every word, and {word!r} has none: a word that "
+                f"{'every document' if self.recipe == 'set_of_words' else 'no other class'} has would weigh infinitely",
             )
         idf = self.held_.idf(counted.words) if self._recipe.scores == "tfidf" else None
         if self.recipe == "nbsvm":

@@ -18,6 +18,7 @@ from bayeskit.models.text_linear import fit_linear
 from bayeskit.models.text_reading import LabelledDocuments, document_frequency, mass_tally
 from bayeskit.models.text_recipes import COLUMN, HeldFrequencies, stored_values, values_of
 from bayeskit.models.text_vocabulary import candidate_rows
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -69,7 +70,12 @@ def _rows_of(model: TextClassifier, read: LabelledDocuments) -> tuple[TokenRows,
 def linear(model: TextClassifier, read: LabelledDocuments, schema: Schema) -> tuple[Tally, WordWeights]:
     rows, pruned = _rows_of(model, read)
     if not len(rows.words):
-        raise BayesError('recipe="nbsvm" weighs words, and no document has one: see pattern=, stop_words= and min_df=')
+        raise BayesError(
+            Setting("recipe", "nbsvm"),
+            " weighs words, and no document has one: see ",
+            Remedy("pattern"),
+            Remedy("stop_words", clause=", {} and min_df=", without=""),
+        )
     pseudo = model._pseudo(rows.words)
     linear = WordWeights(*fit_linear(rows, read, pseudo, model.C, model.beta))
     return mass_tally(schema, rows, values_of("presence", rows, None), read, pruned)[0], linear

@@ -148,9 +148,12 @@ class _Parser:
             yield _Token("the end of the file", "end", len(self.text.rstrip()))
 
     def error(self, at: int, message: str) -> BadFile:
+        return BadFile(f"{self.place(at)}: {message}", place=self.place(at))
+
+    def place(self, at: int) -> str:
         line = self.text.count("\n", 0, at) + 1
         column = at - self.text.rfind("\n", 0, at)
-        return BadFile(f"{self.name}, line {line}, column {column}: {message}")
+        return f"{self.name}, line {line}, column {column}"
 
     def take(self) -> _Token:
         taken, self.now = self.now, next(self.tokens)
@@ -263,7 +266,7 @@ class _Parser:
         try:
             self.cost = tables_cost(node.content, parents, cards, self.cost, self.memory_limit)
         except TooLarge as problem:
-            raise TooLarge(str(self.error(node.at, str(problem)))) from None
+            raise problem.within(self.place(node.at)) from None
         shape, n_states = [cards[p] for p in parents], cards[node.content]
         self.parents[node.content] = tuple(parents)
         self.tables[node.content] = self.rows(node, parents, shape, n_states)

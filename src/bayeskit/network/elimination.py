@@ -21,6 +21,7 @@ from random import Random
 
 from bayeskit.errors import TooLarge
 from bayeskit.network.graph import Nodes, as_set, bits
+from bayeskit.remedy import Remedy
 
 CELL = 8  # bytes of a float64
 BEYOND = 1 << 36  # cells that no machine will hold
@@ -115,8 +116,10 @@ def check_cost(n_bytes: int, memory_limit: int, what: str) -> None:
     """Refuse work whose tables would not fit, with the figure."""
     if n_bytes > memory_limit:
         raise TooLarge(
-            f"{what} would take {amount(n_bytes)}, more than the {amount(memory_limit)} allowed; nothing was started. "
-            "Raise memory_limit= (in bytes), ask of fewer variables, or give more findings."
+            f"{what} would take {amount(n_bytes)}, more than the {amount(memory_limit)} allowed; nothing was started. ",
+            Remedy("memory_limit", clause="Raise {} (in bytes), ask", without="Ask"),
+            " of fewer variables, or give more findings.",
+            culprit=what,
         )
 
 

@@ -28,6 +28,7 @@ from bayeskit.network.nearest import nearest
 from bayeskit.network.query import Comparison, Query, Statement, parse, parse_statement
 from bayeskit.network.truth import Domain, Mask, evaluate, holds, impossible, unknown_column
 from bayeskit.printable import printable
+from bayeskit.remedy import Remedy
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
@@ -87,7 +88,11 @@ class JointDistribution:
         if number not in names:
             raise SchemaMismatch(
                 f"there is no column {number or 'probability'!r} ({nearest(number or 'probability', names)}): name the "
-                "column that holds them, probability=… or count=…"
+                "column that holds them, ",
+                Remedy("probability", shown="…"),
+                " or ",
+                Remedy("count", shown="…"),
+                culprit=number,
             )
         is_count = count is not None or (probability is None and number == "count")
         rest = [name for name in names if name != number]
@@ -105,8 +110,10 @@ class JointDistribution:
         total = float(weights.sum())
         if not total > 0 or (not is_count and abs(total - 1) > SLACK):
             raise BayesError(
-                f"the column {number!r} sums to {total:.9g}, not to one; mend the table, or pass count={number!r} "
-                "where these are counts"
+                f"the column {number!r} sums to {total:.9g}, not to one; mend the table, or pass ",
+                Remedy("count", number),
+                " where these are counts",
+                culprit=number,
             )
         if not is_count and abs(total - 1) > 1e-9:
             warnings.warn(f"the probabilities sum to {total:.9g}; they were normalised", BayesWarning, stacklevel=2)

@@ -23,6 +23,7 @@ from bayeskit.estimate.smoothing import is_number
 from bayeskit.network.elimination import CELL, amount, decimal
 from bayeskit.network.graph import Graph
 from bayeskit.network.nearest import nearest
+from bayeskit.remedy import Remedy, Setting
 
 Floats = npt.NDArray[np.float64]
 EXACT = 1e-12  # a sum this close to one is one
@@ -78,8 +79,12 @@ def tables_cost(node: str, parents: Sequence[str], cards: Mapping[str, int], bef
     numbers = f"{n_cells:,}" if n_cells < 10**15 else decimal(n_cells)
     raise TooLarge(
         f"the table of {node!r}{given} has {numbers} numbers; with the tables before it that takes "
-        f"{amount(before + COPIES * CELL * n_cells)}, more than memory_limit={memory_limit} ({amount(memory_limit)}); "
-        "nothing was started. Give it fewer parents or states, or raise memory_limit= (in bytes)."
+        f"{amount(before + COPIES * CELL * n_cells)}, more than ",
+        Setting("memory_limit", memory_limit, clause=f"{{}} ({amount(memory_limit)})", without=amount(memory_limit)),
+        "; nothing was started. Give it fewer parents or states",
+        Remedy("memory_limit", clause=", or raise {} (in bytes)", without=""),
+        ".",
+        culprit=node,
     )
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.memory import Need
+from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, taken, without
 from bayeskit.tally.statistic import Parts, Statistic, register
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from bayeskit.tally.tally import Tally
 
 LARGEST = 2**32 - 1  # cells, which are numbered in 32 bits
-FEWER = "Give the child fewer parents, or the parents fewer values; or raise memory_limit=."
+FEWER = ("Give the child fewer parents, or the parents fewer values; or raise ", Remedy("memory_limit"), ".")
 
 
 @register

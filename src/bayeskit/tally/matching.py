@@ -6,12 +6,16 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from bayeskit.data.schema import NO_TARGET, Schema, Target
+from bayeskit.data.schema import NO_TARGET, Categorical, Ignored, Numeric, Role, Schema, Target
 from bayeskit.data.vocabulary import Value, union
 from bayeskit.errors import NotLearnt, SchemaMismatch
+from bayeskit.remedy import Piece, Remedy, Setting
 from bayeskit.tally.space import Counts, Space, times
 
 UNNAMED = Target().name
+SAME = "Pass the schema_ of one as {} to the fit of the other"
+LEARNT = "Fit one model on the rows of both"  # the roles are the same: what the rows of each have taught differs
+SEVERAL = 8  # cuts or values that are listed
 
 
 def check_same(a: Schema, b: Schema) -> None:
@@ -25,9 +29,31 @@ def check_same(a: Schema, b: Schema) -> None:
         ours, theirs = a.columns.get(name), b.columns.get(name)
         if ours != theirs:
             raise SchemaMismatch(
-                f"the two sides do not fit: column {name!r} is {ours or 'absent'} on one and {theirs or 'absent'} "
-                "on the other. Pass the schema_ of one as schema= to the fit of the other."
+                f"the two sides do not fit: column {name!r} is ",
+                _named(name, ours),
+                " on one and ",
+                _named(name, theirs),
+                " on the other. ",
+                Remedy("schema", clause=SAME, without=LEARNT if type(ours) is type(theirs) else None),
+                ".",
+                culprit=name,
             )
+
+
+def _named(column: str, role: Role | None) -> Piece:
+    """A role as Python writes it, and in plain words for a reader without Python."""
+    if role is None:
+        return "absent"
+    without: str = "ignored" if isinstance(role, Ignored) else role.name
+    if isinstance(role, Numeric) and role.cuts is not None:
+        without += f" with the cuts {_listed([f'{cut:g}' for cut in role.cuts])}"
+    elif isinstance(role, Categorical) and role.domain is not None:
+        without += f" with the values {_listed(list(map(repr, role.domain)))}"
+    return Setting("roles", {column: role}, short=True, without=without)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(words[:SEVERAL]) + (", …" if len(words) > SEVERAL else "") if words else "none"
 
 
 def joint_target(a: Target, b: Target) -> Target:

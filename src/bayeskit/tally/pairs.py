@@ -16,6 +16,7 @@ import numpy.typing as npt
 from bayeskit import kernels
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.memory import Need
+from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.families import ROUNDING, Families
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, is_identity, taken, without
@@ -26,8 +27,15 @@ if TYPE_CHECKING:
     from bayeskit.tally.tally import Tally
 
 FEWER = (
-    'Leave columns out (roles={"name": "ignore"}), cut numbers more coarsely (cuts=), or use NaiveBayes, which counts '
-    "each column alone; or raise memory_limit=."
+    "Leave columns out (",
+    Remedy("roles", {"name": "ignore"}),
+    "), ",
+    Remedy("cuts", clause="cut numbers more coarsely ({}), ", without=""),
+    "or use ",
+    OtherModel("NaiveBayes"),
+    ", which counts each column alone; or raise ",
+    Remedy("memory_limit"),
+    ".",
 )
 
 

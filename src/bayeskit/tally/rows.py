@@ -16,6 +16,7 @@ import numpy.typing as npt
 from bayeskit.data.encode import LARGEST, raise_unusable
 from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.memory import Need
+from bayeskit.remedy import OtherModel
 from bayeskit.tally.families import ROUNDING, Families
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Counts, Index, Recoding, Space
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
-FEWER = "Raise it, learn from a sample of the rows, or use NaiveBayes, which counts row by row."
+SAMPLE = ("learn from a sample of the rows, or use ", OtherModel("NaiveBayes"), ", which counts row by row.")
+FEWER = ("Raise it, ", *SAMPLE)
 
 
 class Part(NamedTuple):

@@ -6,6 +6,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.estimate.smoothing import is_number
+from bayeskit.remedy import Setting
 
 Interval = tuple[float, float]
 
@@ -60,5 +61,5 @@ def some(who: str, n: float) -> None:
 
 def tails(level: float) -> list[float]:
     if not is_number(level) or not 0 < level < 1:
-        raise BayesError(f"level={level!r}: the probability inside the interval lies between 0 and 1.")
+        raise BayesError(Setting.given("level", level), ": the probability inside the interval lies between 0 and 1.")
     return [(1 - level) / 2, (1 + level) / 2]
