@@ -95,7 +95,7 @@ def test_the_closed_form_of_gaussians_equals_refitting_on_many_rows(ddof):
     X[5, 3] = 1e7  # nearly all of the spread of its class
     X[:3] = rng.normal(size=(3, 70))
     model = bk.NaiveBayes(ddof=ddof).fit(X, y)
-    assert any(form is not None for _, _, form in model.left_out()._gaussians)
+    assert any(part.form is not None for kind in model.left_out().kinds for part in kind.parts)
     found = left_out(model, X, y)
     for i in [0, 1, 2, 5, *rng.integers(3, n, 20).tolist()]:
         rest = np.arange(n) != i
@@ -197,7 +197,8 @@ def test_the_short_ways_give_what_refitting_gives_near_the_floor(model, narrow):
     X[y.tolist().index("a")] = 8 * narrow  # a large part of the spread of its class
     model = clone(model).fit(X, y)
     short = model.left_out()
-    forms = [form for _, _, form in short._gaussians] if isinstance(model, bk.NaiveBayes) else [short._short]
+    naive = isinstance(model, bk.NaiveBayes)
+    forms = [part.form for kind in short.kinds for part in kind.parts] if naive else [short._short]
     if narrow == 0.3:
         assert all(form is not None for form in forms)
     scores = left_out(model, X, y)
