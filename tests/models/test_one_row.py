@@ -21,6 +21,7 @@ SETTINGS = [
     {"missing": "value", "unseen": "smooth"},
     {"unseen": "error"},
     {"numeric": {"size": "histogram"}, "cuts": {"size": [-1.0, 0.0, 2.5]}},
+    {"numeric": {"size": "student"}},
     {"ties": "random", "random_state": 3},
     {"roles": {"year": "categorical"}, "undecidable": "nan", "smoothing": 0},
     {"roles": {"dull": "categorical"}},

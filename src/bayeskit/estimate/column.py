@@ -151,6 +151,10 @@ class Columns(Protocol):
         """What one column adds to the scores of a block."""
         return self.scores(name, self.cells(name, block))
 
+    def unseen(self, name: str, block: Block) -> npt.NDArray[np.bool_]:
+        """Which numbers of a measured column cannot occur, and say as little as a value that was never seen."""
+        return np.zeros(block.n_rows, dtype=bool)
+
     def one_cell(self, name: str, refuse_unseen: bool) -> Callable[[Any], Row] | None:
         """Scores one plain cell to the same bits as :meth:`add_scores`; None where only tables are scored."""
         return None

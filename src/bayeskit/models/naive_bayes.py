@@ -2,8 +2,8 @@
 
     P(c | x) ∝ P(c) · Π_j P(x_j | c)
 
-Categorical columns and histograms are tables of smoothed counts, numeric ones are Gaussians, texts are bags of
-words. Missing cells drop out of the counts and of the product.
+Categorical columns and histograms are tables of smoothed counts, numeric ones are Gaussians or other densities, texts
+are bags of words. Missing cells drop out of the counts and of the product.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ class NaiveBayes(TallyClassifier):
         by leave-one-out likelihood), or ``MLE()``, ``Laplace()``, ``Lidstone(a)``, ``MEstimate(m, prior)``,
         ``Dirichlet(beta)``; a mapping gives some columns their own.
     prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
-    numeric: "gaussian", "histogram" or "kernel"; a mapping gives some columns their own.
+    numeric: "gaussian", "student" (a normal with the doubt about its mean and variance), "histogram" or "kernel"; a
+        mapping gives some columns their own.
     variance: what Gaussians share: "class_feature" (nothing), "feature" (one for all classes), "class", "all".
     ddof: 1 for unbiased variances, 0 for maximum likelihood.
     cuts: for histograms, a number of intervals of equal width, the cut points, or how to learn them: "mdl" (by the

@@ -73,6 +73,12 @@ class NamedStatistics:
                 return moments
         return Moments.zeros(self.space.n_classes, 0, self.space.weighted)
 
+    @property
+    def summed(self) -> tuple[str, ...]:
+        """The columns that have moments, in whichever statistic."""
+        held = [s.columns for s in self.statistics.values() if isinstance(s, ColumnMoments)]
+        return tuple(name for columns in held for name in columns)
+
     def moments_of(self, columns: Sequence[str]) -> Moments:
         """n, Σx and Σx² of these columns (classes, columns), whichever statistic holds them."""
         for statistic in self.statistics.values():
