@@ -5,6 +5,9 @@ import pytest
 from scipy import stats
 
 import bayeskit as bk
+from bayeskit.errors import BadFile
+from bayeskit.estimate.kinds import NUMERIC, register
+from bayeskit.estimate.student import StudentColumns
 
 RNG = np.random.default_rng(11)
 Y = np.repeat(["a", "b", "c"], [40, 5, 2])
@@ -128,3 +131,16 @@ def test_exponents_weigh_such_columns():
     model = bk.DiscriminativeWeights(bk.NaiveBayes(numeric="student")).fit(X, Y)
     assert list(model.exponents_) == ["class", "x", "z"]
     np.testing.assert_allclose(model.contributions(X).sum(axis=2), model.predict_joint_log_proba(X), rtol=1e-12)
+
+
+def test_a_file_with_a_kind_that_nobody_registered_is_refused(tmp_path, monkeypatch):
+    model = bk.NaiveBayes(numeric="student").fit(X, Y)
+    model.save(tmp_path / "model.bayes")
+    monkeypatch.delitem(NUMERIC, "student")
+    with pytest.raises(BadFile, match="'student'"):
+        bk.load(tmp_path / "model.bayes")
+
+
+def test_two_kinds_do_not_share_a_name():
+    with pytest.raises(bk.BayesError, match="another kind of column is registered as 'student'"):
+        register(type("Other", (StudentColumns,), {}))

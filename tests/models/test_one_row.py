@@ -22,6 +22,8 @@ SETTINGS = [
     {"unseen": "error"},
     {"numeric": {"size": "histogram"}, "cuts": {"size": [-1.0, 0.0, 2.5]}},
     {"numeric": {"size": "student"}},
+    {"numeric": {"year": "poisson"}},
+    {"numeric": {"year": "poisson"}, "unseen": "error"},
     {"ties": "random", "random_state": 3},
     {"roles": {"year": "categorical"}, "undecidable": "nan", "smoothing": 0},
     {"roles": {"dull": "categorical"}},

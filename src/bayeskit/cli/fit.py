@@ -60,7 +60,9 @@ def command(
     ] = None,
     numeric: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="naive: numbers as gaussian (unless said), student, kernel or histogram."),
+        typer.Option(
+            metavar="KIND", help="naive: numbers as gaussian (unless said), student, poisson, kernel or histogram."
+        ),
     ] = None,
     unseen: Annotated[
         str | None, typer.Option(metavar="ignore|smooth|error", help="What a value never seen in training does.")

@@ -7,10 +7,11 @@ from bayeskit.estimate.coded_columns import CodedColumns
 from bayeskit.estimate.column import Columns
 from bayeskit.estimate.gaussian_columns import GaussianColumns
 from bayeskit.estimate.kernel_columns import KernelColumns
+from bayeskit.estimate.poisson import PoissonColumns
 from bayeskit.estimate.student import StudentColumns
 
 NUMERIC: dict[str, type[Columns]] = {
-    kind.kind: kind for kind in (CodedColumns, GaussianColumns, KernelColumns, StudentColumns)
+    kind.kind: kind for kind in (CodedColumns, GaussianColumns, KernelColumns, StudentColumns, PoissonColumns)
 }  # also the order in which they are scored
 
 

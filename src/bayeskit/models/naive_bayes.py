@@ -8,7 +8,7 @@ are bags of words. Missing cells drop out of the counts and of the product.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
@@ -104,8 +104,8 @@ class NaiveBayes(TallyClassifier):
         by leave-one-out likelihood), or ``MLE()``, ``Laplace()``, ``Lidstone(a)``, ``MEstimate(m, prior)``,
         ``Dirichlet(beta)``; a mapping gives some columns their own.
     prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
-    numeric: "gaussian", "student" (a normal with the doubt about its mean and variance), "histogram" or "kernel"; a
-        mapping gives some columns their own.
+    numeric: "gaussian", "student" (a normal with the doubt about its mean and variance), "poisson" (counts),
+        "histogram" or "kernel"; a mapping gives some columns their own.
     variance: what Gaussians share: "class_feature" (nothing), "feature" (one for all classes), "class", "all".
     ddof: 1 for unbiased variances, 0 for maximum likelihood.
     cuts: for histograms, a number of intervals of equal width, the cut points, or how to learn them: "mdl" (by the
@@ -207,6 +207,10 @@ class NaiveBayes(TallyClassifier):
         wanted = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "histogram"]
         chosen = {name: self.setting_for("cuts", name, schema) for name in wanted}
         return learn_cuts(schema, source, chosen, self._threads(), seed_of(self.random_state))
+
+    def decided(self, schema: Schema) -> Iterable[str]:
+        """Numbers that were called whole ones."""
+        return [n for n in schema.measured() if NUMERIC[self.setting_for("numeric", n, schema)].whole]
 
     def plan(self, schema: Schema) -> Plan:
         columns: dict[type[Columns], list[str]] = {}
