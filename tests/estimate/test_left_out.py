@@ -1,5 +1,7 @@
 """Leave-one-out in closed form equals refitting without the row: the estimates row by row."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -221,3 +223,15 @@ def test_multivariate_gaussians_of_light_classes_leave_out_as_refitting_does(rul
     model = bk.GaussianBayes(rule, ddof=ddof).fit(rows, y.tolist(), weights)
     expected = refitted(model, rows, y.tolist(), weights)
     np.testing.assert_allclose(left_out(model, rows, y.tolist(), weights), expected, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("numeric", ["gaussian", "student", "poisson"])
+def test_a_declared_class_without_rows_is_left_out_as_refitting_does(numeric):
+    x, y = [1.0, 2.0, 6.0, 7.0, 9.0], ["a", "a", "b", "b", "b"]
+    schema = bk.NaiveBayes().fit({"x": x}, y).schema_
+    schema = replace(schema, target=replace(schema.target, domain=("a", "b", "c")))
+    model = bk.NaiveBayes(numeric=numeric, schema=schema, prior="uniform")
+    scores = left_out(clone(model).fit({"x": x}, y), {"x": x}, y)
+    for i in range(5):
+        rest = {"x": x[:i] + x[i + 1 :]}, y[:i] + y[i + 1 :]
+        np.testing.assert_allclose(scores[i], clone(model).fit(*rest).predict_joint_log_proba({"x": [x[i]]})[0])

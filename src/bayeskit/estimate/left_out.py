@@ -113,7 +113,8 @@ class LeftOutGaussians:
 
     def terms(self, x: Floats, labels: Index, unit: Floats) -> Floats:
         """ln p'(x | class) of each column (rows, classes, columns); 0 where the cell is missing."""
-        n, mean, squares, _, total = without(self.moments, x, labels, unit)
+        n, mean, squares, total_mean, total = without(self.moments, x, labels, unit)
+        mean = np.where(n > 0, mean, total_mean[:, None, :])  # as in `gaussian`, for a class that no row shows
         occurs = np.repeat((self.class_counts > 0)[None], len(x), axis=0)
         variance, _ = shared_variance(n, squares, total, occurs, self.rule, self.ddof, self.floor)
         with np.errstate(invalid="ignore", over="ignore"):
