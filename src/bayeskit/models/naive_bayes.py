@@ -221,8 +221,10 @@ class NaiveBayes(TallyClassifier):
         for kind, names in columns.items():
             request = kind.request(names, self)
             before = requests.get(request.kind)  # kinds that read the same statistic have it counted together
-            names = [*before.columns, *names] if before else names
-            requests[request.kind] = replace(request, columns=tuple(n for n in schema.measured() if n in names))
+            if before is not None:
+                both = {*before.columns, *names}
+                request = replace(request, columns=tuple(name for name in schema.measured() if name in both))
+            requests[request.kind] = request
         return Plan(*requests.values(), families=schema.coded(), words=schema.texts())
 
     def estimate(self, tally: Tally) -> NaiveParameters:

@@ -56,7 +56,7 @@ class NaiveLeftOut:
             elif unsmoothed is not None:
                 scores += unsmoothed
                 unsmoothed = np.zeros(1)  # they are all in it
-        for label in np.unique(leaving.labels[~leaving.stays]):
+        for label in () if leaving.whole else np.unique(leaving.labels[~leaving.stays]):
             rows = ~leaving.stays & (leaving.labels == label)
             scores[rows] = self._without_class(block.take(rows), int(label))
         return scores
@@ -91,14 +91,12 @@ class NaiveLeftOut:
     def _prior(self, leaving: Leaving) -> Floats:
         """ln P(class) without the row; nothing yet for rows that take their class along."""
         labels, unit, stays = leaving.labels, leaving.unit, leaving.stays
+        prior = np.stack([self.log_prior(label, 1.0) for label in range(len(self.tally.classes))])
+        if leaving.whole:
+            return np.take(prior, labels, axis=0, mode="clip")
         scores = np.zeros((len(labels), len(self.tally.classes)))
         whole = stays & (unit == 1)
-        if whole.any():
-            prior = np.stack([self.log_prior(label, 1.0) for label in range(len(self.tally.classes))])
-            if leaving.whole:
-                np.take(prior, labels, axis=0, out=scores, mode="clip")
-            else:
-                scores[whole] = prior[labels[whole]]
+        scores[whole] = prior[labels[whole]]
         for label in np.unique(labels[stays & ~whole]):
             rows = stays & ~whole & (labels == label)
             distinct, which = np.unique(unit[rows], return_inverse=True)
