@@ -43,6 +43,6 @@ class CountMoments(ColumnMoments):
             if len(rows):
                 raise BayesError(
                     f"column {name!r} has {x[rows[0]]:g} in row {counter.block.start + rows[0]}, which is no count (a "
-                    f'whole number from 0). Give the column another kind: numeric={{{name!r}: "gaussian"}}'
+                    'whole number from 0). Take it otherwise: numeric="gaussian", for all columns or for this one.'
                 )
         return super().count(request, counter)
