@@ -1,7 +1,8 @@
 """What the floor of variances is worth: naive Bayes as it comes with and without it, for the table of docs/tables.md.
 
 ``python benchmarks/variance_floor.py`` runs every set of BAYESKIT_DATA/tabular that has numbers, with the folds of
-quality.py, and prints the table; sets where a floor changes anything come first, line by line.
+quality.py, and prints the table; sets where a floor changes anything come first, line by line. ``variance_floor.py
+student`` runs one kind of numbers alone.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def main() -> int:
     kinds = json.loads((folder / "schemas.json").read_text())
     names = [name for name, kind in kinds.items() if kind["numeric"]]
     lines = []
-    for numeric in ("gaussian", "kernel"):
+    for numeric in sys.argv[1:] or ("gaussian", "student", "kernel"):
         figures = {}
         for name in names:
             X, y, _ = load(folder, name)

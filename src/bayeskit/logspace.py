@@ -45,6 +45,16 @@ def exp(log_p: ArrayLike) -> Any:
     return np.exp(np.asarray(log_p, dtype=np.float64))
 
 
+def power(log_p: Floats, exponent: float) -> Floats:
+    """Probabilities to a power; what is impossible stays so, to the power of zero as well.
+
+    >>> power(np.array([-2.0, -np.inf]), 0.0).tolist()
+    [-0.0, -inf]
+    """
+    with np.errstate(invalid="ignore"):
+        return np.ascontiguousarray(np.where(np.isneginf(log_p), -np.inf, log_p * exponent))
+
+
 def log_sum_exp(a: ArrayLike, axis: int = -1) -> Any:
     """log Σ exp(a) along an axis, shifted by the largest term so that nothing overflows or vanishes.
 

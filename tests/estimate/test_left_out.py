@@ -1,5 +1,7 @@
 """Leave-one-out in closed form equals refitting without the row: the estimates row by row."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -99,7 +101,7 @@ def test_the_closed_form_of_gaussians_equals_refitting_on_many_rows(ddof):
     X[5, 3] = 1e7  # nearly all of the spread of its class
     X[:3] = rng.normal(size=(3, 70))
     model = bk.NaiveBayes(ddof=ddof).fit(X, y)
-    assert any(form is not None for _, _, form in model.left_out()._gaussians)
+    assert any(part.form is not None for kind in model.left_out().kinds for part in kind.parts)
     found = left_out(model, X, y)
     for i in [0, 1, 2, 5, *rng.integers(3, n, 20).tolist()]:
         rest = np.arange(n) != i
@@ -203,7 +205,8 @@ def test_the_short_ways_give_what_refitting_gives_near_the_floor(model, narrow):
     X[y.tolist().index("a")] = 8 * narrow  # a large part of the spread of its class
     model = clone(model).fit(X, y)
     short = model.left_out()
-    forms = [form for _, _, form in short._gaussians] if isinstance(model, bk.NaiveBayes) else [short._short]
+    naive = isinstance(model, bk.NaiveBayes)
+    forms = [part.form for kind in short.kinds for part in kind.parts] if naive else [short._short]
     if narrow == 0.3:
         assert all(form is not None for form in forms)
     scores = left_out(model, X, y)
@@ -227,3 +230,15 @@ def test_multivariate_gaussians_of_light_classes_leave_out_as_refitting_does(rul
     model = bk.GaussianBayes(rule, ddof=ddof).fit(rows, y.tolist(), weights)
     expected = refitted(model, rows, y.tolist(), weights)
     np.testing.assert_allclose(left_out(model, rows, y.tolist(), weights), expected, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("numeric", ["gaussian", "student", "poisson"])
+def test_a_declared_class_without_rows_is_left_out_as_refitting_does(numeric):
+    x, y = [1.0, 2.0, 6.0, 7.0, 9.0], ["a", "a", "b", "b", "b"]
+    schema = bk.NaiveBayes().fit({"x": x}, y).schema_
+    schema = replace(schema, target=replace(schema.target, domain=("a", "b", "c")))
+    model = bk.NaiveBayes(numeric=numeric, schema=schema, prior="uniform")
+    scores = left_out(clone(model).fit({"x": x}, y), {"x": x}, y)
+    for i in range(5):
+        rest = {"x": x[:i] + x[i + 1 :]}, y[:i] + y[i + 1 :]
+        np.testing.assert_allclose(scores[i], clone(model).fit(*rest).predict_joint_log_proba({"x": [x[i]]})[0])

@@ -82,3 +82,9 @@ def test_the_comparison_by_training_size_is_a_list_of_records():
         generative_vs_discriminative(X, y, sizes=[1000])
     with pytest.raises(bk.BayesError, match="two classes"):
         generative_vs_discriminative(X, np.zeros(200))
+
+
+def test_densities_that_are_not_normal_are_refused_by_name():
+    model = bk.NaiveBayes(numeric="kernel").fit({"x": [1.0, 2.0, 4.0, 8.0]}, ["a", "a", "b", "b"])
+    with pytest.raises(bk.BayesError, match="column 'x' is kernel"):
+        bk.mistake_probability(model)

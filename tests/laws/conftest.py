@@ -86,6 +86,7 @@ class Law:
 
 
 CATEGORICAL = {"roles": {"size": "ignore", "year": "categorical"}}
+POISSON = {"roles": {"sky": "ignore", "flag": "ignore", "size": "ignore"}, "numeric": "poisson"}
 NUMERIC = {"roles": {"sky": "ignore", "flag": "ignore"}}
 CUT = {"roles": {"year": "categorical"}, "cuts": {"size": [-50, 0, 12.5]}}
 STRUCTURE = {"parents": {"flag": ["sky"], "year": ["sky", "flag"], "size": ["year"]}}
@@ -102,6 +103,11 @@ LAWS = [
     Law("histogram", NUMERIC | {"numeric": "histogram", "cuts": {"size": [-50, 0, 12.5], "year": [2001]}}),
     Law("kernel density", NUMERIC | {"numeric": "kernel"}),
     Law("kernel density of few values, weighted", {"numeric": {"size": "kernel"}, "max_values": 16}, weighted=True),
+    Law("student", NUMERIC | {"numeric": "student"}),
+    Law("student beside a gaussian, weighted", {"numeric": {"size": "student"}}, weighted=True),
+    Law("student with spikes", NUMERIC | {"numeric": "student", "ddof": 0}, spikes=True),
+    Law("poisson", POISSON),
+    Law("poisson beside a student, weighted", {"numeric": {"year": "poisson", "size": "student"}}, weighted=True),
     Law("mixed, columns of their own", {"prior": bk.Laplace(), "smoothing": {"sky": "auto", "flag": bk.MEstimate(2)}}),
     Law("mixed, weighted", {}, weighted=True),
     Law("mixed with a text", {"roles": {"sky": bk.Text(bk.Tokenizer("char_wb", (1, 2)))}}),
@@ -203,6 +209,9 @@ def _same_counts(a, b):
     for name, found in a.values.items():
         assert np.array_equal(found.values, b.values[name].values), name
         assert np.array_equal(found.counts, b.values[name].counts), name
+    assert set(a.summed) == set(b.summed)
+    for name in a.summed:
+        assert np.array_equal(a.moments_of([name]).n, b.moments_of([name]).n), name
     order = [b.moment_columns.index(name) for name in a.moment_columns]
     assert np.array_equal(a.moments.n, b.moments.n[:, order])
     assert (a.products is None) == (b.products is None)

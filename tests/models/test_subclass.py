@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayeskit as bk
 from bayeskit.datasets import load_penguins
+from bayeskit.estimate.gaussian_columns import GaussianColumns
 from bayeskit.models import bayes_progress, from_bytes, to_bytes
 
 XOR = pd.DataFrame({"a": list("0011") * 10, "b": list("0101") * 10})
@@ -234,8 +235,9 @@ def test_whole_numbers_do_not_make_subclasses_of_their_own():
     X = pd.DataFrame({"code": rng.integers(1, 5, 300), "income": rng.normal(40, 13, 300)})
     roles = {"code": "numeric"}
     model = bk.SubclassBayes(2, roles=roles).fit(X, y)
-    assert model.params_.naive.gaussian.variance[:, 0].min() >= 1 / (2 * np.pi) - 1e-12  # of gaps of one
-    assert model.params_.naive.gaussian.variance[:, 0].max() > 0.2
+    variance = model.params_.naive.of_kind(GaussianColumns).gaussian.variance[:, 0]
+    assert variance.min() >= 1 / (2 * np.pi) - 1e-12  # of gaps of one
+    assert variance.max() > 0.2
     cents = X.assign(code=X["code"] / 100)  # the unit is not what matters
     small = bk.SubclassBayes(2, roles=roles).fit(cents, y)
     np.testing.assert_allclose(small.predict_proba(cents), model.predict_proba(X), atol=0.01)

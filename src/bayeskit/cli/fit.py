@@ -59,7 +59,10 @@ def command(
         str | None, typer.Option(metavar="empirical|uniform", help="What classes are worth beforehand.")
     ] = None,
     numeric: Annotated[
-        str | None, typer.Option(metavar="KIND", help="naive: numbers as gaussian (unless said), kernel or histogram.")
+        str | None,
+        typer.Option(
+            metavar="KIND", help="naive: numbers as gaussian (unless said), student, poisson, kernel or histogram."
+        ),
     ] = None,
     unseen: Annotated[
         str | None, typer.Option(metavar="ignore|smooth|error", help="What a value never seen in training does.")

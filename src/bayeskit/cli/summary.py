@@ -30,12 +30,11 @@ def column_records(tally: Tally) -> list[dict[str, Any]]:
             names = family.values if cuts is None else intervals(cuts)
             record |= {"values": len(family.values), "most_frequent": [names[i] for i in top]}
             record["missing"] = _count(family.missing.sum().item())
-        elif name in tally.moment_columns:
-            pooled = tally.moments.pooled()
-            i = tally.moment_columns.index(name)
-            n = pooled.n[0, i].item()
-            spread = math.sqrt(max(pooled.squared_deviations()[0, i].item(), 0.0) / max(n - 1, 1))
-            record |= {"mean": pooled.mean()[0, i].item(), "sd": spread, "missing": _count(rows - n)}
+        elif name in tally.summed:
+            pooled = tally.moments_of([name]).pooled()
+            n = pooled.n[0, 0].item()
+            spread = math.sqrt(max(pooled.squared_deviations()[0, 0].item(), 0.0) / max(n - 1, 1))
+            record |= {"mean": pooled.mean()[0, 0].item(), "sd": spread, "missing": _count(rows - n)}
         elif name in tally.words:
             counted = tally.words[name]
             total = counted.totals("documents")

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.estimate.left_out import GONE
 from bayeskit.estimate.text_weights import document_of_cell, sums_by_document
+from bayeskit.estimate.value_table import GONE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]

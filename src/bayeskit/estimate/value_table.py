@@ -1,10 +1,20 @@
 """P(value | class) of one coded column, from its family of counts.
 
+Without one row of class y, which takes its unit u (1, or its weight where that is less) from the counts that contain
+it, all of them counts of class y, a value v has
+
+    own class      P'(v | y) = (n_vy − u + a_v) / (N_y − u + A)
+    other classes  P'(v | c) = (n_vc + a_v) / (N_c + A)
+
+with a_v and A as smoothing would give them without the row. A value that only this row has becomes an unseen
+one. Smoothing chosen from the counts ("auto") is held.
+
 Formula: P(value ∣ class) with missing and unseen values
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +22,17 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.vocabulary import Value
-from bayeskit.estimate.smoothing import UNSEEN, Smoothing, probabilities
+from bayeskit.data.schema import Categorical
+from bayeskit.data.vocabulary import MISSING, Value, Vocabulary
+from bayeskit.estimate.drawing import cells_of, draw_slots
+from bayeskit.estimate.one_cell import Odd, Row
+from bayeskit.estimate.smoothing import UNSEEN, Automatic, Lidstone, MEstimate, Smoothing, probabilities
 from bayeskit.tally.families import Family
 
 Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
+GONE = 1e-9  # of a column's total: what is left of a weight that was taken away
+KEPT = 4096  # values of a column whose scores are kept as tuples
 
 
 @dataclass(frozen=True)
@@ -37,6 +53,23 @@ class ValueTable:
     def n_free(self) -> int:
         """Free parameters in each class."""
         return max(int((~np.isnan(self.pseudo)).sum()) - 1, 0) if self.used else 0
+
+    @property
+    def labels(self) -> list[Value]:
+        """The values as a person reads them."""
+        return list(self.values)
+
+    def one_cell(self, refuse_unseen: bool) -> Callable[[Any], Row]:
+        """Scores one plain cell."""
+        return CodedCell(Vocabulary(self.values), self.log_table, self.used, refuse_unseen)
+
+    def sample(self, labels: Index, rng: np.random.Generator) -> Any:
+        """A cell for each row of these classes."""
+        return self.cells(draw_slots(np.nan_to_num(self.probabilities[:, : len(self.values) + 1])[labels], rng), rng)
+
+    def cells(self, slots: Index, rng: np.random.Generator) -> Any:
+        """The cells of slots."""
+        return cells_of(self.values if self.used else (), Categorical(), slots, rng)
 
 
 def value_table(
@@ -73,3 +106,96 @@ def value_table(
         if missing == "value" and first == 1 and last == n_slots:
             p[:, 0], log_table[0] = p[:, -1], log_table[-1]
     return ValueTable(family.values, p, log_table, pseudo, used)
+
+
+class CodedCell:
+    """The scores of a cell of a categorical column."""
+
+    def __init__(self, vocabulary: Vocabulary, log_table: Floats, used: bool, refuse_unseen: bool) -> None:
+        self.vocabulary = vocabulary
+        self.log_table = log_table if used else np.zeros((len(log_table), 0))
+        self.kept: dict[Any, Row] = {}
+        self.missing = self._row(MISSING)
+        self.words = {isinstance(value, str) for value in vocabulary.values} == {True} and not refuse_unseen
+
+    def _row(self, code: int) -> Row:
+        return tuple(self.log_table[code].tolist())
+
+    def __call__(self, cell: Any) -> Row:
+        known = self.kept.get(cell)
+        if known is not None:
+            return known
+        if cell is None or cell != cell:
+            return self.missing
+        code = self.vocabulary.codes((cell,))[0]
+        if code == self.vocabulary.unseen and not (self.words and type(cell) is str and cell.isascii()):
+            raise Odd
+        row = self._row(code)
+        if len(self.kept) < KEPT:
+            self.kept[cell] = row
+        return row
+
+
+@dataclass(frozen=True)
+class LeftOutValues:
+    """One coded column without one of its cells. Slots as in :class:`ValueTable`."""
+
+    table: ValueTable
+    counts: Floats  # (classes, slots)
+    smoothing: Smoothing
+    declared: bool  # a declared value stays, whoever leaves
+
+    @classmethod
+    def of(cls, table: ValueTable, family: Family, smoothing: Smoothing, declared: bool) -> LeftOutValues:
+        """The column of a family whose table is known."""
+        counts = np.concatenate([family.counts, np.zeros((len(family.counts), 1))], axis=1).astype(np.float64)
+        if isinstance(smoothing, Automatic):
+            smoothing = Lidstone(float(np.nan_to_num(np.nanmax(table.pseudo, initial=0.0))))
+        return cls(table, np.where(np.isnan(table.pseudo), 0.0, counts), smoothing, declared)
+
+    def scores(self, slots: Index, labels: Index, unit: Floats) -> tuple[Floats, Floats]:
+        """(ln P' in every class but the own (cells, classes), ln P' in the own class (cells,)).
+
+        Cells of a column that says nothing without them have 0 everywhere.
+        """
+        pseudo, total, gone = self._pseudo(slots, unit)
+        counts = np.where(gone[:, None], 0.0, self.counts.T[slots])
+        sums = self.counts.sum(axis=1)
+        rows = np.arange(len(slots))
+        own_sum = sums[labels] - unit
+        own_sum[own_sum <= GONE * sums[labels]] = 0  # below: a table of all cells asks of some that no row has
+        own_count = np.where(gone, 0.0, np.maximum(counts[rows, labels] - unit, 0.0))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            others = (counts + pseudo[:, None]) / (sums + total[:, None])
+            own = (own_count + pseudo) / (own_sum + total)
+        silent = np.isnan(self.table.pseudo[slots]) | (own_sum + total <= 0)
+        if np.isnan(self.table.pseudo[-1]):
+            silent |= gone
+        if not self.table.used:
+            silent[:] = True
+        others = np.where(silent[:, None], 0.0, logspace.log(np.nan_to_num(others, nan=1.0)))
+        return others, np.where(silent, 0.0, logspace.log(np.nan_to_num(own, nan=1.0)))
+
+    def _pseudo(self, slots: Index, unit: Floats) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+        """(pseudo-count of the cell's value, their total, whether the value is gone) without the cell."""
+        takes_part = ~np.isnan(self.table.pseudo)
+        of_value = self.counts.sum(axis=0)[slots]
+        known = slots < len(takes_part) - 1  # no row was learnt with the slot of all that is unseen
+        gone = known & takes_part[slots] & (of_value - unit <= GONE * of_value)
+        if self.declared:
+            gone &= slots == 0
+        pseudo = np.nan_to_num(self.table.pseudo)[slots]
+        total = np.full(len(slots), np.nansum(self.table.pseudo))
+        if isinstance(self.smoothing, MEstimate) and self.smoothing.prior == "marginal":
+            left = self.counts.sum() - unit
+            with np.errstate(invalid="ignore", divide="ignore"):
+                pseudo = np.where(left > 0, self.smoothing.m * np.maximum(of_value - unit, 0.0) / left, 0.0)
+        if takes_part[-1] and gone.any():  # unseen="smooth": the others, and the one that stands for all unseen
+            for slot in np.unique(slots[gone]):
+                keep = takes_part.copy()
+                keep[slot] = False
+                names = [n for n, k in zip((None, *self.table.values, UNSEEN), keep, strict=True) if k]
+                fresh = self.smoothing.pseudo_counts(names, self.counts[:, keep])
+                cells = gone & (slots == slot)
+                pseudo[cells], total[cells] = fresh[-1], fresh.sum()
+        return pseudo, total, gone

@@ -142,16 +142,11 @@ def shared_variance(
     `n` and `squares` are counts and Σ(x − mean)² by class; `total_squares` (…, columns) those about the mean of
     all classes; `occurs` (…, classes) tells the classes that have rows.
     """
-    total = _variance(total_squares, n.sum(axis=-2) - ddof)
-    without_value = occurs[..., None] & (n <= 0)
-    used = (total > TINY) & ~without_value.any(axis=-2)
-
+    pooled, total, used = pooled_variance(n, squares, total_squares, occurs, ddof)
     # A class of weight under d tells nothing of a variance; for whole counts the test changes no sum.
     freedom = np.where(n > ddof, n - ddof, 0.0)
     squares = np.where(n > ddof, squares, 0.0)
     several = n >= 2
-    pooled = _known(_variance(squares.sum(axis=-2), freedom.sum(axis=-2)), several.any(axis=-2))[..., None, :]
-    total = total[..., None, :]
     fallback = within_or_total(pooled, total)
 
     among = used[..., None, :]
@@ -169,6 +164,19 @@ def shared_variance(
     shared = np.broadcast_to(shared, n.shape)
     variance = np.where(np.isnan(shared), fallback, shared)
     return np.where(among, np.maximum(variance, floor.least(pooled, total)), np.nan), used
+
+
+def pooled_variance(
+    n: Floats, squares: Floats, total_squares: Floats, occurs: NDArray[np.bool_], ddof: int
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """(variances within classes, NaN where not known, and in total (…, 1, columns); used columns (…, columns))."""
+    total = _variance(total_squares, n.sum(axis=-2) - ddof)
+    without_value = occurs[..., None] & (n <= 0)
+    used = (total > TINY) & ~without_value.any(axis=-2)
+    freedom = np.where(n > ddof, n - ddof, 0.0)
+    squares = np.where(n > ddof, squares, 0.0)
+    pooled = _known(_variance(squares.sum(axis=-2), freedom.sum(axis=-2)), (n >= 2).any(axis=-2))
+    return pooled[..., None, :], total[..., None, :], used
 
 
 def n_parameters(rule: VarianceRule, n_classes: int, n_used: int) -> int:

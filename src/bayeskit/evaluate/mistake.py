@@ -21,6 +21,8 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
+from bayeskit.estimate.coded_columns import CodedColumns
+from bayeskit.estimate.gaussian_columns import GaussianColumns
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,22 +49,26 @@ def mistake_probability(model: Any, boundaries: Sequence[float] | None = None) -
     (((-inf, 0.0, 'a'), (0.0, inf, 'b')), 0.23975)
     """
     params, classes = model.params_, np.asarray(model.classes_).tolist()
-    tables = {name: table for name, table in params.tables.items() if table.used}
-    if params.texts:
-        raise BayesError(f"column {next(iter(params.texts))!r} is text: P(mistake) is of a table or a line of numbers")
-    if len(classes) != 2 or len(tables) + len(params.speaking) != 1:
+    if params.words:
+        raise BayesError(f"column {next(iter(params.words))!r} is text: P(mistake) is of a table or a line of numbers")
+    if len(classes) != 2 or len(params.used) != 1:
         raise BayesError(
             "P(mistake) is integrated over one column and two classes; the model has "
-            f"{len(tables) + len(params.speaking)} and {len(classes)}. Use restrict([column]), or measure it on rows."
+            f"{len(params.used)} and {len(classes)}. Use restrict([column]), or measure it on rows."
         )
+    (name,) = params.used
+    column = params.by_column[name]
     prior = logspace.exp(params.log_prior)
-    if tables:
+    if isinstance(column, CodedColumns):
         if boundaries is not None:
             raise BayesError("boundaries cut a line of numbers; this column is a table of values")
-        return _of_table(next(iter(tables.values())), prior, classes)
-    mean, variance = (
-        np.asarray(part)[:, params.gaussian.used][:, 0] for part in (params.gaussian.mean, params.gaussian.variance)
-    )
+        return _of_table(column.tables[name], prior, classes)
+    if not isinstance(column, GaussianColumns):
+        raise BayesError(
+            f'column {name!r} is {column.kind}: P(mistake) is of "gaussian" numbers, or of a table of values'
+        )
+    normal, i = column.gaussian, column.names.index(name)
+    mean, variance = normal.mean[:, i], normal.variance[:, i]
     return _of_gaussians(prior, mean, np.sqrt(variance), classes, boundaries)
 
 

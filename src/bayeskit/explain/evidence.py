@@ -289,7 +289,10 @@ def _states(block: Block, name: str, params: Any) -> list[State]:
         return ["missing" if gap else "known" for gap in block.texts[name].missing]
     if name not in block.codes:
         gaps: npt.NDArray[np.bool_] = np.isnan(block.floats[name])
-        return ["missing" if gap else "known" for gap in gaps]
+        columns = getattr(params, "by_column", {}).get(name)
+        unseen_numbers = np.zeros(len(gaps), dtype=bool) if columns is None else columns.unseen(name, block)
+        states: dict[int, State] = {0: "known", 1: "missing", 2: "unseen"}
+        return [states[code] for code in np.where(unseen_numbers, 2, gaps.astype(np.int64)).tolist()]
     unseen = params.vocabularies[name].unseen if name in params.vocabularies else -1
     kinds: dict[int, State] = {0: "missing", unseen: "unseen"}
     return [kinds.get(code, "known") for code in block.codes[name].tolist()]

@@ -23,7 +23,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import class_position
-from bayeskit.explain.telling import Columnwise, names_of, refuse_texts
+from bayeskit.explain.telling import Columnwise, refuse_texts
 from bayeskit.explain.words import cell
 from bayeskit.printable import printable
 
@@ -101,15 +101,14 @@ def nomogram(model: Columnwise, predicted: Any = None, against: Any = None) -> N
     refuse_texts(model.tally_)
     a, b = _pair(model, predicted, against)
     tally, params = model.tally_, model.params_
-    silent = getattr(params, "silent", ())
-    found = [_log_odds(model, name, a, b) for name in tally.schema.used if name not in silent]
+    found = [_log_odds(model, name, a, b) for name in tally.schema.used if name not in params.silent]
     lows, highs = zip(*(_ends(odds) for _, _, odds, _ in found), strict=True) if found else ((), ())
     reach = max((high - low for low, high in zip(lows, highs, strict=True)), default=0.0)
     scale = LONGEST / reach if reach > 0 else 1.0
     axes = []
     for (name, values, odds, gap), low in zip(found, lows, strict=True):
         points = tuple(float(p) for p in (odds - low) * scale)
-        is_number = name not in tally.families
+        is_number = name not in params.by_column[name].values
         axes.append(Axis(name, tuple(values), tuple(odds.tolist()), points, float((gap - low) * scale), is_number))
     axes.sort(key=lambda axis: min(axis.points) - max(axis.points))
     prior = model.tempered(params.log_prior)
@@ -136,9 +135,10 @@ def _pair(model: Columnwise, predicted: Any, against: Any) -> tuple[int, int]:
 
 def _log_odds(model: Columnwise, name: str, a: int, b: int) -> tuple[str, list[Value], Floats, float]:
     """(column, its values or a grid of numbers, their log odds, the log odds of a missing cell)"""
-    tally, params = model.tally_, model.params_
-    if name in tally.families:
-        values = names_of(tally, name)
+    params = model.params_
+    belief = params.by_column[name]
+    if name in belief.values:
+        values = belief.labels(name)
         scores = model.tempered(model.column_scores(params, name, np.arange(len(values) + 1)))
         with np.errstate(invalid="ignore"):
             odds = scores[:, a] - scores[:, b]
@@ -146,6 +146,7 @@ def _log_odds(model: Columnwise, name: str, a: int, b: int) -> tuple[str, list[V
         return name, values, odds[1:], float(odds[0])
     ends = model.column_points(params, name, 200)[[a, b]]
     grid = round_numbers(float(ends.min()), float(ends.max()))
+    grid = np.unique(np.round(grid)) if belief.whole else grid
     scores = model.tempered(model.column_scores(params, name, grid))
     return name, grid.tolist(), scores[:, a] - scores[:, b], 0.0
 

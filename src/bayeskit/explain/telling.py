@@ -18,11 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.schema import Numeric
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
-from bayeskit.estimate import cuts as cut_points
 from bayeskit.explain.words import cell, times
 from bayeskit.printable import printable
 from bayeskit.tally.tally import Tally
@@ -139,7 +137,7 @@ def telling(model: Columnwise) -> Telling:
     entropy = float(-(prior * np.where(prior > 0, logspace.log(prior), 0.0)).sum()) * BITS
     columns, values = [], []
     for name in tally.schema.used:
-        if name in tally.families:
+        if name in params.by_column[name].values:
             bits, of_column = _values(model, name, prior)
             values += of_column
         else:
@@ -150,19 +148,11 @@ def telling(model: Columnwise) -> Telling:
     return Telling(tally.schema.target.name, entropy, tuple(columns), tuple(values))
 
 
-def names_of(tally: Tally, column: str) -> list[Value]:
-    """The values of a coded column as a person reads them: intervals for a histogram."""
-    role = tally.schema.columns[column]
-    if isinstance(role, Numeric):
-        return list(cut_points.labels(role.cuts or ()))
-    return list(tally.families[column].values)
-
-
 def _values(model: Columnwise, name: str, prior: Floats) -> tuple[float, list[TellingValue]]:
     """Bits of a coded column, and its values."""
     tally, params = model.tally_, model.params_
-    names = names_of(tally, name)
-    if name in getattr(params, "silent", ()) or not names:
+    names = params.by_column[name].labels(name)
+    if name in params.silent or not names:
         return 0.0, []
     log_p = model.column_scores(params, name, np.arange(1, len(names) + 1))  # (values, classes)
     p = logspace.exp(log_p)
@@ -186,7 +176,7 @@ def _values(model: Columnwise, name: str, prior: Floats) -> tuple[float, list[Te
 def _numbers(model: Columnwise, name: str, prior: Floats) -> float:
     """Bits of a measured column: the mean over each class of log₂ p(x | c) / p(x), at points of equal probability."""
     params = model.params_
-    if name in getattr(params, "silent", ()):
+    if name in params.silent:
         return 0.0
     points = model.column_points(params, name, POINTS)
     bits = 0.0

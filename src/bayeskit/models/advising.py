@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,11 @@ ROWS = 20  # on fewer nothing is advised
 SEVERAL = 5  # values of a class that are hardly equal by chance
 
 
-def advise(source: Source, schema: Schema, roles: Any) -> None:
-    """Warn of columns that may be meant otherwise, with the ``roles=`` that would say so."""
+def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str] = ()) -> None:
+    """Warn of columns that may be meant otherwise, with the ``roles=`` that would say so; not of ``decided`` ones."""
     if roles is not None and not isinstance(roles, Mapping):
         return
-    declared = {schema.find(key) for key in roles or ()}
+    declared = {*decided, *(schema.find(key) for key in roles or ())}
     undeclared = [name for name in schema.used if name not in declared]
     if source.target in schema.used:
         warnings.warn(
@@ -80,12 +80,12 @@ def advise_spikes(model: Any, source: Source) -> None:
 def tell_lost(model: Any, before: Any) -> None:
     """Warn of columns that spoke before more rows came and no longer do: a class came without a number in them."""
     tally, known, now = model.tally_, getattr(before, "silent", ()), getattr(model.params_, "silent", ())
-    for name in (*tally.moment_columns, *tally.values):
+    for name in (*tally.summed, *tally.values):
         if name in known or name not in now:
             continue
         which = "a class"
-        if name in tally.moment_columns:
-            measured = tally.moments.n[:, tally.moment_columns.index(name)]
+        if name in tally.summed:
+            measured = tally.moments_of([name]).n[:, 0]
             which = f"class {tally.classes[np.argmax((measured <= 0) & (tally.class_counts > 0))]!r}"
         warnings.warn(
             f"column {name!r} is left out from now on, for all classes: {which} has rows but no number in it. Learn "

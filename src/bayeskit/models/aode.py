@@ -25,13 +25,13 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.drawing import draw_slots
 from bayeskit.estimate.one_dependence import OneDependence, one_dependence
 from bayeskit.estimate.smoothing import as_smoothing, is_number
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.io import State
 from bayeskit.models.base import Scores
 from bayeskit.models.coded import CodedClassifier, CodedLeftOut, names_of, need_pairs
-from bayeskit.models.drawing import draw_slots
 from bayeskit.models.log_linear import log_linear_weights
 from bayeskit.models.settings import one_of
 from bayeskit.tally.plan import Plan

@@ -422,8 +422,12 @@ class TallyClassifier(Kept, ClassifierMixin, BaseEstimator):  # type: ignore[mis
             target = Target(source.target or "class")
             schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
             if source.named:
-                advise(source, schema, self.roles)
+                advise(source, schema, self.roles, self.decided(schema))
         return self.complete_schema(schema, for_schema(source, schema, {}, ()))
+
+    def decided(self, schema: Schema) -> Iterable[str]:
+        """Columns that a setting says enough of: no other role is advised."""
+        return ()
 
     def encoder(self) -> Encoder:
         """Reads rows in the codes of this model's tables and classes."""

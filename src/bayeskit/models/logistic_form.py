@@ -25,6 +25,8 @@ from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
+from bayeskit.estimate.coded_columns import CodedColumns
+from bayeskit.estimate.gaussian_columns import GaussianColumns
 
 if TYPE_CHECKING:
     from bayeskit.models.naive_bayes import NaiveBayes
@@ -126,12 +128,14 @@ def naive_form(model: NaiveBayes) -> LogisticForm:
 
     Gaussians must share one variance per feature (or one for all), else the log odds are quadratic in x.
     """
-    params, schema = model.params_, model.schema_
-    if params.texts:
-        raise BayesError(
-            f"column {next(iter(params.texts))!r} is text, and a logistic form has no words yet: restrict it"
-        )
-    rules = {name: model.setting_for("variance", name, schema) for name in params.speaking}
+    params = model.params_
+    for kind in params.kinds:
+        if not isinstance(kind, (CodedColumns, GaussianColumns)):
+            what = "text, and a logistic form has no words yet" if kind.words else f"{kind.kind}: its log odds bend"
+            raise BayesError(f"column {kind.names[0]!r} is {what}: restrict it")
+    normal = params.of_kind(GaussianColumns)
+    names = () if normal is None else tuple(normal.used)
+    rules = {} if normal is None else {n: r for n, r in zip(normal.names, normal.rules, strict=True) if n in names}
     own = [name for name, rule in rules.items() if rule not in ("feature", "all")]
     if own:
         raise BayesError(
@@ -143,13 +147,14 @@ def naive_form(model: NaiveBayes) -> LogisticForm:
     if zero or not np.isfinite(params.log_prior).all():
         what = f"column {zero[0]!r} has" if zero else "the class prior has"
         raise BayesError(f"{what} a probability of zero, whose weight would be infinite. Smooth the estimates.")
-    mean, precision, _ = params.normal_form
-    center = mean.mean(axis=0) if len(params.speaking) else np.zeros(0)
+    nothing = np.zeros((len(params.log_prior), 0))
+    mean, precision, _ = (nothing, nothing, nothing) if normal is None else normal.normal_form
+    center = mean.mean(axis=0) if names else np.zeros(0)
     apart = mean - center
     prior, slope, present = (
         model.tempered(part) for part in (params.log_prior, apart * precision, -0.5 * apart**2 * precision)
     )
     tables = {name: model.tempered(table) for name, table in tables.items()}
     return LogisticForm(
-        model.classes_, model.encoder(), prior, tuple(params.speaking), center, slope, present, tables
+        model.classes_, model.encoder(), prior, names, center, slope, present, tables
     )  # fmt: skip

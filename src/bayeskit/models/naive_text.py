@@ -1,19 +1,26 @@
-"""A text column inside naive Bayes: its words are drawn one by one, given the class (multinomial)."""
+"""Texts inside naive Bayes: the words of a column are drawn one by one, given the class (multinomial)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
+from bayeskit.data.encode import Block
 from bayeskit.data.table import Table
 from bayeskit.data.tokens import TokenRows
 from bayeskit.data.words import Words
+from bayeskit.errors import BayesError
+from bayeskit.estimate.column import Columns, Leaving, LeftOutColumns, Settings
 from bayeskit.estimate.text_left_out import LeftOutDocuments, LeftOutWords
 from bayeskit.estimate.text_weights import WordWeights, multinomial_of, pseudo_counts
+from bayeskit.models.text_generative import draw_documents
+from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 
 Floats = npt.NDArray[np.float64]
@@ -39,16 +46,93 @@ class TextTable:
         documents = LeftOutDocuments(rows.indptr, rows.ids, taken, values, labels, unit)
         return LeftOutWords(counted.table().astype(np.float64), self.pseudo, documents).multinomial()
 
-    def table(self, column: str, classes: tuple[Any, ...], counted: WordCounts) -> Table:
-        """Counts and probabilities of the words by class."""
-        counts, shares = counted.table(), logspace.exp(self.weights.table)
-        columns: dict[str, Any] = {column: self.vocabulary.tolist()}
-        columns |= {f"count | {c}": counts[:, i].tolist() for i, c in enumerate(classes)}
-        columns |= {f"P({column} | {c})": shares[:, i].tolist() for i, c in enumerate(classes)}
-        return Table(columns)
-
 
 def text_table(counted: WordCounts, smoothing: Any) -> TextTable:
     """P(w | c) = (n_cw + α) / (N_c + αm) over the m words seen in any class."""
     pseudo = pseudo_counts(smoothing, counted.words, counted.table())
     return TextTable(counted.words, multinomial_of(counted, pseudo), pseudo)
+
+
+@dataclass(frozen=True, eq=False)
+class TextColumns(Columns):
+    """The words of each column of text, and what was counted of them."""
+
+    kind = "text"
+    statistic = "words"
+    smoothed = True
+    names: tuple[str, ...]
+    tables: Mapping[str, TextTable]
+    counted: Mapping[str, WordCounts]
+
+    @classmethod
+    def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
+        """P(word | class) under the smoothing of each column."""
+        words = {name: tally.words[name] for name in names}
+        smoothing = {name: settings.setting_for("smoothing", name, tally.schema) for name in names}
+        return cls(tuple(names), {n: text_table(words[n], smoothing[n]) for n in names}, words)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """All of them."""
+        return self.names
+
+    @cached_property
+    def words(self) -> Mapping[str, Words]:
+        """The known words."""
+        return {name: table.vocabulary for name, table in self.tables.items()}
+
+    def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
+        """One column after the other."""
+        for name, table in self.tables.items():
+            table.add_scores(block.tokens[name], scores, n_threads)
+
+    def scores(self, name: str, cells: npt.NDArray[Any]) -> Floats:
+        """Documents are no codes."""
+        raise BayesError(f"column {name!r} is text, whose words are no values to list here")
+
+    def term(self, name: str, block: Block, n_threads: int) -> Floats:
+        """The sum over the words of each document."""
+        table = self.tables[name]
+        scores = np.zeros((block.n_rows, table.weights.table.shape[1]))
+        table.add_scores(block.tokens[name], scores, n_threads)
+        return scores
+
+    def table(self, name: str, tally: Tally) -> Table:
+        """Counts and probabilities of the words by class."""
+        counts, shares = tally.words[name].table(), logspace.exp(self.tables[name].weights.table)
+        columns: dict[str, Any] = {name: self.tables[name].vocabulary.tolist()}
+        columns |= {f"count | {c}": counts[:, i].tolist() for i, c in enumerate(tally.classes)}
+        columns |= {f"P({name} | {c})": shares[:, i].tolist() for i, c in enumerate(tally.classes)}
+        return Table(columns)
+
+    def sample(self, name: str, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
+        """Words in random order."""
+        return draw_documents(self.tables[name], self.counted[name], "multinomial", labels, rng)
+
+    def n_parameters(self) -> int:
+        """All words of a class but one."""
+        tables = self.tables.values()
+        return sum(table.weights.table.shape[1] * max(len(table.vocabulary) - 1, 0) for table in tables)
+
+    def left_out(self, tally: Tally, settings: Settings) -> LeftOutColumns:
+        """Without the document itself."""
+        return LeftOutTexts(self)
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutTexts(LeftOutColumns):
+    """Texts without one row."""
+
+    columns: TextColumns
+
+    def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
+        """One column after the other."""
+        rows = leaving.rows
+        labels, unit = leaving.labels[rows].astype(np.int64), leaving.unit[rows]
+        for name, table in self.columns.tables.items():
+            tokens = leaving.block.tokens[name].take(rows)
+            scores[rows] += table.left_out(tokens, self.columns.counted[name], labels, unit)
+
+    def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
+        """Not yet."""
+        raise BayesError(f"texts have no terms of their own yet ({', '.join(self.columns.names)}): leave them out")

@@ -27,6 +27,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.estimate.back_off import BackOff
+from bayeskit.estimate.drawing import draw_slots
 from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import Lidstone, as_smoothing
@@ -35,7 +36,6 @@ from bayeskit.io import State
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.coded import CodedClassifier, names_of
-from bayeskit.models.drawing import draw_slots
 from bayeskit.models.nbtree_growth import Growth, Routes, Tree, check_tree, leaf_paths, stratified_folds
 from bayeskit.models.nbtree_left_out import TreeLeftOut, TreeParameters
 from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of, readable

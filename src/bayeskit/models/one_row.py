@@ -7,96 +7,17 @@ which also says what is wrong with it.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from operator import add, is_
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.encode import LARGEST
-from bayeskit.data.vocabulary import MISSING, Vocabulary
+from bayeskit.estimate.one_cell import Odd, Row
 
 Floats = npt.NDArray[np.float64]
-Row = tuple[float, ...]
 PLAIN = {str, int, float, bool, type(None)}
-KEPT = 4096  # values of a column whose scores are kept as tuples
-WIDEST = 2**63  # integers below it in size are read as 64 bits
-
-
-class Odd(Exception):
-    """A record that is not for here."""
-
-
-class CodedCell:
-    """The scores of a cell of a categorical column."""
-
-    def __init__(self, vocabulary: Vocabulary, log_table: Floats, used: bool, refuse_unseen: bool) -> None:
-        self.vocabulary = vocabulary
-        self.log_table = log_table if used else np.zeros((len(log_table), 0))
-        self.kept: dict[Any, Row] = {}
-        self.missing = self._row(MISSING)
-        self.words = {isinstance(value, str) for value in vocabulary.values} == {True} and not refuse_unseen
-
-    def _row(self, code: int) -> Row:
-        return tuple(self.log_table[code].tolist())
-
-    def __call__(self, cell: Any) -> Row:
-        found = self.kept.get(cell)
-        if found is not None:
-            return found
-        if cell is None or cell != cell:
-            return self.missing
-        code = self.vocabulary.codes((cell,))[0]
-        if code == self.vocabulary.unseen and not (self.words and type(cell) is str and cell.isascii()):
-            raise Odd
-        row = self._row(code)
-        if len(self.kept) < KEPT:
-            self.kept[cell] = row
-        return row
-
-
-class BinnedCell:
-    """The scores of a number that is read as its interval."""
-
-    def __init__(self, cuts: Sequence[float], log_table: Floats, used: bool) -> None:
-        self.cuts = cuts
-        self.rows: list[Row] = [tuple(row) for row in log_table.tolist()] if used else [()] * len(log_table)
-
-    def __call__(self, cell: Any) -> Row:
-        x = number(cell)
-        return self.rows[0 if x is None else 1 + bisect_left(self.cuts, x)]
-
-
-class GaussianCell:
-    """The scores of a number under a normal distribution in each class."""
-
-    def __init__(self, mean: Iterable[float], half: Iterable[float], constant: Iterable[float]) -> None:
-        self.parts = list(zip(mean, half, constant, strict=True))
-        self.missing: Row = (0.0,) * len(self.parts)
-
-    def __call__(self, cell: Any) -> Row:
-        x = number(cell)
-        if x is None:
-            return self.missing
-        return tuple([k - h * ((x - m) * (x - m)) for m, h, k in self.parts])
-
-
-def number(cell: Any) -> float | None:
-    """A cell as a float, None where it is missing."""
-    kind = type(cell)
-    if kind is float:
-        if -LARGEST <= cell <= LARGEST:
-            return float(cell)
-        if cell != cell:
-            return None
-        raise Odd
-    if cell is None:
-        return None
-    if kind is str or not -WIDEST < cell < WIDEST:
-        raise Odd
-    return float(cell)
 
 
 class OneRow:
@@ -105,6 +26,12 @@ class OneRow:
     def __init__(self, log_prior: Floats, cells: Mapping[str, Callable[[Any], Row]]) -> None:
         self.log_prior: Row = tuple(log_prior.tolist())
         self.cells = list(cells.items())
+
+    @classmethod
+    def of(cls, log_prior: Floats, cells: Mapping[str, Callable[[Any], Row] | None]) -> OneRow | None:
+        """None where some column is scored in tables only."""
+        scored = {name: cell for name, cell in cells.items() if cell is not None}
+        return cls(log_prior, scored) if len(scored) == len(cells) else None
 
     def scores(self, record: dict[Any, Any]) -> list[float] | None:
         """ln P(x, class), or None for a record that is not for here."""

@@ -27,6 +27,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.exponents import fit_temperature
+from bayeskit.estimate.gaussian_columns import GaussianColumns
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.variance import BEFORE
 from bayeskit.explain.structure import StructureDescription
@@ -410,10 +411,11 @@ class SubclassBayes(TallyClassifier):
                 at = int(np.argmax(own - others))
                 value = self._naive_names(name, table.values)[at]
                 found.append((float(own[at] - others[at]), f"{name} {cell(value)} ({own[at]:.0%})"))
-        for j, name in enumerate(naive.columns):
-            if naive.gaussian.used[j]:
-                own, others = naive.gaussian.mean[s, j], float(weight @ naive.gaussian.mean[rest, j])
-                spread = float(np.sqrt(naive.gaussian.variance[s, j]))
+        normal = naive.of_kind(GaussianColumns)
+        for j, name in enumerate(normal.names if normal is not None else ()):
+            if normal.gaussian.used[j]:
+                own, others = normal.gaussian.mean[s, j], float(weight @ normal.gaussian.mean[rest, j])
+                spread = float(np.sqrt(normal.gaussian.variance[s, j]))
                 far = abs(own - others) / (abs(own - others) + spread)
                 found.append((far, f"{name} near {own:.4g}"))
         found.sort(key=lambda pair: -pair[0])

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.encode import Block, Encoder
 from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.estimate.gaussian_columns import GaussianColumns
 from bayeskit.estimate.variance import Gaussian
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.tally import Tally
@@ -130,13 +131,15 @@ def widened(params: NaiveParameters, of_class: Moments, gaps: Mapping[str, float
     Nor is a normal narrower than its class and higher than 1 / gap: all of a column of whole numbers may be one of
     them, and no density says more of a number than that.
     """
-    if not params.columns:
+    normal = params.of_kind(GaussianColumns)
+    if normal is None:
         return params
     with np.errstate(invalid="ignore", divide="ignore"):
         own = np.nan_to_num(of_class.squared_deviations() / of_class.n, nan=0.0, posinf=0.0)
-    spaced = SPACED * np.array([gaps.get(name, 0.0) for name in params.columns]) ** 2
-    least, normal = np.maximum(NARROW * own, np.minimum(spaced, own)), params.gaussian
-    return replace(params, gaussian=Gaussian(normal.mean, np.maximum(normal.variance, least), normal.used))
+    spaced = SPACED * np.array([gaps.get(name, 0.0) for name in normal.names]) ** 2
+    least, known = np.maximum(NARROW * own, np.minimum(spaced, own)), normal.gaussian
+    wider = Gaussian(known.mean, np.maximum(known.variance, least), known.used)
+    return params.with_kind(replace(normal, gaussian=wider))
 
 
 def by_class(tally: Tally, owner: Index, n_classes: int) -> Moments:

@@ -11,8 +11,8 @@ from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block
 from bayeskit.data.tokens import TokenRows
 from bayeskit.errors import NotLearnt
-from bayeskit.estimate.left_out import GONE
 from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.value_table import GONE
 from bayeskit.estimate.word_evidence import bands_of, masses
 from bayeskit.models.text_recipes import COLUMN, left_out_scores
 

@@ -32,15 +32,14 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
     from sklearn.base import clone
 
     start = model.left_out()
-    blocks = [(block, start.numbers(block)) for block in weighty_blocks(model, source)]
+    blocks = [(block, start.unsmoothed(block)) for block in weighty_blocks(model, source)]
 
     def loss(log_alpha: float) -> float:
         other = clone(model).set_params(smoothing=float(logspace.exp(log_alpha))).fit_tally(model.tally_)
         left_out = NaiveLeftOut(other)
         total = 0.0
-        for block, gaussians in blocks:
-            scores = left_out.values(block) + gaussians
-            left_out.add_texts(block, scores)
+        for block, unsmoothed in blocks:
+            scores = left_out.scores(block, unsmoothed)
             scores /= model.temperature
             labels: npt.NDArray[np.int64] = np.asarray(block.labels, dtype=np.int64)
             log_p = logspace.log_posterior_of(scores, labels)

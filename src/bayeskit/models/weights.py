@@ -12,8 +12,7 @@ Formula: P(c)^w0 Π P(x_j ∣ c)^w_j
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,11 +20,11 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 
+from bayeskit import logspace
 from bayeskit.data.encode import Block
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
-from bayeskit.logspace import log_sum_exp
 from bayeskit.models.exponents import best_exponents
 from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
 from bayeskit.models.scoring import ScoresTables
@@ -34,30 +33,11 @@ Floats = npt.NDArray[np.float64]
 SCORES = 150_000  # rows × classes × columns to learn the exponents from; they are few, and need no more
 
 
-@dataclass(frozen=True)
-class WeightedParameters(NaiveParameters):
-    """What naive Bayes believes, each term taken to its power."""
-
-    powers: dict[str, float] = field(default_factory=dict)
-
-    @cached_property
-    def normal_form(self) -> tuple[Floats, Floats, Floats]:
-        """(mean, precision, constant) of the used measured columns, the latter two times the exponent."""
-        mean, precision, constant = super().normal_form
-        powers = np.array([self.powers[name] for name in self.speaking])
-        return mean, precision * powers, constant * powers
-
-
-def weighted(params: NaiveParameters, target: str, powers: dict[str, float]) -> WeightedParameters:
+def weighted(params: NaiveParameters, target: str, powers: dict[str, float]) -> NaiveParameters:
     """The same beliefs with exponents; what is impossible stays so."""
-    tables = {
-        name: replace(table, log_table=_power(table.log_table, powers[name])) if name in powers else table
-        for name, table in params.tables.items()
-    }
-    log_prior = _power(params.log_prior, powers[target])
-    given = {field.name: getattr(params, field.name) for field in fields(params)}
-    given |= {"log_prior": log_prior - log_sum_exp(log_prior), "tables": tables}
-    return WeightedParameters(**given, powers=powers)
+    log_prior = logspace.power(params.log_prior, powers[target])
+    kinds = tuple(kind.powered(powers) for kind in params.kinds)
+    return replace(params, log_prior=log_prior - logspace.log_sum_exp(log_prior), kinds=kinds)
 
 
 class DiscriminativeWeights(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -178,14 +158,8 @@ class DiscriminativeWeights(ScoresTables, ClassifierMixin, BaseEstimator):  # ty
         params = scorer.params_
         terms = np.zeros((block.n_rows, len(self.classes_), len(self.exponents_)))
         terms[:, :, 0] = params.log_prior
-        names, normal = list(self.exponents_), params.normal_form
-        for j, name in enumerate(names[1:], 1):
-            if name in params.tables:
-                terms[:, :, j] = params.tables[name].log_table[block.codes[name]]
-            else:
-                mean, precision, constant = (part[:, params.speaking.index(name)] for part in normal)
-                x = block.floats[name][:, None]
-                terms[:, :, j] = np.nan_to_num(constant - 0.5 * precision * (x - mean) ** 2, nan=0.0)
+        for j, name in enumerate(list(self.exponents_)[1:], 1):
+            terms[:, :, j] = params.by_column[name].term(name, block, 1)
         return terms
 
     def table(self) -> Table:
@@ -217,8 +191,3 @@ class DiscriminativeWeights(ScoresTables, ClassifierMixin, BaseEstimator):  # ty
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
-
-
-def _power(log_p: Floats, w: float) -> Floats:
-    with np.errstate(invalid="ignore"):
-        return np.ascontiguousarray(np.where(np.isneginf(log_p), -np.inf, log_p * w))

@@ -309,11 +309,11 @@ class ColumnMoments(Statistic):
 
     def plus(self, other: Self) -> Self:
         """All values of both sides."""
-        return type(self)(self.columns, self.moments + other._in_order(self.columns))
+        return type(self)(self.columns, self.moments + other.of(self.columns))
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
         """Refuses numbers that cannot have been among these: moments have a tolerance of their own."""
-        theirs = other._in_order(self.columns)
+        theirs = other.of(self.columns)
         lacks = self.moments.lacks(theirs)
         if lacks.any():
             c, column = np.argwhere(lacks)[0]
@@ -330,7 +330,7 @@ class ColumnMoments(Statistic):
 
     def agrees(self, other: Self) -> bool:
         """As :meth:`Moments.agrees`."""
-        return self.request.is_for(other.request) and self.moments.agrees(other._in_order(self.columns))
+        return self.request.is_for(other.request) and self.moments.agrees(other.of(self.columns))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ColumnMoments) and self.columns == other.columns and self.moments == other.moments
@@ -340,9 +340,12 @@ class ColumnMoments(Statistic):
     def restrict(self, names: Sequence[str]) -> Self | None:
         """These columns alone."""
         kept = tuple(name for name in self.columns if name in names)
-        return type(self)(kept, self._in_order(kept)) if kept else None
+        return type(self)(kept, self.of(kept)) if kept else None
 
-    def _in_order(self, columns: Sequence[str]) -> Moments:
+    def of(self, columns: Sequence[str]) -> Moments:
+        """The moments of these columns, in this order."""
+        if tuple(columns) == self.columns:
+            return self.moments
         return self.moments.columns([self.columns.index(name) for name in columns])
 
     def to_parts(self) -> Parts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -72,6 +72,19 @@ class NamedStatistics:
             case ColumnMoments(moments=moments):
                 return moments
         return Moments.zeros(self.space.n_classes, 0, self.space.weighted)
+
+    @property
+    def summed(self) -> tuple[str, ...]:
+        """The columns that have moments, in whichever statistic."""
+        held = [s.columns for s in self.statistics.values() if isinstance(s, ColumnMoments)]
+        return tuple(name for columns in held for name in columns)
+
+    def moments_of(self, columns: Sequence[str]) -> Moments:
+        """n, Σx and Σx² of these columns (classes, columns), whichever statistic holds them."""
+        for statistic in self.statistics.values():
+            if isinstance(statistic, ColumnMoments) and set(columns) <= set(statistic.columns):
+                return statistic.of(columns)
+        raise KeyError(*columns)
 
     @property
     def products(self) -> Moments | None:
