@@ -227,7 +227,7 @@ class NaiveBayes(TallyClassifier):
                 both = {*before.columns, *names}
                 request = replace(request, columns=tuple(name for name in schema.measured() if name in both))
             requests[request.kind] = request
-        return Plan(*requests.values(), families=schema.coded(), words=schema.texts())
+        return Plan(Request("families", tuple(schema.coded())), *requests.values(), words=schema.texts())
 
     def estimate(self, tally: Tally) -> NaiveParameters:
         kinds: list[type[Columns]] = [*NUMERIC.values(), TextColumns]
