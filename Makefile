@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
-NATIVE := CMakeLists.txt $(wildcard native/*)
+NATIVE := CMakeLists.txt $(wildcard native/*.[ch]pp native/*/*.[ch]pp)
 
 # make sanitize: which watch is kept, over how many examples of each kernel.
 SANITIZER ?= address
@@ -76,7 +76,7 @@ soak: $(STAMP) ## the laws on random examples, EXAMPLES=200 of each, on kernels 
 check: $(STAMP) ## format, lint, types, direction of imports, stubs as the code says
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/clang-format --dry-run --Werror native/*
+	$(BIN)/clang-format --dry-run --Werror $(wildcard native/*.[ch]pp native/*/*.[ch]pp)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/stubs.py --check
@@ -84,7 +84,7 @@ check: $(STAMP) ## format, lint, types, direction of imports, stubs as the code 
 format: $(STAMP) ## put the sources in form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/clang-format -i native/*
+	$(BIN)/clang-format -i $(wildcard native/*.[ch]pp native/*/*.[ch]pp)
 
 stubs: $(STAMP) ## write what editors read: the public names, and the signatures of the compiled core
 	$(BIN)/python scripts/stubs.py

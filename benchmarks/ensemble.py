@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 from bench import Row, compare
 
-from bayeskit import _twins, kernels
+from bayeskit import kernels
 from bayeskit.data.schema import infer
 from bayeskit.data.source import open_source
 from bayeskit.engines import local
+from bayeskit.kernels import twins
 from bayeskit.models.bayes_counting import coded_sizes, prior_of
 from bayeskit.models.bayes_rows import learnt_rows, plan_of
 from bayeskit.models.bayes_structure import draw_chains, draw_members
@@ -51,7 +52,7 @@ def run() -> list[Row]:
         compare(
             f"`{name}`", "its twin in NumPy", 5,
             lambda name=name, args=args: getattr(kernels, name)(*args),
-            lambda name=name, args=args: getattr(_twins, name)(*args),
+            lambda name=name, args=args: getattr(twins, name)(*args),
             rounds=3,
         )
         for name, args in calls.items()

@@ -14,7 +14,8 @@ from bench import Row, compare
 from sklearn.preprocessing import KBinsDiscretizer
 
 import bayeskit as bk
-from bayeskit import _twins, kernels
+from bayeskit import kernels
+from bayeskit.kernels import twins
 
 TITLE = "Beyond naive"
 NOTE = (
@@ -107,7 +108,7 @@ def _kernels(codes: np.ndarray, y: np.ndarray) -> list[Row]:
     }
     rows = []
     for name, (n, call) in works.items():
-        ours, theirs = (_least(partial(call, k, n), rounds) for k, rounds in ((kernels, 5), (_twins, 2)))
+        ours, theirs = (_least(partial(call, k, n), rounds) for k, rounds in ((kernels, 5), (twins, 2)))
         rows.append(Row(f"kernel `{name}`", "its NumPy twin", 5, ours * ROWS / n, theirs * ROWS / n))
         print(rows[-1], flush=True)
     return rows

@@ -36,12 +36,13 @@ with atheris.instrument_imports(include=["bayeskit"]) if atheris else contextlib
     import numpy as np
 
     import bayeskit as bk
-    from bayeskit import _token_twins, kernels
+    from bayeskit import kernels
     from bayeskit.data.documents import Documents
     from bayeskit.data.source import open_source
     from bayeskit.data.tokenizer import PATTERNS, Tokenizer
     from bayeskit.data.tokens import _cut, count_documents
     from bayeskit.errors import BayesError
+    from bayeskit.kernels.twins import tokens as token_twins
     from bayeskit.network.bif import parse_bif, to_bif
     from bayeskit.network.query import parse
     from fuzz import model_files
@@ -131,7 +132,7 @@ def tokenizer(data: bytes) -> None:
     cells = Documents.of(texts)
     cut = _cut(settings, cells)
     ours = kernels.token_rows(cells.data, cells.offsets, cut, None, True, 2)
-    theirs = _token_twins.token_rows(cells.data, cells.offsets, cut, None, True, 1)
+    theirs = token_twins.token_rows(cells.data, cells.offsets, cut, None, True, 1)
     for a, b in zip(ours, theirs, strict=True):
         assert np.array_equal(a, b), (settings, texts)
     rows = count_documents(texts, settings)

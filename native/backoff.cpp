@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "ensemble.hpp"
-#include "parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace bayeskit {
 namespace {

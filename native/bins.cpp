@@ -1,6 +1,6 @@
 // Numbers to codes of intervals.
 #include "kernels.hpp"
-#include "parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace bayeskit {
 

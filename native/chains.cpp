@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "ensemble.hpp"
-#include "parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace bayeskit {
 

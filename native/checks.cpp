@@ -1,6 +1,6 @@
 // Codes and labels that point outside their table are refused before anything is touched.
 #include "kernels.hpp"
-#include "parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace bayeskit {
 

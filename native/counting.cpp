@@ -3,7 +3,7 @@
 #include <mutex>
 
 #include "kernels.hpp"
-#include "parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace bayeskit {
 namespace {

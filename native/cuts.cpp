@@ -5,9 +5,9 @@
 #include <limits>
 #include <queue>
 
-#include "buffer.hpp"
 #include "kernels.hpp"
-#include "parallel.hpp"
+#include "support/buffer.hpp"
+#include "support/parallel.hpp"
 
 namespace bayeskit {
 namespace {

@@ -1,8 +1,8 @@
 // The kernels of the counting ensemble. What each does stands at its twin (_ensemble_twins.py).
 #pragma once
 
-#include "columns.hpp"
-#include "trie.hpp"
+#include "support/columns.hpp"
+#include "support/trie.hpp"
 
 namespace bayeskit {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "ensemble.hpp"
-#include "loops.hpp"
-#include "parallel.hpp"
+#include "support/loops.hpp"
+#include "support/parallel.hpp"
 
 namespace bayeskit {
 

@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "kernels.hpp"
-#include "parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace bayeskit {
 namespace {

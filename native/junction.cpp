@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels.hpp"
-#include "parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace bayeskit {
 namespace {

@@ -1,7 +1,7 @@
-// The kernels: plain functions on arrays, without state. What each does stands at its NumPy twin (_twins.py).
+// The kernels: plain functions on arrays, without state. What each does stands at its NumPy twin (twins.py).
 #pragma once
 
-#include "columns.hpp"
+#include "support/columns.hpp"
 
 namespace bayeskit {
 

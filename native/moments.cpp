@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "kernels.hpp"
-#include "parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace bayeskit {
 namespace {

@@ -9,8 +9,8 @@
 #define BAYESKIT_SSE2
 #endif
 
+#include "support/utf8.hpp"
 #include "tokens.hpp"
-#include "utf8.hpp"
 
 namespace bayeskit {
 

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "cutter.hpp"
-#include "parallel.hpp"
-#include "radix_sort.hpp"
+#include "support/parallel.hpp"
+#include "support/radix_sort.hpp"
 
 namespace bayeskit {
 namespace {

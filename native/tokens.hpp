@@ -1,4 +1,4 @@
-// Documents into words and counts. What each function does stands at its twin in Python (_token_twins.py).
+// Documents into words and counts. What each function does stands at its twin in Python (token_twins.py).
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "buffer.hpp"
-#include "columns.hpp"
-#include "word_table.hpp"
+#include "support/buffer.hpp"
+#include "support/columns.hpp"
+#include "support/word_table.hpp"
 
 namespace bayeskit {
 

@@ -1,6 +1,6 @@
 // Lists of words: in order, found, and as one.
-#include "parallel.hpp"
-#include "radix_sort.hpp"
+#include "support/parallel.hpp"
+#include "support/radix_sort.hpp"
 #include "tokens.hpp"
 
 namespace bayeskit {

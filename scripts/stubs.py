@@ -19,9 +19,9 @@ from pathlib import Path
 import bayeskit
 
 PACKAGE = Path(__file__).parents[1] / "src" / "bayeskit"
-TWINS = sorted(PACKAGE.glob("_*twin*.py"))
+TWINS = sorted((PACKAGE / "kernels" / "twins").glob("*.py"))
 WRITTEN = "This file is written by `make stubs`."
-CORE = f'''"""The compiled kernels (native/). Each is described, with an example, at its twin in `bayeskit._twins`.
+CORE = f'''"""The compiled kernels (native/). Each is described, with an example, at its twin in bayeskit.kernels.twins.
 
 {WRITTEN}
 """
@@ -33,10 +33,11 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from bayeskit._ensemble_twins import Learnt
-from bayeskit._token_twins import ByClass, Bytes, Cut, Ids, Offsets, Rows
-from bayeskit._twins import Moments
-from bayeskit._twins_checks import Codes, Floats, Integers
+from bayeskit.kernels.twins.backoff import Learnt
+from bayeskit.kernels.twins.checks import Codes, Floats, Integers
+from bayeskit.kernels.twins.moments import Moments
+from bayeskit.kernels.twins.tokens import ByClass, Cut, Rows
+from bayeskit.kernels.twins.word_lists import Bytes, Ids, Offsets
 
 '''
 

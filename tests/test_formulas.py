@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "how_it_works.md"
 if not PAGE.exists():
     pytest.skip("the documentation is not here", allow_module_level=True)
-SOURCES = [(ROOT / "src" / "bayeskit", "**/*.py"), (ROOT, "native/*.[ch]pp")]
+SOURCES = [(ROOT / "src" / "bayeskit", "**/*.py"), (ROOT, "native/**/*.[ch]pp")]
 MARKER = re.compile(r"^(?: *|// )Formula: (.+)$", re.MULTILINE)
 TABLE = re.compile(r"(?<=^\| formula \| file \|\n\|---\|---\|\n)(?:\|.*\n)*", re.MULTILINE)
 

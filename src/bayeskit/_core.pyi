@@ -1,4 +1,4 @@
-"""The compiled kernels (native/). Each is described, with an example, at its twin in `bayeskit._twins`.
+"""The compiled kernels (native/). Each is described, with an example, at its twin in bayeskit.kernels.twins.
 
 This file is written by `make stubs`.
 """
@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from bayeskit._ensemble_twins import Learnt
-from bayeskit._token_twins import ByClass, Bytes, Cut, Ids, Offsets, Rows
-from bayeskit._twins import Moments
-from bayeskit._twins_checks import Codes, Floats, Integers
+from bayeskit.kernels.twins.backoff import Learnt
+from bayeskit.kernels.twins.checks import Codes, Floats, Integers
+from bayeskit.kernels.twins.moments import Moments
+from bayeskit.kernels.twins.tokens import ByClass, Cut, Rows
+from bayeskit.kernels.twins.word_lists import Bytes, Ids, Offsets
 
 class WordIndex:
     def __init__(self, data: Bytes, offsets: Offsets) -> None: ...

@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from bayeskit import _token_twins as twins
 from bayeskit import kernels
 from bayeskit.data.documents import Documents
 from bayeskit.data.tokenizer import PATTERNS, Tokenizer
 from bayeskit.data.tokens import _cut, count_classes, count_documents
 from bayeskit.data.words import Words, union
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.kernels.twins import tokens as twins
+from bayeskit.kernels.twins.word_lists import packed
 
 EXPRESSIONS = {"words": r"(?u)\b\w\w+\b", "words1": r"(?u)\b\w+\b", "words_and_punctuation": r"(?u)\w+|[^\w\s]"}
 # Letters with a lower case of their own rules, marks that are no letters, all kinds of space, and plain words.
@@ -158,8 +159,8 @@ def test_a_hash_is_never_taken_for_a_word():
 
 def test_words_beyond_the_inline_length_and_of_nothing_but_zero_bytes_stay_apart():
     runs = [b"\0" * n for n in range(1, 20)] + [b"a" * n for n in range(13, 18)] + [b"a" * 15 + b"\0"]
-    index = kernels.WordIndex(*twins.packed(runs))
-    assert index.find(*twins.packed([*runs, b"b"])).tolist() == [*range(len(runs)), -1]
+    index = kernels.WordIndex(*packed(runs))
+    assert index.find(*packed([*runs, b"b"])).tolist() == [*range(len(runs)), -1]
     assert len(index) == len(runs)
 
 

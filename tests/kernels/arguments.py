@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from bayeskit import kernels
-from bayeskit._token_twins import Cut, packed
 from bayeskit.data.unicode_tables import unicode_tables
+from bayeskit.kernels.twins.tokens import Cut
+from bayeskit.kernels.twins.word_lists import packed
 
 from .conftest import CODES, INTEGERS, codes, floats, strided
 

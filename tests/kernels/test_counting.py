@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit import _twins, kernels
+from bayeskit import kernels
+from bayeskit.kernels import twins
 
 from .conftest import INTEGERS, class_counts, codes, few, same, seeds, sizes, strided, thread_counts
 
@@ -21,7 +22,7 @@ def test_ranges_equal_their_twin(seed: int, n: int, k: int, how: int, dtype: str
         with pytest.raises(ValueError, match="empty"):
             kernels.int_ranges(columns, n_threads)
     else:
-        same(kernels.int_ranges(columns, n_threads), _twins.int_ranges(columns, 1))
+        same(kernels.int_ranges(columns, n_threads), twins.int_ranges(columns, 1))
 
 
 @given(seeds, sizes, few, st.integers(0, 3), st.sampled_from(INTEGERS), thread_counts)
@@ -39,7 +40,7 @@ def test_looked_up_codes_equal_their_twin(seed: int, n: int, k: int, how: int, d
     unseen = rng.integers(0, top, k, dtype=np.uint32)
     same(
         kernels.lookup_codes(columns, low, tables, unseen, n_threads),
-        _twins.lookup_codes(columns, low, tables, unseen, 1),
+        twins.lookup_codes(columns, low, tables, unseen, 1),
     )
 
 
@@ -50,7 +51,7 @@ def test_binned_codes_equal_their_twin(seed: int, n: int, k: int, how: int, n_th
     matrix[rng.random((n, k)) < 0.1] = rng.choice([np.nan, np.inf, -np.inf])
     columns = strided(matrix, how)
     cuts = [np.sort(np.round(rng.normal(size=rng.choice([0, 1, 2, 5, 70, 254, 255])), 1)) for _ in range(k)]
-    same(kernels.bin_codes(columns, cuts, n_threads), _twins.bin_codes(columns, cuts, 1))
+    same(kernels.bin_codes(columns, cuts, n_threads), twins.bin_codes(columns, cuts, 1))
 
 
 @given(seeds, sizes, few, class_counts, st.booleans(), thread_counts)
@@ -62,7 +63,7 @@ def test_counts_equal_their_twin(seed: int, n: int, k: int, n_classes: int, weig
     weights = rng.random(n) if weighted else None
     same(
         kernels.count_codes(columns, spans, labels, n_classes, weights, n_threads),
-        _twins.count_codes(columns, spans, labels, n_classes, weights, 1),
+        twins.count_codes(columns, spans, labels, n_classes, weights, 1),
     )
 
 
@@ -74,7 +75,7 @@ def test_counted_responsibilities_equal_their_twin(seed: int, n: int, k: int, n_
     shares = rng.dirichlet(np.ones(n_classes), n).reshape(n, n_classes)
     same(
         kernels.count_responsibilities(columns, spans, shares, n_threads),
-        _twins.count_responsibilities(columns, spans, shares, 1),
+        twins.count_responsibilities(columns, spans, shares, 1),
     )
 
 
@@ -87,7 +88,7 @@ def test_counted_pairs_equal_their_twin(
     columns, labels = [codes(rng, n, span) for span in spans], codes(rng, n, n_classes)
     weights = rng.random(n) if weighted else None
     ours = kernels.count_pairs(columns, spans, labels, n_classes, weights, n_threads)
-    same([ours], [_twins.count_pairs(columns, spans, labels, n_classes, weights, 1)])
+    same([ours], [twins.count_pairs(columns, spans, labels, n_classes, weights, 1)])
 
 
 @given(seeds, sizes, few)
@@ -95,7 +96,7 @@ def test_distinct_rows_equal_their_twin(seed: int, n: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     spans = [int(rng.choice([1, 2, 7, 200, 2**31])) for _ in range(k)]
     columns = [codes(rng, n, min(span, 250)) for span in spans]
-    same(kernels.factor_codes(columns, spans), _twins.factor_codes(columns, spans))
+    same(kernels.factor_codes(columns, spans), twins.factor_codes(columns, spans))
 
 
 @given(seeds, sizes, st.integers(0, 3), thread_counts)
@@ -106,7 +107,7 @@ def test_contexts_equal_their_twin(seed: int, n: int, k: int, n_threads: int) ->
     shapes = zip(nodes[:-1], nodes[1:], spans[:-1], strict=True)
     steps = [rng.integers(-1, max(b, 0), (a, s)).astype(np.int32) for a, b, s in shapes]
     args = columns[:-1], columns[-1], spans[-1], steps, sum(nodes)
-    same([kernels.context_codes(*args, n_threads)], [_twins.context_codes(*args, 1)])
+    same([kernels.context_codes(*args, n_threads)], [twins.context_codes(*args, 1)])
 
 
 @given(seeds, sizes, few, class_counts, st.integers(0, 3), st.booleans(), thread_counts)
@@ -120,7 +121,7 @@ def test_cuts_equal_their_twin(
     weights = rng.choice([0.0, 0.5, 1.0, 3.0], n) if weighted else None
     same(
         kernels.mdl_cuts(strided(x, how), labels, n_classes, weights, n_threads),
-        _twins.mdl_cuts(list(x.T), labels, n_classes, weights, 1),
+        twins.mdl_cuts(list(x.T), labels, n_classes, weights, 1),
     )
 
 
@@ -140,11 +141,11 @@ def test_cuts_of_many_rows_equal_their_twin(
     weights = rng.choice([0.0, 0.1, 0.3, 1.0, 7.5], n) if weighted else None
     same(
         kernels.mdl_cuts(strided(x, 1), labels, n_classes, weights, n_threads),
-        _twins.mdl_cuts(list(x.T), labels, n_classes, weights, 1),
+        twins.mdl_cuts(list(x.T), labels, n_classes, weights, 1),
     )
 
 
-@pytest.mark.parametrize("module", [kernels, _twins])
+@pytest.mark.parametrize("module", [kernels, twins])
 @pytest.mark.parametrize("huge", [-np.inf, 2e150])
 def test_cuts_refuse_numbers_beyond_the_limit(module: Any, huge: float) -> None:
     x, labels = np.array([1.0, 2.0, huge]), np.array([0, 1, 1], dtype=np.uint8)
@@ -159,14 +160,14 @@ MIXED = ["sun", "rain", None, "sun", "ré", "日本", "re", 1, 1.5, float("nan")
 def test_strings_are_told_apart_by_their_characters_and_others_by_identity(cells: list[Any], stride: int) -> None:
     column = np.empty(len(cells) * stride, dtype=object)
     column[::stride] = cells
-    ours, theirs = (module.factor_strings(column[::stride], 10) for module in (kernels, _twins))
+    ours, theirs = (module.factor_strings(column[::stride], 10) for module in (kernels, twins))
     same(ours, theirs)
     assert [cells[first] for first in ours[1][ours[0]]] == cells or None in cells or float("nan") in cells
 
 
 def test_too_many_objects_that_are_no_strings_are_left_to_others() -> None:
     cells = np.array([object() for _ in range(5)], dtype=object)
-    for module in (kernels, _twins):
+    for module in (kernels, twins):
         assert module.factor_strings(cells, 4) is None
         assert module.factor_strings(cells, 5) is not None
         with pytest.raises(TypeError, match="objects"):

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit import _twins, kernels
+from bayeskit import kernels
+from bayeskit.kernels import twins
 
 from .conftest import seeds
 
@@ -34,17 +35,17 @@ def test_left_out_evidence_and_its_loss_equal_their_twins(seed: int, n: int, n_w
     for both in (False, True):
         given_ = (start, words, counts, mass, labels, class_mass, bands, 10.0 ** rng.uniform(-3, 1), both)
         ours = kernels.left_out_evidence(*given_, 1)
-        np.testing.assert_allclose(ours, _twins.left_out_evidence(*given_, 1), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(ours, twins.left_out_evidence(*given_, 1), rtol=1e-9, atol=1e-9)
         assert np.array_equal(ours, kernels.left_out_evidence(*given_, 3))
         weights, bias = rng.normal(size=ours.shape[1]), rng.normal(size=n_classes)
         asked = (np.ascontiguousarray(ours), rng.random(n), rng.random(n), weights, bias, labels)
-        for a, b in zip(kernels.softmax_loss(*asked, 1), _twins.softmax_loss(*asked, 1), strict=True):
+        for a, b in zip(kernels.softmax_loss(*asked, 1), twins.softmax_loss(*asked, 1), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
         for a, b in zip(kernels.softmax_loss(*asked, 1), kernels.softmax_loss(*asked, 3), strict=True):
             assert np.array_equal(a, b)
 
 
-@pytest.mark.parametrize("module", [kernels, _twins])
+@pytest.mark.parametrize("module", [kernels, twins])
 def test_documents_that_do_not_fit_are_refused(module: Any) -> None:
     start, words, counts, mass, labels, class_mass = documents_by_words(1, 9, 12, 3)
     bands, three = np.zeros(12, np.uint8), np.uint32(3)

@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bayeskit import _token_twins, _twins, kernels
+import bayeskit
+from bayeskit import kernels
 from bayeskit.data.unicode_tables import unicode_tables
+from bayeskit.kernels import twins
+from bayeskit.kernels.twins import tokens as token_twins
+from bayeskit.kernels.twins.word_lists import packed
 
 NAMES = [name for name in kernels.__all__ if name not in ("NATIVE", "WordIndex")]
 ONE = np.array([1], dtype=np.uint8)
@@ -160,12 +164,12 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
 @pytest.mark.parametrize("what", BAD)
 def test_bad_input_is_refused_by_name(what: str) -> None:
     message, call = BAD[what]
-    for module in (kernels, _twins):
+    for module in (kernels, twins):
         with pytest.raises(ValueError, match=message):
             call(module)
 
 
-@pytest.mark.parametrize("module", [kernels, _twins])
+@pytest.mark.parametrize("module", [kernels, twins])
 def test_contexts_and_parents_that_do_not_fit_are_refused(module: Any) -> None:
     a, step = np.array([0, 1], dtype=np.uint8), np.array([[-1, 0]], dtype=np.int32)
     for steps, nodes, error in (
@@ -187,10 +191,10 @@ def test_contexts_and_parents_that_do_not_fit_are_refused(module: Any) -> None:
         module.score_aode([a], [2], [np.zeros((4, 1))], np.zeros((2, 1)), np.zeros(3), np.zeros((2, 1)), 1)
 
 
-@pytest.mark.parametrize("module", [kernels, _token_twins])
+@pytest.mark.parametrize("module", [kernels, twins])
 def test_words_that_do_not_fit_are_refused(module: Any) -> None:
-    data, offsets = _token_twins.packed([b"a", b"game"])
-    cut = _token_twins.Cut(0, 1, 1, True, 0, data, offsets)
+    data, offsets = packed([b"a", b"game"])
+    cut = token_twins.Cut(0, 1, 1, True, 0, data, offsets)
     for bad in (offsets - 1, offsets + 1, offsets[::-1].copy(), offsets[:0], np.array([0, 2**62])):
         for call in (
             lambda bad: module.WordIndex(data, bad),
@@ -220,12 +224,12 @@ def test_words_that_do_not_fit_are_refused(module: Any) -> None:
 
 def test_a_lower_case_longer_than_its_room_is_refused() -> None:
     kinds, lower, _ = unicode_tables(np.frombuffer("Σ".encode(), dtype=np.uint8))
-    text = _token_twins.packed([b"\xff" * 300])
+    text = packed([b"\xff" * 300])
     for point in (0xE9, 0xFFFD):
         longer = lower.copy()
         longer[point] = 0x110000
-        tables = _token_twins.UnicodeTables(kinds, longer, np.full((1, 3), 0x10FFFF, np.uint32))
-        cut = _token_twins.Cut(0, 1, 1, True, 0, *_token_twins.packed([]), tables)
+        tables = token_twins.UnicodeTables(kinds, longer, np.full((1, 3), 0x10FFFF, np.uint32))
+        cut = token_twins.Cut(0, 1, 1, True, 0, *packed([]), tables)
         if kernels.NATIVE:
             with pytest.raises(ValueError, match="too long"):
                 kernels.token_rows(*text, cut, None, True, 1)
@@ -237,7 +241,7 @@ def unaligned(array: np.ndarray) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("module", [kernels, _twins])
+@pytest.mark.parametrize("module", [kernels, twins])
 def test_infinity_is_a_value_of_its_own_to_a_chain(module: Any) -> None:
     parts, candidates = np.ones((1, 8), np.uint8), np.zeros((1, 2, 1), np.int32)
     cuts, even = np.full((1, 2, 1, 3), 4.5), np.array([0.5, 0.5])
@@ -247,7 +251,7 @@ def test_infinity_is_a_value_of_its_own_to_a_chain(module: Any) -> None:
     assert learnt[4][4].tolist() == [0, 0, 3, 5]  # below the cuts, above them, and infinity
 
 
-@pytest.mark.parametrize("module", [kernels, _twins])
+@pytest.mark.parametrize("module", [kernels, twins])
 def test_columns_that_are_not_aligned_are_refused(module: Any) -> None:
     labels = np.zeros(2, np.uint8)
     for call in (
@@ -264,11 +268,13 @@ def test_columns_that_are_not_aligned_are_refused(module: Any) -> None:
 def test_the_interpreters_lock_is_given_up_in_one_place() -> None:
     """There the compiler sees to it that no Python object is handed out while the lock is away."""
     sources = Path(__file__).parents[2] / "native"
-    uses = [path.name for path in sources.iterdir() for _ in re.findall("gil_scoped_release", path.read_text("utf-8"))]
+    uses = [
+        path.name for path in sources.rglob("*.?pp") for _ in re.findall("gil_scoped_release", path.read_text("utf-8"))
+    ]
     assert uses == ["arrays.hpp"]
 
 
-@pytest.mark.parametrize("module", [kernels, _twins])
+@pytest.mark.parametrize("module", [kernels, twins])
 def test_other_types_are_refused(module: Any) -> None:
     for call in (
         lambda: module.count_codes([np.array([1])], [2], ONE, 2, None, 1),
@@ -289,12 +295,11 @@ def test_read_only_columns_are_read() -> None:
 def test_core_twins_and_stubs_have_the_same_functions() -> None:
     from bayeskit import _core
 
-    stubs = Path(_twins.__file__).with_name("_core.pyi").read_text(encoding="utf-8")
+    stubs = Path(bayeskit.__file__).with_name("_core.pyi").read_text(encoding="utf-8")
     named = dict(re.findall(r"^def (\w+)\((.*?)\)\s*->", stubs, flags=re.MULTILINE | re.DOTALL))
     assert sorted(named) == NAMES
     for name in NAMES:
-        home = _twins if hasattr(_twins, name) else _token_twins
-        twin = list(inspect.signature(getattr(home, name)).parameters)
+        twin = list(inspect.signature(getattr(twins, name)).parameters)
         assert re.findall(r"(\w+):", named[name]) == twin
         signature = getattr(_core, name).__nb_signature__[0][0]
         compiled = re.findall(r"(?:\(|, )(\w+):", signature)
@@ -302,10 +307,22 @@ def test_core_twins_and_stubs_have_the_same_functions() -> None:
 
 
 def test_one_module_imports_the_core() -> None:
-    package = Path(_twins.__file__).parent
+    package = Path(bayeskit.__file__).parent
     importing = [
         path.relative_to(package).as_posix()
         for path in package.rglob("*.py")
-        if re.search(r"^\s*(from|import) .*\b_core\b", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        if re.search(
+            r"^\s*(from|import) .*\b_core\b|import_module\(.*\b_core\b", path.read_text("utf-8"), flags=re.MULTILINE
+        )
     ]
-    assert importing == ["kernels.py"]
+    assert importing == ["kernels/__init__.py"]
+
+
+def test_kernels_and_twins_are_named_alike() -> None:
+    sources, package = Path(__file__).parents[2] / "native", Path(twins.__file__).parent
+    compiled = {path.stem for path in sources.glob("*.cpp")} | {"strings"}  # which reads Python's objects, at the door
+    assert {path.stem for path in package.glob("*.py")} - {"__init__"} == compiled
+
+
+def test_the_list_of_kernels_is_that_of_the_twins() -> None:
+    assert sorted(set(kernels.__all__) - {"NATIVE"}) == sorted(twins.__all__)

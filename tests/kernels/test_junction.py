@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit import _twins, kernels
+from bayeskit import kernels
+from bayeskit.kernels import twins
 from bayeskit.network.graph import Graph
 from bayeskit.network.junction_tree import JunctionTree
 
@@ -37,7 +38,7 @@ def test_propagated_posteriors_equal_their_twin(seed: int, rows: int, n: int, n_
     found[rng.random(found.shape) < 0.3] = 0
     found *= 10.0 ** rng.choice([0, -150, 100], size=(rows, 1))
     ours = kernels.propagate(*tree, observed, found, queried, n_threads)
-    theirs = _twins.propagate(*tree, observed, found, queried, 1)
+    theirs = twins.propagate(*tree, observed, found, queried, 1)
     possible = np.isfinite(theirs[1])
     np.testing.assert_array_equal(np.isfinite(ours[1]), possible)
     np.testing.assert_allclose(ours[1][possible], theirs[1][possible], rtol=1e-12, atol=1e-12)

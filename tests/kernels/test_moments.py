@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit import _twins, kernels
+from bayeskit import kernels
+from bayeskit.kernels import twins
 
 from .conftest import class_counts, codes, few, floats, seeds, sizes, strided, thread_counts
 
@@ -39,7 +40,7 @@ def test_moments_equal_their_twin(
     weights = rng.random(n) * 3 if weighted else None
     columns = strided(x, how)
     ours = kernels.moments(columns, labels, n_classes, weights, n_threads)
-    theirs = _twins.moments(columns, labels, n_classes, weights, 1)
+    theirs = twins.moments(columns, labels, n_classes, weights, 1)
     shares = np.eye(n_classes)[labels] * (1.0 if weights is None else weights[:, None])
     near_sums(ours, theirs, *scales(x, shares))
 
@@ -52,7 +53,7 @@ def test_moments_by_responsibility_equal_their_twin(
     x, shares = floats(rng, n, k), rng.random((n, n_classes))
     columns = strided(x, how)
     ours = kernels.moments_responsibilities(columns, shares, n_threads)
-    near_sums(ours, _twins.moments_responsibilities(columns, shares, 1), *scales(x, shares))
+    near_sums(ours, twins.moments_responsibilities(columns, shares, 1), *scales(x, shares))
 
 
 @given(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=60), st.integers(0, 3))
@@ -60,7 +61,7 @@ def test_moments_by_responsibility_equal_their_twin(
 def test_moments_hold_the_exact_sums(values: list[float], weight: int) -> None:
     x, labels = np.array(values), np.zeros(len(values), dtype=np.uint8)
     weights = np.full(len(values), float(weight))
-    for module in (kernels, _twins):
+    for module in (kernels, twins):
         for by, factor in ((None, 1), (weights, weight)):
             _, high, low, square_high, square_low, _, usable = module.moments([x], labels, 1, by, 1)
             assert usable
@@ -75,7 +76,7 @@ def test_moments_hold_the_exact_sums(values: list[float], weight: int) -> None:
 def test_a_huge_value_makes_the_moments_unusable(value: float) -> None:
     x, labels = np.arange(100.0), np.zeros(100, dtype=np.uint8)
     x[70] = value
-    for module in (kernels, _twins):
+    for module in (kernels, twins):
         assert module.moments([x], labels, 1, None, 1)[-1] is False
         assert module.moments([x], labels, 1, np.ones(100), 1)[-1] is False
         assert module.moments([np.array([1e150, np.nan])], labels[:2], 1, None, 1)[-1] is True

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit import _twins, kernels
+from bayeskit import kernels
+from bayeskit.kernels import twins
 
 from .conftest import class_counts, codes, few, floats, seeds, sizes, strided, thread_counts
 
@@ -20,7 +21,7 @@ def test_scored_codes_equal_their_twin(seed: int, n: int, k: int, n_classes: int
     ours = rng.normal(size=(n, n_classes))
     theirs = ours.copy()
     kernels.score_codes(columns, tables, ours, n_threads)
-    _twins.score_codes(columns, tables, theirs, 1)
+    twins.score_codes(columns, tables, theirs, 1)
     np.testing.assert_array_equal(ours, theirs)
 
 
@@ -33,7 +34,7 @@ def test_gaussian_scores_equal_their_twin(seed: int, n: int, k: int, n_classes: 
     ours = rng.normal(size=(n, n_classes))
     theirs = ours.copy()
     kernels.score_gaussian(columns, mean, precision, constant, ours, n_threads)
-    _twins.score_gaussian(columns, mean, precision, constant, theirs, 1)
+    twins.score_gaussian(columns, mean, precision, constant, theirs, 1)
     np.testing.assert_array_equal(ours, theirs)
 
 
@@ -46,11 +47,11 @@ def test_scores_by_every_parent_equal_their_twin(seed: int, n: int, k: int, n_cl
     base = np.where(rng.random((total, n_classes)) < 0.1, -np.inf, -rng.exponential(size=(total, n_classes)))
     weights = rng.choice([0.0, 0.7, -np.inf], total)
     each = kernels.score_parents(columns, spans, tables, base, n_threads)
-    np.testing.assert_allclose(each, _twins.score_parents(columns, spans, tables, base, 1), rtol=1e-13)
+    np.testing.assert_allclose(each, twins.score_parents(columns, spans, tables, base, 1), rtol=1e-13)
     ours, one, theirs = (np.zeros((n, n_classes)) for _ in range(3))
     kernels.score_aode(columns, spans, tables, base, weights, ours, n_threads)
     kernels.score_aode(columns, spans, tables, base, weights, one, 1)
-    _twins.score_aode(columns, spans, tables, base, weights, theirs, 1)
+    twins.score_aode(columns, spans, tables, base, weights, theirs, 1)
     np.testing.assert_array_equal(ours, one)
     np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
 
@@ -61,8 +62,8 @@ def test_probabilities_equal_their_twin(seed: int, n: int, n_classes: int, n_thr
     scores = rng.normal(size=(n, n_classes)) * 10.0 ** rng.integers(-3, 4, size=(n, 1))
     scores[rng.random(scores.shape) < 0.2] = -np.inf
     before = scores.copy()
-    ours, theirs = kernels.normalise(scores, n_threads), _twins.normalise(scores, 1)
-    for module in (kernels, _twins):
+    ours, theirs = kernels.normalise(scores, n_threads), twins.normalise(scores, 1)
+    for module in (kernels, twins):
         room = np.empty_like(scores)
         assert module.normalise(scores, 1, room)[0] is room
         np.testing.assert_allclose(room, ours[0], rtol=1e-13)
@@ -85,7 +86,7 @@ def test_left_out_scores_of_codes_equal_their_twin(seed: int, n: int, k: int, n_
     ours = rng.normal(size=(n, n_classes))
     theirs = ours.copy()
     kernels.score_codes_left_out(columns, tables, labels, ours, n_threads)
-    _twins.score_codes_left_out(columns, tables, labels, theirs, 1)
+    twins.score_codes_left_out(columns, tables, labels, theirs, 1)
     np.testing.assert_array_equal(ours, theirs)
 
 
@@ -107,7 +108,7 @@ def test_left_out_scores_of_gaussians_equal_their_twin(
     ours = rng.normal(size=(n, n_classes))
     theirs = ours.copy()
     left = kernels.score_gaussian_left_out(strided(x, how), *parts, ours, n_threads)
-    np.testing.assert_array_equal(left, _twins.score_gaussian_left_out(strided(x, how), *parts, theirs, 1))
+    np.testing.assert_array_equal(left, twins.score_gaussian_left_out(strided(x, how), *parts, theirs, 1))
     np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
 
 
@@ -117,7 +118,7 @@ def test_judged_scores_equal_their_twin(seed: int, n: int, n_classes: int, n_thr
     scores = rng.integers(-3, 3, (n, n_classes)) + rng.choice([0, 1e-14, 1e-3], (n, n_classes))
     scores[rng.random(scores.shape) < 0.2] = -np.inf
     labels = codes(rng, n, n_classes)
-    ours, theirs = kernels.judge(scores, labels, 1e-12, n_threads), _twins.judge(scores, labels, 1e-12, 1)
+    ours, theirs = kernels.judge(scores, labels, 1e-12, n_threads), twins.judge(scores, labels, 1e-12, 1)
     np.testing.assert_array_equal(ours[2], theirs[2])
     np.testing.assert_array_equal(ours[2], kernels.best_classes(scores, 1e-12, n_threads))
     for a, b in zip(ours, theirs, strict=True):
@@ -133,7 +134,7 @@ def test_the_loss_of_exponents_equals_its_twin(
     factors = (rng.normal(size=(n, n_classes, n_terms)) * 10.0 ** rng.integers(-3, 3)).astype(np.float32)
     labels = rng.integers(0, n_classes, n).astype(np.uint32)
     args = factors, labels, rng.random(n) if weighted else None, rng.random(n_terms)
-    ours, theirs = kernels.exponent_loss(*args, n_threads), _twins.exponent_loss(*args, 1)
+    ours, theirs = kernels.exponent_loss(*args, n_threads), twins.exponent_loss(*args, 1)
     size = np.abs(factors).sum() + 1
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-12, atol=1e-14 * size)
     np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-12, atol=1e-14 * size)

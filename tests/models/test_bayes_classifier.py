@@ -10,12 +10,13 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayeskit as bk
-from bayeskit import _twins, kernels
+from bayeskit import kernels
 from bayeskit.data.schema import infer
 from bayeskit.data.source import open_source
 from bayeskit.datasets import load_penguins, load_worked_example
 from bayeskit.engines import local
 from bayeskit.errors import TooLarge
+from bayeskit.kernels import twins
 from bayeskit.models import bayes_progress, from_bytes, to_bytes
 from bayeskit.models.bayes_rows import learnt_rows, plan_of
 from bayeskit.models.bayes_structure import draw_chains, draw_members
@@ -98,7 +99,7 @@ def backoff(rows, x, parents, values, new=None):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kernel", [kernels, _twins])
+@pytest.mark.parametrize("kernel", [kernels, twins])
 @pytest.mark.parametrize("seed", range(4))
 def test_back_off_equals_the_recipe_written_out_with_each_row_left_out(kernel, seed):
     rng = np.random.default_rng(seed)
@@ -124,7 +125,7 @@ def test_back_off_equals_the_recipe_written_out_with_each_row_left_out(kernel, s
             np.testing.assert_allclose(fresh[r, :, i], expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("kernel", [kernels, _twins])
+@pytest.mark.parametrize("kernel", [kernels, twins])
 def test_a_chain_of_one_step_is_the_formula(kernel):
     x = np.array([0, 0, 0, 0, 1, 1, 1, 1], dtype=np.uint8)
     labels = np.array([0, 0, 0, 1, 1, 1, 1, 0], dtype=np.uint32)
@@ -160,35 +161,35 @@ def test_kernels_equal_their_twins(seed, weighted):
     codes = members.codes(rows.columns, rows.codes, 1)
     asked, n_classes, columns = np.arange(0, n, 2), len(rows.classes), np.arange(4)
     args = (codes, members.sizes, members.parents, columns, rows.labels, n_classes, rows.weights, asked)
-    ours, theirs = kernels.learn_backoff(*args, 3), _twins.learn_backoff(*args, 1)
+    ours, theirs = kernels.learn_backoff(*args, 3), twins.learn_backoff(*args, 1)
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-10, atol=1e-12)
     same_arrays(ours[1], theirs[1])
-    held = kernels.learn_backoff(*args, 3, ours[1][0]), _twins.learn_backoff(*args, 1, ours[1][0])
+    held = kernels.learn_backoff(*args, 3, ours[1][0]), twins.learn_backoff(*args, 1, ours[1][0])
     np.testing.assert_array_equal(held[0][0], ours[0])
     same_arrays(held[1][1], ours[1])
     nobody = np.zeros(0, dtype=np.int64)
     same_arrays(kernels.learn_backoff(*args[:-1], nobody, 3, ours[1][0])[1], ours[1])
     args = (codes, members.sizes, members.parents, columns, n_classes)
     np.testing.assert_allclose(
-        kernels.score_backoff(*args, ours[1], 3), _twins.score_backoff(*args, theirs[1], 1), rtol=1e-6, atol=1e-9
+        kernels.score_backoff(*args, ours[1], 3), twins.score_backoff(*args, theirs[1], 1), rtol=1e-6, atol=1e-9
     )
     sizes = np.array([how.size for how in rows.codes.values()])
     prior = (rows.class_weights + 1) / (rows.n + n_classes)
     args = (rows.columns, sizes, rows.labels, n_classes, rows.weights, asked, *draw_chains(rows, 3, rng), prior)
-    ours, theirs = kernels.learn_chains(*args, 3), _twins.learn_chains(*args, 1)
+    ours, theirs = kernels.learn_chains(*args, 3), twins.learn_chains(*args, 1)
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-10)
     same_arrays(ours[2], theirs[2])
     held = (rows.columns, sizes, rows.labels, n_classes, rows.weights, asked, *ours[2][:4], prior)
-    again, twin = kernels.count_chains(*held, 3), _twins.count_chains(*held, 1)
+    again, twin = kernels.count_chains(*held, 3), twins.count_chains(*held, 1)
     np.testing.assert_allclose(again[0], twin[0], rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(again[1], twin[1], rtol=1e-10)
     same_arrays(again[2], twin[2])
     same_arrays(again[2], ours[2])
-    scored = [k.score_chains(rows.columns, sizes, rows.columns, rows.n, prior, ours[2], 2) for k in (kernels, _twins)]
+    scored = [k.score_chains(rows.columns, sizes, rows.columns, rows.n, prior, ours[2], 2) for k in (kernels, twins)]
     np.testing.assert_allclose(scored[0], scored[1], rtol=1e-6)
     factors, exponents = rng.normal(size=(n, n_classes, 11)).astype(np.float32), rng.random(11)
-    ours, theirs = (k.exponent_loss(factors, rows.labels, rows.weights, exponents, 2) for k in (kernels, _twins))
+    ours, theirs = (k.exponent_loss(factors, rows.labels, rows.weights, exponents, 2) for k in (kernels, twins))
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-10)
     np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-9, atol=1e-9)
 

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import bayeskit as bk
-from bayeskit import _twins, kernels
+from bayeskit import kernels
+from bayeskit.kernels import twins
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.bayes_rows import ColumnCodes
 from bayeskit.models.bayes_structure import Steps, cut_points
@@ -39,7 +40,7 @@ def test_the_few_numbers_beside_the_one_that_most_rows_have_are_told_apart(fast)
     assert model.score(some, y[3000:][gain[3000:] > 0]) > 0.95
 
 
-@pytest.mark.parametrize("kernel", [kernels, _twins])
+@pytest.mark.parametrize("kernel", [kernels, twins])
 @pytest.mark.parametrize("singled", [[3], [0, 2], [4, 1, 2]])
 def test_a_step_on_singled_out_codes_is_one_on_the_groups_written_out(kernel, singled):
     rng = np.random.default_rng(len(singled))

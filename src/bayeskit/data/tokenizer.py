@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bayeskit import _token_twins
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.kernels.twins import tokens as token_twins
 from bayeskit.remedy import Setting
 
 PATTERNS = ("words", "words1", "words_and_punctuation", "char", "char_wb")  # in the kernels' order
@@ -60,7 +60,7 @@ class Tokenizer:
         """From a document to its tokens, in Python: the path of custom patterns."""
         pattern = PATTERNS.index(self.pattern) if self.pattern in PATTERNS else self.pattern
         stop = frozenset(self.stop_words or ())
-        return _token_twins.analyser(pattern, *self.ngrams, self.lowercase, stop, self.hash_bits or 0)
+        return token_twins.analyser(pattern, *self.ngrams, self.lowercase, stop, self.hash_bits or 0)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what :meth:`from_json` reads."""

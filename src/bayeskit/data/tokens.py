@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import _token_twins, kernels
-from bayeskit._token_twins import ByClass, Cut, packed
+from bayeskit import kernels
 from bayeskit.data.documents import Documents
 from bayeskit.data.tokenizer import PATTERNS, Tokenizer
 from bayeskit.data.unicode_tables import unicode_tables
 from bayeskit.data.words import Words
+from bayeskit.kernels.twins import tokens as token_twins
+from bayeskit.kernels.twins.tokens import ByClass, Cut
+from bayeskit.kernels.twins.word_lists import WordIndex, packed
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -86,8 +88,8 @@ def count_documents(
         index = None if words is None else words.index
         found = kernels.token_rows(texts.data, texts.offsets, cut, index, in_order, n_threads)
     else:
-        known = None if words is None else _token_twins.WordIndex(words.data, words.offsets)
-        found = _token_twins.rows_of(texts.data, texts.offsets, tokenizer.analyser(), known, in_order)
+        known = None if words is None else WordIndex(words.data, words.offsets)
+        found = token_twins.rows_of(texts.data, texts.offsets, tokenizer.analyser(), known, in_order)
     own = Words(found[0], found[1]) if words is None else words
     return TokenRows(own, *found[2:6], found[6] + texts.replaced, in_order)
 
@@ -99,8 +101,8 @@ def count_classes(
     cut = _cut(tokenizer, documents)
     if cut is not None:
         return ByClass(*kernels.token_classes(documents.data, documents.offsets, labels, n_classes, cut, n_threads))
-    rows = _token_twins.rows_of(documents.data, documents.offsets, tokenizer.analyser(), None)
-    return _token_twins.classes_of(rows, labels, n_classes)
+    rows = token_twins.rows_of(documents.data, documents.offsets, tokenizer.analyser(), None)
+    return token_twins.classes_of(rows, labels, n_classes)
 
 
 def _cut(tokenizer: Tokenizer, documents: Documents) -> Cut | None:

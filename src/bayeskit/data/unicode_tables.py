@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit._token_twins import UnicodeTables
+from bayeskit.kernels.twins.tokens import UnicodeTables
 
 N_CODE_POINTS = 0x110000
 WORD, SPACE, CASED, IGNORABLE = 1, 2, 4, 8

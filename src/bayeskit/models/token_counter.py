@@ -173,7 +173,7 @@ class TokenCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self._is_native():
             return self._tokenizer().analyser()
         if self.hash_bits is not None:
-            from bayeskit._token_twins import bucket
+            from bayeskit.kernels.twins.tokens import bucket
 
             analyse, bits = self._count_vectorizer().build_analyzer(), self.hash_bits
             return lambda document: [bucket(token.encode("utf-8", "replace"), bits) for token in analyse(document)]

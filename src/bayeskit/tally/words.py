@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit._token_twins import ByClass
 from bayeskit.data.schema import Text
 from bayeskit.data.tokens import Tokenizer, TokenRows, count_classes, count_documents
 from bayeskit.data.vocabulary import Value
 from bayeskit.data.words import Words, union
 from bayeskit.errors import BadFile, NotLearnt
+from bayeskit.kernels.twins.tokens import ByClass
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space, counts_agree

@@ -1,5 +1,4 @@
-"""The kernels of the counting ensemble in NumPy: oracle of the compiled ones, stand-in where there is no compiler.
-Those of the class chains stand in :mod:`bayeskit._chain_twins`.
+"""P(x | class, context) by back-off from longer to shorter contexts, with m chosen by leave-one-out.
 
 A *tree* of contexts is flat arrays: of each node its first child, the number of its children (side by side, sorted by
 value), the value by which it is reached, and the weights of its classes as pairs (label, count), those of place i
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._twins_checks import (
+from bayeskit.kernels.twins.checks import (
     MOST_CODES,
     Codes,
     Floats,
@@ -191,39 +190,6 @@ def score_backoff(
             going[rows[~there]] = False
         said[:, :, f // n_members] += np.where((x < size)[:, None], np.log(p), 0.0)
     return said / n_members
-
-
-def exponent_loss(
-    factors: NDArray[np.float32],
-    labels: NDArray[np.uint32],
-    weights: Floats | None,
-    exponents: Floats,
-    n_threads: int,
-) -> tuple[float, Floats]:
-    """Log loss Σ w (ln Σ_k exp s_k − s_y), s = factors · exponents, and its gradient; factors (rows, classes, terms).
-
-    >>> factors = np.array([[[1.0], [0.0]]], dtype=np.float32)
-    >>> loss, gradient = exponent_loss(factors, np.zeros(1, np.uint32), None, np.zeros(1), 1)
-    >>> round(loss, 4), gradient.tolist()
-    (0.6931, [-0.5])
-    """
-    check_threads(n_threads)
-    check_cells("factors", factors, "float32", None, None, None)
-    check_cells("labels", labels, "uint32", len(factors))
-    check_cells("exponents", exponents, "float64", factors.shape[2])
-    if weights is not None:
-        check_cells("weights", weights, "float64", len(factors))
-    if labels.max(initial=0) >= factors.shape[1]:
-        raise ValueError("labels hold a class beyond the factors")
-    w, rows = np.ones(len(factors)) if weights is None else weights, np.arange(len(factors))
-    scores = factors.astype(np.float64) @ exponents
-    scores -= scores.max(axis=1, keepdims=True)
-    shares = np.exp(scores)
-    totals = shares.sum(axis=1, keepdims=True)
-    loss = float(w @ (np.log(totals[:, 0]) - scores[rows, labels]))
-    shares /= totals
-    shares[rows, labels] -= 1
-    return loss, np.einsum("r,rk,rkt->t", w, shares, factors.astype(np.float64))
 
 
 class _Tree:

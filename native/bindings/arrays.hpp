@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "kernels.hpp"
-#include "parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,7 +1,8 @@
 // The door of the token kernels: arrays are checked here once, results are handed over without a copy.
-#include "arrays.hpp"
 #include "tokens.hpp"
-#include "utf8.hpp"
+
+#include "arrays.hpp"
+#include "support/utf8.hpp"
 
 void bind_tokens(nb::module_& m);
 
@@ -75,7 +76,7 @@ UnicodeTables unicode_tables(const Array& of_kinds, const Array& of_lower, const
     return {kinds, lower, more.data(), more.shape(0)};
 }
 
-// The fields of _token_twins.Cut, and its arrays for as long as they are used.
+// The fields of token_twins.Cut, and its arrays for as long as they are used.
 struct CutArgument {
     Cut cut;
 

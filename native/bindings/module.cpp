@@ -1,15 +1,13 @@
-// The door: arrays from Python are checked here once (arrays.hpp), results are made here, and the kernels run without
-// the lock of the interpreter.
-#include <deque>
-
+// The door: arrays from Python are checked here once (bindings/arrays.hpp), results are made here, and the kernels run
+// without the lock of the interpreter.
 #include "arrays.hpp"
-#include "strings.hpp"
 
-void bind_ensemble(nb::module_& m);  // bind_ensemble.cpp
-void bind_joints(nb::module_& m);    // bindings_joints.cpp
-void bind_junction(nb::module_& m);  // bindings_junction.cpp
-void bind_scores(nb::module_& m);    // bindings_scores.cpp
-void bind_tokens(nb::module_& m);    // token_bindings.cpp
+void bind_ensemble(nb::module_& m);  // bindings/ensemble.cpp
+void bind_joints(nb::module_& m);    // bindings/joints.cpp
+void bind_junction(nb::module_& m);  // bindings/junction.cpp
+void bind_scores(nb::module_& m);    // bindings/scores.cpp
+void bind_strings(nb::module_& m);   // bindings/strings.cpp
+void bind_tokens(nb::module_& m);    // bindings/tokens.cpp
 
 namespace {
 
@@ -145,76 +143,14 @@ nb::tuple py_moments_responsibilities(const Arrays& columns, const Array& respon
     return sums.with(sums.arrays[4].array, usable);
 }
 
-// A view of the cells of an array of Python objects, for as long as it lives.
-class Objects {
-public:
-    explicit Objects(const nb::object& array) {
-        if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_FORMAT | PyBUF_STRIDES) != 0) nb::raise_python_error();
-        const bool fits = view_.ndim == 1 && view_.format && std::strcmp(view_.format, "O") == 0;
-        if (!fits) {
-            PyBuffer_Release(&view_);
-            refuse_type("cells is no one-dimensional array of objects");
-        }
-    }
-    ~Objects() { PyBuffer_Release(&view_); }
-    Objects(const Objects&) = delete;
-    Objects& operator=(const Objects&) = delete;
-    size_t size() const { return static_cast<size_t>(view_.shape[0]); }
-    PyObject* operator[](size_t i) const {
-        const char* at = static_cast<const char*>(view_.buf) + static_cast<ptrdiff_t>(i) * view_.strides[0];
-        PyObject* object;  // it may stand anywhere: the field of a packed record
-        std::memcpy(&object, at, sizeof object);
-        return object;
-    }
-
-private:
-    Py_buffer view_;
-};
-
-// Reads Python objects, so it keeps the interpreter's lock.
-nb::object py_factor_strings(const nb::object& cells, size_t most_others) {
-    const Objects objects(cells);
-    const size_t n = objects.size();
-    if (n > INT32_MAX) refuse("cells has more rows than 32-bit indices can tell apart");
-    const auto indices = make<int32_t>("empty", "int32", n);
-    StringIndex index;
-    std::deque<PyObject*> others;   // anything but a string is told by its address, which is its key
-    constexpr unsigned kOther = 8;  // no width of a character
-    PyObject* last[1024] = {};      // the same object over and over is not hashed again
-    int32_t known[1024];
-    for (size_t i = 0; i < n; ++i) {
-        PyObject* const cell = objects[i];
-        const size_t at = (reinterpret_cast<uintptr_t>(cell) >> 4) & 1023;
-        if (!cell) refuse("cells holds no object in row " + std::to_string(i));
-        if (last[at] != cell) {
-            last[at] = cell;
-            if (PyUnicode_CheckExact(cell)) {
-                const unsigned kind = static_cast<unsigned>(PyUnicode_KIND(cell));
-                const size_t size = static_cast<size_t>(PyUnicode_GET_LENGTH(cell)) * kind;
-                known[at] = index.find_or_add(static_cast<const char*>(PyUnicode_DATA(cell)), size, kind, i);
-            } else {
-                const size_t before = index.first().size();
-                others.push_back(cell);
-                known[at] = index.find_or_add(reinterpret_cast<const char*>(&others.back()), sizeof cell, kOther, i);
-                if (index.first().size() == before) others.pop_back();
-                if (others.size() > most_others) return nb::none();
-            }
-        }
-        indices.data[i] = known[at];
-    }
-    const auto first = make<int64_t>("empty", "int64", index.first().size());
-    std::copy(index.first().begin(), index.first().end(), first.data);
-    return nb::make_tuple(indices.array, first.array);
-}
-
 }  // namespace
 
 NB_MODULE(_core, m) {
     bind_tokens(m);
-    m.doc() = "The compiled kernels; each is described, with an example, at its twin in bayeskit._twins.";
+    m.doc() = "The compiled kernels; each is described, with an example, at its twin in bayeskit.kernels.twins.";
     m.def("int_ranges", &py_int_ranges, "columns"_a, "n_threads"_a);
     m.def("lookup_codes", &py_lookup_codes, "columns"_a, "lo"_a, "tables"_a, "unseen"_a, "n_threads"_a);
-    m.def("factor_strings", &py_factor_strings, "cells"_a, "most_others"_a);
+    bind_strings(m);
     m.def("count_codes", &py_count_codes, "columns"_a, "sizes"_a, "labels"_a, "n_classes"_a, "weights"_a.none(),
           "n_threads"_a);
     m.def("count_responsibilities", &py_count_responsibilities, "columns"_a, "sizes"_a, "responsibilities"_a,

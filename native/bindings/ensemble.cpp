@@ -1,9 +1,10 @@
 // The door of the ensemble's kernels: arrays are checked here, and what was learnt leaves as flat arrays.
+#include "ensemble.hpp"
+
 #include <cmath>
 #include <cstring>
 
 #include "arrays.hpp"
-#include "ensemble.hpp"
 
 void bind_ensemble(nb::module_& m);
 
@@ -183,7 +184,7 @@ uint32_t length_of(const Cells<int64_t, 1>& starts, size_t f) {
     return static_cast<uint32_t>(starts[f + 1] - starts[f]);
 }
 
-// What a tree holds is looked at as it is walked (trie.hpp): most of it is not needed for a few rows.
+// What a tree holds is looked at as it is walked (support/trie.hpp): most of it is not needed for a few rows.
 struct Trees {
     Cells<int64_t, 1> nodes;
     std::vector<TrieView> views;

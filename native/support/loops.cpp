@@ -1,4 +1,4 @@
-// See loops.hpp. BAYESKIT_LOOPS names the table that this compilation fills.
+// See support/loops.hpp. BAYESKIT_LOOPS names the table that this compilation fills.
 #include "loops.hpp"
 
 #include "lanes.hpp"

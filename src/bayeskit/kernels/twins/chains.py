@@ -1,4 +1,4 @@
-"""The kernels of class chains in NumPy: oracle of the compiled ones, stand-in where there is no compiler."""
+"""Class chains: P(class | context) refined one column at a time, chosen on a part of the rows, counted on all."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._ensemble_twins import ONE_ROW, Learnt, check_rows, check_trees, flat_trees, pairs_of, tree_of
-from bayeskit._twins_checks import MOST_CODES, Codes, Floats, check_cells, check_kind, check_starts, check_threads
+from bayeskit.kernels.twins.backoff import ONE_ROW, Learnt, check_rows, check_trees, flat_trees, pairs_of, tree_of
+from bayeskit.kernels.twins.checks import (
+    MOST_CODES,
+    Codes,
+    Floats,
+    check_cells,
+    check_kind,
+    check_starts,
+    check_threads,
+)
 
 CHAIN_M = (1.0, 4.0, 16.0)
 GAIN = 1e-9

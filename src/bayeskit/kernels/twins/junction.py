@@ -1,4 +1,4 @@
-"""Messages over a tree of tables in NumPy: the twin of native/junction.cpp, one of `bayeskit._twins`.
+"""Messages over a tree of tables: evidence in, posteriors out.
 
 Formula: messages over a junction tree
 """
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit._twins_checks import Floats, check_cells, check_threads
+from bayeskit.kernels.twins.checks import Floats, check_cells, check_threads
 
 SMALLEST = 1e-280  # products of positive cells that stay above it have all their digits
 
