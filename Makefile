@@ -21,7 +21,7 @@ ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/eng
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test coverage soak sanitize check browser format stubs fuzz bench quality quality-single quality-text dist clean
+.PHONY: help demo quick test coverage soak sanitize check browser format stubs fuzz bench bench-before quality quality-single quality-text dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -98,6 +98,9 @@ fuzz: $(STAMP) ## what is read from strangers, fuzzed: TARGET="loader bif query 
 
 bench: $(STAMP) ## side by side with peers
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
+
+bench-before: $(STAMP) ## is anything slower than at BEFORE=<commit>? PARTS="tables text" for some of it
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/before.py $(BEFORE) $(PARTS)
 
 quality: $(STAMP) ## accuracy and log loss beside peers, on the sets of BAYESKIT_DATA/tabular
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/quality.py
