@@ -61,3 +61,15 @@ def test_weights_and_numbers_near_their_limits_leave_a_kernel_its_bandwidth():
     X, weights = {"x": [0.0, -1e150, 1e150]}, [1e9, 1e9, 1.0]
     model = bk.NaiveBayes(numeric="kernel").fit(X, ["a", "a", "b"], sample_weight=weights)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("others", [[0.0, 0.0], [0.0] * 6])
+def test_a_spread_far_below_its_floor_leaves_without_a_word(others):
+    """How far the floor lies above a class was divided by a spread of 1e-18 beside one of 1e300: infinite, rightly."""
+    X, y = {"x": [*others, -1e-9, -1e150]}, ["a"] * (len(others) - 1) + ["b", "b", "a"]
+    naive = bk.NaiveBayes(smoothing=0)
+    score = naive.fit(X, y).leave_one_out(X, y)
+    assert 0 <= score.accuracy <= 1
+    assert np.isfinite(bk.DiscriminativeWeights(naive).fit(X, y).predict_proba(X)).all()
+    ensemble = bk.BayesClassifier(n_members=2, n_chains=2).fit(X, y)
+    assert np.isfinite(ensemble.predict_proba(X)).all()

@@ -89,7 +89,7 @@ class LeftOutGaussians:
     def floored_rest(self) -> Floats:
         """What must be left of the spread of each class for the floor not to touch it, whichever row leaves."""
         n, squares = self.moments.n, self.moments.squared_deviations()
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # beyond all numbers is never left
             return np.asarray(2 * highest_floor(self.moments, self.ddof, self.floor) * (n - self.ddof) / squares)
 
     def closed_form(self) -> ClosedGaussian:
