@@ -15,9 +15,9 @@ from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block
 from bayeskit.data.table import Table
 from bayeskit.estimate.column import Columns, Leaving, LeftOutColumns, Settings, by_class
-from bayeskit.estimate.drawing import nulls_for_nan
 from bayeskit.estimate.left_out import LEAST, ClosedGaussian, LeftOutGaussians, numbers_in_steps
 from bayeskit.estimate.one_cell import Row, number
+from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, n_parameters
 from bayeskit.tally.tally import Tally
 

@@ -24,8 +24,8 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import MISSING, Value, Vocabulary
-from bayeskit.estimate.drawing import cells_of, draw_slots
 from bayeskit.estimate.one_cell import Odd, Row
+from bayeskit.estimate.sampling import cells_of, draw_slots
 from bayeskit.estimate.smoothing import UNSEEN, Automatic, Lidstone, MEstimate, Smoothing, probabilities
 from bayeskit.tally.families import Family
 

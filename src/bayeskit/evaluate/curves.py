@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bayeskit.data.rows import rows_of
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
-from bayeskit.estimate.word_information import information_gain
+from bayeskit.estimate.information import information_gain
 from bayeskit.tally.words import ColumnWords
 
 

@@ -25,8 +25,8 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.drawing import draw_slots
 from bayeskit.estimate.one_dependence import OneDependence, one_dependence
+from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import as_smoothing, is_number
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.io import State

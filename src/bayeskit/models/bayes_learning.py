@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.table import Table
-from bayeskit.estimate.exponents import fit_exponents, fit_temperature
+from bayeskit.estimate.calibration import fit_exponents, fit_temperature
 from bayeskit.models.bayes_counting import (
     CHAINS_TOGETHER,
     MOST_FITTED,

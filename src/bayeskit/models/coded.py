@@ -20,9 +20,9 @@ from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.column import never
 from bayeskit.estimate.conditional import GONE
 from bayeskit.estimate.cuts import labels as interval_labels
-from bayeskit.estimate.drawing import cells_of, mixed
 from bayeskit.estimate.learn_cuts import check_cuts, learn_cuts
 from bayeskit.estimate.prior import class_prior, log_prior_without
+from bayeskit.estimate.sampling import cells_of, mixed
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.settings import held_choices, one_of, seed_of

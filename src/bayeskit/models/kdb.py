@@ -22,8 +22,8 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import Contexts, conditional_table
+from bayeskit.estimate.information import conditional_information, information_about_class, present
 from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.estimate.structure import conditional_information, information_about_class, present
 from bayeskit.models.settings import one_of
 from bayeskit.models.structured import StructuredClassifier, StructuredLeftOut, StructuredParameters, given_parents
 from bayeskit.models.tuning import weighty_blocks

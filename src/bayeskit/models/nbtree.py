@@ -27,9 +27,9 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.estimate.back_off import BackOff
-from bayeskit.estimate.drawing import draw_slots
 from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Lidstone, as_smoothing
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.io import State

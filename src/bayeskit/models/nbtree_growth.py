@@ -18,7 +18,7 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
-from bayeskit.estimate.structure import mutual_information
+from bayeskit.estimate.information import mutual_information
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]

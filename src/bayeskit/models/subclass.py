@@ -26,7 +26,7 @@ from bayeskit.data.source import Source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.exponents import fit_temperature
+from bayeskit.estimate.calibration import fit_temperature
 from bayeskit.estimate.gaussian_columns import GaussianColumns
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.variance import BEFORE

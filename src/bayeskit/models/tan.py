@@ -19,14 +19,9 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import Contexts, conditional_table
+from bayeskit.estimate.information import conditional_information, dependence, information_about_class, present
 from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.estimate.structure import (
-    best_tree,
-    conditional_information,
-    dependence,
-    information_about_class,
-    present,
-)
+from bayeskit.estimate.trees import best_tree
 from bayeskit.explain.structure import StructureDescription, tree_lines
 from bayeskit.models.coded import need_pairs
 from bayeskit.models.structured import StructuredClassifier, StructuredParameters, given_parents

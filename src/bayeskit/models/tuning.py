@@ -14,7 +14,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.encode import Block, Encoder
 from bayeskit.data.source import Source
-from bayeskit.estimate.exponents import fit_temperature
+from bayeskit.estimate.calibration import fit_temperature
 from bayeskit.models.naive_left_out import NaiveLeftOut
 
 if TYPE_CHECKING:
