@@ -10,7 +10,7 @@ are sums of logarithms, and come back as probabilities only after the largest on
 >>> probabilities.round(6)
 array([[0.25, 0.75]])
 
-Formula: log Σ exp, normalisation, every log and exp of a probability
+Formula: log Σ exp, normalisation, log odds, every log and exp of a probability
 """
 
 from typing import Any
@@ -83,6 +83,16 @@ def log_add_exp(a: ArrayLike, b: ArrayLike) -> Any:
     0.75
     """
     return np.logaddexp(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
+
+
+def log_odds(log_p: ArrayLike, log_q: ArrayLike) -> Any:
+    """ln p / q from the logarithms, cell by cell: infinite where one of them is impossible, NaN where both are.
+
+    >>> log_odds(log([0.75, 0.5, 0.0]), log([0.25, 0.0, 0.0])).round(6).tolist()
+    [1.098612, inf, nan]
+    """
+    with np.errstate(invalid="ignore"):
+        return np.subtract(log_p, log_q)
 
 
 def log_mean_exp(a: ArrayLike, axis: int = -1) -> Any:

@@ -163,7 +163,7 @@ def _values(model: Columnwise, name: str, prior: Floats) -> tuple[float, list[Te
     of_value = joint.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         elsewhere = (of_value[:, None] - joint) / (1 - prior)
-        ratio = logspace.log(p) - logspace.log(elsewhere)
+        ratio = logspace.log_odds(logspace.log(p), logspace.log(elsewhere))
     ratio = np.where(np.isnan(ratio), -np.inf, ratio)
     best = ratio.argmax(axis=1)
     found = [

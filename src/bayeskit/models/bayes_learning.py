@@ -14,9 +14,11 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.data.table import Table
 from bayeskit.estimate.calibration import fit_exponents, fit_temperature
+from bayeskit.estimate.prior import shares_without
 from bayeskit.models.bayes_counting import (
     CHAINS_TOGETHER,
     MOST_FITTED,
+    PSEUDO,
     EnsembleParameters,
     Tell,
     capped,
@@ -143,12 +145,8 @@ class Learning:
 
 def left_out_prior(rows: LearntRows, asked: npt.NDArray[np.int64]) -> Floats:
     """ln P(class) of each asked row without itself (rows, classes)."""
-    n_classes, labels = len(rows.classes), rows.labels[asked]
     taken = np.ones(len(asked)) if rows.weights is None else np.minimum(rows.weights[asked], 1.0)
-    counts = np.tile(rows.class_weights + 1, (len(asked), 1))
-    counts[np.arange(len(asked)), labels] -= taken
-    found: Floats = logspace.log(counts / (rows.n - taken + n_classes)[:, None])
-    return found
+    return np.asarray(logspace.log(shares_without(rows.class_weights, rows.labels[asked], taken, PSEUDO)))
 
 
 def left_out_table(log_proba: Floats, naive: Floats, rows: LearntRows, asked: npt.NDArray[np.int64]) -> Table:

@@ -351,20 +351,8 @@ class NBTree(CodedClassifier):
             names = params.speaking[leaf]
             codes = [np.ascontiguousarray(block.codes[name][rows]) for name in names]
             kernels.score_codes(codes, [params.tables[name].log_table[leaf] for name in names], some, self._threads())
-            scores[rows] = np.logaddexp(scores[rows], some)
+            scores[rows] = logspace.log_add_exp(scores[rows], some)
         return np.asarray(scores + params.log_prior)
-
-    def log_terms(self, params: TreeParameters, block: Block) -> dict[str, Scores]:
-        """What each column adds to the scores (rows, classes) when it joins those before it, in schema order."""
-        codes = {name: np.zeros_like(column) for name, column in block.codes.items()}
-        before, terms = np.tile(params.log_prior, (block.n_rows, 1)), {}
-        for name in self.schema_.used:
-            codes[name] = block.codes[name]
-            after = self.log_joint(params, replace(block, codes=codes))
-            with np.errstate(invalid="ignore"):
-                terms[name] = np.where(np.isneginf(before), 0.0, after - before)
-            before = after
-        return terms
 
     def left_out(self) -> TreeLeftOut:
         """Scores of learnt rows under the estimates made without them, tree and cut points held."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate, islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ from bayeskit.estimate.calibration import fit_temperature
 from bayeskit.estimate.gaussian_columns import GaussianColumns
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.variance import BEFORE
+from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.explain.words import cell
 from bayeskit.io import State
@@ -342,15 +344,10 @@ class SubclassBayes(TallyClassifier):
         """What each column adds to the scores (rows, classes) when it joins those before it, in schema order."""
         naive, n_classes = self._naive(), len(params.log_prior)
         naive.schema_ = self.schema_
-        scores = np.tile(params.naive.log_prior, (block.n_rows, 1))
-        before, terms = np.tile(params.log_prior, (block.n_rows, 1)), {}
-        for name, term in naive.log_terms(params.naive, block).items():
-            scores += term
-            after = _summed(scores, params.owner, n_classes)
-            with np.errstate(invalid="ignore"):
-                terms[name] = np.where(np.isneginf(before), 0.0, after - before)
-            before = after
-        return terms
+        terms = naive.log_terms(params.naive, block)
+        joined = accumulate(terms.values(), np.add, initial=np.tile(params.naive.log_prior, (block.n_rows, 1)))
+        scores = (_summed(of_parts, params.owner, n_classes) for of_parts in islice(joined, 1, None))
+        return telescoped(params.log_prior, zip(terms, scores, strict=True))
 
     def subclass_proba(self, X: Any) -> Floats:
         """P(subclass | x) of each row (rows, subclasses), in the order of ``subclasses_``."""
