@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.rows import rows_of
+from bayeskit.data.reader import read_table
 from bayeskit.errors import BayesError
 
 Record = dict[str, Any]
@@ -42,8 +42,8 @@ def generative_vs_discriminative(
     from sklearn.base import clone
     from sklearn.model_selection import train_test_split
 
-    table = rows_of(X, y)
-    labels = np.array(table.listed().tolist())
+    table = read_table(X, y)
+    labels = np.array(table.listed_labels().tolist())
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2 or counts.min() < 4:
         raise BayesError(f"the comparison needs two classes of at least 4 rows each; counts are {counts.tolist()}")

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block
+from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.prior import GONE, shares_without
@@ -89,7 +90,7 @@ def leave_one_out(
             proba[impossible] = np.nan
         parts.append(proba)
     if not parts:
-        raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
+        raise BayesError(NO_ROWS)
     whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
     return finished("leave-one-out", tally.schema.target.name, classes, board, baseline, whole, n_undecidable, held)
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from bayeskit.data.encode import Block
 from bayeskit.data.frames import is_sparse
+from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import open_source
 from bayeskit.errors import BayesError
@@ -89,11 +90,17 @@ class Design:
         table[np.arange(1 + self.skip, self.values[name] + 1), np.arange(span.stop - span.start)] = 1.0
         return table
 
+    def dense(self, blocks: Iterator[Block]) -> Floats:
+        """All rows as one array (rows, features)."""
+        parts = [self.rows(block) for block in blocks]
+        if not parts:
+            raise BayesError(NO_ROWS)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
     def matrix(self, blocks: Iterator[Block], n_rows: int) -> Matrix:
         """All rows: dense, or sparse where indicators are many."""
         if not self.values or n_rows * self.n_features <= DENSE:
-            dense = [self.rows(block) for block in blocks]
-            return dense[0] if len(dense) == 1 else np.concatenate(dense)
+            return self.dense(blocks)
         from scipy import sparse
 
         step = max(DENSE // (4 * self.n_features), 1)

@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 
 from bayeskit.data.encode import as_floats
 from bayeskit.data.frames import label_column
-from bayeskit.data.rows import rows_of
+from bayeskit.data.reader import read_table
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
@@ -86,7 +86,7 @@ class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ig
         counter = self._count(X, len(numbers), sample_weight)
         design = Design.of(counter.tally_, self._coding())
         blocks = counter.encoder().blocks(open_source(X, None, sample_weight))
-        M = np.concatenate([design.rows(block) for block in blocks])
+        M = design.dense(blocks)
         omega = np.ones(len(numbers)) if sample_weight is None else open_source(X, None, sample_weight).weights  # type: ignore[attr-defined]
         keep = omega > 0
         M, numbers, omega = M[keep], numbers[keep], omega[keep]
@@ -165,10 +165,7 @@ class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ig
 
     def _matrix(self, X: Any) -> Floats:
         self._check_is_fitted()
-        parts = [self._design.rows(block) for block in self._counter.encoder().blocks(open_source(X))]
-        if not parts:
-            raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
-        return np.concatenate(parts)
+        return self._design.dense(self._counter.encoder().blocks(open_source(X)))
 
     def _count(self, X: Any, n_rows: int, sample_weight: Any) -> NaiveBayes:
         """Values, means and spreads of the columns: counted as for a classifier of one class."""
@@ -205,8 +202,8 @@ class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ig
 def _split(X: Any, y: Any) -> tuple[Any, Floats]:
     """(the columns to learn from, the numbers to learn)."""
     if isinstance(y, str):
-        rows = rows_of(X, y)
-        column, X = rows.labels, rows.take(np.arange(rows.n_rows))
+        table = read_table(X, y)
+        column, X = table.labels, table.data
     else:
         column = label_column(y)[0]
         if getattr(column, "dtype", None) is not None and column.dtype.kind == "c":

@@ -22,6 +22,7 @@ from sklearn.base import clone
 
 from bayeskit import logspace
 from bayeskit.data.encode import Block, Encoder
+from bayeskit.data.reader import read_block
 from bayeskit.data.schema import Categorical, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
@@ -215,10 +216,10 @@ class SubclassBayes(TallyClassifier):
         classes = Vocabulary(counted.classes)
         encoder = Encoder(schema, vocabularies, classes, n_threads=self._threads())
         reading = Encoder(counted.schema, vocabularies, classes, n_threads=self._threads())
-        blocks = [b if b.weights is None else b.take(b.weights > 0) for b in reading.blocks(source)]
-        if any(block.labels is None for block in blocks):
+        block = read_block(reading, source)
+        if block.labels is None:
             raise BayesError("SubclassBayes needs one label a row, not responsibilities")
-        return _joined(blocks), encoder
+        return block if block.weights is None else block.take(block.weights > 0), encoder
 
     def _clusters(
         self, naive: NaiveBayes, block: Block, encoder: Encoder, counted: Tally, gaps: dict[str, float], tell: Progress
@@ -276,9 +277,9 @@ class SubclassBayes(TallyClassifier):
         plain = clone(self).set_params(temperature=1.0, progress=None)
         scores = logspace.log(cross_validate(plain, X, y, self.folds, sample_weight).probabilities)
         self.fit(X, y, sample_weight)
-        blocks = list(self.encoder().blocks(self._labelled(X, y, sample_weight)))
-        labels = np.concatenate([np.asarray(block.labels, dtype=np.int64) for block in blocks])
-        weights = np.concatenate([np.ones(b.n_rows) if b.weights is None else b.weights for b in blocks])
+        block = read_block(self.encoder(), self._labelled(X, y, sample_weight))
+        labels = np.asarray(block.labels, dtype=np.int64)
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
         rows = np.flatnonzero((weights > 0) & (labels < len(self.classes_)))
         rows = rows[np.isfinite(scores[rows, labels[rows]])]  # a class that only one fold shows is lost for every T
         if len(rows) and scores.shape[1] > 1:
@@ -475,18 +476,6 @@ def _summed(scores: Floats, owner: Index, n_classes: int) -> Scores:
         if (owner == c).any():
             found[:, c] = logspace.log_sum_exp(np.ascontiguousarray(scores[:, owner == c]))
     return found
-
-
-def _joined(blocks: list[Block]) -> Block:
-    """Blocks as one."""
-    first = blocks[0]
-    if len(blocks) == 1:
-        return first
-    codes = {name: np.concatenate([b.codes[name] for b in blocks]) for name in first.codes}
-    floats = {name: np.concatenate([b.floats[name] for b in blocks]) for name in first.floats}
-    labels = np.concatenate([np.asarray(b.labels) for b in blocks])
-    weights = None if first.weights is None else np.concatenate([np.asarray(b.weights) for b in blocks])
-    return Block(sum(b.n_rows for b in blocks), 0, codes, floats, labels, None, weights)
 
 
 def _whole(name: str, value: Any, least: int) -> None:
