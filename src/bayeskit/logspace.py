@@ -45,6 +45,15 @@ def exp(log_p: ArrayLike) -> Any:
     return np.exp(np.asarray(log_p, dtype=np.float64))
 
 
+def log1p(x: ArrayLike) -> Any:
+    """ln(1 + x), with all its digits where x is small.
+
+    >>> float(log1p(1e-20))
+    1e-20
+    """
+    return np.log1p(np.asarray(x, dtype=np.float64))
+
+
 def power(log_p: Floats, exponent: float) -> Floats:
     """Probabilities to a power; what is impossible stays so, to the power of zero as well.
 

@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from bayeskit import kernels, logspace
+from bayeskit import kernels
 from bayeskit.data.encode import Block
 from bayeskit.data.table import Table
 from bayeskit.estimate.column import Columns, Leaving, LeftOutColumns, Settings, by_class
 from bayeskit.estimate.left_out import LEAST, ClosedGaussian, LeftOutGaussians, numbers_in_steps
 from bayeskit.estimate.one_cell import Row, number
 from bayeskit.estimate.sampling import nulls_for_nan
-from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, n_parameters
+from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, log_peak, n_parameters
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -61,7 +61,7 @@ class GaussianColumns(Columns):
         mean, variance = (
             np.ascontiguousarray(part[:, self.gaussian.used]) for part in (self.gaussian.mean, self.gaussian.variance)
         )
-        precision, constant = 1 / variance, -0.5 * logspace.log(2 * np.pi * variance)
+        precision, constant = 1 / variance, log_peak(variance)
         if self.powers is None:
             return mean, precision, constant
         powers = np.array([self.powers[name] for name in self.used])

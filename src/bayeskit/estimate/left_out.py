@@ -15,7 +15,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.encode import raise_unusable
 from bayeskit.estimate.column import Leaving
-from bayeskit.estimate.variance import NOISE, VarianceFloor, VarianceRule, shared_variance
+from bayeskit.estimate.variance import NOISE, VarianceFloor, VarianceRule, log_peak, shared_variance
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import Moments
 
@@ -104,10 +104,10 @@ class LeftOutGaussians:
         return ClosedGaussian(
             mean,
             1 / variance,
-            -0.5 * logspace.log(2 * np.pi * variance),
+            log_peak(variance),
             n / ((n - 1) * squares),
             (n / (n - 1)) ** 2 / own,
-            -0.5 * logspace.log(2 * np.pi * own),
+            log_peak(own),
         )
 
     def scores(self, x: Floats, labels: Index, unit: Floats) -> Floats:
@@ -121,8 +121,8 @@ class LeftOutGaussians:
         occurs = np.repeat((self.class_counts > 0)[None], len(x), axis=0)
         variance, _ = shared_variance(n, squares, total, occurs, self.rule, self.ddof, self.floor)
         with np.errstate(invalid="ignore", over="ignore"):
-            terms = -0.5 * ((x[:, None, :] - mean) ** 2 / variance + np.log(2 * np.pi * variance))
-        return np.nan_to_num(terms, nan=0.0, neginf=-np.inf)
+            terms = -0.5 * ((x[:, None, :] - mean) ** 2 / variance + logspace.log(2 * np.pi * variance))
+        return np.asarray(np.nan_to_num(terms, nan=0.0, neginf=-np.inf))
 
 
 class Without(NamedTuple):

@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayeskit import logspace
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.tally.moments import Moments
@@ -177,6 +178,15 @@ def pooled_variance(
     squares = np.where(n > ddof, squares, 0.0)
     pooled = _known(_variance(squares.sum(axis=-2), freedom.sum(axis=-2)), (n >= 2).any(axis=-2))
     return pooled[..., None, :], total[..., None, :], used
+
+
+def log_peak(variance: ArrayLike) -> Floats:
+    """ln of a normal's density at its mean, −½ ln 2πσ².
+
+    >>> float(log_peak(1 / (2 * np.pi)))
+    -0.0
+    """
+    return np.asarray(-0.5 * logspace.log(2 * np.pi * np.asarray(variance)))
 
 
 def n_parameters(rule: VarianceRule, n_classes: int, n_used: int) -> int:

@@ -122,7 +122,7 @@ class GaussianLeftOut:
         long: Index = ~(rest > short.least[labels]) | ~(n - unit > SEVERAL) | np.isnan(x).any(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             grown = freedom / (freedom - unit)  # Σ' = grown · (Σ − a d dᵀ)
-            half_log = 0.5 * k * logspace.log(grown) + 0.5 * np.log(np.where(long, 1.0, rest))
+            half_log = 0.5 * k * logspace.log(grown) + 0.5 * logspace.log(np.where(long, 1.0, rest))
             base = -0.5 * k * logspace.log(2 * np.pi)
             if short.tied:
                 across = np.einsum("crk,rk->rc", z, z[labels, rows])

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import NotFittedError
 
+from bayeskit import logspace
 from bayeskit.data.encode import as_floats
 from bayeskit.data.frames import label_column
 from bayeskit.data.reader import read_table
@@ -31,6 +32,7 @@ from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.scoring import ScoresTables
 
 Floats = npt.NDArray[np.float64]
+RANGE = (1e-8, 1e8)  # of the λ that evidence may choose
 
 
 class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -130,7 +132,7 @@ class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ig
         loss = residual + self.penalty_ * float(w @ w)
         self.noise_variance_ = loss / self.df_ if self.df_ > 0 else float("nan")
         mle = residual / n
-        self.log_likelihood_ = -0.5 * n * (np.log(2 * np.pi * mle) + 1) if mle > 0 else float("inf")
+        self.log_likelihood_ = -0.5 * n * (logspace.log(2 * np.pi * mle) + 1) if mle > 0 else float("inf")
         self._mean, self._unit, self._used, self._n = mean, unit, used, n
         self._root = vectors * np.sqrt(inverse)  # its product with itself is the posterior covariance over σ²
 
@@ -222,8 +224,8 @@ def _by_evidence(values: Floats, moved: Floats, total: float, n: float) -> float
     from scipy.optimize import minimize_scalar
 
     def against(log_penalty: float) -> float:
-        penalty = float(np.exp(log_penalty))
+        penalty = float(logspace.exp(log_penalty))
         left = max(total - float((moved**2 / (values + penalty)).sum()), 1e-300)
-        return float(-0.5 * (np.log(penalty / (values + penalty)).sum() - (n - 1) * np.log(left)))
+        return float(-0.5 * (logspace.log(penalty / (values + penalty)).sum() - (n - 1) * logspace.log(left)))
 
-    return float(np.exp(minimize_scalar(against, bounds=(np.log(1e-8), np.log(1e8)), method="bounded").x))
+    return float(logspace.exp(minimize_scalar(against, bounds=tuple(logspace.log(RANGE)), method="bounded").x))
