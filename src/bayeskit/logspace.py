@@ -19,11 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit import kernels
+from bayeskit.tolerance import TIE as TIE  # logspace.TIE is what scores are compared by
 
 Floats = NDArray[np.float64]
-
-TIE = 1e-12
-"""Scores within this of the best, or of its size where that is more than one, are a tie."""
 
 
 def log(p: ArrayLike) -> Any:

@@ -22,9 +22,9 @@ from bayeskit.estimate.back_off import BackOff, backed_off
 from bayeskit.estimate.smoothing import Smoothing, smoothed
 from bayeskit.memory import Need, check_memory
 from bayeskit.remedy import Remedy
+from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
-GONE = 1e-9  # of a total: what is left of a weight that was taken away
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,12 @@ from bayeskit import kernels
 from bayeskit.data.encode import Block
 from bayeskit.data.table import Table
 from bayeskit.estimate.column import Columns, Leaving, LeftOutColumns, Settings, by_class
-from bayeskit.estimate.left_out import LEAST, ClosedGaussian, LeftOutGaussians, numbers_in_steps
+from bayeskit.estimate.left_out import ClosedGaussian, LeftOutGaussians, numbers_in_steps
 from bayeskit.estimate.one_cell import Row, number
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, log_peak, n_parameters
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import LEAST_REST
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
@@ -159,7 +160,7 @@ class LeftOutGaussianColumns(LeftOutColumns):
             rows = leaving.stays
             if part.form is not None and leaving.whole:
                 columns = [leaving.block.floats[name] for name in part.names]
-                least = max(LEAST, float(part.gaussians.floored_rest().max()))
+                least = max(LEAST_REST, float(part.gaussians.floored_rest().max()))
                 labels, form = leaving.labels, part.form.parts
                 rows = kernels.score_gaussian_left_out(columns, labels, *form, least, scores, n_threads)
             if rows.any():

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.tally.families import Family
 from bayeskit.tally.pairs import Pairs
+from bayeskit.tolerance import CHANCE, NO_INFORMATION
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
@@ -60,7 +61,7 @@ def mutual_information(counts: npt.NDArray[Any]) -> float:
         return 0.0
     outer = n.sum(axis=1, keepdims=True) * n.sum(axis=0, keepdims=True)
     information = float(weighed_log_ratio(n, n * total, outer).sum() / total)
-    return information if information > 1e-12 else 0.0
+    return information if information > NO_INFORMATION else 0.0
 
 
 def information_about_class(family: Family) -> float:
@@ -141,7 +142,7 @@ def dependence(pairs: Pairs) -> Floats:
         for j in range(i + 1, len(pairs.columns)):
             b = pairs.columns[j]
             gain, freedom = conditional_information(present(pairs.table(min(a, b), max(a, b))))
-            gains[i, j] = gains[j, i] = gain if gain > freedom / 2 + 1e-9 else 0.0
+            gains[i, j] = gains[j, i] = gain if gain > freedom / 2 + CHANCE else 0.0
     return gains
 
 

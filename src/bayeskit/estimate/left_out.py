@@ -15,15 +15,15 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.encode import raise_unusable
 from bayeskit.estimate.column import Leaving
-from bayeskit.estimate.variance import NOISE, VarianceFloor, VarianceRule, log_peak, shared_variance
+from bayeskit.estimate.variance import VarianceFloor, VarianceRule, log_peak, shared_variance
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import Moments
+from bayeskit.tolerance import LEAST_REST, NOISE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 
 
-LEAST = 1e-3  # of a class's spread must be left without a row, for the closed form to keep its digits
 CELLS = 1 << 20  # rows × classes × columns of the exact path at a time
 FAR = 1e5  # standard deviations from zero: beyond, only double-double knows the mean without a row
 
@@ -81,7 +81,7 @@ class LeftOutGaussians:
             return np.zeros(n.shape[1], dtype=bool)
         total = self.moments.pooled().squared_deviations()
         with np.errstate(invalid="ignore", divide="ignore"):
-            above = (squares / n > 10 / LEAST * NOISE * total / n.sum(axis=0)) & (self.floored_rest() < 0.5)
+            above = (squares / n > 10 / LEAST_REST * NOISE * total / n.sum(axis=0)) & (self.floored_rest() < 0.5)
             near = np.abs(mean) < FAR * np.sqrt(squares / n)
         fit: npt.NDArray[np.bool_] = ((n >= 2) & above & near).all(axis=0)
         return fit

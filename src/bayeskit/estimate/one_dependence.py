@@ -18,11 +18,11 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.back_off import BackOff, backed_off
-from bayeskit.estimate.conditional import GONE
 from bayeskit.estimate.smoothing import Smoothing, smoothed
 from bayeskit.memory import Need, check_memory
 from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
 

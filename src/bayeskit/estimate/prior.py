@@ -16,13 +16,12 @@ from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities, smoothed
 from bayeskit.remedy import Remedy, Setting
+from bayeskit.tolerance import GONE, OFF_ONE, SLACK
 
-GONE = 1e-9  # of all rows: what is left of a weight that was taken away
 SPECS = (
     '"empirical", "uniform", a mapping from class to probability, probabilities in the order of the sorted classes, '
     "or a smoothing such as Laplace()"
 )
-SLACK = 1e-3  # a table this close to summing to one is normalised; beyond, refused
 
 
 def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -124,7 +123,7 @@ def normalised(shares: Any) -> npt.NDArray[np.float64]:
         raise BayesError(f"prior probabilities are finite and not negative: {p.tolist()}")
     if abs(p.sum() - 1) > SLACK:
         raise BayesError(f"prior probabilities sum to {p.sum():.6g}, not to one: {p.tolist()}")
-    if abs(p.sum() - 1) > 1e-9:
+    if abs(p.sum() - 1) > OFF_ONE:
         import warnings
 
         from bayeskit.errors import BayesWarning

@@ -25,11 +25,11 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.estimate.text_weights import cosine_normalised
+from bayeskit.tolerance import LEAST_SHARE, POSITIVE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 ROUNDS_OF_BALANCE = 3
-LEAST_SHARE = 1e-9
 BETAS = np.log([0.01, 1000.0])
 
 
@@ -67,7 +67,7 @@ def sublinear_tf_idf(counts: Index, ids: Index, indptr: Index, idf: Floats) -> F
 
 def class_weights(mass: Floats, a: float) -> Floats:
     """W from N (words, classes)."""
-    share = np.maximum(mass.sum(axis=0) / max(float(mass.sum()), 1e-300), LEAST_SHARE)
+    share = np.maximum(mass.sum(axis=0) / max(float(mass.sum()), POSITIVE), LEAST_SHARE)
     return np.asarray(np.log(mass / share + a) - np.log(mass.sum(axis=1, keepdims=True) + a))
 
 
@@ -79,7 +79,7 @@ def left_out_evidence(x: Any, labels: Index, mass: Floats, a: float) -> Floats:
     own[np.arange(n), labels] = 1.0
     length = np.bincount(document, x.data, minlength=n)
     totals = mass.sum(axis=0) - own * length[:, None]
-    share = np.maximum(totals / np.maximum(totals.sum(axis=1, keepdims=True), 1e-300), LEAST_SHARE)
+    share = np.maximum(totals / np.maximum(totals.sum(axis=1, keepdims=True), POSITIVE), LEAST_SHARE)
     scores = np.zeros((n, k))
     for c in range(k):
         left = np.maximum(mass[x.indices, c] - own[document, c] * x.data, 0.0)
@@ -101,8 +101,8 @@ def fit_beta(evidence: Floats, labels: Index, log_prior: Floats) -> float:
 def balanced(p: Floats, prior: Floats) -> Floats:
     """Posteriors whose columns are rescaled to the prior, rows to one, three times."""
     for _ in range(ROUNDS_OF_BALANCE):
-        p = p * (prior * len(p) / np.maximum(p.sum(axis=0), 1e-300))
-        p = p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300)
+        p = p * (prior * len(p) / np.maximum(p.sum(axis=0), POSITIVE))
+        p = p / np.maximum(p.sum(axis=1, keepdims=True), POSITIVE)
     return p
 
 

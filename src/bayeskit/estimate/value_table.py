@@ -28,10 +28,10 @@ from bayeskit.estimate.one_cell import Odd, Row
 from bayeskit.estimate.sampling import cells_of, draw_slots
 from bayeskit.estimate.smoothing import UNSEEN, Automatic, Lidstone, MEstimate, Smoothing, probabilities, smoothed
 from bayeskit.tally.families import Family
+from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
-GONE = 1e-9  # of a column's total: what is left of a weight that was taken away
 KEPT = 4096  # values of a column whose scores are kept as tuples
 
 

@@ -24,16 +24,10 @@ from bayeskit import logspace
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.tally.moments import Moments
+from bayeskit.tolerance import NOISE, UNDERFLOW
 
 Floats = NDArray[np.float64]
 VarianceRule = Literal["class_feature", "feature", "class", "all"]
-
-NOISE = 1e-9
-"""A spread within classes that is a smaller share of the feature's total variance is rounding, no spread."""
-
-
-TINY = 1e-280
-"""A feature whose total variance is less is constant: squares of such numbers underflow."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +167,7 @@ def pooled_variance(
     """(variances within classes, NaN where not known, and in total (…, 1, columns); used columns (…, columns))."""
     total = _variance(total_squares, n.sum(axis=-2) - ddof)
     without_value = occurs[..., None] & (n <= 0)
-    used = (total > TINY) & ~without_value.any(axis=-2)
+    used = (total > UNDERFLOW) & ~without_value.any(axis=-2)
     freedom = np.where(n > ddof, n - ddof, 0.0)
     squares = np.where(n > ddof, squares, 0.0)
     pooled = _known(_variance(squares.sum(axis=-2), freedom.sum(axis=-2)), (n >= 2).any(axis=-2))

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.reader import read_table
 from bayeskit.errors import BayesError
+from bayeskit.tolerance import LEAST_PROBABILITY
 
 Record = dict[str, Any]
 CASES = {
@@ -134,7 +135,7 @@ def _judge(model: Any, X: Any, labels: npt.NDArray[Any]) -> tuple[float, float]:
     """(error, mean log loss); a probability of 0 counts as 1e-15."""
     p = np.asarray(model.predict_proba(X))
     own = (p * (labels[:, None] == np.asarray(model.classes_))).sum(axis=1)
-    return float((model.predict(X) != labels).mean()), float(-logspace.log(np.clip(own, 1e-15, 1)).mean())
+    return float((model.predict(X) != labels).mean()), float(-logspace.log(np.clip(own, LEAST_PROBABILITY, 1)).mean())
 
 
 def _record(name: str, n: int, pairs: list[tuple[float, float]]) -> Record:

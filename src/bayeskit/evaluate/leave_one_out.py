@@ -18,10 +18,11 @@ from bayeskit.data.encode import Block
 from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
-from bayeskit.estimate.prior import GONE, shares_without
+from bayeskit.estimate.prior import shares_without
 from bayeskit.evaluate.evaluation import Evaluation, finished
 from bayeskit.evaluate.metrics import Floats, Scoreboard, brier
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE
 
 Labels = npt.NDArray[Any]
 

@@ -28,6 +28,7 @@ from bayeskit.models.bayes_counting import (
 )
 from bayeskit.models.bayes_rows import LearntRows
 from bayeskit.models.bayes_structure import Members, Steps, Structure, draw_chains, draw_members
+from bayeskit.tolerance import LEAST_PROBABILITY
 
 Floats = npt.NDArray[np.float64]
 
@@ -155,7 +156,7 @@ def left_out_table(log_proba: Floats, naive: Floats, rows: LearntRows, asked: np
     prior = left_out_prior(rows, asked)
     said = [log_proba, np.nan_to_num(logspace.log_normalise(naive)[0], nan=-np.inf), prior]
     guesses = [log_proba.argmax(axis=1), said[1].argmax(axis=1), np.full(len(labels), rows.class_weights.argmax())]
-    lost = [-np.maximum(scores[np.arange(len(labels)), labels], logspace.log(1e-15)) for scores in said]
+    lost = [-np.maximum(scores[np.arange(len(labels)), labels], logspace.log(LEAST_PROBABILITY)) for scores in said]
     return Table(
         {
             "model": ["BayesClassifier", "NaiveBayes", "majority"],

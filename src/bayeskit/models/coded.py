@@ -18,7 +18,6 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.column import never
-from bayeskit.estimate.conditional import GONE
 from bayeskit.estimate.cuts import labels as interval_labels
 from bayeskit.estimate.learn_cuts import check_cuts, learn_cuts
 from bayeskit.estimate.prior import class_prior, log_prior_without
@@ -29,6 +28,7 @@ from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.settings import held_choices, one_of, seed_of
 from bayeskit.models.tuning import best_temperature
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
 

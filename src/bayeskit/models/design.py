@@ -20,11 +20,11 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.source import open_source
 from bayeskit.errors import BayesError
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import DEPENDENT, POSITIVE
 
 Floats = npt.NDArray[np.float64]
 Matrix = Any  # a dense array, or SciPy's CSR where that would be large
 DENSE = 1 << 24  # cells of a dense matrix that holds indicators
-DEPENDENT = 1e-9  # of a column's variance: what is left when the columns before it are known
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Design:
     def of(cls, tally: Tally, coding: str) -> Design:
         """From counts: means and spreads need no further look at the data."""
         together = tally.moments.pooled()
-        n = np.maximum(together.n[0].astype(np.float64), 1e-300)
+        n = np.maximum(together.n[0].astype(np.float64), POSITIVE)
         means, spreads = [np.nan_to_num(together.mean()[0])], [np.sqrt(together.squared_deviations()[0] / n)]
         skip = int(coding == "reference")
         for family in tally.families.values():
             counts = family.present.sum(axis=0).astype(np.float64)
-            share = counts / max(counts.sum(), 1e-300)
+            share = counts / max(counts.sum(), POSITIVE)
             means.append(share[skip:])
             spreads.append(np.sqrt(share * (1 - share))[skip:])
         values = {name: len(family.values) for name, family in tally.families.items()}

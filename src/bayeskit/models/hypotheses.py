@@ -23,6 +23,7 @@ from bayeskit import logspace
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
+from bayeskit.tolerance import TIE
 
 Floats = npt.NDArray[np.float64]
 BIT = float(logspace.log(2.0))
@@ -201,7 +202,7 @@ def exception_bits(n_rows: int, n_exceptions: float, n_classes: int = 2) -> floa
 def _best(scores: Floats) -> int:
     """The first of those within rounding of the largest."""
     top = scores.max()
-    return int(np.argmax(scores >= top - 1e-12 * max(1.0, abs(top))))
+    return int(np.argmax(scores >= top - TIE * max(1.0, abs(top))))
 
 
 def _numbers(values: list[Any], what: str) -> Floats:

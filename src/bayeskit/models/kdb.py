@@ -30,6 +30,7 @@ from bayeskit.models.tuning import weighty_blocks
 from bayeskit.tally.joints import Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import TIE
 
 Floats = npt.NDArray[np.float64]
 
@@ -145,7 +146,7 @@ class KDB(StructuredClassifier):
             left_out = StructuredLeftOut(model)
             for block in weighty_blocks(model, source):
                 losses[k] += _losses(model, left_out, block)
-        best = np.argwhere(losses <= losses.min() * (1 + 1e-12))[0]  # fewer parents, then fewer columns
+        best = np.argwhere(losses <= losses.min() * (1 + TIE))[0]  # fewer parents, then fewer columns
         return tuple((*names[:-1][: best[0]], names[-1]) for names in structure[: best[1]]) or (structure[0][-1:],)
 
 

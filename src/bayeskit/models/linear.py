@@ -30,6 +30,7 @@ from bayeskit.estimate.conjugate.belief import tails
 from bayeskit.models.design import Design, collinear, collinear_sentence
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.scoring import ScoresTables
+from bayeskit.tolerance import CONSTANT, DEPENDENT, POSITIVE
 
 Floats = npt.NDArray[np.float64]
 RANGE = (1e-8, 1e8)  # of the λ that evidence may choose
@@ -92,7 +93,7 @@ class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ig
         omega = np.ones(len(numbers)) if sample_weight is None else open_source(X, None, sample_weight).weights  # type: ignore[attr-defined]
         keep = omega > 0
         M, numbers, omega = M[keep], numbers[keep], omega[keep]
-        spread = np.where(design.spread > 1e-12 * np.abs(design.mean), design.spread, 0.0)
+        spread = np.where(design.spread > CONSTANT * np.abs(design.mean), design.spread, 0.0)
         values = {name: list(table.values) for name, table in counter.params_.tables.items()}
         self.features_ = design.names(values)
         if self.penalty == 0:
@@ -120,7 +121,8 @@ class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ig
         values = np.maximum(values, 0.0)
         moved, total = vectors.T @ (Z.T @ centred), float(centred @ centred)
         self.penalty_ = _by_evidence(values, moved, total, n) if self.penalty == "evidence" else float(self.penalty)
-        values = np.where(values > 1e-9 * values.max(initial=0.0), values, 0.0)  # what is collinear has no direction
+        # What is collinear has no direction.
+        values = np.where(values > DEPENDENT * values.max(initial=0.0), values, 0.0)
         curve = values + self.penalty_
         inverse = np.divide(1.0, curve, out=np.zeros_like(curve), where=curve > 0)
         w = vectors @ (moved * inverse)
@@ -225,7 +227,7 @@ def _by_evidence(values: Floats, moved: Floats, total: float, n: float) -> float
 
     def against(log_penalty: float) -> float:
         penalty = float(logspace.exp(log_penalty))
-        left = max(total - float((moved**2 / (values + penalty)).sum()), 1e-300)
+        left = max(total - float((moved**2 / (values + penalty)).sum()), POSITIVE)
         return float(-0.5 * (logspace.log(penalty / (values + penalty)).sum() - (n - 1) * logspace.log(left)))
 
     return float(logspace.exp(minimize_scalar(against, bounds=tuple(logspace.log(RANGE)), method="bounded").x))

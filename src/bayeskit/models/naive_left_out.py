@@ -20,7 +20,8 @@ from bayeskit.data.encode import Block
 from bayeskit.data.vocabulary import positions
 from bayeskit.errors import NotLearnt
 from bayeskit.estimate.column import Leaving, LeftOutColumns
-from bayeskit.estimate.prior import GONE, log_prior_without, prior_without_class
+from bayeskit.estimate.prior import log_prior_without, prior_without_class
+from bayeskit.tolerance import GONE
 
 if TYPE_CHECKING:
     from bayeskit.models.naive_bayes import NaiveBayes

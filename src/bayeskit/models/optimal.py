@@ -28,6 +28,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.scoring import ScoresTables
+from bayeskit.tolerance import LEAST_PROBABILITY
 
 Floats = npt.NDArray[np.float64]
 WEIGHTINGS = ("auto", "evidence", "leave-one-out", "cross-validation")
@@ -284,7 +285,7 @@ def _cross_validated(member: Any, X: Any, y: Any, weight: Any, cv: Any) -> float
         part = clone(member).fit(table.take(learn), labels[learn], **extra)
         p = np.asarray(part.predict_proba(table.take(test)))
         own = (p * (labels[test][:, None] == np.asarray(part.classes_))).sum(axis=1)
-        log_p = logspace.log(np.clip(own, 1e-15, 1.0))
+        log_p = logspace.log(np.clip(own, LEAST_PROBABILITY, 1.0))
         total += float((log_p * (1.0 if weight is None else np.asarray(weight)[test])).sum())
     return total
 

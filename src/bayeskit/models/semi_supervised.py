@@ -31,10 +31,10 @@ from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.scoring import ScoresTables
 from bayeskit.models.semi_text import DocumentModel, check_learns_unlabelled, fit_documents
 from bayeskit.models.text import TextClassifier
+from bayeskit.tolerance import CONVERGED
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
-CONVERGED = 1e-6  # of the log likelihood
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from bayeskit.models.coded import need_pairs
 from bayeskit.models.structured import StructuredClassifier, StructuredParameters, given_parents
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import POSITIVE
 
 
 class TAN(StructuredClassifier):
@@ -137,7 +138,7 @@ class TAN(StructuredClassifier):
             if own:
                 counts = present(self.tally_.pairs.table(own[0], name))
                 gain = float(conditional_information(counts)[0])
-                found.append((gain / max(float(counts.sum()), 1e-300), own[0], name))
+                found.append((gain / max(float(counts.sum()), POSITIVE), own[0], name))
         found.sort(key=lambda arc: (-arc[0], arc[1:]))
         gains = [arc[0] for arc in found]
         parents, children = ([arc[i] for arc in found] for i in (1, 2))

@@ -20,7 +20,6 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_cells
-from bayeskit.estimate.prior import SLACK
 from bayeskit.estimate.smoothing import MLE, Dirichlet, Lidstone, as_smoothing, probabilities
 from bayeskit.network.cells import Codes, Combinations, Floats, by_value, every_cell, read_cells
 from bayeskit.network.elimination import MEMORY_LIMIT, check_cost
@@ -30,6 +29,7 @@ from bayeskit.network.query import Comparison, Query, Statement, parse, parse_st
 from bayeskit.network.truth import Domain, Mask, evaluate, holds, impossible, unknown_column
 from bayeskit.printable import printable
 from bayeskit.remedy import Remedy
+from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
@@ -116,9 +116,9 @@ class JointDistribution:
                 " where these are counts",
                 culprit=number,
             )
-        if not is_count and abs(total - 1) > 1e-9:
+        if not is_count and abs(total - 1) > OFF_ONE:
             warnings.warn(f"the probabilities sum to {total:.9g}; they were normalised", BayesWarning, stacklevel=2)
-        p = weights if abs(total - 1) <= 1e-12 else weights / total
+        p = weights if abs(total - 1) <= SUMS_TO_ONE else weights / total
         codes = {name: cells.codes[name] - 1 for name in rest}
         whole = cls({name: cells.values[name] for name in rest}, codes, p, total if is_count else None)
         return whole.marginal(*rest)
