@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.estimate.text_weights import cosine_normalised
+from bayeskit.estimate.word_evidence import words_log_odds
 from bayeskit.tolerance import LEAST_SHARE, POSITIVE
 
 Floats = npt.NDArray[np.float64]
@@ -63,12 +64,6 @@ def smooth_idf(documents: Floats, n_documents: float) -> Floats:
 def sublinear_tf_idf(counts: Index, ids: Index, indptr: Index, idf: Floats) -> Floats:
     """(1 + ln tf) · idf, every document of length one."""
     return cosine_normalised((1 + np.log(counts.astype(np.float64))) * idf[ids], indptr)
-
-
-def class_weights(mass: Floats, a: float) -> Floats:
-    """W from N (words, classes)."""
-    share = np.maximum(mass.sum(axis=0) / max(float(mass.sum()), POSITIVE), LEAST_SHARE)
-    return np.asarray(np.log(mass / share + a) - np.log(mass.sum(axis=1, keepdims=True) + a))
 
 
 def left_out_evidence(x: Any, labels: Index, mass: Floats, a: float) -> Floats:
@@ -124,7 +119,7 @@ def expectation_maximisation(
     given = np.asarray(labelled.T @ member)
     log_prior = logspace.log(prior)
     beta = fit_beta(left_out_evidence(labelled, labels, given, a), labels, log_prior)
-    model = DocumentEM(class_weights(given, a), beta, log_prior)
+    model = DocumentEM(words_log_odds(given, a)[0], beta, log_prior)
     told: list[Round] = []
     before = np.full(unlabelled.shape[0], -1)
     for number in range(1, rounds + 1 if unlabelled.shape[0] else 1):
@@ -136,5 +131,5 @@ def expectation_maximisation(
             tell(told[-1])
         before = chosen
         mass = given + weight * np.asarray(unlabelled.T @ p)
-        model = DocumentEM(class_weights(mass, a), beta, log_prior)
+        model = DocumentEM(words_log_odds(mass, a)[0], beta, log_prior)
     return model, told

@@ -66,13 +66,11 @@ def bands_of(documents: Floats) -> npt.NDArray[np.uint8]:
     return np.minimum(BANDS - 1, np.log2(np.maximum(documents, 2.0)) / 1.5).astype(np.uint8)
 
 
-def log_odds(class_mass: Floats, a: float, both: bool) -> list[Floats]:
-    """[λᴹ] or [λᴹ, λᶜ] of words with these masses, of the shares given by the whole table (words, classes)."""
-    return _log_odds(class_mass, class_mass.sum(axis=0), a, both)
-
-
-def _log_odds(mass: Floats, totals: Floats, a: float, both: bool) -> list[Floats]:
-    share = totals / max(totals.sum(), POSITIVE)
+def words_log_odds(mass: Floats, a: float, both: bool = False, totals: Floats | None = None) -> list[Floats]:
+    """[λᴹ] or [λᴹ, λᶜ] of words with these masses (words, classes); ``totals`` are those of all words, of which these
+    may be some."""
+    totals = mass.sum(axis=0) if totals is None else totals
+    share = totals / max(float(totals.sum()), POSITIVE)
     of_word = mass.sum(axis=1, keepdims=True)
     middle = np.log(of_word + a)
     found = [np.log(mass / np.maximum(share, LEAST_SHARE) + a) - middle]
@@ -88,7 +86,7 @@ def evidence_tables(class_mass: Floats, documents: Floats, weights: EvidenceWeig
     evidence, repeated = np.empty_like(class_mass), np.empty_like(class_mass)
     for start in range(0, len(class_mass), CHUNK):
         part = slice(start, start + CHUNK)
-        odds = _log_odds(class_mass[part], totals, weights.a, both)
+        odds = words_log_odds(class_mass[part], weights.a, both, totals)
         evidence[part] = sum(
             (weights.first + own[bands[part]])[:, None] * lam for own, lam in zip(weights.bands, odds, strict=True)
         )
