@@ -218,7 +218,7 @@ def test_the_record_reads_in_eighty_columns_and_in_html():
 @pytest.mark.parametrize(
     "prior", ["empirical", "uniform", bk.Laplace(), {"a": 0.2, "b": 0.3, "c": 0.5}, [0.2, 0.3, 0.5]]
 )
-@pytest.mark.parametrize("kind", [bk.NaiveBayes, bk.TAN])
+@pytest.mark.parametrize("kind", [bk.NaiveBayes, bk.TAN, bk.KDB, bk.AODE, bk.FullJointBayes])
 def test_a_class_that_only_the_row_shows_has_no_prior_without_it(kind, prior):
     table = {"x": ["p", "p", "q", "q", "p"], "z": ["s", "s", "t", "t", "t"]}  # the last is impossible in a and in b
     model = kind(smoothing=0, prior=prior).fit(table, ["a", "a", "b", "b", "c"])
