@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -81,3 +82,39 @@ def test_what_editors_complete_is_what_the_package_offers():
     assert homes == bayeskit._HOMES, "make stubs"
     listed = [ast.literal_eval(node.value) for node in stub.body if isinstance(node, ast.Assign)]
     assert listed == [bayeskit.__all__], "make stubs"
+
+
+CHOICES = {  # what a person sets, the ranges of searches and of weights: no tolerances
+    "data/source.py": {1e-100},
+    "estimate/variance.py": {1e-9},
+    "models/bayes_rows.py": {1e-30},
+    "models/linear.py": {1e-8},
+    "models/logistic.py": {1e-6},
+    "models/settings.py": {1e-6},
+}
+
+
+def test_every_tolerance_stands_with_its_reason_in_one_file():
+    source = Path(bayeskit.__file__).parent
+    strangers = {}
+    for file in sorted(source.rglob("*.py")):
+        name = file.relative_to(source).as_posix()
+        if name == "tolerance.py" or "twin" in name or name.startswith("models/text"):
+            continue  # twins hold what the compiled core holds
+        small = {
+            node.value
+            for node in ast.walk(ast.parse(file.read_text("utf-8")))
+            if isinstance(node, ast.Constant) and isinstance(node.value, float) and 0 < node.value < 5e-6
+        }
+        strangers |= {name: small - CHOICES.get(name, set())} if small - CHOICES.get(name, set()) else {}
+    assert not strangers
+
+
+def test_every_tolerance_has_a_reason_and_a_use():
+    source = Path(bayeskit.__file__).parent
+    body = ast.parse((source / "tolerance.py").read_text("utf-8")).body
+    constants = [i for i, node in enumerate(body) if isinstance(node, ast.Assign)]
+    assert all(isinstance(body[i + 1], ast.Expr) for i in constants)
+    elsewhere = "".join(f.read_text("utf-8") for f in source.rglob("*.py") if f.name != "tolerance.py")
+    unused = [body[i].targets[0].id for i in constants if not re.search(rf"\b{body[i].targets[0].id}\b", elsewhere)]
+    assert not unused

@@ -24,9 +24,9 @@ import numpy.typing as npt
 from bayeskit.data.table import Table
 from bayeskit.disk.paths import read_bytes
 from bayeskit.errors import BadFile, BayesError, BayesWarning
+from bayeskit.tolerance import OFF_ONE, SLACK
 
 Floats = npt.NDArray[np.float64]
-SLACK = 1e-3  # probabilities this close to summing to one are normalised; beyond, refused
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,9 +255,9 @@ def _posterior(posterior: Any, classes: Sequence[Any] | None) -> tuple[Floats, t
     if (off > SLACK).any():
         row = int(off.argmax())
         raise BayesError(f"row {row} of the posterior sums to {sums[row]:.6g}, not to one: {p[row].tolist()}")
-    if (off > 1e-9).any():
+    if (off > OFF_ONE).any():
         warnings.warn(
-            f"{int((off > 1e-9).sum())} rows of the posterior do not sum to one (the farthest to "
+            f"{int((off > OFF_ONE).sum())} rows of the posterior do not sum to one (the farthest to "
             f"{sums[off.argmax()]:.9g}); they were normalised",
             BayesWarning,
             stacklevel=4,

@@ -10,7 +10,7 @@ are sums of logarithms, and come back as probabilities only after the largest on
 >>> probabilities.round(6)
 array([[0.25, 0.75]])
 
-Formula: log Σ exp, normalisation, every log and exp of a probability
+Formula: log Σ exp, normalisation, log odds, every log and exp of a probability
 """
 
 from typing import Any
@@ -19,11 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit import kernels
+from bayeskit.tolerance import TIE as TIE  # logspace.TIE is what scores are compared by
 
 Floats = NDArray[np.float64]
-
-TIE = 1e-12
-"""Scores within this of the best, or of its size where that is more than one, are a tie."""
 
 
 def log(p: ArrayLike) -> Any:
@@ -43,6 +41,15 @@ def exp(log_p: ArrayLike) -> Any:
     array([1., 0.])
     """
     return np.exp(np.asarray(log_p, dtype=np.float64))
+
+
+def log1p(x: ArrayLike) -> Any:
+    """ln(1 + x), with all its digits where x is small.
+
+    >>> float(log1p(1e-20))
+    1e-20
+    """
+    return np.log1p(np.asarray(x, dtype=np.float64))
 
 
 def power(log_p: Floats, exponent: float) -> Floats:
@@ -83,6 +90,16 @@ def log_add_exp(a: ArrayLike, b: ArrayLike) -> Any:
     0.75
     """
     return np.logaddexp(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
+
+
+def log_odds(log_p: ArrayLike, log_q: ArrayLike) -> Any:
+    """ln p / q from the logarithms, cell by cell: infinite where one of them is impossible, NaN where both are.
+
+    >>> log_odds(log([0.75, 0.5, 0.0]), log([0.25, 0.0, 0.0])).round(6).tolist()
+    [1.098612, inf, nan]
+    """
+    with np.errstate(invalid="ignore"):
+        return np.subtract(log_p, log_q)
 
 
 def log_mean_exp(a: ArrayLike, axis: int = -1) -> Any:

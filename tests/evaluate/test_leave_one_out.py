@@ -213,3 +213,22 @@ def test_the_record_reads_in_eighty_columns_and_in_html():
     assert found.confusion["as Gentoo"] == [0, 0, 124]
     with pytest.raises(AttributeError):
         found.accuracy = 1.0
+
+
+@pytest.mark.parametrize(
+    "prior", ["empirical", "uniform", bk.Laplace(), {"a": 0.2, "b": 0.3, "c": 0.5}, [0.2, 0.3, 0.5]]
+)
+@pytest.mark.parametrize("kind", [bk.NaiveBayes, bk.TAN, bk.KDB, bk.AODE, bk.FullJointBayes])
+def test_a_class_that_only_the_row_shows_has_no_prior_without_it(kind, prior):
+    table = {"x": ["p", "p", "q", "q", "p"], "z": ["s", "s", "t", "t", "t"]}  # the last is impossible in a and in b
+    model = kind(smoothing=0, prior=prior).fit(table, ["a", "a", "b", "b", "c"])
+    left_out = model.leave_one_out(table, ["a", "a", "b", "b", "c"]).probabilities[4]
+    given = isinstance(prior, (dict, list))  # what was given for the others, divided by its sum
+    np.testing.assert_allclose(left_out, [0.4, 0.6, 0.0] if given else [0.5, 0.5, 0.0], rtol=1e-12)
+
+
+def test_a_prior_that_leaves_nothing_without_the_row_is_named():
+    table, labels = {"x": ["p", "p", "q"]}, ["a", "a", "c"]
+    model = bk.NaiveBayes(prior={"a": 0.0, "c": 1.0}).fit(table, labels)
+    with pytest.raises(bk.BayesError, match="rules out every class but 'c'"):
+        model.leave_one_out(table, labels)

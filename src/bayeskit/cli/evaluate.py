@@ -102,6 +102,7 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
     import pyarrow as pa
 
     from bayeskit.cli import texts
+    from bayeskit.data.reader import read_batch
     from bayeskit.data.source import for_schema
     from bayeskit.evaluate.cross_validation import cross_validate
 
@@ -114,8 +115,8 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
         model = copy(model).set_params(roles=kept or None)
     values = {name: vocabulary.values for name, vocabulary in model.encoder().vocabularies.items()}
     reading = for_schema(source, model.schema_, values, model.tally_.classes)
-    parts = [pa.table({**batch.columns, target: batch.labels}) for batch in reading.batches()]
-    return cross_validate(model, pa.concat_tables(parts).unify_dictionaries(), target, folds)
+    batch = read_batch(reading)
+    return cross_validate(model, pa.table({**batch.columns, target: batch.labels}), target, folds)
 
 
 def _show_confusion(page: Any, evaluation: Any) -> None:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.console import Figure, Page, percent, short
+from bayeskit.tolerance import WHOLE
 
 if TYPE_CHECKING:
     from bayeskit.evaluate.evaluation import Evaluation
@@ -54,7 +55,7 @@ def _count(n: float) -> int | float:
     >>> _count(-5.7e-14), _count(89.0000000001), _count(2.5)
     (0, 89, 2.5)
     """
-    return round(n) if abs(n - round(n)) <= 1e-9 * max(abs(n), 1.0) else n
+    return round(n) if abs(n - round(n)) <= WHOLE * max(abs(n), 1.0) else n
 
 
 def show_columns(page: Page, records: list[dict[str, Any]]) -> None:

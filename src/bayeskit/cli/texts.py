@@ -151,8 +151,10 @@ def documents_of(source: Any, name: str, target: str) -> Any:
     """Documents and classes as an Arrow table, in memory."""
     import pyarrow as pa
 
-    parts = [pa.table({name: _plain(b.columns["text"]), target: _plain(b.labels)}) for b in source.batches()]
-    return pa.concat_tables(parts)
+    from bayeskit.data.reader import read_batch
+
+    batch = read_batch(source, ["text"])
+    return pa.table({name: _plain(batch.columns["text"]), target: _plain(batch.labels)})
 
 
 def _plain(column: Any) -> Any:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.console import Page, percent, short
+from bayeskit.tolerance import NO_WORSE
 
 if TYPE_CHECKING:
     from bayeskit.evaluate.evaluation import Evaluation
 
 COLUMNS = 100  # that are left out in turn to find the one that does the harm
-ROUNDING = 1e-9  # scores nearer to those of the majority are no worse
 IMPOSSIBLE = -745.0  # ln P of what cannot be: that of the smallest number
 
 
@@ -26,12 +26,12 @@ class Culprit:
 
 def is_worse(evaluation: Evaluation) -> bool:
     """Whether the commonest class would be right more often, or the class shares would be better probabilities."""
-    return wrong_more_often(evaluation) or evaluation.log_loss > evaluation.baseline.log_loss * (1 + ROUNDING)
+    return wrong_more_often(evaluation) or evaluation.log_loss > evaluation.baseline.log_loss * (1 + NO_WORSE)
 
 
 def wrong_more_often(evaluation: Evaluation) -> bool:
     """Whether the commonest class would be right more often."""
-    return evaluation.accuracy < evaluation.baseline.accuracy * (1 - ROUNDING)
+    return evaluation.accuracy < evaluation.baseline.accuracy * (1 - NO_WORSE)
 
 
 def culprit(model: Any, source: Any, evaluation: Evaluation) -> Culprit | None:

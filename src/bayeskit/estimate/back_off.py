@@ -21,10 +21,19 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
-from bayeskit.estimate.smoothing import MOST, is_number
+from bayeskit.estimate.smoothing import MOST, is_number, smoothed
 
 Floats = npt.NDArray[np.float64]
 CHOICES = (0.5, 2.0, 8.0, 32.0, 128.0, 512.0)
+
+
+def backed_off(count: Any, total: Any, m: Any, shorter: Any) -> Any:
+    """(n + m p) / (N + m), with p what the shorter context says; 0/0 is NaN.
+
+    >>> float(backed_off(3, 4, 2, 0.5))
+    0.6666666666666666
+    """
+    return smoothed(count, total, m * shorter, m)
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,7 @@ class BackOff:
         scores = []
         for m in CHOICES:
             with np.errstate(invalid="ignore"):
-                gain = logspace.log((before + m * lower) / (rest + m)) * n
+                gain = logspace.log(backed_off(before, rest, m, lower)) * n
             gain = np.where(once, gain, 0.0).sum(axis=tuple(range(n.ndim - 1)))
             scores.append(np.add.reduceat(gain, starts))
         best = np.argmax(np.nan_to_num(np.array(scores), nan=-np.inf), axis=0)

@@ -16,12 +16,13 @@ from bayeskit.data.schema import Categorical, Numeric
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.column import Columns, Leaving, LeftOutColumns, Settings
-from bayeskit.estimate.drawing import mixed
 from bayeskit.estimate.histogram import Histogram
 from bayeskit.estimate.one_cell import Row
+from bayeskit.estimate.sampling import mixed
 from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.estimate.value_table import GONE, LeftOutValues, ValueTable, value_table
+from bayeskit.estimate.value_table import LeftOutValues, ValueTable, value_table
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]

@@ -18,13 +18,13 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.data.encode import Codes
 from bayeskit.data.vocabulary import Value
-from bayeskit.estimate.back_off import BackOff
-from bayeskit.estimate.smoothing import Smoothing
+from bayeskit.estimate.back_off import BackOff, backed_off
+from bayeskit.estimate.smoothing import Smoothing, smoothed
 from bayeskit.memory import Need, check_memory
 from bayeskit.remedy import Remedy
+from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
-GONE = 1e-9  # of a total: what is left of a weight that was taken away
 
 
 @dataclass(frozen=True)
@@ -161,10 +161,9 @@ def _estimate(n: Floats, pseudo: Any, lower: Floats, level: int, backs_off: bool
     less = total - unit
     less = np.where(np.abs(less) <= GONE * total, 0.0, less)
     own = np.maximum(n - unit, 0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if backs_off:
-            return np.asarray((own + pseudo * lower) / (np.maximum(less, 0.0) + pseudo))
-        found = (own + pseudo[:, None]) / (less + np.sum(pseudo))
+    if backs_off:
+        return np.asarray(backed_off(own, np.maximum(less, 0.0), pseudo, lower))
+    found = smoothed(own, less, pseudo[:, None], np.sum(pseudo))
     if level == 0:
         nowhere = less + np.sum(pseudo) <= 0
         return np.where(nowhere, lower if unit == 0 else np.nan, found)

@@ -28,11 +28,10 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.variance import VarianceFloor, VarianceRule, shared_variance
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.products import pairs
+from bayeskit.tolerance import SINGULAR
 
 Floats = npt.NDArray[np.float64]
 CovarianceRule = Literal["full", "tied", "diagonal"]
-LEAST = 1e-6
-"""The smallest eigenvalue of a correlation matrix: below it, the matrix is singular."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +159,7 @@ def _from_counts(correlation: Floats, rows: Floats, k: npt.NDArray[np.int64]) ->
 def _lift(correlation: Floats) -> Floats:
     """λ by which (1 − λ) R + λ I has no eigenvalue under the least one; zero where R has none."""
     smallest = np.linalg.eigvalsh(correlation)[..., 0]
-    return np.where(smallest < LEAST, (LEAST - smallest) / (1 - np.minimum(smallest, 0.5)), 0.0)
+    return np.where(smallest < SINGULAR, (SINGULAR - smallest) / (1 - np.minimum(smallest, 0.5)), 0.0)
 
 
 def _correlation(spread: Floats, freedom: Floats) -> Floats:

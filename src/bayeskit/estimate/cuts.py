@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.errors import BayesError
+from bayeskit.tolerance import RANK
 
 Floats = npt.NDArray[np.float64]
 
@@ -78,7 +79,7 @@ def at_ranks(x: Floats, ranks: Floats, shares: Floats | None = None) -> tuple[fl
     if len(x) < 2 or not len(ranks):
         return ()
     counted = np.arange(1, len(x) + 1) if shares is None else shares
-    slack = 1e-9 * counted[-1]  # a rank that falls on a border is there, whatever the last digit says
+    slack = RANK * counted[-1]  # a rank that falls on a border is there, whatever the last digit says
     left = np.unique(x[np.minimum(np.searchsorted(counted, ranks - slack), len(x) - 1)])
     left = left[left < x[-1]]
     right = x[np.searchsorted(x, left, side="right")]

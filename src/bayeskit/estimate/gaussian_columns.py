@@ -11,15 +11,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from bayeskit import kernels, logspace
+from bayeskit import kernels
 from bayeskit.data.encode import Block
 from bayeskit.data.table import Table
 from bayeskit.estimate.column import Columns, Leaving, LeftOutColumns, Settings, by_class
-from bayeskit.estimate.drawing import nulls_for_nan
-from bayeskit.estimate.left_out import LEAST, ClosedGaussian, LeftOutGaussians, numbers_in_steps
+from bayeskit.estimate.left_out import ClosedGaussian, LeftOutGaussians, numbers_in_steps
 from bayeskit.estimate.one_cell import Row, number
-from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, n_parameters
+from bayeskit.estimate.sampling import nulls_for_nan
+from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, log_peak, n_parameters
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import LEAST_REST
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
@@ -61,7 +62,7 @@ class GaussianColumns(Columns):
         mean, variance = (
             np.ascontiguousarray(part[:, self.gaussian.used]) for part in (self.gaussian.mean, self.gaussian.variance)
         )
-        precision, constant = 1 / variance, -0.5 * logspace.log(2 * np.pi * variance)
+        precision, constant = 1 / variance, log_peak(variance)
         if self.powers is None:
             return mean, precision, constant
         powers = np.array([self.powers[name] for name in self.used])
@@ -159,7 +160,7 @@ class LeftOutGaussianColumns(LeftOutColumns):
             rows = leaving.stays
             if part.form is not None and leaving.whole:
                 columns = [leaving.block.floats[name] for name in part.names]
-                least = max(LEAST, float(part.gaussians.floored_rest().max()))
+                least = max(LEAST_REST, float(part.gaussians.floored_rest().max()))
                 labels, form = leaving.labels, part.form.parts
                 rows = kernels.score_gaussian_left_out(columns, labels, *form, least, scores, n_threads)
             if rows.any():

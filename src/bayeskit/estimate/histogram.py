@@ -13,8 +13,8 @@ import numpy.typing as npt
 from bayeskit.data.schema import Numeric
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate import cuts as cut_points
-from bayeskit.estimate.drawing import cells_of
 from bayeskit.estimate.one_cell import Row, number
+from bayeskit.estimate.sampling import cells_of
 from bayeskit.estimate.value_table import ValueTable
 
 Floats = npt.NDArray[np.float64]

@@ -13,11 +13,12 @@ import numpy.typing as npt
 from bayeskit.data.encode import Block, raise_unusable
 from bayeskit.data.table import Table
 from bayeskit.estimate.column import Columns, Leaving, LeftOutColumns, Settings, by_class, no_terms
-from bayeskit.estimate.drawing import nulls_for_nan
-from bayeskit.estimate.kernel_density import GONE, Bells, KernelDensity, kernel_density
+from bayeskit.estimate.kernel_density import Bells, KernelDensity, kernel_density
+from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]

@@ -34,12 +34,12 @@ from bayeskit import logspace
 from bayeskit.data.encode import LARGEST
 from bayeskit.estimate.variance import VarianceFloor
 from bayeskit.tally.distinct import Values
+from bayeskit.tolerance import GONE, SAME_WEIGHT
 
 Floats = npt.NDArray[np.float64]
 FEW = 64  # values that are summed as they stand
 SPREAD = 0.9, 1.349  # Silverman's factor, and the quartiles of a normal distribution in standard deviations
 CELLS = 1 << 20  # terms of a sum held at a time
-GONE = 1e-9  # of all counts: what is left of a weight that was taken away
 LOG_ROOT = 0.5 * np.log(2 * np.pi)
 
 # In bandwidths: values further apart fall into runs of their own, so that ln Σ of a run is smooth; bins inside a run;
@@ -300,7 +300,7 @@ def kernel_density(
 
 def quantile(points: Floats, counts: Floats, share: float) -> float:
     """The least of the rising points at which at least this share has been counted."""
-    reached = np.cumsum(counts) >= share * counts.sum() * (1 - 1e-12)
+    reached = np.cumsum(counts) >= share * counts.sum() * (1 - SAME_WEIGHT)
     return float(points[int(np.argmax(reached))])
 
 

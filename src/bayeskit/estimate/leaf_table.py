@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.estimate.back_off import BackOff
-from bayeskit.estimate.smoothing import Lidstone
+from bayeskit.estimate.back_off import BackOff, backed_off
+from bayeskit.estimate.smoothing import Lidstone, smoothed
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
@@ -38,7 +38,8 @@ class LeafTable:
         whole = counts.sum(axis=0)
         n_values = max(counts.shape[2], 1)
         # without the row, as the counts of the leaves leave it out too
-        lower = (np.maximum(whole - 1, 0.0) + 1) / (np.maximum(whole.sum(axis=1, keepdims=True) - 1, 0.0) + n_values)
+        total = np.maximum(whole.sum(axis=1, keepdims=True) - 1, 0.0)
+        lower = smoothed(np.maximum(whole - 1, 0.0), total, 1.0, n_values)
         spread = np.broadcast_to(lower, counts.shape)
         return cls(counts, None, smoothing.weight(counts, counts.sum(axis=2, keepdims=True), spread))
 
@@ -50,15 +51,11 @@ class LeafTable:
     @cached_property
     def probabilities(self) -> Floats:
         """P(value | leaf, class), (leaves, classes, values)."""
-        n_values = max(self.counts.shape[2], 1)
+        n_values, total = max(self.counts.shape[2], 1), self.counts.sum(axis=2, keepdims=True)
         if self.alpha is not None:
-            pseudo: Any = self.alpha
-            total = self.alpha * n_values
-        else:
-            whole = self._whole
-            pseudo = self.m * (whole + 1) / (whole.sum(axis=1, keepdims=True) + n_values)
-            total = self.m
-        return np.asarray((self.counts + pseudo) / (self.counts.sum(axis=2, keepdims=True) + total))
+            return np.asarray(smoothed(self.counts, total, self.alpha, self.alpha * n_values))
+        of_class = smoothed(self._whole, self._whole.sum(axis=1, keepdims=True), 1.0, n_values)
+        return np.asarray(backed_off(self.counts, total, self.m, of_class))
 
     @cached_property
     def log_table(self) -> Floats:
@@ -76,12 +73,12 @@ class LeafTable:
         n_values = self.counts.shape[2]
         says = (slots > 0) & (slots <= n_values)
         value = np.where(says, slots.astype(np.int64) - 1, 0)
-        n = self.counts[leaf][labels, value] - at_home
-        total = self.counts[leaf].sum(axis=1)[labels] - at_home
+        n = np.maximum(self.counts[leaf][labels, value] - at_home, 0.0)
+        total = np.maximum(self.counts[leaf].sum(axis=1)[labels] - at_home, 0.0)
         if self.alpha is not None:
-            found = (np.maximum(n, 0.0) + self.alpha) / (np.maximum(total, 0.0) + self.alpha * max(n_values, 1))
+            share = smoothed(n, total, self.alpha, self.alpha * max(n_values, 1))
         else:
             whole = np.maximum(self._whole[labels, value] - unit, 0.0)
-            lower = (whole + 1) / (np.maximum(self._whole.sum(axis=1)[labels] - unit, 0.0) + max(n_values, 1))
-            found = (np.maximum(n, 0.0) + self.m * lower) / (np.maximum(total, 0.0) + self.m)
-        return np.where(says, logspace.log(np.where(says, found, 1.0)), 0.0)
+            rest = np.maximum(self._whole.sum(axis=1)[labels] - unit, 0.0)
+            share = backed_off(n, total, self.m, smoothed(whole, rest, 1.0, max(n_values, 1)))
+        return np.where(says, logspace.log(np.where(says, share, 1.0)), 0.0)

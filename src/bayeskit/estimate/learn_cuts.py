@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.encode import LARGEST, as_floats, encode_labels, raise_unusable
-from bayeskit.data.frames import MemorySource
+from bayeskit.data.reader import read_batch
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Responsibilities, Source
 from bayeskit.data.vocabulary import Vocabulary
@@ -97,19 +97,11 @@ def _read(
     if not names:
         return {}, None, 0, None
     where, classes = schema.locate(list(source.kinds), source.named), Vocabulary()
-    numbers: dict[str, list[Floats]] = {name: [] for name in names}
-    labels, weights = [], []
-    for batch in source.whole() if isinstance(source, MemorySource) else source.batches():
-        for name, parts in numbers.items():
-            parts.append(as_floats(batch.columns[where[name]], name, batch.start))
-        if batch.labels is not None and not isinstance(batch.labels, Responsibilities):
-            labels.append(encode_labels(batch.labels, classes, batch.start, grow=True))
-        if batch.weights is not None:
-            weights.append(batch.weights)
-    if not next(iter(numbers.values())):
-        raise BayesError("there are no rows to cut: Found array with 0 sample(s) while a minimum of 1 is required.")
-    if weights and not any(part.any() for part in weights):
+    batch = read_batch(source, [where[name] for name in names])
+    columns = {name: as_floats(batch.columns[where[name]], name, batch.start) for name in names}
+    codes = None
+    if batch.labels is not None and not isinstance(batch.labels, Responsibilities):
+        codes = encode_labels(batch.labels, classes, batch.start, grow=True)
+    if batch.weights is not None and not batch.weights.any():
         raise BayesError("every row has weight zero, so there is nothing to cut")
-    columns = {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in numbers.items()}
-    codes = np.concatenate(labels) if labels else None
-    return columns, codes, len(classes.values), np.concatenate(weights) if weights else None
+    return columns, codes, len(classes.values), batch.weights

@@ -15,15 +15,15 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.encode import raise_unusable
 from bayeskit.estimate.column import Leaving
-from bayeskit.estimate.variance import NOISE, VarianceFloor, VarianceRule, shared_variance
+from bayeskit.estimate.variance import VarianceFloor, VarianceRule, log_peak, shared_variance
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import Moments
+from bayeskit.tolerance import LEAST_REST, NOISE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 
 
-LEAST = 1e-3  # of a class's spread must be left without a row, for the closed form to keep its digits
 CELLS = 1 << 20  # rows × classes × columns of the exact path at a time
 FAR = 1e5  # standard deviations from zero: beyond, only double-double knows the mean without a row
 
@@ -81,7 +81,7 @@ class LeftOutGaussians:
             return np.zeros(n.shape[1], dtype=bool)
         total = self.moments.pooled().squared_deviations()
         with np.errstate(invalid="ignore", divide="ignore"):
-            above = (squares / n > 10 / LEAST * NOISE * total / n.sum(axis=0)) & (self.floored_rest() < 0.5)
+            above = (squares / n > 10 / LEAST_REST * NOISE * total / n.sum(axis=0)) & (self.floored_rest() < 0.5)
             near = np.abs(mean) < FAR * np.sqrt(squares / n)
         fit: npt.NDArray[np.bool_] = ((n >= 2) & above & near).all(axis=0)
         return fit
@@ -104,10 +104,10 @@ class LeftOutGaussians:
         return ClosedGaussian(
             mean,
             1 / variance,
-            -0.5 * logspace.log(2 * np.pi * variance),
+            log_peak(variance),
             n / ((n - 1) * squares),
             (n / (n - 1)) ** 2 / own,
-            -0.5 * logspace.log(2 * np.pi * own),
+            log_peak(own),
         )
 
     def scores(self, x: Floats, labels: Index, unit: Floats) -> Floats:
@@ -121,8 +121,8 @@ class LeftOutGaussians:
         occurs = np.repeat((self.class_counts > 0)[None], len(x), axis=0)
         variance, _ = shared_variance(n, squares, total, occurs, self.rule, self.ddof, self.floor)
         with np.errstate(invalid="ignore", over="ignore"):
-            terms = -0.5 * ((x[:, None, :] - mean) ** 2 / variance + np.log(2 * np.pi * variance))
-        return np.nan_to_num(terms, nan=0.0, neginf=-np.inf)
+            terms = -0.5 * ((x[:, None, :] - mean) ** 2 / variance + logspace.log(2 * np.pi * variance))
+        return np.asarray(np.nan_to_num(terms, nan=0.0, neginf=-np.inf))
 
 
 class Without(NamedTuple):

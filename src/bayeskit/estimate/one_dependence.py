@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.vocabulary import Value
-from bayeskit.estimate.back_off import BackOff
-from bayeskit.estimate.conditional import GONE
-from bayeskit.estimate.smoothing import Smoothing
+from bayeskit.estimate.back_off import BackOff, backed_off
+from bayeskit.estimate.smoothing import Smoothing, smoothed
 from bayeskit.memory import Need, check_memory
 from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
 
@@ -185,10 +185,10 @@ def _alone(tally: Tally, values: dict[str, tuple[Value, ...]], pseudo: Floats, u
     groups = np.repeat(np.arange(len(values)), [len(v) for v in values.values()])
     parts = [np.zeros((len(tally.classes), 0)), *(family.present for family in tally.families.values())]
     n = np.concatenate(parts, axis=1).astype(np.float64)
-    total = _less(_totals(n, groups), unit) + _totals(pseudo, groups)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = (np.maximum(n - unit, 0.0) + pseudo) / total
-    return np.where(total > 0, found, 1 / np.maximum(_totals(np.ones(len(groups)), groups), 1) if not unit else np.nan)
+    less, added = _less(_totals(n, groups), unit), _totals(pseudo, groups)
+    shares = smoothed(np.maximum(n - unit, 0.0), less, pseudo, added)
+    nowhere = 1 / np.maximum(_totals(np.ones(len(groups)), groups), 1) if not unit else np.nan
+    return np.where(less + added > 0, shares, nowhere)
 
 
 def _pseudo_given(
@@ -219,10 +219,9 @@ def _given(
 ) -> Floats:
     """P(x | c, x_p) (classes, values of the parent, all values), each cell a unit short of its own."""
     less, own, lower = _less(_totals(n, groups), unit), np.maximum(n - unit, 0.0), alone[:, None]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if backs_off:
-            return np.asarray((own + pseudo * lower) / (np.maximum(less, 0.0) + pseudo))
-        return np.where(less > 0, (own + pseudo) / (less + _totals(pseudo, groups)), lower)
+    if backs_off:
+        return np.asarray(backed_off(own, np.maximum(less, 0.0), pseudo, lower))
+    return np.where(less > 0, smoothed(own, less, pseudo, _totals(pseudo, groups)), lower)
 
 
 def _less(total: Floats, unit: float) -> Floats:

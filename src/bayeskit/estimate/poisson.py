@@ -31,10 +31,10 @@ from bayeskit.data.encode import Block
 from bayeskit.data.table import Table
 from bayeskit.errors import UnknownValue
 from bayeskit.estimate.column import Settings, by_class
-from bayeskit.estimate.drawing import nulls_for_nan
 from bayeskit.estimate.left_out import Without
 from bayeskit.estimate.moment_columns import Belief, MomentColumns, Parameters
 from bayeskit.estimate.one_cell import Odd, Row, number
+from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import pooled_variance
 from bayeskit.tally.counts import LARGEST_COUNT, are_counts
 from bayeskit.tally.tally import Tally

@@ -1,6 +1,6 @@
 """The class prior: empirical, uniform, given, or smoothed like any column.
 
-Formula: P(class)
+Formula: P(class), and without one row
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
-from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities
+from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities, smoothed
 from bayeskit.remedy import Remedy, Setting
+from bayeskit.tolerance import GONE, OFF_ONE, SLACK
 
-GONE = 1e-9  # of all rows: what is left of a weight that was taken away
 SPECS = (
     '"empirical", "uniform", a mapping from class to probability, probabilities in the order of the sorted classes, '
     "or a smoothing such as Laplace()"
 )
-SLACK = 1e-3  # a table this close to summing to one is normalised; beyond, refused
 
 
 def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -73,17 +72,45 @@ def log_prior_without(
     counts[label] -= unit
     if counts[label] > GONE * total:
         return np.asarray(logspace.log(class_prior(prior, classes, counts)))
-    counts[label] = 0.0
-    keep = np.arange(len(classes)) != label
     log_prior = np.full(len(classes), -np.inf)
-    if keep.any():
-        if not isinstance(prior, str) and (isinstance(prior, Mapping) or np.ndim(prior) == 1):
-            shares = class_prior(prior, classes, counts)[keep]
-            log_prior[keep] = logspace.log(shares / shares.sum())
-        else:
-            others = tuple(c for c, kept in zip(classes, keep, strict=True) if kept)
-            log_prior[keep] = logspace.log(class_prior(prior, others, counts[keep]))
+    others = [i for i in range(len(classes)) if i != label]
+    if others:
+        left = tuple(classes[i] for i in others)
+        log_prior[others] = logspace.log(class_prior(prior_without_class(prior, classes, label), left, counts[others]))
     return log_prior
+
+
+def prior_without_class(prior: Any, classes: Sequence[Value], label: int) -> Any:
+    """The same prior for the other classes: a rule as it is, given probabilities divided by their sum.
+
+    >>> prior_without_class([0.2, 0.3, 0.5], ["a", "b", "c"], 2)
+    [0.4, 0.6]
+    """
+    if isinstance(prior, (str, Smoothing)) or not (isinstance(prior, Mapping) or np.ndim(prior) == 1):
+        return prior
+    shares = np.delete(class_prior(prior, classes, np.zeros(len(classes))), label)
+    if len(shares) and not shares.sum() > 0:
+        raise BayesError(
+            f"the prior rules out every class but {classes[label]!r}, and without its only row nothing is left: give "
+            "another class a probability above 0, or pass ",
+            Remedy("prior", "empirical"),
+            culprit=classes[label],
+        )
+    return (shares / shares.sum()).tolist()
+
+
+def shares_without(
+    class_counts: npt.NDArray[Any], labels: npt.NDArray[Any], units: npt.NDArray[np.float64], pseudo: float = 0.0
+) -> npt.NDArray[np.float64]:
+    """P(class) = (n' + a) / (N' + a C) (rows, classes) without ``units`` of the class of each row.
+
+    >>> shares_without(np.array([1.0, 3.0]), np.array([0, 1]), np.ones(2)).round(6).tolist()
+    [[0.0, 1.0], [0.333333, 0.666667]]
+    """
+    left = np.tile(class_counts.astype(np.float64), (len(labels), 1))
+    left[np.arange(len(labels)), labels] -= units
+    left[left <= GONE * class_counts.sum()] = 0.0
+    return np.asarray(smoothed(left, left.sum(axis=1, keepdims=True), pseudo, pseudo * left.shape[1]))
 
 
 def normalised(shares: Any) -> npt.NDArray[np.float64]:
@@ -96,7 +123,7 @@ def normalised(shares: Any) -> npt.NDArray[np.float64]:
         raise BayesError(f"prior probabilities are finite and not negative: {p.tolist()}")
     if abs(p.sum() - 1) > SLACK:
         raise BayesError(f"prior probabilities sum to {p.sum():.6g}, not to one: {p.tolist()}")
-    if abs(p.sum() - 1) > 1e-9:
+    if abs(p.sum() - 1) > OFF_ONE:
         import warnings
 
         from bayeskit.errors import BayesWarning

@@ -36,6 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayeskit import logspace
 from bayeskit.errors import BayesError, BayesWarning, UnknownValue
 from bayeskit.remedy import Setting
+from bayeskit.tolerance import OFF_ONE, SLACK, TIE
 
 Floats = NDArray[np.float64]
 
@@ -343,7 +344,7 @@ def _leave_one_out_alpha(counts: Floats) -> float:
     grid = np.exp(_LOG_ALPHA)
     pieces = np.array_split(grid, 1 + grid.size * n.size // 2**20)  # a vocabulary has many different counts
     rises = np.concatenate([slope(piece) for piece in pieces])
-    if np.abs(rises).max() <= 1e-12 * n_weight.sum():
+    if np.abs(rises).max() <= TIE * n_weight.sum():
         return 1.0
     tops = np.flatnonzero((rises[:-1] > 0) & (rises[1:] <= 0))
     low, high = _LOG_ALPHA[tops], _LOG_ALPHA[tops + 1]
@@ -391,9 +392,9 @@ def _checked_prior(prior: Mapping[Any, float]) -> dict[Any, float]:
         if not is_number(p) or not 0 <= p < inf:
             raise BayesError(f"MEstimate: the prior probability of {value!r} is {p!r}; it is at least 0.")
     total = float(sum(prior.values()))
-    if not abs(total - 1) <= 1e-3:
+    if not abs(total - 1) <= SLACK:
         raise BayesError(f"MEstimate: the prior probabilities sum to {total:.6g}, not to 1. Divide each by their sum.")
-    if abs(total - 1) > 1e-9:
+    if abs(total - 1) > OFF_ONE:
         said = f"MEstimate: the prior probabilities sum to {total:.9g}; they were normalised."
         warn(said, BayesWarning, stacklevel=4)  # at the line that made the MEstimate
     return dict(prior)

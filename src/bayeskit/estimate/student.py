@@ -29,9 +29,9 @@ from scipy.special import betaln, stdtrit
 from bayeskit import logspace
 from bayeskit.data.table import Table
 from bayeskit.estimate.column import Settings, by_class
-from bayeskit.estimate.drawing import nulls_for_nan
 from bayeskit.estimate.left_out import Without
 from bayeskit.estimate.moment_columns import Belief, MomentColumns, Parameters
+from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor, pooled_variance, within_or_total
 from bayeskit.tally.tally import Tally
 

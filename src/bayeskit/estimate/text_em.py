@@ -25,11 +25,12 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.estimate.text_weights import cosine_normalised
+from bayeskit.estimate.word_evidence import words_log_odds
+from bayeskit.tolerance import LEAST_SHARE, POSITIVE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 ROUNDS_OF_BALANCE = 3
-LEAST_SHARE = 1e-9
 BETAS = np.log([0.01, 1000.0])
 
 
@@ -65,12 +66,6 @@ def sublinear_tf_idf(counts: Index, ids: Index, indptr: Index, idf: Floats) -> F
     return cosine_normalised((1 + np.log(counts.astype(np.float64))) * idf[ids], indptr)
 
 
-def class_weights(mass: Floats, a: float) -> Floats:
-    """W from N (words, classes)."""
-    share = np.maximum(mass.sum(axis=0) / max(float(mass.sum()), 1e-300), LEAST_SHARE)
-    return np.asarray(np.log(mass / share + a) - np.log(mass.sum(axis=1, keepdims=True) + a))
-
-
 def left_out_evidence(x: Any, labels: Index, mass: Floats, a: float) -> Floats:
     """x·W' of labelled documents (CSR), each without itself (documents, classes), up to a constant for each."""
     k, n = mass.shape[1], x.shape[0]
@@ -79,7 +74,7 @@ def left_out_evidence(x: Any, labels: Index, mass: Floats, a: float) -> Floats:
     own[np.arange(n), labels] = 1.0
     length = np.bincount(document, x.data, minlength=n)
     totals = mass.sum(axis=0) - own * length[:, None]
-    share = np.maximum(totals / np.maximum(totals.sum(axis=1, keepdims=True), 1e-300), LEAST_SHARE)
+    share = np.maximum(totals / np.maximum(totals.sum(axis=1, keepdims=True), POSITIVE), LEAST_SHARE)
     scores = np.zeros((n, k))
     for c in range(k):
         left = np.maximum(mass[x.indices, c] - own[document, c] * x.data, 0.0)
@@ -101,8 +96,8 @@ def fit_beta(evidence: Floats, labels: Index, log_prior: Floats) -> float:
 def balanced(p: Floats, prior: Floats) -> Floats:
     """Posteriors whose columns are rescaled to the prior, rows to one, three times."""
     for _ in range(ROUNDS_OF_BALANCE):
-        p = p * (prior * len(p) / np.maximum(p.sum(axis=0), 1e-300))
-        p = p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300)
+        p = p * (prior * len(p) / np.maximum(p.sum(axis=0), POSITIVE))
+        p = p / np.maximum(p.sum(axis=1, keepdims=True), POSITIVE)
     return p
 
 
@@ -124,7 +119,7 @@ def expectation_maximisation(
     given = np.asarray(labelled.T @ member)
     log_prior = logspace.log(prior)
     beta = fit_beta(left_out_evidence(labelled, labels, given, a), labels, log_prior)
-    model = DocumentEM(class_weights(given, a), beta, log_prior)
+    model = DocumentEM(words_log_odds(given, a)[0], beta, log_prior)
     told: list[Round] = []
     before = np.full(unlabelled.shape[0], -1)
     for number in range(1, rounds + 1 if unlabelled.shape[0] else 1):
@@ -136,5 +131,5 @@ def expectation_maximisation(
             tell(told[-1])
         before = chosen
         mass = given + weight * np.asarray(unlabelled.T @ p)
-        model = DocumentEM(class_weights(mass, a), beta, log_prior)
+        model = DocumentEM(words_log_odds(mass, a)[0], beta, log_prior)
     return model, told

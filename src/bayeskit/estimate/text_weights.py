@@ -23,6 +23,7 @@ from bayeskit.data.words import Words
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import MLE, MOST, Automatic, Dirichlet, Laplace, Lidstone, as_smoothing, is_number
 from bayeskit.tally.words import WordCounts
+from bayeskit.tolerance import POSITIVE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
@@ -144,7 +145,7 @@ def inverse_document_frequency(documents: Floats, n_documents: float) -> Floats:
     [1.609438, 0.0]
     """
     with np.errstate(divide="ignore"):
-        return np.where(documents > 0, np.log(n_documents / np.maximum(documents, 1e-300)), 0.0)
+        return np.where(documents > 0, np.log(n_documents / np.maximum(documents, POSITIVE)), 0.0)
 
 
 def tf_idf(counts: Floats, ids: Index, indptr: Index, idf: Floats) -> Floats:

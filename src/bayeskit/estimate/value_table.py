@@ -24,14 +24,14 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import MISSING, Value, Vocabulary
-from bayeskit.estimate.drawing import cells_of, draw_slots
 from bayeskit.estimate.one_cell import Odd, Row
-from bayeskit.estimate.smoothing import UNSEEN, Automatic, Lidstone, MEstimate, Smoothing, probabilities
+from bayeskit.estimate.sampling import cells_of, draw_slots
+from bayeskit.estimate.smoothing import UNSEEN, Automatic, Lidstone, MEstimate, Smoothing, probabilities, smoothed
 from bayeskit.tally.families import Family
+from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
-GONE = 1e-9  # of a column's total: what is left of a weight that was taken away
 KEPT = 4096  # values of a column whose scores are kept as tuples
 
 
@@ -165,9 +165,8 @@ class LeftOutValues:
         own_sum = sums[labels] - unit
         own_sum[own_sum <= GONE * sums[labels]] = 0  # below: a table of all cells asks of some that no row has
         own_count = np.where(gone, 0.0, np.maximum(counts[rows, labels] - unit, 0.0))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            others = (counts + pseudo[:, None]) / (sums + total[:, None])
-            own = (own_count + pseudo) / (own_sum + total)
+        others = smoothed(counts, sums, pseudo[:, None], total[:, None])
+        own = smoothed(own_count, own_sum, pseudo, total)
         silent = np.isnan(self.table.pseudo[slots]) | (own_sum + total <= 0)
         if np.isnan(self.table.pseudo[-1]):
             silent |= gone

@@ -20,19 +20,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayeskit import logspace
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.tally.moments import Moments
+from bayeskit.tolerance import NOISE, UNDERFLOW
 
 Floats = NDArray[np.float64]
 VarianceRule = Literal["class_feature", "feature", "class", "all"]
-
-NOISE = 1e-9
-"""A spread within classes that is a smaller share of the feature's total variance is rounding, no spread."""
-
-
-TINY = 1e-280
-"""A feature whose total variance is less is constant: squares of such numbers underflow."""
 
 
 @dataclass(frozen=True)
@@ -172,11 +167,20 @@ def pooled_variance(
     """(variances within classes, NaN where not known, and in total (…, 1, columns); used columns (…, columns))."""
     total = _variance(total_squares, n.sum(axis=-2) - ddof)
     without_value = occurs[..., None] & (n <= 0)
-    used = (total > TINY) & ~without_value.any(axis=-2)
+    used = (total > UNDERFLOW) & ~without_value.any(axis=-2)
     freedom = np.where(n > ddof, n - ddof, 0.0)
     squares = np.where(n > ddof, squares, 0.0)
     pooled = _known(_variance(squares.sum(axis=-2), freedom.sum(axis=-2)), (n >= 2).any(axis=-2))
     return pooled[..., None, :], total[..., None, :], used
+
+
+def log_peak(variance: ArrayLike) -> Floats:
+    """ln of a normal's density at its mean, −½ ln 2πσ².
+
+    >>> float(log_peak(1 / (2 * np.pi)))
+    -0.0
+    """
+    return np.asarray(-0.5 * logspace.log(2 * np.pi * np.asarray(variance)))
 
 
 def n_parameters(rule: VarianceRule, n_classes: int, n_used: int) -> int:

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.text_weights import cosine_normalised
+from bayeskit.tolerance import LEAST_SHARE, POSITIVE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
@@ -33,8 +34,7 @@ BANDS = 8
 FEATURES = BANDS + 1  # the bands, and Σ ln(tf) λ
 PENALTY, FIRST_PENALTY = 10.0, 0.001
 STEPS = 60
-LEAST_SHARE = 1e-9
-TIE = 1e-4  # of log loss
+AS_GOOD = 1e-4  # of log loss: of fits that are as good the simplest is taken
 LARGEST = 1 << 26  # numbers held as features; of more documents than fit, evenly spaced ones are taken
 CHUNK = 1 << 16  # words at a time
 
@@ -66,13 +66,11 @@ def bands_of(documents: Floats) -> npt.NDArray[np.uint8]:
     return np.minimum(BANDS - 1, np.log2(np.maximum(documents, 2.0)) / 1.5).astype(np.uint8)
 
 
-def log_odds(class_mass: Floats, a: float, both: bool) -> list[Floats]:
-    """[λᴹ] or [λᴹ, λᶜ] of words with these masses, of the shares given by the whole table (words, classes)."""
-    return _log_odds(class_mass, class_mass.sum(axis=0), a, both)
-
-
-def _log_odds(mass: Floats, totals: Floats, a: float, both: bool) -> list[Floats]:
-    share = totals / max(totals.sum(), 1e-300)
+def words_log_odds(mass: Floats, a: float, both: bool = False, totals: Floats | None = None) -> list[Floats]:
+    """[λᴹ] or [λᴹ, λᶜ] of words with these masses (words, classes); ``totals`` are those of all words, of which these
+    may be some."""
+    totals = mass.sum(axis=0) if totals is None else totals
+    share = totals / max(float(totals.sum()), POSITIVE)
     of_word = mass.sum(axis=1, keepdims=True)
     middle = np.log(of_word + a)
     found = [np.log(mass / np.maximum(share, LEAST_SHARE) + a) - middle]
@@ -88,7 +86,7 @@ def evidence_tables(class_mass: Floats, documents: Floats, weights: EvidenceWeig
     evidence, repeated = np.empty_like(class_mass), np.empty_like(class_mass)
     for start in range(0, len(class_mass), CHUNK):
         part = slice(start, start + CHUNK)
-        odds = _log_odds(class_mass[part], totals, weights.a, both)
+        odds = words_log_odds(class_mass[part], weights.a, both, totals)
         evidence[part] = sum(
             (weights.first + own[bands[part]])[:, None] * lam for own, lam in zip(weights.bands, odds, strict=True)
         )
@@ -139,7 +137,7 @@ def fit_weights(
 def best(candidates: list[tuple[EvidenceWeights, Any]]) -> tuple[EvidenceWeights, Any]:
     """The smallest log loss; of those within 1e-4 the largest a, then g = 1, then the first."""
     least = min(weights.log_loss for weights, _ in candidates)
-    near = [pair for pair in candidates if not pair[0].log_loss > least + TIE]
+    near = [pair for pair in candidates if not pair[0].log_loss > least + AS_GOOD]
     return max(near, key=lambda pair: (pair[0].a, pair[0].g == 1.0))
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.encode import encode_labels
-from bayeskit.data.rows import rows_of
+from bayeskit.data.reader import read_table
 from bayeskit.data.source import open_source
 from bayeskit.data.vocabulary import Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, BayesWarning
@@ -38,7 +38,9 @@ def cross_validate(
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
 
-    take, n_rows, labels, target = rows_of(X, y)
+    table = read_table(X, y)
+    n_rows, labels = table.n_rows, table.labels
+    assert labels is not None
     if not isinstance(folds, (int, np.integer)) or not 2 <= folds <= n_rows:
         raise BayesError(
             Setting.given("folds", folds), f": give a whole number from 2 to the number of rows ({n_rows})"
@@ -59,9 +61,10 @@ def cross_validate(
         w = None if weights is None else weights[train]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesWarning)  # what is worth knowing of a fold stands in the record
-            fitted = clone(model).fit(take(train), labels.take(train), **({} if w is None else {"sample_weight": w}))
-            said, evidence = _posterior(fitted, take(test), classes)
-            chosen = positions(fitted.predict(take(test)).tolist(), classes)
+            weighed = {} if w is None else {"sample_weight": w}
+            fitted = clone(model).fit(table.take(train), labels.take(train), **weighed)
+            said, evidence = _posterior(fitted, table.take(test), classes)
+            chosen = positions(fitted.predict(table.take(test)).tolist(), classes)
         n_undecidable += int(np.isneginf(evidence).sum())
         probabilities[test] = logspace.exp(said)
         counts = np.bincount(codes[train], w, minlength=len(classes)).astype(np.float64)
@@ -73,7 +76,7 @@ def cross_validate(
         guess, true = share.argmax(axis=1), logspace.log(share[own])
         baseline.add(codes[test], guess, true, brier(share, codes[test]), tested, lost)
     method = f"{folds}-fold cross-validation"
-    return finished(method, target, classes, board, baseline, probabilities, n_undecidable)
+    return finished(method, table.target, classes, board, baseline, probabilities, n_undecidable)
 
 
 def _posterior(model: Any, X: Any, classes: tuple[Any, ...]) -> tuple[Floats, Floats]:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.rows import rows_of
+from bayeskit.data.reader import read_table
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
-from bayeskit.estimate.word_information import information_gain
+from bayeskit.estimate.information import information_gain
 from bayeskit.tally.words import ColumnWords
 
 
@@ -24,9 +24,8 @@ def learning_curve(
     """
     from sklearn.base import clone
 
-    learning, test = rows_of(X, y), rows_of(X_test, y_test)
-    labels, truth = learning.listed(), test.listed()
-    tested = test.take(np.arange(test.n_rows))
+    learning, test = read_table(X, y), read_table(X_test, y_test)
+    labels, truth = learning.listed_labels(), test.listed_labels()
     if max(sizes) > len(labels) or min(sizes) < 1:
         raise BayesError(f"sizes reach from {min(sizes)} to {max(sizes)}, and there are {len(labels)} training rows")
     rng = np.random.default_rng(random_state)
@@ -36,7 +35,7 @@ def learning_curve(
         for i, size in enumerate(sizes):
             rows = order[:size]
             fitted = clone(model).fit(learning.take(rows), labels[rows].tolist())
-            right[i, r] = np.mean(np.asarray(fitted.predict(tested), dtype=object) == truth)
+            right[i, r] = np.mean(np.asarray(fitted.predict(test.data), dtype=object) == truth)
     columns = {"rows": list(sizes), "accuracy": right.mean(axis=1).tolist()}
     return Table(columns | ({"spread": right.std(axis=1).tolist()} if repeats > 1 else {}))
 
@@ -47,8 +46,8 @@ def vocabulary_curve(models: Mapping[str, Any], X_test: Any, y_test: Any, sizes:
     Words are ranked by information gain on the training documents, as McCallum and Nigam (1998) did for Bernoulli
     against multinomial. Nothing is read again but the test documents: every model is made anew from its counts.
     """
-    test = rows_of(X_test, y_test)
-    truth, tested = test.listed(), test.take(np.arange(test.n_rows))
+    test = read_table(X_test, y_test)
+    truth = test.listed_labels()
     columns: dict[str, list[Any]] = {"words": list(sizes)}
     for name, model in models.items():
         counted = model.counted_
@@ -60,6 +59,6 @@ def vocabulary_curve(models: Mapping[str, Any], X_test: Any, y_test: Any, sizes:
         for size in sizes:
             kept: npt.NDArray[np.bool_] = rank < size
             fewer = model._with_tally(model.tally_.with_statistic(ColumnWords({column: counted.keep(kept)})))
-            found.append(float(np.mean(np.asarray(fewer.predict(tested), dtype=object) == truth)))
+            found.append(float(np.mean(np.asarray(fewer.predict(test.data), dtype=object) == truth)))
         columns[name] = found
     return Table(columns)

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.rows import rows_of
+from bayeskit.data.reader import read_table
 from bayeskit.errors import BayesError
+from bayeskit.tolerance import LEAST_PROBABILITY
 
 Record = dict[str, Any]
 CASES = {
@@ -42,8 +43,8 @@ def generative_vs_discriminative(
     from sklearn.base import clone
     from sklearn.model_selection import train_test_split
 
-    table = rows_of(X, y)
-    labels = np.array(table.listed().tolist())
+    table = read_table(X, y)
+    labels = np.array(table.listed_labels().tolist())
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2 or counts.min() < 4:
         raise BayesError(f"the comparison needs two classes of at least 4 rows each; counts are {counts.tolist()}")
@@ -134,7 +135,7 @@ def _judge(model: Any, X: Any, labels: npt.NDArray[Any]) -> tuple[float, float]:
     """(error, mean log loss); a probability of 0 counts as 1e-15."""
     p = np.asarray(model.predict_proba(X))
     own = (p * (labels[:, None] == np.asarray(model.classes_))).sum(axis=1)
-    return float((model.predict(X) != labels).mean()), float(-logspace.log(np.clip(own, 1e-15, 1)).mean())
+    return float((model.predict(X) != labels).mean()), float(-logspace.log(np.clip(own, LEAST_PROBABILITY, 1)).mean())
 
 
 def _record(name: str, n: int, pairs: list[tuple[float, float]]) -> Record:

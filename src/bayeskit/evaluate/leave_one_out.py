@@ -15,13 +15,15 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block
+from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
+from bayeskit.estimate.prior import shares_without
 from bayeskit.evaluate.evaluation import Evaluation, finished
 from bayeskit.evaluate.metrics import Floats, Scoreboard, brier
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE
 
-GONE = 1e-9  # of all rows: what is left of a weight that was taken away
 Labels = npt.NDArray[Any]
 
 
@@ -89,7 +91,7 @@ def leave_one_out(
             proba[impossible] = np.nan
         parts.append(proba)
     if not parts:
-        raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
+        raise BayesError(NO_ROWS)
     whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
     return finished("leave-one-out", tally.schema.target.name, classes, board, baseline, whole, n_undecidable, held)
 
@@ -146,11 +148,7 @@ class _Majority:
         cells = np.bincount(labels * len(distinct) + which, weights, minlength=len(self.counts) * len(distinct))
         shown = np.flatnonzero(cells)
         kinds, units = shown // len(distinct), distinct[shown % len(distinct)]
-        left = np.tile(self.counts, (len(kinds), 1))
-        own = np.arange(len(kinds)), kinds
-        left[own] -= units
-        left[left <= GONE * self.counts.sum()] = 0.0
-        share = left / left.sum(axis=1, keepdims=True)
-        log_true = logspace.log(share[own])
+        share = shares_without(self.counts, kinds, units)
+        of_true = share[np.arange(len(kinds)), kinds]
         times = cells[shown].astype(np.float64)
-        board.add(kinds, left.argmax(axis=1), log_true, brier(share, kinds), times, left[own] == 0)
+        board.add(kinds, share.argmax(axis=1), logspace.log(of_true), brier(share, kinds), times, of_true == 0)

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.errors import BayesError
+from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
 
@@ -122,6 +123,6 @@ class Scoreboard:
         if not self.weight:
             raise BayesError("there are no rows to score, or all have weight zero")
         kept = self.weight - self.lost
-        loss = self._loss / kept if kept > 1e-9 * self.weight else float("nan")
+        loss = self._loss / kept if kept > GONE * self.weight else float("nan")
         accuracy = float(np.trace(self.confusion)) / self.weight
         return Measures(accuracy, loss + 0.0, max(self._brier / self.weight, 0.0))

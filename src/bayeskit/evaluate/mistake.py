@@ -23,6 +23,7 @@ from bayeskit import logspace
 from bayeskit.errors import BayesError
 from bayeskit.estimate.coded_columns import CodedColumns
 from bayeskit.estimate.gaussian_columns import GaussianColumns
+from bayeskit.tolerance import PARALLEL
 
 Floats = npt.NDArray[np.float64]
 
@@ -108,8 +109,8 @@ def _crossings(prior: Floats, mean: Floats, sd: Floats) -> list[float]:
     m0, m1 = (mean - middle).tolist()
     a = 0.5 / s0**2 - 0.5 / s1**2
     b = m1 / s1**2 - m0 / s0**2
-    c = 0.5 * (m0 / s0) ** 2 - 0.5 * (m1 / s1) ** 2 + float(np.log(s0 / s1) + np.log(prior[1] / prior[0]))
-    if abs(a) < 1e-14 / min(s0, s1) ** 2:
+    c = 0.5 * (m0 / s0) ** 2 - 0.5 * (m1 / s1) ** 2 + float(logspace.log(s0 / s1) + logspace.log(prior[1] / prior[0]))
+    if abs(a) < PARALLEL / min(s0, s1) ** 2:
         return [middle - c / b + 0.0] if b else []
     root = b * b - 4 * a * c
     if root <= 0:
@@ -125,5 +126,5 @@ def _densest(prior: Floats, mean: Floats, sd: Floats, edges: Floats) -> npt.NDAr
         edges, edges[1:-1].min(initial=float(mean.min())) - width, edges[1:-1].max(initial=float(mean.max())) + width
     )
     x = (inner[:-1] + inner[1:]) / 2
-    scores = logspace.log(prior)[:, None] - np.log(sd)[:, None] - 0.5 * ((x - mean[:, None]) / sd[:, None]) ** 2
+    scores = logspace.log(prior)[:, None] - logspace.log(sd)[:, None] - 0.5 * ((x - mean[:, None]) / sd[:, None]) ** 2
     return np.asarray(scores.argmax(axis=0))

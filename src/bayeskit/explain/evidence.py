@@ -5,14 +5,14 @@
 The parts are the model itself, so they sum to what it says. Where a model is no product, a column's part is the
 change of the odds when it joins the columns before it, in schema order.
 
-Formula: weights of evidence
+Formula: weights of evidence, telescoped where columns are no factors
 """
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -181,6 +181,24 @@ class Explained(Chooses, Protocol):
         ...
 
 
+def telescoped(before: Floats, scores: Iterable[tuple[str, Floats]]) -> dict[str, Floats]:
+    """What each column adds to the scores (rows, classes) when it joins those before it.
+
+    ``before`` are the scores without any column, ``scores`` those with each further one: the parts sum to the last.
+    A class that was impossible before has nothing to add.
+
+    >>> steps = [("a", np.array([[-3.0, -np.inf]])), ("b", np.array([[-7.0, -np.inf]]))]
+    >>> {name: part.tolist() for name, part in telescoped(np.array([-1.0, -2.0]), steps).items()}
+    {'a': [[-2.0, -inf]], 'b': [[-4.0, 0.0]]}
+    """
+    parts = {}
+    for name, after in scores:
+        with np.errstate(invalid="ignore"):
+            parts[name] = np.where(np.isneginf(before), 0.0, after - before)
+        before = after
+    return parts
+
+
 def explain_rows(model: Explained, source: Source, against: Any = None) -> Explanations:
     """A record for each row of a source."""
     encoder, classes = model.encoder(), model.tally_.classes
@@ -216,13 +234,15 @@ def _explain(
     said = compared(model, scores, block, params.log_prior, against)
     terms = {name: model.tempered(term) for name, term in model.log_terms(params, block).items()}
     prior = model.tempered(getattr(params, "log_start", params.log_prior))  # what is said before any column
+    rows = np.arange(block.n_rows)
+    log_odds = {n: logspace.log_odds(t[rows, said.chosen], t[rows, said.rivals]).tolist() for n, t in terms.items()}
     cells = {name: _cells(batch.columns[where[name]]) for name in terms}
     states = {name: _states(block, name, params) for name in terms}
     for i in range(block.n_rows):
         a, b = int(said.chosen[i]), int(said.rivals[i])
         parts = tuple(
-            Contribution(name, cells[name][i], _less(term[i, a], term[i, b]), states[name][i], classes[a], classes[b])
-            for name, term in terms.items()
+            Contribution(name, cells[name][i], log_odds[name][i], states[name][i], classes[a], classes[b])
+            for name in terms
         )
         yield Explanation(
             block.start + i,
@@ -230,7 +250,7 @@ def _explain(
             classes[b],
             float(logspace.exp(said.log_posterior[i, a])),
             float(logspace.exp(said.log_posterior[i, b])),
-            _less(*(params.log_prior if said.undecidable[i] else prior)[[a, b]]),
+            float(logspace.log_odds(*(params.log_prior if said.undecidable[i] else prior)[[a, b]])),
             parts,
             float(said.log_odds[i]),
             bool(said.undecidable[i]),
@@ -260,8 +280,7 @@ def compared(model: Chooses, scores: Floats, block: Block, log_prior: Floats, ag
     rivals = _rivals(told, chosen, against)
     rows, undecidable = np.arange(len(scores)), np.isneginf(evidence)
     odds = np.where(undecidable[:, None], log_posterior, model.tempered(scores))
-    with np.errstate(invalid="ignore"):  # NaN where undecidable rows are to be so
-        log_odds = odds[rows, chosen] - odds[rows, rivals]
+    log_odds = logspace.log_odds(odds[rows, chosen], odds[rows, rivals])  # NaN where undecidable rows are to be so
     return Compared(chosen, rivals, log_posterior, log_odds, undecidable)
 
 
@@ -274,11 +293,6 @@ def _rivals(scores: Floats, chosen: npt.NDArray[np.int64], against: int | None) 
     best = others.argmax(axis=1)
     best = np.where(best == chosen, np.where(chosen == 0, 1, 0), best)  # all others impossible
     return best if against is None else np.where(chosen == against, best, against)
-
-
-def _less(a: float, b: float) -> float:
-    """a − b; −∞ on both sides is NaN."""
-    return float("nan") if a == b == -np.inf else float(a - b)
 
 
 def _states(block: Block, name: str, params: Any) -> list[State]:

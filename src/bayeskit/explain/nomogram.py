@@ -112,8 +112,8 @@ def nomogram(model: Columnwise, predicted: Any = None, against: Any = None) -> N
         axes.append(Axis(name, tuple(values), tuple(odds.tolist()), points, float((gap - low) * scale), is_number))
     axes.sort(key=lambda axis: min(axis.points) - max(axis.points))
     prior = model.tempered(params.log_prior)
-    offset = float(prior[a] - prior[b]) + sum(lows)
-    wanted = logspace.log(CHANCES) - logspace.log(1 - np.array(CHANCES))
+    offset = float(logspace.log_odds(prior[a], prior[b])) + sum(lows)
+    wanted = logspace.log_odds(logspace.log(CHANCES), logspace.log(1 - np.array(CHANCES)))
     totals = tuple(((float(w) - offset) * scale, p) for w, p in zip(wanted, CHANCES, strict=True))
     classes = tally.classes
     return Nomogram(tally.schema.target.name, classes[a], classes[b], tuple(axes), scale, offset, totals)
@@ -140,15 +140,14 @@ def _log_odds(model: Columnwise, name: str, a: int, b: int) -> tuple[str, list[V
     if name in belief.values:
         values = belief.labels(name)
         scores = model.tempered(model.column_scores(params, name, np.arange(len(values) + 1)))
-        with np.errstate(invalid="ignore"):
-            odds = scores[:, a] - scores[:, b]
+        odds = logspace.log_odds(scores[:, a], scores[:, b])
         odds = np.where(np.isnan(odds), 0.0, odds)  # impossible under both: it says nothing of the two
         return name, values, odds[1:], float(odds[0])
     ends = model.column_points(params, name, 200)[[a, b]]
     grid = round_numbers(float(ends.min()), float(ends.max()))
     grid = np.unique(np.round(grid)) if belief.whole else grid
     scores = model.tempered(model.column_scores(params, name, grid))
-    return name, grid.tolist(), scores[:, a] - scores[:, b], 0.0
+    return name, grid.tolist(), logspace.log_odds(scores[:, a], scores[:, b]), 0.0
 
 
 def round_numbers(low: float, high: float, n: int = GRID) -> Floats:

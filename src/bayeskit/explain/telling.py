@@ -5,7 +5,7 @@
 in bits, under the model's own estimates: from 0 (the column says nothing of the class) to the entropy of the class (it
 says all). A number has an integral in the place of the sum over v, here to about 0.001 bits.
 
-Formula: mutual information
+The formula is that of ``estimate/information.py``.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from bayeskit import logspace
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
+from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_values
 from bayeskit.explain.words import cell, times
 from bayeskit.printable import printable
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
-BITS = 1 / np.log(2)
+BITS = 1 / NATS_IN_A_BIT
 POINTS = 2_000  # of equal probability in each class, at which a density is asked
 
 
@@ -134,7 +135,7 @@ def telling(model: Columnwise) -> Telling:
     tally, params = model.tally_, model.params_
     refuse_texts(tally)
     prior = logspace.exp(params.log_prior)
-    entropy = float(-(prior * np.where(prior > 0, logspace.log(prior), 0.0)).sum()) * BITS
+    class_bits = entropy(prior) * BITS
     columns, values = [], []
     for name in tally.schema.used:
         if name in params.by_column[name].values:
@@ -142,10 +143,10 @@ def telling(model: Columnwise) -> Telling:
             values += of_column
         else:
             bits = _numbers(model, name, prior)
-        columns.append(TellingColumn(name, bits, bits / entropy if entropy > 0 else 0.0))
+        columns.append(TellingColumn(name, bits, bits / class_bits if class_bits > 0 else 0.0))
     columns.sort(key=lambda c: -c.bits)
     values.sort(key=lambda v: -v.bits)
-    return Telling(tally.schema.target.name, entropy, tuple(columns), tuple(values))
+    return Telling(tally.schema.target.name, class_bits, tuple(columns), tuple(values))
 
 
 def _values(model: Columnwise, name: str, prior: Floats) -> tuple[float, list[TellingValue]]:
@@ -157,12 +158,12 @@ def _values(model: Columnwise, name: str, prior: Floats) -> tuple[float, list[Te
     log_p = model.column_scores(params, name, np.arange(1, len(names) + 1))  # (values, classes)
     p = logspace.exp(log_p)
     p = p / p.sum(axis=0)  # a value that stands for missing or unseen ones is left out
+    parts = information_of_values(p, prior) * BITS
     joint = p * prior
     of_value = joint.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.where(joint > 0, joint * np.log(p / of_value[:, None]), 0.0).sum(axis=1) * BITS
         elsewhere = (of_value[:, None] - joint) / (1 - prior)
-        ratio = logspace.log(p) - logspace.log(elsewhere)
+        ratio = logspace.log_odds(logspace.log(p), logspace.log(elsewhere))
     ratio = np.where(np.isnan(ratio), -np.inf, ratio)
     best = ratio.argmax(axis=1)
     found = [

@@ -14,7 +14,7 @@ def times(log_factor: float) -> str:
     (['1.04', '2.5', '8', '1,234', '2 million'], '10^347')
     """
     if log_factor > 700:
-        return f"10^{log_factor / math.log(10):.0f}"
+        return f"10^{log_factor / logspace.log(10.0):.0f}"
     factor = float(logspace.exp(log_factor))
     if factor < 10:
         return f"{factor:.3g}" if factor < 1.1 else f"{factor:.2g}"

@@ -12,8 +12,8 @@ from bayeskit.data.advice import advice
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source
 from bayeskit.errors import AdviceWarning, BayesWarning
-from bayeskit.estimate.variance import NOISE
 from bayeskit.remedy import Remedy, Setting
+from bayeskit.tolerance import NOISE
 
 ROWS = 20  # on fewer nothing is advised
 SEVERAL = 5  # values of a class that are hardly equal by chance

@@ -25,8 +25,8 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.drawing import draw_slots
 from bayeskit.estimate.one_dependence import OneDependence, one_dependence
+from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import as_smoothing, is_number
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.io import State
@@ -36,6 +36,7 @@ from bayeskit.models.log_linear import log_linear_weights
 from bayeskit.models.settings import one_of
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE, POSITIVE
 
 Floats = npt.NDArray[np.float64]
 MOST = 1e9  # an exponent: far beyond any that is learnt
@@ -147,7 +148,7 @@ class AODE(CodedClassifier):
         return np.array([own[name] for name in tally.families])
 
     def _log_weights(self, model: OneDependence, unit: float) -> Floats:
-        takes_part = model.present & (model.seen - unit >= self.min_count * (1 - 1e-9))
+        takes_part = model.present & (model.seen - unit >= self.min_count * (1 - GONE))
         return np.where(takes_part, 0.0, -np.inf)
 
     def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
@@ -230,7 +231,7 @@ class AODE(CodedClassifier):
             rows = slice(start, start + CHUNK)
             terms, takes_part = self.parent_scores(params, [np.ascontiguousarray(c[rows]) for c in columns])
             w = np.where(takes_part, exponents, 0.0)
-            w *= exponents.sum() / np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
+            w *= exponents.sum() / np.maximum(w.sum(axis=1, keepdims=True), POSITIVE)
             out[rows] = np.einsum("rp,rpc->rc", w, np.where(w[:, :, None] > 0, terms, 0.0))
 
     def parent_scores(

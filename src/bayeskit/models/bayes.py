@@ -26,6 +26,7 @@ from bayeskit.data.source import Source, naming_the_file
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge
+from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.io import State
 from bayeskit.memory import memory_of_the_machine, memory_size
@@ -342,13 +343,12 @@ class BayesClassifier(TallyClassifier):
         """By how much ln P(class | x) changes when a column joins those before it (rows, classes), in schema order."""
         told = dict(zip(params.codes, block_columns(block, params.codes), strict=True))
         known = dict(zip(params.codes, unknown(params, block.n_rows), strict=True))
-        before = np.tile(params.log_start, (block.n_rows, 1))
-        terms = {}
-        for name in self.schema_.used:
+
+        def joining(name: str) -> Scores:
             known[name] = told[name]
-            now = log_scores(params, list(known.values()), self._threads())
-            terms[name], before = now - before, now
-        return terms
+            return log_scores(params, list(known.values()), self._threads())
+
+        return telescoped(params.log_start, ((name, joining(name)) for name in self.schema_.used))
 
     def describe_structure(self) -> StructureDescription:
         """The members in short: of each column its intervals, the parents that most members give it, its exponent."""

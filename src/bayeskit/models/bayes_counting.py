@@ -15,12 +15,14 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.estimate.smoothing import smoothed
 from bayeskit.models.bayes_rows import ColumnCodes, LearntRows
 from bayeskit.models.bayes_structure import Members, Structure
 
 Floats = npt.NDArray[np.float64]
 Columns = list[npt.NDArray[Any]]
 Tell = Callable[[str, int, int], None]
+PSEUDO = 1.0  # rows of each class that the prior and the cap add to those learnt
 CHAINS_TOGETHER = 8
 ROWS_TOGETHER = 2_048
 MOST_FITTED = 20_000  # rows whose left-out scores the exponents are fitted to
@@ -60,7 +62,7 @@ class EnsembleParameters:
 
 def prior_of(rows: LearntRows) -> Floats:
     """P(class) = (n_y + 1) / (n + C)."""
-    return np.asarray((rows.class_weights + 1) / (rows.n + len(rows.classes)))
+    return np.asarray(smoothed(rows.class_weights, rows.n, PSEUDO, PSEUDO * len(rows.classes)))
 
 
 def some_columns(n_columns: int) -> list[npt.NDArray[np.int64]]:
@@ -141,8 +143,7 @@ def unknown(params: EnsembleParameters, n_rows: int) -> Columns:
 def capped(scores: Floats, n: float) -> Floats:
     """ln ((n softmax(s) + 1) / (n + C)): n rows allow no more."""
     proba = logspace.normalise(np.ascontiguousarray(scores))[0]
-    found: Floats = logspace.log((n * proba + 1) / (n + scores.shape[1]))
-    return found
+    return np.asarray(logspace.log(smoothed(n * proba, n, PSEUDO, PSEUDO * scores.shape[1])))
 
 
 def memory_needed(rows: LearntRows, n_members: int, n_chains: int, n_threads: int = 1) -> float:

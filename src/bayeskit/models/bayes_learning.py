@@ -13,10 +13,12 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.table import Table
-from bayeskit.estimate.exponents import fit_exponents, fit_temperature
+from bayeskit.estimate.calibration import fit_exponents, fit_temperature
+from bayeskit.estimate.prior import shares_without
 from bayeskit.models.bayes_counting import (
     CHAINS_TOGETHER,
     MOST_FITTED,
+    PSEUDO,
     EnsembleParameters,
     Tell,
     capped,
@@ -26,6 +28,7 @@ from bayeskit.models.bayes_counting import (
 )
 from bayeskit.models.bayes_rows import LearntRows
 from bayeskit.models.bayes_structure import Members, Steps, Structure, draw_chains, draw_members
+from bayeskit.tolerance import LEAST_PROBABILITY
 
 Floats = npt.NDArray[np.float64]
 
@@ -143,12 +146,8 @@ class Learning:
 
 def left_out_prior(rows: LearntRows, asked: npt.NDArray[np.int64]) -> Floats:
     """ln P(class) of each asked row without itself (rows, classes)."""
-    n_classes, labels = len(rows.classes), rows.labels[asked]
     taken = np.ones(len(asked)) if rows.weights is None else np.minimum(rows.weights[asked], 1.0)
-    counts = np.tile(rows.class_weights + 1, (len(asked), 1))
-    counts[np.arange(len(asked)), labels] -= taken
-    found: Floats = logspace.log(counts / (rows.n - taken + n_classes)[:, None])
-    return found
+    return np.asarray(logspace.log(shares_without(rows.class_weights, rows.labels[asked], taken, PSEUDO)))
 
 
 def left_out_table(log_proba: Floats, naive: Floats, rows: LearntRows, asked: npt.NDArray[np.int64]) -> Table:
@@ -157,7 +156,7 @@ def left_out_table(log_proba: Floats, naive: Floats, rows: LearntRows, asked: np
     prior = left_out_prior(rows, asked)
     said = [log_proba, np.nan_to_num(logspace.log_normalise(naive)[0], nan=-np.inf), prior]
     guesses = [log_proba.argmax(axis=1), said[1].argmax(axis=1), np.full(len(labels), rows.class_weights.argmax())]
-    lost = [-np.maximum(scores[np.arange(len(labels)), labels], np.log(1e-15)) for scores in said]
+    lost = [-np.maximum(scores[np.arange(len(labels)), labels], logspace.log(LEAST_PROBABILITY)) for scores in said]
     return Table(
         {
             "model": ["BayesClassifier", "NaiveBayes", "majority"],

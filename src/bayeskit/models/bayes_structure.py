@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.estimate.dependence import pair_information
+from bayeskit.estimate.information import pair_information
 from bayeskit.models.bayes_rows import ColumnCodes, LearntRows
 
 Floats = npt.NDArray[np.float64]

@@ -18,16 +18,17 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.column import never
-from bayeskit.estimate.conditional import GONE
 from bayeskit.estimate.cuts import labels as interval_labels
-from bayeskit.estimate.drawing import cells_of, mixed
 from bayeskit.estimate.learn_cuts import check_cuts, learn_cuts
 from bayeskit.estimate.prior import class_prior, log_prior_without
+from bayeskit.estimate.sampling import cells_of, mixed
 from bayeskit.estimate.smoothing import as_smoothing
+from bayeskit.explain.evidence import telescoped
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.settings import held_choices, one_of, seed_of
 from bayeskit.models.tuning import best_temperature
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
 
@@ -90,16 +91,13 @@ class CodedClassifier(TallyClassifier):
 
     def log_terms(self, params: Any, block: Block) -> dict[str, Scores]:
         """What each column adds to the scores when it joins those before it, in schema order (rows, classes)."""
-        gone = np.zeros(block.n_rows, dtype=np.uint8)
-        known: dict[str, Any] = dict.fromkeys(block.codes, gone)
-        before, terms = self.log_joint(params, replace(block, codes=known)), {}
-        for name in self.schema_.used:
-            known = {**known, name: block.codes[name]}
-            scores = self.log_joint(params, replace(block, codes=known))
-            with np.errstate(invalid="ignore"):
-                terms[name] = np.where(np.isneginf(before), 0.0, scores - before)
-            before = scores
-        return terms
+        known: dict[str, Any] = dict.fromkeys(block.codes, np.zeros(block.n_rows, dtype=np.uint8))
+
+        def joining(name: str) -> Scores:
+            known[name] = block.codes[name]
+            return self.log_joint(params, replace(block, codes=known))
+
+        return telescoped(params.log_prior, ((name, joining(name)) for name in self.schema_.used))
 
     def draw(self, labels: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
         """Slots of each column that takes part, for rows of these classes."""

@@ -15,15 +15,16 @@ import numpy.typing as npt
 
 from bayeskit.data.encode import Block
 from bayeskit.data.frames import is_sparse
+from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import open_source
 from bayeskit.errors import BayesError
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import DEPENDENT, POSITIVE
 
 Floats = npt.NDArray[np.float64]
 Matrix = Any  # a dense array, or SciPy's CSR where that would be large
 DENSE = 1 << 24  # cells of a dense matrix that holds indicators
-DEPENDENT = 1e-9  # of a column's variance: what is left when the columns before it are known
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,12 @@ class Design:
     def of(cls, tally: Tally, coding: str) -> Design:
         """From counts: means and spreads need no further look at the data."""
         together = tally.moments.pooled()
-        n = np.maximum(together.n[0].astype(np.float64), 1e-300)
+        n = np.maximum(together.n[0].astype(np.float64), POSITIVE)
         means, spreads = [np.nan_to_num(together.mean()[0])], [np.sqrt(together.squared_deviations()[0] / n)]
         skip = int(coding == "reference")
         for family in tally.families.values():
             counts = family.present.sum(axis=0).astype(np.float64)
-            share = counts / max(counts.sum(), 1e-300)
+            share = counts / max(counts.sum(), POSITIVE)
             means.append(share[skip:])
             spreads.append(np.sqrt(share * (1 - share))[skip:])
         values = {name: len(family.values) for name, family in tally.families.items()}
@@ -89,11 +90,17 @@ class Design:
         table[np.arange(1 + self.skip, self.values[name] + 1), np.arange(span.stop - span.start)] = 1.0
         return table
 
+    def dense(self, blocks: Iterator[Block]) -> Floats:
+        """All rows as one array (rows, features)."""
+        parts = [self.rows(block) for block in blocks]
+        if not parts:
+            raise BayesError(NO_ROWS)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
     def matrix(self, blocks: Iterator[Block], n_rows: int) -> Matrix:
         """All rows: dense, or sparse where indicators are many."""
         if not self.values or n_rows * self.n_features <= DENSE:
-            dense = [self.rows(block) for block in blocks]
-            return dense[0] if len(dense) == 1 else np.concatenate(dense)
+            return self.dense(blocks)
         from scipy import sparse
 
         step = max(DENSE // (4 * self.n_features), 1)

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from bayeskit import kernels
 from bayeskit.data.encode import as_floats, raise_unusable
+from bayeskit.data.reader import read_batch
 from bayeskit.data.schema import Numeric, Schema, infer
 from bayeskit.data.source import Source, is_arrow, open_source
 from bayeskit.data.table import Table
@@ -163,14 +164,13 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
         import pyarrow as pa
 
         columns: dict[str, Any] = {}
+        batch = read_batch(source, [where[name] for name in self.schema_.used if name not in joined])
         for name in self.schema_.used:
             if name in joined:
                 columns[name] = pa.array(self._names(name), pa.string()).take(pa.array(joined[name]))
                 continue
-            parts = [batch.columns[where[name]] for batch in source.batches()]
-            arrays = [part if is_arrow(part) else pa.array(part, from_pandas=True) for part in parts]
-            chunks = [c for a in arrays for c in (a.chunks if isinstance(a, pa.ChunkedArray) else [a])]
-            columns[name] = pa.chunked_array(chunks)
+            cells = batch.columns[where[name]]
+            columns[name] = cells if is_arrow(cells) else pa.array(cells, from_pandas=True)
         return Table(columns)
 
     def _threads(self) -> int:

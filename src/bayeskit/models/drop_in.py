@@ -27,6 +27,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import _check_sample_weight, check_non_negative, validate_data
 
 from bayeskit import kernels
+from bayeskit.estimate.variance import log_peak
 from bayeskit.logspace import log, log_normalise, normalise
 from bayeskit.models.label_codes import class_codes, class_names, distinct_labels, holds_integers
 from bayeskit.tally import double_double as dd
@@ -138,7 +139,7 @@ class GaussianNB(_Posterior, naive_bayes.GaussianNB):
             return super()._joint_log_likelihood(X)
         scores = np.repeat(log(self.class_prior_)[None], len(X), axis=0)
         with np.errstate(divide="ignore"):
-            precision, constant = 1.0 / self.var_, -0.5 * np.log(2.0 * np.pi * self.var_)
+            precision, constant = 1.0 / self.var_, log_peak(self.var_)
         kernels.score_gaussian(list(numbers.T), self.theta_, precision, constant, scores, ONE_THREAD)
         return scores
 

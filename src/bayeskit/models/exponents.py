@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.tolerance import LEAST_SQUARE
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,7 +48,7 @@ def best_exponents(terms: Floats, labels: npt.NDArray[Any], weights: Floats, pen
     # An absurd cell (a Gaussian at its variance floor) may weigh 1e9 nats where another weighs one. So the unknowns
     # are measured in steps of equal curvature: at first of its bound, then of what it is at the first solution.
     squares = loss.weights @ (loss.apart**2).sum(axis=1)
-    start = np.minimum(1.0, np.sqrt(loss.weights.sum() / np.maximum(squares, 1e-200)))
+    start = np.minimum(1.0, np.sqrt(loss.weights.sum() / np.maximum(squares, LEAST_SQUARE)))
     step = 1 / np.sqrt(penalty + squares / 4)
     for tolerance in (1e-2, 1e-5):
         solved = minimize(

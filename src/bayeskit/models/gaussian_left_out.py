@@ -22,19 +22,19 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.encode import Block, raise_unusable
 from bayeskit.errors import NotLearnt
-from bayeskit.estimate.covariance import LEAST, covariances
+from bayeskit.estimate.covariance import covariances
 from bayeskit.estimate.left_out import highest_floor
-from bayeskit.estimate.prior import GONE, log_prior_without
-from bayeskit.estimate.variance import NOISE, as_variance_floor
+from bayeskit.estimate.prior import log_prior_without
+from bayeskit.estimate.variance import as_variance_floor
 from bayeskit.tally.products import pairs, products_of_rows
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE, LEAST_REST, NOISE, SINGULAR
 
 if TYPE_CHECKING:
     from bayeskit.models.gaussian import GaussianBayes
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
-REST = 1e-3  # of a matrix must be left without a row, for the short way to keep its digits
 FAR = 1e5  # standard deviations from zero: beyond, only double-double knows the mean without a row
 SEVERAL = 2  # rows of a class with a variance of its own
 CELLS = 1 << 20  # numbers of the long way at a time
@@ -89,7 +89,7 @@ class GaussianLeftOut:
         freedom = counts - self.model.ddof
         enough = (freedom > 1.5) & (counts >= SEVERAL) if self.model._rule == "full" else counts > self.model.ddof + 1
         with np.errstate(invalid="ignore", divide="ignore"):
-            above = squares / counts[:, None] > 10 / REST * NOISE * total / counts.sum()
+            above = squares / counts[:, None] > 10 / LEAST_REST * NOISE * total / counts.sum()
             near = np.abs(moments.mean()) < FAR * np.sqrt(squares / counts[:, None])
         if not enough.all() or not above.all() or not near.all():
             return None
@@ -99,10 +99,10 @@ class GaussianLeftOut:
         tied = self.model._rule == "tied"
         together = np.full(len(counts), freedom.sum()) if tied else freedom
         floor = highest_floor(moments, self.model.ddof, self.floor)
-        least = np.maximum(2 * LEAST / smallest, (2 * floor / spread.deviation**2).max(axis=1))
+        least = np.maximum(2 * SINGULAR / smallest, (2 * floor / spread.deviation**2).max(axis=1))
         if not (least < 0.5).all():
             return None
-        return _Short(tied, counts, together, factor, log_det, np.maximum(REST, least))
+        return _Short(tied, counts, together, factor, log_det, np.maximum(LEAST_REST, least))
 
     def _short_way(self, short: _Short, x: Floats, labels: Index, unit: Floats, scores: Floats) -> Index:
         """Fills the scores of the rows that it can take; returns the others."""
@@ -122,7 +122,7 @@ class GaussianLeftOut:
         long: Index = ~(rest > short.least[labels]) | ~(n - unit > SEVERAL) | np.isnan(x).any(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             grown = freedom / (freedom - unit)  # Σ' = grown · (Σ − a d dᵀ)
-            half_log = 0.5 * k * logspace.log(grown) + 0.5 * np.log(np.where(long, 1.0, rest))
+            half_log = 0.5 * k * logspace.log(grown) + 0.5 * logspace.log(np.where(long, 1.0, rest))
             base = -0.5 * k * logspace.log(2 * np.pi)
             if short.tied:
                 across = np.einsum("crk,rk->rc", z, z[labels, rows])

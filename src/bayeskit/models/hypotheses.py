@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import lgamma, log
+from math import lgamma
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,10 @@ from bayeskit import logspace
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
+from bayeskit.tolerance import TIE
 
 Floats = npt.NDArray[np.float64]
-BIT = log(2.0)
+BIT = float(logspace.log(2.0))
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -195,13 +196,13 @@ def exception_bits(n_rows: int, n_exceptions: float, n_classes: int = 2) -> floa
         raise BayesError(f"{n_exceptions} exceptions among {n_rows} rows of {n_classes} classes cannot be")
     k = int(n_exceptions)
     which = (lgamma(n_rows + 1) - lgamma(k + 1) - lgamma(n_rows - k + 1)) / BIT
-    return log(n_rows + 1, 2) + which + k * log(n_classes - 1, 2)
+    return float(logspace.log(n_rows + 1) / BIT + which + k * logspace.log(n_classes - 1) / BIT)
 
 
 def _best(scores: Floats) -> int:
     """The first of those within rounding of the largest."""
     top = scores.max()
-    return int(np.argmax(scores >= top - 1e-12 * max(1.0, abs(top))))
+    return int(np.argmax(scores >= top - TIE * max(1.0, abs(top))))
 
 
 def _numbers(values: list[Any], what: str) -> Floats:

@@ -25,7 +25,7 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
-from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing
+from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
 from bayeskit.models.base import Scores
 from bayeskit.models.coded import CodedClassifier, CodedLeftOut, names_of
 from bayeskit.remedy import Setting
@@ -171,8 +171,7 @@ class FullJointBayes(CodedClassifier):
         found = np.concatenate([counts, np.zeros((int(indices.max(initial=0)) + 1 - len(counts), counts.shape[1]))])
         own = np.maximum(found[indices[len(cells) :]] - unit, 0.0)
         total = counts.sum(axis=0) - unit
-        with np.errstate(invalid="ignore", divide="ignore"):
-            p = (own + one) / (total + whole)
+        p = smoothed(own, total, one, whole)
         return np.asarray(logspace.log(np.where(total + whole > 0, p, 0.0)))
 
     def left_out(self) -> JointLeftOut:
@@ -196,8 +195,7 @@ class FullJointBayes(CodedClassifier):
             self.tally_.families[column].present,
         )
         one, whole = self.params_.added((column,))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shares = (counts + one) / (counts.sum(axis=1, keepdims=True) + whole)
+        shares = smoothed(counts, counts.sum(axis=1, keepdims=True), one, whole)
         columns: dict[str, Any] = {column: names.tolist()}
         columns |= {f"count | {c}": counts[i].tolist() for i, c in enumerate(self.tally_.classes)}
         return Table(columns | {f"P({column} | {c})": shares[i].tolist() for i, c in enumerate(self.tally_.classes)})

@@ -22,14 +22,15 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import Contexts, conditional_table
+from bayeskit.estimate.information import conditional_information, information_about_class, present
 from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.estimate.structure import conditional_information, information_about_class, present
 from bayeskit.models.settings import one_of
 from bayeskit.models.structured import StructuredClassifier, StructuredLeftOut, StructuredParameters, given_parents
 from bayeskit.models.tuning import weighty_blocks
 from bayeskit.tally.joints import Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import TIE
 
 Floats = npt.NDArray[np.float64]
 
@@ -145,7 +146,7 @@ class KDB(StructuredClassifier):
             left_out = StructuredLeftOut(model)
             for block in weighty_blocks(model, source):
                 losses[k] += _losses(model, left_out, block)
-        best = np.argwhere(losses <= losses.min() * (1 + 1e-12))[0]  # fewer parents, then fewer columns
+        best = np.argwhere(losses <= losses.min() * (1 + TIE))[0]  # fewer parents, then fewer columns
         return tuple((*names[:-1][: best[0]], names[-1]) for names in structure[: best[1]]) or (structure[0][-1:],)
 
 

@@ -18,9 +18,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import NotFittedError
 
+from bayeskit import logspace
 from bayeskit.data.encode import as_floats
 from bayeskit.data.frames import label_column
-from bayeskit.data.rows import rows_of
+from bayeskit.data.reader import read_table
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
@@ -29,8 +30,10 @@ from bayeskit.estimate.conjugate.belief import tails
 from bayeskit.models.design import Design, collinear, collinear_sentence
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.scoring import ScoresTables
+from bayeskit.tolerance import CONSTANT, DEPENDENT, POSITIVE
 
 Floats = npt.NDArray[np.float64]
+RANGE = (1e-8, 1e8)  # of the λ that evidence may choose
 
 
 class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -86,11 +89,11 @@ class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ig
         counter = self._count(X, len(numbers), sample_weight)
         design = Design.of(counter.tally_, self._coding())
         blocks = counter.encoder().blocks(open_source(X, None, sample_weight))
-        M = np.concatenate([design.rows(block) for block in blocks])
+        M = design.dense(blocks)
         omega = np.ones(len(numbers)) if sample_weight is None else open_source(X, None, sample_weight).weights  # type: ignore[attr-defined]
         keep = omega > 0
         M, numbers, omega = M[keep], numbers[keep], omega[keep]
-        spread = np.where(design.spread > 1e-12 * np.abs(design.mean), design.spread, 0.0)
+        spread = np.where(design.spread > CONSTANT * np.abs(design.mean), design.spread, 0.0)
         values = {name: list(table.values) for name, table in counter.params_.tables.items()}
         self.features_ = design.names(values)
         if self.penalty == 0:
@@ -118,7 +121,8 @@ class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ig
         values = np.maximum(values, 0.0)
         moved, total = vectors.T @ (Z.T @ centred), float(centred @ centred)
         self.penalty_ = _by_evidence(values, moved, total, n) if self.penalty == "evidence" else float(self.penalty)
-        values = np.where(values > 1e-9 * values.max(initial=0.0), values, 0.0)  # what is collinear has no direction
+        # What is collinear has no direction.
+        values = np.where(values > DEPENDENT * values.max(initial=0.0), values, 0.0)
         curve = values + self.penalty_
         inverse = np.divide(1.0, curve, out=np.zeros_like(curve), where=curve > 0)
         w = vectors @ (moved * inverse)
@@ -130,7 +134,7 @@ class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ig
         loss = residual + self.penalty_ * float(w @ w)
         self.noise_variance_ = loss / self.df_ if self.df_ > 0 else float("nan")
         mle = residual / n
-        self.log_likelihood_ = -0.5 * n * (np.log(2 * np.pi * mle) + 1) if mle > 0 else float("inf")
+        self.log_likelihood_ = -0.5 * n * (logspace.log(2 * np.pi * mle) + 1) if mle > 0 else float("inf")
         self._mean, self._unit, self._used, self._n = mean, unit, used, n
         self._root = vectors * np.sqrt(inverse)  # its product with itself is the posterior covariance over σ²
 
@@ -165,10 +169,7 @@ class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ig
 
     def _matrix(self, X: Any) -> Floats:
         self._check_is_fitted()
-        parts = [self._design.rows(block) for block in self._counter.encoder().blocks(open_source(X))]
-        if not parts:
-            raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
-        return np.concatenate(parts)
+        return self._design.dense(self._counter.encoder().blocks(open_source(X)))
 
     def _count(self, X: Any, n_rows: int, sample_weight: Any) -> NaiveBayes:
         """Values, means and spreads of the columns: counted as for a classifier of one class."""
@@ -205,8 +206,8 @@ class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ig
 def _split(X: Any, y: Any) -> tuple[Any, Floats]:
     """(the columns to learn from, the numbers to learn)."""
     if isinstance(y, str):
-        rows = rows_of(X, y)
-        column, X = rows.labels, rows.take(np.arange(rows.n_rows))
+        table = read_table(X, y)
+        column, X = table.labels, table.data
     else:
         column = label_column(y)[0]
         if getattr(column, "dtype", None) is not None and column.dtype.kind == "c":
@@ -225,8 +226,8 @@ def _by_evidence(values: Floats, moved: Floats, total: float, n: float) -> float
     from scipy.optimize import minimize_scalar
 
     def against(log_penalty: float) -> float:
-        penalty = float(np.exp(log_penalty))
-        left = max(total - float((moved**2 / (values + penalty)).sum()), 1e-300)
-        return float(-0.5 * (np.log(penalty / (values + penalty)).sum() - (n - 1) * np.log(left)))
+        penalty = float(logspace.exp(log_penalty))
+        left = max(total - float((moved**2 / (values + penalty)).sum()), POSITIVE)
+        return float(-0.5 * (logspace.log(penalty / (values + penalty)).sum() - (n - 1) * logspace.log(left)))
 
-    return float(np.exp(minimize_scalar(against, bounds=(np.log(1e-8), np.log(1e8)), method="bounded").x))
+    return float(logspace.exp(minimize_scalar(against, bounds=tuple(logspace.log(RANGE)), method="bounded").x))

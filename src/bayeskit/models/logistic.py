@@ -31,6 +31,7 @@ from bayeskit.models.logistic_loss import LogisticLoss
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.scoring import ScoresTables
 from bayeskit.models.settings import one_of
+from bayeskit.tolerance import CONSTANT, NOISE
 
 Floats = npt.NDArray[np.float64]
 LONG_STEP = 0.1  # deviations times nats: a step this long at the end means that there is no end
@@ -125,7 +126,7 @@ class LogisticRegression(ScoresTables, ClassifierMixin, BaseEstimator):  # type:
         if weights is not None:
             keep = weights > 0
             M, labels, weights = M[keep], labels[keep], weights[keep]
-        spread = np.where(design.spread > 1e-12 * np.abs(design.mean), design.spread, 0.0)
+        spread = np.where(design.spread > CONSTANT * np.abs(design.mean), design.spread, 0.0)
         loss = LogisticLoss(M, labels, len(twin.classes_), weights, design.mean, spread)
         values = {name: list(table.values) for name, table in twin.params_.tables.items()}
         theta = self._solve(loss, _twin_start(twin, design, loss), design.names(values), spread)
@@ -162,7 +163,7 @@ class LogisticRegression(ScoresTables, ClassifierMixin, BaseEstimator):  # type:
         w = np.ones(len(labels)) if weights is None else weights
         mean, squares = w @ M / w.sum(), w @ M.multiply(M).tocsr() / w.sum()
         spread = np.sqrt(np.maximum(squares - mean**2, 0.0))
-        spread[spread <= 1e-12 * np.abs(mean)] = 0.0
+        spread[spread <= CONSTANT * np.abs(mean)] = 0.0
         loss = LogisticLoss(M, labels, len(shown), weights, mean, spread)
         start = _sparse_twin(M, labels, w, len(shown), loss, squares)
         theta = self._solve(loss, start, [f"x{j}" for j in range(M.shape[1])], spread)
@@ -339,7 +340,7 @@ def _sparse_twin(M: Any, labels: Any, w: Floats, n_classes: int, loss: LogisticL
     belongs[labels, np.arange(len(labels))] = w
     counts = belongs.sum(axis=1)
     means = np.asarray(M.T @ belongs.T).T / counts[:, None]
-    variance = np.maximum(squares - (counts / counts.sum()) @ means**2, 1e-9 * (squares - loss.mean**2))
+    variance = np.maximum(squares - (counts / counts.sum()) @ means**2, NOISE * (squares - loss.mean**2))
     slope = np.divide(means - loss.mean, variance, out=np.zeros_like(means), where=(variance > 0) & (loss.inverse > 0))
     base = logspace.log(counts / counts.sum()) - 0.5 * (slope * (means - loss.mean)).sum(axis=1)
     return _to_unknowns(base, slope, loss)

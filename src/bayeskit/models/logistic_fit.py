@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit import logspace
 from bayeskit.errors import BayesError
 from bayeskit.models.logistic_loss import LogisticLoss
 
 Floats = npt.NDArray[np.float64]
 NEWTON = 300  # unknowns up to which curvature is worth its price
+RANGE = (1e-4, 1e6)  # of the λ that evidence may choose
 EVIDENCE = 2000  # unknowns up to which a determinant is
 SAMPLE = 50_000  # rows of the first approximation
 STEPS = 8  # with the curvature of the sample
@@ -90,7 +92,7 @@ def log_evidence(loss: LogisticLoss, theta: Floats) -> float:
     if sign <= 0:
         return -np.inf
     free = loss.inverse > 0
-    return float(-loss.value(theta) + 0.5 * loss.K * np.log(loss.penalty[free]).sum() - 0.5 * determinant)
+    return float(-loss.value(theta) + 0.5 * loss.K * logspace.log(loss.penalty[free]).sum() - 0.5 * determinant)
 
 
 def by_evidence(loss: LogisticLoss, twin: Floats, scale: bool, solver: str, tol: float, max_iter: int) -> float:
@@ -106,11 +108,11 @@ def by_evidence(loss: LogisticLoss, twin: Floats, scale: bool, solver: str, tol:
 
     def against(log_penalty: float) -> float:
         nonlocal at
-        at, _ = solve(loss.with_penalty(float(np.exp(log_penalty)), scale), at, solver, tol, max_iter)
+        at, _ = solve(loss.with_penalty(float(logspace.exp(log_penalty)), scale), at, solver, tol, max_iter)
         return -log_evidence(loss, at)
 
-    found = minimize_scalar(against, bounds=(np.log(1e-4), np.log(1e6)), method="bounded", options={"xatol": 0.02})
-    return float(np.exp(found.x))
+    found = minimize_scalar(against, bounds=tuple(logspace.log(RANGE)), method="bounded", options={"xatol": 0.02})
+    return float(logspace.exp(found.x))
 
 
 def by_cross_validation(

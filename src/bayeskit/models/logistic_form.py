@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block, Encoder, raise_unusable
+from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.schema import Numeric
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
@@ -83,7 +84,7 @@ class LogisticForm:
     def _stack(self, X: Any) -> Floats:
         parts = [self.scores(block) for block in self.encoder.blocks(open_source(X))]
         if not parts:
-            raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
+            raise BayesError(NO_ROWS)
         return np.concatenate(parts)
 
     @property

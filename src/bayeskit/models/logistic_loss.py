@@ -66,7 +66,7 @@ class LogisticLoss:
             if K == 1:
                 margin = self.sign[rows] * z
                 small = logspace.exp(-np.abs(margin))
-                losses = np.log1p(small) - np.minimum(margin, 0.0)
+                losses = logspace.log1p(small) - np.minimum(margin, 0.0)
                 p = np.where(margin >= 0, small, 1.0) / (1.0 + small)  # of the other class
                 residual = -self.sign[rows] * p
             else:

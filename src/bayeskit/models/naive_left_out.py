@@ -8,6 +8,7 @@ Formula: what the estimates are without one row
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import logspace
 from bayeskit.data.encode import Block
 from bayeskit.data.vocabulary import positions
 from bayeskit.errors import NotLearnt
 from bayeskit.estimate.column import Leaving, LeftOutColumns
-from bayeskit.estimate.prior import GONE, class_prior
+from bayeskit.estimate.prior import log_prior_without, prior_without_class
+from bayeskit.tolerance import GONE
 
 if TYPE_CHECKING:
     from bayeskit.models.naive_bayes import NaiveBayes
@@ -74,11 +75,7 @@ class NaiveLeftOut:
 
     def log_prior(self, label: int, unit: float) -> Floats:
         """ln P(class) without a row of a class, or a part of one."""
-        counts = self.tally.class_counts.astype(np.float64)
-        counts[label] -= unit
-        if counts[label] <= GONE * self.tally.n_rows:
-            counts[label] = 0.0
-        return np.asarray(logspace.log(class_prior(self.model.prior, self.tally.classes, counts)))
+        return log_prior_without(self.model.prior, self.tally.classes, self.tally.class_counts, label, unit)
 
     def _leaving(self, block: Block) -> Leaving:
         labels, counts = block.labels, self.tally.class_counts
@@ -139,7 +136,9 @@ class NaiveLeftOut:
         classes = tuple(c for c, kept in zip(tally.classes, keep, strict=True) if kept)
         schema = replace(tally.schema, target=replace(tally.schema.target, domain=None))
         rest = tally.with_classes(np.flatnonzero(keep), classes).with_schema(schema).tidy()
-        params = self.model.estimate(rest)
+        model = copy(self.model)
+        model.prior = prior_without_class(model.prior, tally.classes, label)
+        params = model.estimate(rest)
         held = np.flatnonzero(keep)[positions(rest.classes, classes)]
         pairs = zip(params.kinds, self.params.kinds, strict=True)
         params = replace(params, kinds=tuple(kind.holding(before, held) for kind, before in pairs))

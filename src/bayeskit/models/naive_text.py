@@ -17,8 +17,8 @@ from bayeskit.data.tokens import TokenRows
 from bayeskit.data.words import Words
 from bayeskit.errors import BayesError
 from bayeskit.estimate.column import Columns, Leaving, LeftOutColumns, Settings
-from bayeskit.estimate.text_left_out import LeftOutDocuments, LeftOutWords
 from bayeskit.estimate.text_weights import WordWeights, multinomial_of, pseudo_counts
+from bayeskit.estimate.words_left_out import LeftOutDocuments, LeftOutWords
 from bayeskit.models.text_generative import draw_documents
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts

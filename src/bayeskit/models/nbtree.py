@@ -21,15 +21,16 @@ from sklearn.base import clone
 
 from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block, Encoder
+from bayeskit.data.reader import read_block
 from bayeskit.data.schema import Schema, Target
-from bayeskit.data.source import Source, for_schema, naming_the_file
+from bayeskit.data.source import Source, for_schema
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.estimate.back_off import BackOff
-from bayeskit.estimate.drawing import draw_slots
 from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Lidstone, as_smoothing
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.io import State
@@ -209,20 +210,19 @@ class NBTree(CodedClassifier):
         values = {name: family.values for name, family in counted.families.items()}
         vocabularies = {n: Vocabulary(v) for n, v in values.items()}
         reading = Encoder(schema, vocabularies, Vocabulary(counted.classes), n_threads=self._threads())
-        with naming_the_file(source):
-            blocks = [b if b.weights is None else b.take(b.weights > 0) for b in reading.blocks(source)]
-        if any(block.labels is None for block in blocks):
+        block = read_block(reading, source)
+        if block.labels is None:
             raise BayesError("NBTree needs one label a row, not responsibilities")
-        labels = np.concatenate([np.asarray(block.labels, dtype=np.int64) for block in blocks])
-        weights = None if blocks[0].weights is None else np.concatenate([np.asarray(b.weights) for b in blocks])
-        columns = {n: np.concatenate([b.codes[n] for b in blocks]) for n in values}
+        if block.weights is not None:
+            block = block.take(block.weights > 0)
+        labels = np.asarray(block.labels, dtype=np.int64)
         folds = stratified_folds(labels, int(self.folds), np.random.default_rng(seed_of(self.random_state)))
         growth = Growth(
-            columns,
+            {name: block.codes[name] for name in values},
             values,
             labels,
             len(counted.classes),
-            weights,
+            block.weights,
             folds,
             int(self.folds),
             float(self.min_rows),
@@ -351,20 +351,8 @@ class NBTree(CodedClassifier):
             names = params.speaking[leaf]
             codes = [np.ascontiguousarray(block.codes[name][rows]) for name in names]
             kernels.score_codes(codes, [params.tables[name].log_table[leaf] for name in names], some, self._threads())
-            scores[rows] = np.logaddexp(scores[rows], some)
+            scores[rows] = logspace.log_add_exp(scores[rows], some)
         return np.asarray(scores + params.log_prior)
-
-    def log_terms(self, params: TreeParameters, block: Block) -> dict[str, Scores]:
-        """What each column adds to the scores (rows, classes) when it joins those before it, in schema order."""
-        codes = {name: np.zeros_like(column) for name, column in block.codes.items()}
-        before, terms = np.tile(params.log_prior, (block.n_rows, 1)), {}
-        for name in self.schema_.used:
-            codes[name] = block.codes[name]
-            after = self.log_joint(params, replace(block, codes=codes))
-            with np.errstate(invalid="ignore"):
-                terms[name] = np.where(np.isneginf(before), 0.0, after - before)
-            before = after
-        return terms
 
     def left_out(self) -> TreeLeftOut:
         """Scores of learnt rows under the estimates made without them, tree and cut points held."""

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
-from bayeskit.estimate.structure import mutual_information
+from bayeskit.estimate.information import mutual_information
+from bayeskit.estimate.smoothing import smoothed
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
@@ -124,14 +125,14 @@ class Growth:
         shape = (self.n_folds, n_branches, n_classes)
         of_class = np.bincount(key, weights, minlength=n_contexts * n_classes).reshape(shape)
         others = of_class.sum(axis=0) - of_class
-        prior = logspace.log((others + 1) / (others.sum(axis=2, keepdims=True) + n_classes))
+        prior = logspace.log(smoothed(others, others.sum(axis=2, keepdims=True), 1.0, n_classes))
         scores = np.ascontiguousarray(prior.reshape(n_contexts, n_classes)[context])
         cells, tables = [], []
         for codes, size, counts in zip(parts, sizes.values(), counted, strict=True):
             by_fold = counts.reshape(*shape, size)
             rest = (by_fold.sum(axis=0) - by_fold)[..., 1:]
             table = np.zeros((n_contexts, size, n_classes))
-            share = (rest + 1) / (rest.sum(axis=3, keepdims=True) + max(size - 1, 1))
+            share = smoothed(rest, rest.sum(axis=3, keepdims=True), 1.0, max(size - 1, 1))
             table[:, 1:] = np.swapaxes(logspace.log(share).reshape(n_contexts, n_classes, size - 1), 1, 2)
             tables.append(table.reshape(n_contexts * size, n_classes))
             cells.append((context * size + codes).astype(np.uint32))

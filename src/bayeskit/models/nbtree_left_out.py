@@ -14,6 +14,7 @@ from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.estimate.leaf_table import LeafTable
+from bayeskit.estimate.smoothing import smoothed
 from bayeskit.models.coded import CodedLeftOut
 from bayeskit.models.nbtree_growth import Routes, Tree, leaf_paths
 
@@ -59,8 +60,10 @@ class TreeParameters:
     @cached_property
     def log_leaf(self) -> Floats:
         """ln P(leaf | class), (leaves, classes)."""
-        total = self.leaf_counts.sum(axis=0) + self.leaf_alpha * len(self.leaf_counts)
-        return np.asarray(logspace.log((self.leaf_counts + self.leaf_alpha) / total))
+        pseudo_total = self.leaf_alpha * len(self.leaf_counts)
+        return np.asarray(
+            logspace.log(smoothed(self.leaf_counts, self.leaf_counts.sum(axis=0), self.leaf_alpha, pseudo_total))
+        )
 
 
 class TreeLeftOut(CodedLeftOut):
@@ -87,11 +90,11 @@ class TreeLeftOut(CodedLeftOut):
             codes = {name: np.ascontiguousarray(block.codes[name][rows]) for name in names}
             tables = [params.tables[name].log_table[leaf] for name in names]
             kernels.score_codes(list(codes.values()), tables, some, threads)
-            scores[rows] = np.logaddexp(scores[rows], some)
+            scores[rows] = logspace.log_add_exp(scores[rows], some)
             at_home = np.where(home[rows] == leaf, unit, 0.0)
-            count = np.maximum(params.leaf_counts[leaf][mine] - at_home, 0.0) + params.leaf_alpha
-            found = logspace.log(count / (np.maximum(of_class[rows], 0.0) + params.leaf_alpha * n_leaves))
+            count, total = np.maximum(params.leaf_counts[leaf][mine] - at_home, 0.0), np.maximum(of_class[rows], 0.0)
+            found = logspace.log(smoothed(count, total, params.leaf_alpha, params.leaf_alpha * n_leaves))
             for name in names:
                 found += params.tables[name].left_out(leaf, codes[name], mine, at_home, unit)
-            own[rows] = np.logaddexp(own[rows], found)
+            own[rows] = logspace.log_add_exp(own[rows], found)
         return scores, np.tile(own[:, None], (1, params.n_classes))

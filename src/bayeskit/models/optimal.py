@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 
 from bayeskit import logspace
-from bayeskit.data.rows import rows_of
+from bayeskit.data.reader import read_table
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import sort_values
@@ -28,6 +28,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.scoring import ScoresTables
+from bayeskit.tolerance import LEAST_PROBABILITY
 
 Floats = npt.NDArray[np.float64]
 WEIGHTINGS = ("auto", "evidence", "leave-one-out", "cross-validation")
@@ -272,8 +273,8 @@ def _cross_validated(member: Any, X: Any, y: Any, weight: Any, cv: Any) -> float
     """Σ ln P(label | row) by a clone fitted on the other folds; a label it has not seen counts as 1e-15."""
     from sklearn.model_selection import check_cv
 
-    table = rows_of(X, y)
-    labels, n = np.array(table.listed().tolist()), table.n_rows
+    table = read_table(X, y)
+    labels, n = np.array(table.listed_labels().tolist()), table.n_rows
     if not hasattr(member, "predict_proba"):
         raise BayesError("cross-validated likelihood needs members with predict_proba; give weights instead")
     least = int(np.unique(labels, return_counts=True)[1].min())
@@ -284,7 +285,7 @@ def _cross_validated(member: Any, X: Any, y: Any, weight: Any, cv: Any) -> float
         part = clone(member).fit(table.take(learn), labels[learn], **extra)
         p = np.asarray(part.predict_proba(table.take(test)))
         own = (p * (labels[test][:, None] == np.asarray(part.classes_))).sum(axis=1)
-        log_p = logspace.log(np.clip(own, 1e-15, 1.0))
+        log_p = logspace.log(np.clip(own, LEAST_PROBABILITY, 1.0))
         total += float((log_p * (1.0 if weight is None else np.asarray(weight)[test])).sum())
     return total
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.rows import rows_of
+from bayeskit.data.reader import read_table
 
 
 class ScoresTables:
@@ -15,7 +15,7 @@ class ScoresTables:
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on rows ``X`` with classes ``y``; of numbers, the share of their variance that is explained."""
         if isinstance(y, str) or type(y).__module__.partition(".")[0] in ("pyarrow", "polars"):
-            rows = rows_of(X, y)
-            X, y = rows.take(np.arange(rows.n_rows)), np.array(rows.listed().tolist())
+            table = read_table(X, y)
+            X, y = table.data, np.array(table.listed_labels().tolist())
         weights = None if sample_weight is None else np.asarray(sample_weight)
         return float(super().score(X, y, weights))  # type: ignore[misc]

@@ -20,9 +20,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 
 from bayeskit import logspace
-from bayeskit.data.frames import columns_of, is_sparse, label_column
-from bayeskit.data.rows import taken
-from bayeskit.data.source import Responsibilities, is_arrow
+from bayeskit.data.reader import WholeTable, read_table
+from bayeskit.data.source import Responsibilities
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BayesError, BayesWarning
@@ -32,10 +31,10 @@ from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.scoring import ScoresTables
 from bayeskit.models.semi_text import DocumentModel, check_learns_unlabelled, fit_documents
 from bayeskit.models.text import TextClassifier
+from bayeskit.tolerance import CONVERGED
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
-CONVERGED = 1e-6  # of the log likelihood
 
 
 @dataclass(frozen=True)
@@ -121,11 +120,14 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
     # -- learning ------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from rows, some of whose labels are missing (all of them: ``n_classes`` says how many there are)."""
+        """Learn from rows, some of whose labels are missing (all of them: ``n_classes`` says how many there are).
+
+        All rows are held in memory, those of files too.
+        """
         model = NaiveBayes() if self.classifier is None else self.classifier
         self._check_settings(model)
-        rows = _Rows.of(X, y)
-        labels = _labels(rows.labels, rows.n, self.unlabelled)
+        rows = read_table(X, y, labelled=False)
+        labels = _labels(rows, self.unlabelled)
         known = np.array([label is not None for label in labels], dtype=bool)
         if isinstance(model, TextClassifier) and known.any() and not known.all():
             check_learns_unlabelled(model)
@@ -166,7 +168,7 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
         return lambda r: print(f"round {r[0]}: log likelihood {r[1]:.6g}, {r[2]} unlabelled rows changed their class")
 
     def _together(
-        self, model: Any, rows: _Rows, codes: Index, classes: tuple[Value, ...], tell: Any = None
+        self, model: Any, rows: WholeTable, codes: Index, classes: tuple[Value, ...], tell: Any = None
     ) -> tuple[Any, list[tuple[int, float, int]]]:
         known = codes >= 0
         if known.all():
@@ -174,14 +176,14 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
         if isinstance(model, TextClassifier) and model._is_weighted:
             weight = 0.3 if self.weight is None else self.weight
             return fit_documents(model, rows.data, codes, classes, weight, self.rounds or 8, self.balance, tell)
-        start = np.zeros((rows.n, len(classes)))
+        start = np.zeros((rows.n_rows, len(classes)))
         start[known, codes[known]] = 1.0
-        first = clone(model).fit(rows.take(known), Responsibilities(classes, start[known]))
-        start[~known] = _posterior(first, _joint(first, rows.take(~known), classes), classes)
+        first = clone(model).fit(rows.take(np.flatnonzero(known)), Responsibilities(classes, start[known]))
+        start[~known] = _posterior(first, _joint(first, rows.take(np.flatnonzero(~known)), classes), classes)
         return self._rounds(model, rows, start, known, classes, tell)
 
     def _rounds(
-        self, model: Any, rows: _Rows, share: Floats, known: Index, classes: tuple[Value, ...], tell: Any
+        self, model: Any, rows: WholeTable, share: Floats, known: Index, classes: tuple[Value, ...], tell: Any
     ) -> tuple[Any, list[tuple[int, float, int]]]:
         """EM on expected counts until the likelihood stands still."""
         is_text = isinstance(model, TextClassifier) and known.any()
@@ -193,7 +195,7 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
         for number in range(1, (self.rounds or (8 if is_text else 50)) + 1):
             fitted = clone(model).fit(rows.data, Responsibilities(classes, share), weights)
             joint = _joint(fitted, rows.data, classes)
-            own = np.where(known, joint[np.arange(rows.n), share.argmax(axis=1)], logspace.log_sum_exp(joint))
+            own = np.where(known, joint[np.arange(rows.n_rows), share.argmax(axis=1)], logspace.log_sum_exp(joint))
             likelihood = float(weights[weights > 0] @ own[weights > 0])
             posterior = _posterior(fitted, joint, classes)
             if mix is not None:
@@ -209,24 +211,24 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
                 break
         return fitted, history
 
-    def _alone(self, model: Any, rows: _Rows, codes: Index, classes: tuple[Value, ...]) -> Any:
-        known = codes >= 0
+    def _alone(self, model: Any, rows: WholeTable, codes: Index, classes: tuple[Value, ...]) -> Any:
+        known = np.flatnonzero(codes >= 0)
         return clone(model).fit(rows.take(known), [classes[c] for c in codes[known]])
 
-    def _compare(self, model: Any, rows: _Rows, codes: Index, classes: tuple[Value, ...]) -> Comparison | None:
+    def _compare(self, model: Any, rows: WholeTable, codes: Index, classes: tuple[Value, ...]) -> Comparison | None:
         """Both ways on held-out labelled rows; None where there are too few of them, or no unlabelled one."""
         known = np.flatnonzero(codes >= 0)
         fewest = np.bincount(codes[known], minlength=len(classes)).min()
         folds = int(min(self.folds, fewest))
-        if folds < 2 or len(known) == rows.n:
+        if folds < 2 or len(known) == rows.n_rows:
             return None
         right = np.zeros(2)
         for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(known, codes[known]):
             inner = codes.copy()
             inner[known[test]] = -1
-            kept = np.setdiff1d(np.arange(rows.n), known[test])
+            kept = np.setdiff1d(np.arange(rows.n_rows), known[test])
             held, truth = rows.take(known[test]), np.array([classes[c] for c in codes[known[test]]])
-            part, inner = rows.take(kept, as_rows=True), inner[kept]
+            part, inner = rows.part(kept), inner[kept]
             assert len(train) == (inner >= 0).sum()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", BayesWarning)
@@ -235,7 +237,7 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
             right += [np.sum(alone.predict(held) == truth), np.sum(together.predict(held) == truth)]
         return Comparison(float(right[0] / len(known)), float(right[1] / len(known)), folds)
 
-    def _mixture(self, model: Any, rows: _Rows) -> tuple[Any, list[tuple[int, float, int]]]:
+    def _mixture(self, model: Any, rows: WholeTable) -> tuple[Any, list[tuple[int, float, int]]]:
         if self.n_classes is None or self.n_classes < 1:
             raise BayesError("no row has a label: pass n_classes= to look for that many classes without any")
         if isinstance(model, TextClassifier) and model._recipe.learns != "counts":
@@ -244,8 +246,8 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
         classes = tuple(range(self.n_classes))
         best = None
         for _ in range(self.restarts):
-            share = rng.dirichlet(np.full(self.n_classes, 0.2), rows.n)
-            found = self._rounds(model, rows, share, np.zeros(rows.n, dtype=bool), classes, self._tell())
+            share = rng.dirichlet(np.full(self.n_classes, 0.2), rows.n_rows)
+            found = self._rounds(model, rows, share, np.zeros(rows.n_rows, dtype=bool), classes, self._tell())
             if best is None or found[1][-1][1] > best[1][-1][1]:
                 best = found
         assert best is not None
@@ -282,62 +284,13 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
 HISTORY = ("round", "log likelihood", "changed")
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Rows of any kind, to be taken apart."""
-
-    data: Any
-    n: int
-    labels: Any
-
-    @classmethod
-    def of(cls, X: Any, y: Any) -> _Rows:
-        """Rows, with labels of their own or from a column of theirs."""
-        if isinstance(X, (str, bytes)) or X is None:
-            raise BayesError("pass a table or a list of documents, not a single string")
-        one = isinstance(X, (list, tuple)) and (not len(X) or isinstance(X[0], (str, bytes, type(None))))
-        if is_sparse(X) or one or getattr(X, "ndim", 2) == 1 or type(X).__name__ in ("ChunkedArray", "StringArray"):
-            data = X.tocsr() if is_sparse(X) else X
-            return cls(data, X.shape[0] if is_sparse(X) else len(X), y)
-        _, columns, n, named = columns_of(X)
-        if isinstance(y, str):
-            if y not in columns:
-                raise BayesError(f"there is no target column {y!r} (columns: {', '.join(columns)})")
-            y = columns.pop(y)
-        return cls(columns if named or not isinstance(X, np.ndarray) else X, n, y)
-
-    def take(self, index: Index, as_rows: bool = False) -> Any:
-        """These rows alone."""
-        index = np.flatnonzero(index) if np.asarray(index).dtype == bool else np.asarray(index)
-        data = self.data
-        if isinstance(data, dict):
-            taken: Any = {name: _taken(column, index) for name, column in data.items()}
-        else:
-            taken = _taken(data, index)
-        return _Rows(taken, len(index), None) if as_rows else taken
-
-
-def _taken(column: Any, index: Index) -> Any:
-    if isinstance(column, (list, tuple)):
-        return [column[i] for i in index]
-    if hasattr(column, "iloc"):
-        return column.iloc[index]
-    return taken(column, index)
-
-
-def _labels(y: Any, n: int, unlabelled: Any) -> list[Value | None]:
+def _labels(rows: WholeTable, unlabelled: Any) -> list[Value | None]:
     """Labels as plain values, None where a row has none."""
-    if y is None:
-        return [None] * n
-    column, _ = label_column(y)
-    cells = column.to_pylist() if is_arrow(column) else column.tolist()
-    if len(cells) != n:
-        raise BayesError(f"Found input variables with inconsistent numbers of samples: [{n}, {len(cells)}]")
-    found = [canonical(cell) for cell in cells]
+    labels = [canonical(cell) for cell in rows.listed_labels()]
     if unlabelled is not None:
         mark = canonical(unlabelled)
-        found = [None if label == mark else label for label in found]
-    return found
+        labels = [None if label == mark else label for label in labels]
+    return labels
 
 
 def _joint(model: Any, X: Any, classes: tuple[Value, ...]) -> Floats:

@@ -23,7 +23,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import ConditionalTable
-from bayeskit.estimate.drawing import draw_slots
+from bayeskit.estimate.sampling import draw_slots
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base import Scores
 from bayeskit.models.coded import CodedClassifier, CodedLeftOut, names_of

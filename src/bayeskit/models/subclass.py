@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate, islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,15 +22,17 @@ from sklearn.base import clone
 
 from bayeskit import logspace
 from bayeskit.data.encode import Block, Encoder
+from bayeskit.data.reader import read_block
 from bayeskit.data.schema import Categorical, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.exponents import fit_temperature
+from bayeskit.estimate.calibration import fit_temperature
 from bayeskit.estimate.gaussian_columns import GaussianColumns
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.variance import BEFORE
+from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.explain.words import cell
 from bayeskit.io import State
@@ -213,10 +216,10 @@ class SubclassBayes(TallyClassifier):
         classes = Vocabulary(counted.classes)
         encoder = Encoder(schema, vocabularies, classes, n_threads=self._threads())
         reading = Encoder(counted.schema, vocabularies, classes, n_threads=self._threads())
-        blocks = [b if b.weights is None else b.take(b.weights > 0) for b in reading.blocks(source)]
-        if any(block.labels is None for block in blocks):
+        block = read_block(reading, source)
+        if block.labels is None:
             raise BayesError("SubclassBayes needs one label a row, not responsibilities")
-        return _joined(blocks), encoder
+        return block if block.weights is None else block.take(block.weights > 0), encoder
 
     def _clusters(
         self, naive: NaiveBayes, block: Block, encoder: Encoder, counted: Tally, gaps: dict[str, float], tell: Progress
@@ -274,9 +277,9 @@ class SubclassBayes(TallyClassifier):
         plain = clone(self).set_params(temperature=1.0, progress=None)
         scores = logspace.log(cross_validate(plain, X, y, self.folds, sample_weight).probabilities)
         self.fit(X, y, sample_weight)
-        blocks = list(self.encoder().blocks(self._labelled(X, y, sample_weight)))
-        labels = np.concatenate([np.asarray(block.labels, dtype=np.int64) for block in blocks])
-        weights = np.concatenate([np.ones(b.n_rows) if b.weights is None else b.weights for b in blocks])
+        block = read_block(self.encoder(), self._labelled(X, y, sample_weight))
+        labels = np.asarray(block.labels, dtype=np.int64)
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
         rows = np.flatnonzero((weights > 0) & (labels < len(self.classes_)))
         rows = rows[np.isfinite(scores[rows, labels[rows]])]  # a class that only one fold shows is lost for every T
         if len(rows) and scores.shape[1] > 1:
@@ -342,15 +345,10 @@ class SubclassBayes(TallyClassifier):
         """What each column adds to the scores (rows, classes) when it joins those before it, in schema order."""
         naive, n_classes = self._naive(), len(params.log_prior)
         naive.schema_ = self.schema_
-        scores = np.tile(params.naive.log_prior, (block.n_rows, 1))
-        before, terms = np.tile(params.log_prior, (block.n_rows, 1)), {}
-        for name, term in naive.log_terms(params.naive, block).items():
-            scores += term
-            after = _summed(scores, params.owner, n_classes)
-            with np.errstate(invalid="ignore"):
-                terms[name] = np.where(np.isneginf(before), 0.0, after - before)
-            before = after
-        return terms
+        terms = naive.log_terms(params.naive, block)
+        joined = accumulate(terms.values(), np.add, initial=np.tile(params.naive.log_prior, (block.n_rows, 1)))
+        scores = (_summed(of_parts, params.owner, n_classes) for of_parts in islice(joined, 1, None))
+        return telescoped(params.log_prior, zip(terms, scores, strict=True))
 
     def subclass_proba(self, X: Any) -> Floats:
         """P(subclass | x) of each row (rows, subclasses), in the order of ``subclasses_``."""
@@ -478,18 +476,6 @@ def _summed(scores: Floats, owner: Index, n_classes: int) -> Scores:
         if (owner == c).any():
             found[:, c] = logspace.log_sum_exp(np.ascontiguousarray(scores[:, owner == c]))
     return found
-
-
-def _joined(blocks: list[Block]) -> Block:
-    """Blocks as one."""
-    first = blocks[0]
-    if len(blocks) == 1:
-        return first
-    codes = {name: np.concatenate([b.codes[name] for b in blocks]) for name in first.codes}
-    floats = {name: np.concatenate([b.floats[name] for b in blocks]) for name in first.floats}
-    labels = np.concatenate([np.asarray(b.labels) for b in blocks])
-    weights = None if first.weights is None else np.concatenate([np.asarray(b.weights) for b in blocks])
-    return Block(sum(b.n_rows for b in blocks), 0, codes, floats, labels, None, weights)
 
 
 def _whole(name: str, value: Any, least: int) -> None:

@@ -22,13 +22,13 @@ from bayeskit.estimate.gaussian_columns import GaussianColumns
 from bayeskit.estimate.variance import Gaussian
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import CONVERGED
 
 if TYPE_CHECKING:
     from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
-CONVERGED = 1e-6  # of the log likelihood
 NARROW = 1e-3  # of the variance within the class: no subclass is narrower
 SPACED = 1 / (2 * np.pi)  # of the squared gap between numbers: a normal of this variance is 1 / gap high
 EQUAL = 1e-4  # of ln p a row: numbers of subclasses as good as each other, of which the least is taken

@@ -19,19 +19,15 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import Contexts, conditional_table
+from bayeskit.estimate.information import conditional_information, dependence, information_about_class, present
 from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.estimate.structure import (
-    best_tree,
-    conditional_information,
-    dependence,
-    information_about_class,
-    present,
-)
+from bayeskit.estimate.trees import best_tree
 from bayeskit.explain.structure import StructureDescription, tree_lines
 from bayeskit.models.coded import need_pairs
 from bayeskit.models.structured import StructuredClassifier, StructuredParameters, given_parents
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import POSITIVE
 
 
 class TAN(StructuredClassifier):
@@ -142,7 +138,7 @@ class TAN(StructuredClassifier):
             if own:
                 counts = present(self.tally_.pairs.table(own[0], name))
                 gain = float(conditional_information(counts)[0])
-                found.append((gain / max(float(counts.sum()), 1e-300), own[0], name))
+                found.append((gain / max(float(counts.sum()), POSITIVE), own[0], name))
         found.sort(key=lambda arc: (-arc[0], arc[1:]))
         gains = [arc[0] for arc in found]
         parents, children = ([arc[i] for arc in found] for i in (1, 2))

@@ -12,9 +12,9 @@ from bayeskit.data.encode import Block
 from bayeskit.data.tokens import TokenRows
 from bayeskit.errors import NotLearnt
 from bayeskit.estimate.prior import class_prior
-from bayeskit.estimate.value_table import GONE
 from bayeskit.estimate.word_evidence import bands_of, masses
 from bayeskit.models.text_recipes import COLUMN, left_out_scores
+from bayeskit.tolerance import GONE
 
 if TYPE_CHECKING:
     from bayeskit.models.text import TextClassifier

@@ -14,10 +14,10 @@ from bayeskit.data.tokens import TokenRows
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.data.words import Words
 from bayeskit.estimate import text_weights, word_evidence
-from bayeskit.estimate.text_left_out import LeftOutDocuments, LeftOutWords
-from bayeskit.estimate.text_left_out import set_of_words as set_of_words_left_out
 from bayeskit.estimate.text_weights import WordWeights
 from bayeskit.estimate.word_evidence import EvidenceWeights
+from bayeskit.estimate.words_left_out import LeftOutDocuments, LeftOutWords
+from bayeskit.estimate.words_left_out import set_of_words as set_of_words_left_out
 from bayeskit.tally.words import WordCounts
 
 Floats = npt.NDArray[np.float64]

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import kernels, logspace
+from bayeskit import kernels
 from bayeskit.data.encode import Block
 from bayeskit.models.settings import seed_of
-
-TOLERANCE = logspace.TIE
+from bayeskit.tolerance import TIE
 
 
 def best_class(
@@ -28,9 +27,9 @@ def best_class(
     A draw depends on the seed and the row's content alone, so neither order nor batches matter.
     """
     if not random:
-        return kernels.best_classes(np.ascontiguousarray(scores), TOLERANCE, n_threads)
+        return kernels.best_classes(np.ascontiguousarray(scores), TIE, n_threads)
     best = scores.max(axis=1)
-    within = scores >= (best - TOLERANCE * np.maximum(1.0, np.abs(best)))[:, None]
+    within = scores >= (best - TIE * np.maximum(1.0, np.abs(best)))[:, None]
     within[np.isneginf(best)] = True
     chosen: npt.NDArray[np.int64] = within.argmax(axis=1)
     rows = np.flatnonzero(within.sum(axis=1) > 1)

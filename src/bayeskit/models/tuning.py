@@ -14,7 +14,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.encode import Block, Encoder
 from bayeskit.data.source import Source
-from bayeskit.estimate.exponents import fit_temperature
+from bayeskit.estimate.calibration import fit_temperature
 from bayeskit.models.naive_left_out import NaiveLeftOut
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
             total -= float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
         return total
 
-    grid = np.log(ALPHAS)
+    grid = logspace.log(ALPHAS)
     losses = [loss(log_alpha) for log_alpha in grid]
     best = int(np.argmin(losses))
     return float(logspace.exp(_golden(loss, grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)])))

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.encode import Encoder
+from bayeskit.data.reader import read_block
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value, sort_values
-from bayeskit.errors import BayesError
 from bayeskit.estimate.cuts import labels
 
 Floats = npt.NDArray[np.float64]
@@ -52,26 +52,23 @@ class Cells(NamedTuple):
 def read_cells(source: Source, schema: Schema) -> Cells:
     """All rows of a source, column by column."""
     encoder = Encoder(schema, grow=True)
-    blocks = list(encoder.blocks(source))
-    n_rows = sum(block.n_rows for block in blocks)
-    if not n_rows:
-        raise BayesError("there are no rows")
+    block = read_block(encoder, source)
     roles = schema.columns
     cuts = {n: r.cuts for n in schema.coded() if isinstance(r := roles[n], Numeric) and r.cuts is not None}
     values: dict[str, tuple[Value, ...]] = {}
     codes: dict[str, Codes] = {}
     for name in schema.coded():
-        joined = np.concatenate([block.codes[name].astype(np.int64) for block in blocks])
+        cells = block.codes[name].astype(np.int64)
         if name in cuts:
-            values[name], codes[name] = tuple(labels(cuts[name])), joined
+            values[name], codes[name] = tuple(labels(cuts[name])), cells
             continue
         met = encoder.vocabularies[name].values
         order = sort_values(met)
         place = {value: i + 1 for i, value in enumerate(order)}
         values[name] = tuple(order)
-        codes[name] = np.array([0, *(place[value] for value in met)], dtype=np.int64)[joined]
-    floats = {name: np.concatenate([block.floats[name] for block in blocks]) for name in schema.measured()}
-    return Cells(n_rows, values, codes, floats, cuts)
+        codes[name] = np.array([0, *(place[value] for value in met)], dtype=np.int64)[cells]
+    floats = {name: block.floats[name] for name in schema.measured()}
+    return Cells(block.n_rows, values, codes, floats, cuts)
 
 
 def by_value(roles: Any, kinds: Mapping[str, Any]) -> Any:

@@ -20,9 +20,9 @@ from bayeskit.data.source import by_name, open_source
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError, QueryError, SchemaMismatch, UnknownValue
 from bayeskit.estimate.smoothing import is_number
-from bayeskit.network.factor import SMALLEST
 from bayeskit.network.nearest import nearest
 from bayeskit.network.tables import position
+from bayeskit.tolerance import UNDERFLOW
 
 Floats = npt.NDArray[np.float64]
 Pairs = list[tuple[str, Any]]
@@ -90,7 +90,7 @@ class Reader:
     def _both(self, node: str, first: Floats, second: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
             product = first * second
-        lost = (product < SMALLEST) & (first > 0) & (second > 0)
+        lost = (product < UNDERFLOW) & (first > 0) & (second > 0)
         if lost.any() or np.isinf(product).any():
             raise BayesError(
                 f"the likelihoods found for {node!r} multiply to numbers beyond a float; only their proportions "

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.tolerance import UNDERFLOW
 
 Floats = npt.NDArray[np.float64]
-SMALLEST = 1e-280  # products whose positive cells may be smaller are computed in logarithms
 
 
 class Underflow(Exception):
@@ -56,7 +56,7 @@ def combine(factors: Sequence[Factor], keep: Sequence[int], log: bool = False) -
         smallest = 1.0
         for factor in factors:
             smallest *= least(factor.table)
-        if smallest < SMALLEST:
+        if smallest < UNDERFLOW:
             raise Underflow
     product: Floats | float = 0.0 if log else 1.0
     for factor in factors:

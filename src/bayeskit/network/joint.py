@@ -1,6 +1,6 @@
 """JointDistribution: the probability of every combination of values, listed; every question is a sum over that list.
 
-Formula: P(E ∣ C) as a sum over cells; entropy, mutual information
+Formula: P(E ∣ C) as a sum over cells
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch
-from bayeskit.estimate.prior import SLACK
+from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_cells
 from bayeskit.estimate.smoothing import MLE, Dirichlet, Lidstone, as_smoothing, probabilities
 from bayeskit.network.cells import Codes, Combinations, Floats, by_value, every_cell, read_cells
 from bayeskit.network.elimination import MEMORY_LIMIT, check_cost
@@ -29,6 +29,7 @@ from bayeskit.network.query import Comparison, Query, Statement, parse, parse_st
 from bayeskit.network.truth import Domain, Mask, evaluate, holds, impossible, unknown_column
 from bayeskit.printable import printable
 from bayeskit.remedy import Remedy
+from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
@@ -115,9 +116,9 @@ class JointDistribution:
                 " where these are counts",
                 culprit=number,
             )
-        if not is_count and abs(total - 1) > 1e-9:
+        if not is_count and abs(total - 1) > OFF_ONE:
             warnings.warn(f"the probabilities sum to {total:.9g}; they were normalised", BayesWarning, stacklevel=2)
-        p = weights if abs(total - 1) <= 1e-12 else weights / total
+        p = weights if abs(total - 1) <= SUMS_TO_ONE else weights / total
         codes = {name: cells.codes[name] - 1 for name in rest}
         whole = cls({name: cells.values[name] for name in rest}, codes, p, total if is_count else None)
         return whole.marginal(*rest)
@@ -261,9 +262,9 @@ class JointDistribution:
         """H(names | given) = −Σ P ln P(names | given), in nats or in bits; of all variables where none is named."""
         other = _names(given)
         chosen = [n for n in (_all_names(names) or self.variables) if n not in other]
-        joint = _entropy(self.marginal(*chosen, *other)._p) if chosen else 0.0
-        nats = joint - (_entropy(self.marginal(*other)._p) if other else 0.0) if chosen else 0.0
-        return max(0.0, nats) / (_LN2 if bits else 1.0)
+        joint = entropy(self.marginal(*chosen, *other)._p) if chosen else 0.0
+        nats = joint - (entropy(self.marginal(*other)._p) if other else 0.0) if chosen else 0.0
+        return max(0.0, nats) / (NATS_IN_A_BIT if bits else 1.0)
 
     def mutual_information(
         self, a: str | Sequence[str], b: str | Sequence[str], given: Sequence[str] | str = (), bits: bool = False
@@ -277,13 +278,11 @@ class JointDistribution:
         """
         left, right, known = _names(a), _names(b), _names(given)
         every = self.marginal(*dict.fromkeys([*left, *right, *known]))._possible()
-        log_ratio = np.zeros(len(every._p))
-        for group, sign in (([*left, *right, *known], 1), (known, 1), ([*left, *known], -1), ([*right, *known], -1)):
-            if group:
-                _, which = np.unique(every._cell(list(dict.fromkeys(group)))[0], return_inverse=True)
-                log_ratio += sign * logspace.log(np.bincount(which, weights=every._p))[which]
-        nats = float(np.sum(every._p * log_ratio))
-        return max(0.0, nats) / (_LN2 if bits else 1.0)
+        both, of_a, of_b = (
+            every._cell(list(dict.fromkeys([*group, *known])))[0] for group in ([*left, *right], left, right)
+        )
+        nats = information_of_cells(every._p, both, of_a, of_b, every._cell(known)[0] if known else None)
+        return nats / (NATS_IN_A_BIT if bits else 1.0)
 
     def independence(self, a: str, b: str, given: Sequence[str] | str = ()) -> Independence:
         """How far a and b are from independent given others; where rows were counted, the G test against chance."""
@@ -382,14 +381,6 @@ class JointDistribution:
         for name in names:  # too many for one number: renumber as we go
             cell = np.unique(cell * len(self.values[name]) + self._codes[name], return_inverse=True)[1]
         return cell, size
-
-
-_LN2 = float(logspace.log(2.0))
-
-
-def _entropy(p: Floats) -> float:
-    p = p[p > 0]
-    return float(-np.sum(p * logspace.log(p)))
 
 
 def _all_names(names: Sequence[str | Sequence[str]]) -> list[str]:

@@ -30,8 +30,9 @@ from bayeskit.network.elimination import (
     shakes,
     table_size,
 )
-from bayeskit.network.factor import SMALLEST, Floats, least, project
+from bayeskit.network.factor import Floats, least, project
 from bayeskit.network.graph import Graph, Nodes, as_set, bits
+from bayeskit.tolerance import UNDERFLOW
 
 SMALL = 4096  # cells: a tree of fewer is good enough
 HOPELESS = 4  # times the limit: other orders will not help
@@ -154,7 +155,7 @@ class JunctionTree:
             parts[place] *= table.reshape(-1)[project(self.variables[place], family, self.cards)]
             bound[place] *= least(table)
         for part, below in zip(parts, bound, strict=True):
-            exact.append(least(part) if below > SMALLEST else 0.0)
+            exact.append(least(part) if below > UNDERFLOW else 0.0)
         return np.concatenate(parts), np.array(exact)
 
     @cached_property

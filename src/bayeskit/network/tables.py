@@ -18,16 +18,14 @@ import numpy.typing as npt
 
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch, TooLarge, UnknownValue
-from bayeskit.estimate.prior import SLACK
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.network.elimination import CELL, amount, decimal
 from bayeskit.network.graph import Graph
 from bayeskit.network.nearest import nearest
 from bayeskit.remedy import Remedy, Setting
+from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 
 Floats = npt.NDArray[np.float64]
-EXACT = 1e-12  # a sum this close to one is one
-SAID = 1e-9  # a sum farther off is reported
 MOST_PARENTS = 30
 COPIES = 4  # of all tables: what reading and normalising them holds at its height
 
@@ -216,11 +214,11 @@ def normalised(
             raise BayesError(
                 f"the table of {where(row)} sums to {sums[row]:.6g}, not to one ({table[row].tolist()}); mend it"
             )
-        if off.max() > SAID:
+        if off.max() > OFF_ONE:
             row = int(off.argmax())
-            n_off += int((off > SAID).sum())
+            n_off += int((off > OFF_ONE).sum())
             worst = max(worst, (float(off[row]), f"{where(row)} sums to {sums[row]:.9g}"))
-        scale = np.where(off > EXACT, sums, 1.0)
+        scale = np.where(off > SUMS_TO_ONE, sums, 1.0)
         done[node] = np.ascontiguousarray(table / scale[:, None])
     if n_off:
         rows = "one row of the tables was" if n_off == 1 else f"{n_off} rows of the tables were"

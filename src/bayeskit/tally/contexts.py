@@ -20,6 +20,7 @@ from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, taken, without
 from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tolerance import ROUNDING
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
@@ -154,7 +155,7 @@ class Contexts(Statistic):
         """No table has more rows of a class than there are."""
         for table in self.tables.values():
             rows = table.sum(axis=tuple(range(1, table.ndim)), dtype=np.float64)
-            if (rows > tally.class_counts * (1 + 1e-6)).any():
+            if (rows > tally.class_counts * (1 + ROUNDING)).any():
                 raise BadFile("the tables of contexts have more rows than the classes")
 
 

@@ -22,6 +22,7 @@ from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Counts, Recoding, Space, check_measured, counts_agree, taken
 from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tolerance import ROUNDING
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
@@ -267,7 +268,7 @@ class DistinctValues(Statistic):
     def check(self, tally: Tally) -> None:
         """No class has more numbers than rows."""
         for values in self.columns.values():
-            if (values.counts.sum(axis=1) > tally.class_counts * (1 + 1e-6)).any():
+            if (values.counts.sum(axis=1) > tally.class_counts * (1 + ROUNDING)).any():
                 raise BadFile("the counts of distinct values do not fit the rows of the classes")
 
 

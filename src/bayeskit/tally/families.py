@@ -15,12 +15,11 @@ from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, taken, times, without
 from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tolerance import ROUNDING
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
-
-ROUNDING = 1e-6  # of a class's weight: what sums of weights in another order may differ by
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,17 +24,13 @@ from bayeskit.tally import double_double as dd
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space, check_measured, counts_agree
 from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tolerance import GONE, LOW_PART, LOW_TINY, RESIDUE, ROUNDING, SAME_SUM, SPREAD_NOISE
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
 
 Floats = NDArray[np.float64]
-
-_CANCELLED = 1e-9  # of a column's total weight: what a subtraction of float weights may leave behind
-_RESIDUE = 1e-30  # of Σx² before a subtraction: what double-double may leave of a spread that was none
-_LOW, _TINY = 2.0**-50, 1e-290  # of the high part of a double-double, at most; and where that says nothing
-_NOISE = 1e-24  # of Σx²: what is rounding and not spread; only the last digits of double-double are in doubt
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +103,7 @@ class Moments:
         (n, n_lo), sums, squares = self._difference(other)
         count = n if self._weighted or other._weighted else self.n - other.n
         left = Moments(count, *(np.where(n == 0, 0.0, part) for part in (*sums, *squares, n_lo)))
-        return left._without_residue(_RESIDUE * self.square_hi)
+        return left._without_residue(RESIDUE * self.square_hi)
 
     def _without_residue(self, residue: Floats) -> Moments:
         """The same, where a spread that a subtraction may have left of nothing is none: Σx² is then mean · Σx."""
@@ -115,7 +111,7 @@ class Moments:
         mean = dd.divide(self._sum, (np.where(n > 0, n, 1.0), np.where(n > 0, n_lo, 0.0)))
         flat = dd.multiply(mean, self._sum)
         spread, _ = dd.subtract(self._square, flat)
-        nothing = (n > 0) & (np.abs(spread) <= residue) & (np.abs(spread) > _NOISE * np.abs(self.square_hi))
+        nothing = (n > 0) & (np.abs(spread) <= residue) & (np.abs(spread) > SPREAD_NOISE * np.abs(self.square_hi))
         if not nothing.any():
             return self
         hi, lo = (np.where(nothing, part, own) for part, own in zip(flat, self._square, strict=True))
@@ -142,7 +138,7 @@ class Moments:
         (array([[ True]]), array([[False]]))
         """
         (n, n_lo), sums, squares = self._difference(other)
-        noise = _NOISE * self.square_hi
+        noise = SPREAD_NOISE * self.square_hi
         mean = dd.divide(sums, (np.where(n > 0, n, 1.0), np.where(n > 0, n_lo, 0.0)))
         spread, _ = dd.subtract(squares, dd.multiply(mean, sums))
         left_over = (n == 0) & (np.abs(squares[0]) > noise)
@@ -197,13 +193,13 @@ class Moments:
         n, n_lo = self._count
         mean = dd.divide(sums, (np.where(n == 0, 1.0, n), n_lo))
         spread, _ = dd.subtract(squares, dd.multiply(mean, sums))
-        return np.where(spread <= _NOISE * squares[0], 0.0, spread)
+        return np.where(spread <= SPREAD_NOISE * squares[0], 0.0, spread)
 
     def _difference(self, other: Moments) -> tuple[dd.Pair, dd.Pair, dd.Pair]:
         self._check_aligned(other)
         n, n_lo = dd.subtract(self._count, other._count)
         if self._weighted or other._weighted:
-            gone = np.abs(n) <= _CANCELLED * self.n.sum(axis=0)
+            gone = np.abs(n) <= GONE * self.n.sum(axis=0)
             n, n_lo = np.where(gone, 0.0, n), np.where(gone, 0.0, n_lo)
         return (n, n_lo), dd.subtract(self._sum, other._sum), dd.subtract(self._square, other._square)
 
@@ -224,7 +220,7 @@ class Moments:
             return False
         size = np.sqrt(self.n * np.maximum(self.square_hi, 0.0))
         sums, squares = dd.subtract(self._sum, other._sum)[0], dd.subtract(self._square, other._square)[0]
-        close = (np.abs(sums) <= 1e-27 * size) & (np.abs(squares) <= 1e-27 * self.square_hi)
+        close = (np.abs(sums) <= SAME_SUM * size) & (np.abs(squares) <= SAME_SUM * self.square_hi)
         return bool(close.all())
 
     def parts(self) -> list[NDArray[Any]]:
@@ -247,11 +243,11 @@ class Moments:
         """Refuse sums that no values within ∣x∣ ≤ 1e150 have, or low parts that are no rounding of the high ones."""
         count = self.n.astype(np.float64)
         for high, low in (self._count, self._sum, self._square):
-            if (np.abs(low) > np.abs(high) * _LOW + _TINY).any():
+            if (np.abs(low) > np.abs(high) * LOW_PART + LOW_TINY).any():
                 raise BadFile("the sums of a column have low parts that are no rounding of the high ones")
         with np.errstate(over="ignore"):
             for total, limit in ((self.sum_hi, LARGEST), (self.square_hi, LARGEST**2)):
-                if (np.abs(total) > count * limit * (1 + 1e-6)).any():
+                if (np.abs(total) > count * limit * (1 + ROUNDING)).any():
                     raise BadFile("the sums of a column are beyond those of its numbers")
 
     @property
@@ -361,7 +357,7 @@ class ColumnMoments(Statistic):
 
     def check(self, tally: Tally) -> None:
         """No class has more numbers than rows."""
-        if (self.moments.n > tally.class_counts[:, None] * (1 + 1e-6)).any():
+        if (self.moments.n > tally.class_counts[:, None] * (1 + ROUNDING)).any():
             raise BadFile("the tally has more numbers than rows")
 
     def check_sums(self) -> None:

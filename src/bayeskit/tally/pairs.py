@@ -17,10 +17,11 @@ from bayeskit import kernels
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.memory import Need
 from bayeskit.remedy import OtherModel, Remedy
-from bayeskit.tally.families import ROUNDING, Families
+from bayeskit.tally.families import Families
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, is_identity, taken, without
 from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tolerance import ROUNDING
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts

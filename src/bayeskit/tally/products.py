@@ -23,6 +23,7 @@ from bayeskit.tally.moments import ColumnMoments, Moments
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space
 from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tolerance import SAME_PRODUCT, SAME_WEIGHT, SPREAD_NOISE
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Pairs = npt.NDArray[Any]  # (…, columns, columns)
-
-_NOISE = 1e-24  # of the columns' sizes: what is rounding and not dependence
 
 
 def pair_columns(n_columns: int, index: Sequence[int]) -> npt.NDArray[np.int64]:
@@ -122,7 +121,7 @@ def pairs(products: Moments) -> tuple[Pairs, Floats]:
     across = np.swapaxes(sum_hi, 1, 2), np.swapaxes(sum_lo, 1, 2)
     spread, _ = dd.subtract((product_hi, product_lo), dd.multiply(mean, across))
     size = np.sqrt(np.maximum(np.diagonal(product_hi, axis1=1, axis2=2), 0.0))
-    spread = np.where(np.abs(spread) <= _NOISE * size[:, :, None] * size[:, None, :], 0.0, spread)
+    spread = np.where(np.abs(spread) <= SPREAD_NOISE * size[:, :, None] * size[:, None, :], 0.0, spread)
     upper = np.triu_indices(k, 1)
     spread[:, upper[1], upper[0]] = spread[:, upper[0], upper[1]]
     return n, spread
@@ -212,8 +211,8 @@ class Products(Statistic):
         n, spread = pairs(self.products)
         others_n, others_spread = pairs(other._in_order(self.columns))
         size = np.sqrt(np.maximum(np.diagonal(spread, axis1=1, axis2=2), 0.0))
-        close = np.abs(spread - others_spread) <= 1e-12 * size[:, :, None] * size[:, None, :]
-        return bool(close.all() and (np.abs(n - others_n) <= 1e-12 * n.sum()).all())
+        close = np.abs(spread - others_spread) <= SAME_PRODUCT * size[:, :, None] * size[:, None, :]
+        return bool(close.all() and (np.abs(n - others_n) <= SAME_WEIGHT * n.sum()).all())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Products) and self.columns == other.columns and self.products == other.products

@@ -17,10 +17,11 @@ from bayeskit.data.encode import LARGEST, raise_unusable
 from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.memory import Need
 from bayeskit.remedy import OtherModel
-from bayeskit.tally.families import ROUNDING, Families
+from bayeskit.tally.families import Families
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Counts, Index, Recoding, Space
 from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tolerance import ROUNDING, SAME_WEIGHT
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
@@ -154,7 +155,7 @@ class Rows(Statistic):
         distinct, which = np.unique(np.concatenate(sides), axis=0, return_inverse=True)
         ours, theirs = np.split(which.ravel(), [len(sides[0])])
         sums = [np.bincount(at, s.whole.unit, len(distinct)) for at, s in ((ours, self), (theirs, other))]
-        return bool((np.abs(sums[0] - sums[1]) <= 1e-12 * max(float(sums[0].sum()), 1.0)).all())
+        return bool((np.abs(sums[0] - sums[1]) <= SAME_WEIGHT * max(float(sums[0].sum()), 1.0)).all())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Rows) and self.columns == other.columns and self.agrees(other)

@@ -17,6 +17,7 @@ from bayeskit.data.schema import NO_TARGET, Categorical, Numeric, Schema
 from bayeskit.data.vocabulary import Value, positions
 from bayeskit.errors import BadFile
 from bayeskit.tally.plan import Request
+from bayeskit.tolerance import SAME_WEIGHT
 
 Counts = npt.NDArray[Any]  # int64, or float64 where rows have weights
 Index = npt.NDArray[np.int64]
@@ -147,4 +148,4 @@ def counts_agree(a: Counts, b: Counts, total: float) -> bool:
     """Whole counts to the bit, weights to 1e-12 of their total."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    return bool((np.abs(a - b) <= 1e-12 * total).all()) if a.dtype.kind == "f" else np.array_equal(a, b)
+    return bool((np.abs(a - b) <= SAME_WEIGHT * total).all()) if a.dtype.kind == "f" else np.array_equal(a, b)

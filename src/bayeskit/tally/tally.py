@@ -23,8 +23,7 @@ from bayeskit.tally.parts import tally_from_parts, tally_to_parts
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.space import Counts, Recoding, Space, declared_values, taken, without
 from bayeskit.tally.statistic import Parts, Statistic, statistic_of
-
-CANCELLED = 1e-9  # of the total weight: what a subtraction of float weights may leave behind
+from bayeskit.tolerance import GONE, SAME_WEIGHT
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,11 +112,12 @@ class Tally(NamedStatistics):
 
     def agrees(self, other: Tally) -> bool:
         """The same but for what sums in another order may differ by."""
+        apart = SAME_WEIGHT * self.n_rows * self.weighted
         return (
             self.schema == other.schema
             and self.classes == other.classes
             and self.statistics.keys() == other.statistics.keys()
-            and bool((np.abs(self.class_counts - other.class_counts) <= 1e-12 * self.n_rows * self.weighted).all())
+            and bool((np.abs(self.class_counts - other.class_counts) <= apart).all())
             and all(statistic.agrees(other.statistics[kind]) for kind, statistic in self.statistics.items())
         )
 
@@ -140,7 +140,7 @@ class Tally(NamedStatistics):
         a, b = self._align(other)
         if a.weighted != b.weighted:
             a, b = a.as_float(), b.as_float()
-        tolerance = CANCELLED * float(a.class_counts.sum()) if a.weighted else 0
+        tolerance = GONE * float(a.class_counts.sum()) if a.weighted else 0
         counts = without(a.class_counts, b.class_counts, tolerance)
         check_forgettable(a.space, a.class_counts, b.class_counts, counts)
         left = {k: statistic.minus(b.statistics[k], a.space, tolerance) for k, statistic in a.statistics.items()}

@@ -22,6 +22,7 @@ from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space, counts_agree
 from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tolerance import ROUNDING
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 Cells = npt.NDArray[Any]  # int64, or float64 where documents have weights
 PARTS = tuple(part.name for part in fields(Moments))
 LARGEST = 2**53  # occurrences of all words
-ROUNDING = 1 + 1e-6  # of sums of weights in another order
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +334,7 @@ class WordCounts:
         )
         if not sound:
             raise BadFile("the counts of words are not sorted, negative or no numbers")
-        most = lengths.n[classes, 0] * (ROUNDING if counts.dtype.kind == "f" else 1)
+        most = lengths.n[classes, 0] * (1 + ROUNDING if counts.dtype.kind == "f" else 1)
         if (documents > most).any() or counts.sum(dtype=np.float64) > LARGEST:
             raise BadFile("words were counted in more documents than there are")
         if counts.dtype.kind == "i" and (counts < documents).any():
@@ -476,7 +476,7 @@ class ColumnWords(Statistic):
     def check(self, tally: Tally) -> None:
         """No class has more documents than rows."""
         for words in self.columns.values():
-            if (words.n_documents > tally.class_counts * ROUNDING).any():
+            if (words.n_documents > tally.class_counts * (1 + ROUNDING)).any():
                 raise BadFile("the tally has more documents than rows")
 
 

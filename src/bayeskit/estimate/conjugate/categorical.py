@@ -12,6 +12,7 @@ from bayeskit import logspace
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue
 from bayeskit.estimate.conjugate.belief import Interval, listed, positive, same_prior, sequence, some, tails
 from bayeskit.estimate.smoothing import is_number, smoothed
+from bayeskit.tolerance import GONE, OFF_ONE
 
 
 @dataclass(frozen=True)
@@ -246,7 +247,7 @@ class DirichletCategorical:
         point = np.asarray(p, dtype=np.float64)
         if point.shape != (len(self.beta),):
             raise BayesError(f"DirichletCategorical.density: {point.size} probabilities for {len(self.beta)} values.")
-        if (point < 0).any() or abs(point.sum() - 1) > 1e-9:
+        if (point < 0).any() or abs(point.sum() - 1) > OFF_ONE:
             return 0.0
         powers = np.array(list(self.posterior.values()), dtype=np.float64) - 1
         at = np.where(powers == 0, 1.0, point)  # p⁰ is 1 for p = 0 too
@@ -298,7 +299,7 @@ def _plus(a: Mapping[Any, float], b: Mapping[Any, float]) -> dict[Any, float]:
 
 
 def _minus(a: Mapping[Any, float], b: Mapping[Any, float]) -> dict[Any, float]:
-    noise = 1e-9 * sum(a.values())  # of counts that are no whole numbers
+    noise = GONE * sum(a.values())  # of counts that are no whole numbers
     left = {value: n - b[value] for value, n in a.items()}
     left = {value: 0 if isinstance(n, float) and abs(n) <= noise else n for value, n in left.items()}
     for value, n in left.items():

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.estimate.text_weights import document_of_cell, sums_by_document
-from bayeskit.estimate.value_table import GONE
+from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]

@@ -1,0 +1,182 @@
+"""Whole tables: all rows at once, for models and measures that cannot go by batches.
+
+`read_table` leaves a table in the form it has, to be taken apart by row numbers (folds, samples, learning curves);
+`read_batch` gives its columns as a source yields them; `read_block` gives its rows as the kernels read them, encoded
+once. A table gives the same rows in each of its forms, files among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.encode import Block, Encoder
+from bayeskit.data.frames import MemorySource, columns_of, is_sparse, label_column
+from bayeskit.data.source import Batch, Column, Responsibilities, Source, is_arrow, is_source, open_source
+from bayeskit.errors import BayesError
+
+Index = npt.NDArray[Any]
+NO_ROWS = "there are no rows: Found array with 0 sample(s) while a minimum of 1 is required."
+
+
+@dataclass(frozen=True)
+class WholeTable:
+    """All rows of a table without their labels, in its own form where any estimator reads that, else as columns by
+    name; and the labels, None where there are none."""
+
+    data: Any
+    n_rows: int
+    labels: Column | None
+    target: str = "class"
+
+    def take(self, rows: Index) -> Any:
+        """The rows of some numbers, in the same form."""
+        if isinstance(self.data, dict):
+            return {name: taken(column, rows) for name, column in self.data.items()}
+        if hasattr(self.data, "iloc"):
+            return self.data.iloc[rows]
+        if type(self.data).__module__.partition(".")[0] == "polars":
+            return self.data[rows.tolist()]
+        return self.data[rows] if is_sparse(self.data) else taken(self.data, rows)
+
+    def part(self, rows: Index) -> WholeTable:
+        """The rows of some numbers as a table, without labels."""
+        return WholeTable(self.take(rows), len(rows), None, self.target)
+
+    def listed_labels(self) -> npt.NDArray[Any]:
+        """The labels as an array of plain values."""
+        listed = np.empty(self.n_rows, dtype=object)
+        if self.labels is not None:
+            listed[:] = self.labels.to_pylist() if is_arrow(self.labels) else self.labels.tolist()
+        return listed
+
+
+def read_table(X: Any, y: Any, labelled: bool = True) -> WholeTable:
+    """The rows of a table and their labels, which are values or the name of one of its columns.
+
+    Where the rows must be ``labelled``, labels that are missing altogether are refused.
+
+    >>> table = read_table({"sky": ["sun", "rain", "sun"], "play": ["yes", "no", "yes"]}, "play")
+    >>> table.take(np.array([0, 2]))["sky"].to_pylist(), table.listed_labels().tolist()
+    (['sun', 'sun'], ['yes', 'no', 'yes'])
+    """
+    if y is None and labelled:
+        raise BayesError("the classes of the rows are needed: y is None")
+    if isinstance(X, (str, Path)) or is_source(X):
+        return _of_source(open_source(X, y), labelled)
+    if is_sparse(X) or _is_list_of_texts(X):
+        data = X.tocsr() if is_sparse(X) else label_column(X)[0]
+        n_rows = data.shape[0] if is_sparse(X) else len(data)
+        labels = None if y is None else plain_strings(label_column(y)[0])
+        if labels is not None and len(labels) != n_rows:
+            sizes = f"[{n_rows}, {len(labels)}]"
+            raise BayesError(f"Found input variables with inconsistent numbers of samples: {sizes}: one label a row")
+        return WholeTable(data, n_rows, labels)
+    source = open_source(X, y)  # refuses what is no table, and labels that do not fit the rows
+    _, columns, n_rows, named = columns_of(X)
+    column = y if isinstance(y, str) else None
+    labels = columns.pop(column) if column is not None else None if y is None else label_column(y)[0]
+    data = columns
+    if hasattr(X, "iloc"):
+        data = X if column is None else X.drop(columns=column)
+    elif type(X).__module__.partition(".")[0] == "polars":
+        data = X if column is None else X.drop(column)
+    elif not named and all(isinstance(cells, np.ndarray) for cells in columns.values()):
+        data = np.column_stack(list(columns.values()))
+    return WholeTable(data, n_rows, None if labels is None else plain_strings(labels), source.target or "class")
+
+
+def read_batch(source: Source, names: Iterable[str] | None = None) -> Batch:
+    """All rows of a source as one batch, of some columns or of all: no copy where they lie in memory.
+
+    >>> source = open_source({"x": [1.0, 2.0], "y": ["a", "b"]}, "y")
+    >>> batch = read_batch(source)
+    >>> batch.n_rows, batch.columns["x"].tolist(), batch.labels.to_pylist()
+    (2, [1.0, 2.0], ['a', 'b'])
+    """
+    names = list(source.kinds if names is None else names)
+    batches = [
+        replace(batch, columns={name: batch.columns[name] for name in names if name in batch.columns})
+        for batch in (source.whole() if isinstance(source, MemorySource) else source.batches())
+    ]
+    if not batches:
+        raise BayesError(NO_ROWS)
+    if len(batches) == 1:
+        return batches[0]
+    columns = {name: together([batch.columns[name] for batch in batches]) for name in batches[0].columns}
+    labels, weights = ([getattr(batch, part) for batch in batches] for part in ("labels", "weights"))
+    return Batch(
+        columns,
+        sum(batch.n_rows for batch in batches),
+        batches[0].start,
+        None if any(part is None for part in labels) else together(labels),
+        None if any(part is None for part in weights) else np.concatenate(weights),
+    )
+
+
+def read_block(encoder: Encoder, source: Source) -> Block:
+    """All rows of a source as one block; without texts, which are read block by block."""
+    blocks = list(encoder.blocks(source))
+    if not blocks:
+        raise BayesError(NO_ROWS)
+    if len(blocks) == 1:
+        return blocks[0]
+    assert not blocks[0].texts
+    labels, weights = ([getattr(block, part) for block in blocks] for part in ("labels", "weights"))
+    return Block(
+        sum(block.n_rows for block in blocks),
+        blocks[0].start,
+        {name: np.concatenate([block.codes[name] for block in blocks]) for name in blocks[0].codes},
+        {name: np.concatenate([block.floats[name] for block in blocks]) for name in blocks[0].floats},
+        None if any(part is None for part in labels) else np.concatenate(labels),
+        None,
+        None if any(part is None for part in weights) else np.concatenate(weights),
+    )
+
+
+def _of_source(source: Source, labelled: bool) -> WholeTable:
+    """All rows of files, in memory."""
+    batch = read_batch(source)
+    if labelled and batch.labels is None:
+        raise BayesError("the rows have no classes: name the column that holds them as y")
+    labels = None if batch.labels is None else plain_strings(batch.labels)
+    return WholeTable(dict(batch.columns), batch.n_rows, labels, source.target or "class")
+
+
+def _is_list_of_texts(X: Any) -> bool:
+    """Documents: a list of strings, or any column that is no table."""
+    if isinstance(X, (list, tuple)):
+        return bool(len(X)) and all(isinstance(text, (str, bytes, type(None))) for text in X)
+    return (getattr(X, "ndim", None) == 1 or hasattr(X, "null_count")) and not hasattr(X, "columns")
+
+
+def together(parts: Sequence[Column]) -> Column:
+    """The parts of a column as one.
+
+    >>> together([np.array([1.0]), np.array([2.0, 3.0])]).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    if isinstance(parts[0], Responsibilities):
+        raise BayesError("responsibilities go with tables in memory, not with files")
+    if not is_arrow(parts[0]):
+        return np.concatenate(parts)
+    import pyarrow as pa
+
+    return pa.concat_tables([pa.table({"cells": part}) for part in parts]).unify_dictionaries()["cells"]
+
+
+def taken(column: Column, rows: Index) -> Column:
+    """Some cells of a column."""
+    return plain_strings(column).take(rows) if is_arrow(column) else column[rows]
+
+
+def plain_strings(column: Column) -> Column:
+    """Strings as Arrow can take them by number: polars' views of them cannot be."""
+    import pyarrow as pa
+
+    return column.cast(pa.large_string()) if is_arrow(column) and pa.types.is_string_view(column.type) else column

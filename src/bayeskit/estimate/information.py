@@ -1,0 +1,183 @@
+"""Information: how much columns tell about the class and about each other, in nats.
+
+    H(X)        = −Σ P(x) ln P(x)
+    I(X; Y)     = Σ P(x, y) ln P(x, y) / (P(x) P(y))
+    I(X; Z | Y) = Σ P(x, z, y) ln P(x, z | y) / (P(x | y) P(z | y))
+
+All of them are sums of `weighed_log_ratio`, w ln(a / b). Tables of counts, of probabilities, of words and lists of
+cells differ in where w, a and b come from.
+
+Formula: entropy, mutual information I(X; Y), I(X; Y ∣ C), I(class; word)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels, logspace
+from bayeskit.tally.families import Family
+from bayeskit.tally.pairs import Pairs
+from bayeskit.tolerance import CHANCE, NO_INFORMATION
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+NATS_IN_A_BIT = float(logspace.log(2.0))
+WIDEST = 4_000_000  # cells of the largest table of a pair
+
+
+def weighed_log_ratio(weight: Floats, above: Any, below: Any) -> Floats:
+    """w ln(a / b) cell by cell, 0 where w is 0.
+
+    >>> weighed_log_ratio(np.array([0.5, 0.0]), np.array([2.0, 0.0]), np.array([1.0, 0.0])).round(6).tolist()
+    [0.346574, 0.0]
+    """
+    ratio = np.divide(above, below, out=np.ones(weight.shape), where=weight > 0)
+    return np.asarray(weight * logspace.log(ratio))
+
+
+def entropy(p: npt.NDArray[Any]) -> float:
+    """H of probabilities that sum to one.
+
+    >>> round(entropy(np.array([0.5, 0.5, 0.0])) / NATS_IN_A_BIT, 6)
+    1.0
+    """
+    p = p[p > 0]
+    return float(-np.sum(p * logspace.log(p)))
+
+
+def mutual_information(counts: npt.NDArray[Any]) -> float:
+    """I of the rows and columns of a table of counts.
+
+    >>> round(mutual_information(np.array([[5, 0], [0, 5]])), 6), mutual_information(np.array([[4, 2], [2, 1]]))
+    (0.693147, 0.0)
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    total = n.sum()
+    if total <= 0:
+        return 0.0
+    outer = n.sum(axis=1, keepdims=True) * n.sum(axis=0, keepdims=True)
+    information = float(weighed_log_ratio(n, n * total, outer).sum() / total)
+    return information if information > NO_INFORMATION else 0.0
+
+
+def information_about_class(family: Family) -> float:
+    """I(X; Y) of a column and the class, over the rows where it is present."""
+    return mutual_information(family.present)
+
+
+def information_of_values(p: Floats, prior: Floats) -> Floats:
+    """What each value adds to I(X; class): Σ_c P(v, c) ln P(v | c) / P(v), from P(v | c) (values, classes) and P(c).
+
+    >>> information_of_values(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.5, 0.5])).round(6).tolist()
+    [0.346574, 0.346574]
+    """
+    joint = p * prior
+    return np.asarray(weighed_log_ratio(joint, p, joint.sum(axis=1, keepdims=True)).sum(axis=1))
+
+
+def information_gain(documents: npt.NDArray[Any], class_counts: npt.NDArray[Any]) -> Floats:
+    """I(class; word present) of each word, from ``documents`` that have it (words, classes) and documents by class.
+
+    >>> information_gain(np.array([[2, 0], [1, 1], [2, 2]]), np.array([2, 2])).round(6).tolist()
+    [0.693147, 0.0, 0.0]
+    """
+    total = float(np.sum(class_counts))
+    share = class_counts / total
+    gain = np.zeros(len(documents))
+    for joint in (documents / total, (class_counts - documents) / total):
+        gain += weighed_log_ratio(joint, joint, joint.sum(axis=1, keepdims=True) * share).sum(axis=1)
+    return np.maximum(gain, 0.0)
+
+
+def information_of_cells(p: Floats, both: Index, a: Index, b: Index, given: Index | None = None) -> float:
+    """I(a; b | given) of listed cells with probabilities p above 0.
+
+    The others say which cells agree in a and b (and what is given), in a, in b, and in what is given, each (cells,).
+
+    >>> x, y = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> xor, cells = x ^ y, np.arange(4)
+    >>> information_of_cells(np.full(4, 0.25), cells, x, xor), information_of_cells(np.full(4, 0.25), x, x, x) > 0.69
+    (0.0, True)
+    """
+    log_ratio = np.zeros(len(p))
+    for group, sign in ((both, 1), (given, 1), (a, -1), (b, -1)):
+        if group is not None:
+            _, which = np.unique(group, return_inverse=True)
+            log_ratio += sign * logspace.log(np.bincount(which, weights=p))[which]
+    return max(0.0, float(np.sum(p * log_ratio)))
+
+
+def conditional_information(counts: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    """(Σ over rows of I(X; Z | Y), degrees of freedom) of each table of counts (…, classes, values of X, values of Z).
+
+    >>> xor = np.array([[[25, 0], [0, 25]], [[0, 25], [25, 0]]])
+    >>> gain, freedom = conditional_information(xor)
+    >>> round(float(gain) / 100, 6), float(freedom)
+    (0.693147, 2.0)
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    x, z = n.sum(axis=-1, keepdims=True), n.sum(axis=-2, keepdims=True)
+    product, total = x * z, x.sum(axis=-2, keepdims=True)
+    gain = weighed_log_ratio(n, n * total, product).reshape(*n.shape[:-3], -1).sum(axis=-1)
+    free_x, free_z = (np.maximum((side > 0).sum(axis=(-2, -1)) - 1.0, 0.0) for side in (x, z))
+    return np.maximum(gain, 0.0), np.asarray((free_x * free_z).sum(axis=-1))
+
+
+def present(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The cells where both columns are there, of a pair's counts (classes, slots, slots)."""
+    return table[:, 1:, 1:]
+
+
+def dependence(pairs: Pairs) -> Floats:
+    """Σ I(X; Z | Y) over the rows for all pairs (columns, columns), 0 where it is no more than chance would give.
+
+    Independent columns have half a nat for each degree of freedom on average.
+    """
+    gains = np.zeros((len(pairs.columns), len(pairs.columns)))
+    for i, a in enumerate(pairs.columns):
+        for j in range(i + 1, len(pairs.columns)):
+            b = pairs.columns[j]
+            gain, freedom = conditional_information(present(pairs.table(min(a, b), max(a, b))))
+            gains[i, j] = gains[j, i] = gain if gain > freedom / 2 + CHANCE else 0.0
+    return gains
+
+
+def pair_information(
+    columns: Sequence[npt.NDArray[Any]],
+    sizes: Sequence[int],
+    labels: npt.NDArray[np.uint32],
+    n_classes: int,
+    weights: Floats | None,
+    n_threads: int,
+) -> Floats:
+    """I(x; u | class) in nats of all pairs (columns, columns), less its expectation under independence, df / 2n.
+
+    >>> x, y = np.array([0, 0, 1, 1] * 5), np.array([0, 1, 0, 1] * 5)                    # x XOR y is the class
+    >>> gains = pair_information([x, y], [2, 2], (x ^ y).astype(np.uint32), 2, None, 1)
+    >>> round(float(gains[0, 1]), 6), round(float(np.log(2) - 2 / 40), 6)
+    (0.643147, 0.643147)
+    """
+    n_columns = len(columns)
+    total = float(len(labels) if weights is None else weights.sum())
+    gains = np.zeros((n_columns, n_columns))
+    pairs = np.arange(n_columns)
+    for i in range(n_columns):
+        others = [j for j in pairs[:i] if sizes[i] * sizes[j] * n_classes <= WIDEST]
+        if not others:
+            continue  # a pair of columns with too many values for a table counts as independent
+        first = columns[i].astype(np.uint32)
+        cells = [first * np.uint32(sizes[j]) + columns[j].astype(np.uint32) for j in others]
+        tables = kernels.count_codes(
+            cells, [sizes[i] * sizes[j] for j in others], labels, n_classes, weights, n_threads
+        )
+        for size in sorted({sizes[j] for j in others}):  # tables of one shape together
+            alike = [at for at, j in enumerate(others) if sizes[j] == size]
+            counts = np.stack([tables[at] for at in alike]).reshape(len(alike), n_classes, sizes[i], size)
+            partners = np.array(others)[alike]
+            gain, freedom = conditional_information(counts)
+            gains[i, partners] = gains[partners, i] = (gain - freedom / 2) / total
+    return gains
