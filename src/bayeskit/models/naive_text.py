@@ -19,7 +19,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.column import Columns, Leaving, LeftOutColumns, Settings
 from bayeskit.estimate.text_left_out import LeftOutDocuments, LeftOutWords
 from bayeskit.estimate.text_weights import WordWeights, multinomial_of, pseudo_counts
-from bayeskit.models.text_generative import draw_documents
+from bayeskit.models.text.generative import draw_documents
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 

@@ -30,8 +30,8 @@ from bayeskit.estimate.text_em import balanced
 from bayeskit.models.base import TallyClassifier
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.scoring import ScoresTables
-from bayeskit.models.semi_text import DocumentModel, check_learns_unlabelled, fit_documents
-from bayeskit.models.text import TextClassifier
+from bayeskit.models.text.classifier import TextClassifier
+from bayeskit.models.text.unlabelled import DocumentModel, check_learns_unlabelled, fit_documents
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]

@@ -14,15 +14,15 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate import word_evidence
 from bayeskit.estimate.text_weights import WordWeights
 from bayeskit.estimate.word_evidence import EvidenceWeights
-from bayeskit.models.text_linear import fit_linear
-from bayeskit.models.text_reading import LabelledDocuments, document_frequency, mass_tally
-from bayeskit.models.text_recipes import COLUMN, HeldFrequencies, stored_values, values_of
-from bayeskit.models.text_vocabulary import candidate_rows
+from bayeskit.models.text.linear import fit_linear
+from bayeskit.models.text.reading import LabelledDocuments, document_frequency, mass_tally
+from bayeskit.models.text.recipe import COLUMN, HeldFrequencies, stored_values, values_of
+from bayeskit.models.text.vocabulary import candidate_rows
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.tally import Tally
 
 if TYPE_CHECKING:
-    from bayeskit.models.text import TextClassifier
+    from bayeskit.models.text.classifier import TextClassifier
 
 A_VALUES, G_VALUES = (1.0, 0.3), (1.0, 0.5)
 

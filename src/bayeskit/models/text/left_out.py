@@ -14,10 +14,10 @@ from bayeskit.errors import NotLearnt
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.value_table import GONE
 from bayeskit.estimate.word_evidence import bands_of, masses
-from bayeskit.models.text_recipes import COLUMN, left_out_scores
+from bayeskit.models.text.recipe import COLUMN, left_out_scores
 
 if TYPE_CHECKING:
-    from bayeskit.models.text import TextClassifier
+    from bayeskit.models.text.classifier import TextClassifier
 
 Floats = npt.NDArray[np.float64]
 CELLS = 1 << 22  # of documents and classes, at a time

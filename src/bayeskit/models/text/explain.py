@@ -10,11 +10,11 @@ import numpy as np
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.explain.evidence import class_position, compared
-from bayeskit.models.text_recipes import COLUMN, learnt_table
+from bayeskit.models.text.recipe import COLUMN, learnt_table
 from bayeskit.printable import printable
 
 if TYPE_CHECKING:
-    from bayeskit.models.text import TextClassifier
+    from bayeskit.models.text.classifier import TextClassifier
 
 
 @dataclass(frozen=True)

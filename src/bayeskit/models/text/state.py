@@ -14,11 +14,11 @@ from bayeskit.errors import BadFile
 from bayeskit.estimate.text_weights import WordWeights
 from bayeskit.estimate.word_evidence import BANDS, EvidenceWeights
 from bayeskit.io import State
-from bayeskit.models.text_recipes import COLUMN, RECIPES, HeldFrequencies
+from bayeskit.models.text.recipe import COLUMN, RECIPES, HeldFrequencies
 from bayeskit.tally.tally import Tally
 
 if TYPE_CHECKING:
-    from bayeskit.models.text import TextClassifier
+    from bayeskit.models.text.classifier import TextClassifier
 
 Array = npt.NDArray[Any]
 CANDIDATES = ("ngrams", "a", "g", "log loss")

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.evaluate.similarity import cosine_similarity, cosine_to_centroids
-from bayeskit.models.text_reading import source_of, values_matrix
-from bayeskit.models.text_recipes import COLUMN, learnt_table, values_of
+from bayeskit.models.text.reading import source_of, values_matrix
+from bayeskit.models.text.recipe import COLUMN, learnt_table, values_of
 
 Floats = npt.NDArray[np.float64]
 

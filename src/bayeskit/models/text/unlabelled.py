@@ -18,9 +18,9 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate import text_em
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.text_em import DocumentEM
-from bayeskit.models.text import TextClassifier
-from bayeskit.models.text_reading import LabelledDocuments, document_frequency, text_column, values_matrix
-from bayeskit.models.text_vocabulary import candidate_rows
+from bayeskit.models.text.classifier import TextClassifier
+from bayeskit.models.text.reading import LabelledDocuments, document_frequency, text_column, values_matrix
+from bayeskit.models.text.vocabulary import candidate_rows
 
 Floats = npt.NDArray[np.float64]
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from bayeskit.data.tokens import TokenRows
 from bayeskit.errors import BayesError
-from bayeskit.models.text_reading import LabelledDocuments
+from bayeskit.models.text.reading import LabelledDocuments
 
 Floats = npt.NDArray[np.float64]
 

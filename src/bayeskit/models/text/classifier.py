@@ -25,21 +25,21 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.text_weights import pseudo_counts
 from bayeskit.io import State
-from bayeskit.models import text_fitting as fitting
 from bayeskit.models.available import available_where
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.settings import one_of
-from bayeskit.models.text_explain import WordsForAndAgainst, explain_documents, telling_words
-from bayeskit.models.text_generative import draw_documents, log_coefficient, log_length
-from bayeskit.models.text_left_out import TextLeftOut
-from bayeskit.models.text_reading import (
+from bayeskit.models.text import fitting
+from bayeskit.models.text.explain import WordsForAndAgainst, explain_documents, telling_words
+from bayeskit.models.text.generative import draw_documents, log_coefficient, log_length
+from bayeskit.models.text.left_out import TextLeftOut
+from bayeskit.models.text.reading import (
     LabelledDocuments,
     content_hash,
     mass_tally,
     read_all,
     source_of,
 )
-from bayeskit.models.text_recipes import (
+from bayeskit.models.text.recipe import (
     COLUMN,
     RECIPES,
     EvidenceParameters,
@@ -50,8 +50,8 @@ from bayeskit.models.text_recipes import (
     stored_values,
     values_of,
 )
-from bayeskit.models.text_similarity import TextSimilarity
-from bayeskit.models.text_state import state_of, take_state
+from bayeskit.models.text.similarity import TextSimilarity
+from bayeskit.models.text.state import state_of, take_state
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally

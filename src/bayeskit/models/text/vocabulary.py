@@ -10,7 +10,7 @@ import numpy as np
 from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.data.tokens import TokenRows, count_documents
 from bayeskit.errors import BayesError
-from bayeskit.models.text_reading import LabelledDocuments, document_frequency, has_space, with_words
+from bayeskit.models.text.reading import LabelledDocuments, document_frequency, has_space, with_words
 from bayeskit.tally.words import choose_words
 
 Limits = tuple[int | float, int | float, int | None]
