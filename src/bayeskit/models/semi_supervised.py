@@ -31,6 +31,7 @@ from bayeskit.models.base import TallyClassifier
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.scoring import ScoresTables
 from bayeskit.models.text.classifier import TextClassifier
+from bayeskit.models.text.recipes import recipe_named
 from bayeskit.models.text.unlabelled import DocumentModel, check_learns_unlabelled, fit_documents
 
 Floats = npt.NDArray[np.float64]
@@ -171,7 +172,7 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
         known = codes >= 0
         if known.all():
             return self._alone(model, rows, codes, classes), []
-        if isinstance(model, TextClassifier) and model._is_weighted:
+        if isinstance(model, TextClassifier) and recipe_named(model.recipe).weights_by_em:
             weight = 0.3 if self.weight is None else self.weight
             return fit_documents(model, rows.data, codes, classes, weight, self.rounds or 8, self.balance, tell)
         start = np.zeros((rows.n, len(classes)))
@@ -238,7 +239,7 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
     def _mixture(self, model: Any, rows: _Rows) -> tuple[Any, list[tuple[int, float, int]]]:
         if self.n_classes is None or self.n_classes < 1:
             raise BayesError("no row has a label: pass n_classes= to look for that many classes without any")
-        if isinstance(model, TextClassifier) and model._recipe.learns != "counts":
+        if isinstance(model, TextClassifier) and not recipe_named(model.recipe).counted:
             raise BayesError('without labels documents need expected counts: TextClassifier("multinomial")')
         rng = np.random.default_rng(self.random_state)
         classes = tuple(range(self.n_classes))

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from bayeskit.data.encode import Block
 from bayeskit.data.table import Table
+from bayeskit.data.text_files import COLUMN
 from bayeskit.data.vocabulary import Value
 from bayeskit.explain.evidence import class_position, compared
-from bayeskit.models.text.recipe import COLUMN, learnt_table
 from bayeskit.printable import printable
 
 if TYPE_CHECKING:
-    from bayeskit.models.text.classifier import TextClassifier
+    from bayeskit.models.text.document_classifier import DocumentClassifier
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,12 +60,14 @@ class WordsForAndAgainst:
         return f"{head}\n{self.table(20)}{unknown}" if self.words else f"{head}; no known word{unknown}"
 
 
-def explain_documents(model: TextClassifier, X: Any, against: Any = None) -> list[WordsForAndAgainst]:
-    """The record of each document: its class against the runner-up, or against a named class."""
+def explain_documents(
+    model: DocumentClassifier, scored: Iterable[tuple[Block, Floats]], against: Any = None
+) -> list[WordsForAndAgainst]:
+    """The record of each document of scored blocks: its class against the runner-up, or against a named class."""
     records: list[WordsForAndAgainst] = []
     labels, params = model.tally_.classes, model.params_
     rival = None if against is None else class_position(against, labels)
-    for block, scores in model._score(X):
+    for block, scores in scored:
         rows = block.tokens[COLUMN]
         said = compared(model, scores, block, params.log_prior, rival)
         each = np.arange(block.n_rows)
@@ -82,9 +89,9 @@ def explain_documents(model: TextClassifier, X: Any, against: Any = None) -> lis
     return records
 
 
-def telling_words(model: TextClassifier, n: int) -> Table:
+def telling_words(model: DocumentClassifier, n: int) -> Table:
     """The words of each class with the most evidence times their share of the class."""
-    table, counts = model.params_.table, learnt_table(model._recipe, model.counted_)
+    table, counts = model.params_.table, model.recipe_.learnt(model.counted_)
     k = len(model.classes_)
     columns: dict[str, list[Any]] = {model.schema_.target.name: [], "word": [], "count": [], "evidence": []}
     for c in range(k):

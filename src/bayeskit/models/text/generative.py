@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.text_files import COLUMN
 from bayeskit.data.tokens import TokenRows
+from bayeskit.data.words import Words
 from bayeskit.estimate.text_weights import sums_by_document
 from bayeskit.tally.words import WordCounts
 
@@ -38,19 +40,60 @@ def log_length(rows: TokenRows, counted: WordCounts) -> Floats:
     return np.asarray(xlogy(length, mean) - mean - gammaln(length + 1))
 
 
-def draw_documents(
-    params: Any, counted: WordCounts, recipe: str, labels: npt.NDArray[Any], rng: np.random.Generator
+def draw_bags(
+    vocabulary: Words, log_shares: Floats, counted: WordCounts, labels: npt.NDArray[Any], rng: np.random.Generator
 ) -> list[str]:
-    """One document a label: words in random order, or each word by its own coin."""
-    words = np.array(params.vocabulary.tolist(), dtype=object)
+    """One document a label: a length, and words of the class in random order."""
+    words = np.array(vocabulary.tolist(), dtype=object)
     drawn = []
     for label in labels:
-        if recipe == "set_of_words":
-            odds = params.weights.table[:, label]
-            ids = np.flatnonzero(rng.random(len(words)) < 1 / (1 + logspace.exp(-odds)))
-        else:
-            shares = logspace.exp(params.weights.table[:, label])
-            length = rng.poisson(mean_length(counted)) if len(words) else 0
-            ids = rng.choice(len(words), size=length, p=shares / shares.sum()) if length else np.zeros(0, np.int64)
+        shares = logspace.exp(log_shares[:, label])
+        length = rng.poisson(mean_length(counted)) if len(words) else 0
+        ids = rng.choice(len(words), size=length, p=shares / shares.sum()) if length else np.zeros(0, np.int64)
         drawn.append(" ".join(words[ids]))
     return drawn
+
+
+def draw_sets(vocabulary: Words, log_odds: Floats, labels: npt.NDArray[Any], rng: np.random.Generator) -> list[str]:
+    """One document a label: each word by its own coin."""
+    words = np.array(vocabulary.tolist(), dtype=object)
+    heads = (rng.random(len(words)) < 1 / (1 + logspace.exp(-log_odds[:, label])) for label in labels)
+    return [" ".join(words[np.flatnonzero(there)]) for there in heads]
+
+
+class DrawsDocuments:
+    """Likelihoods and drawing, for a TextClassifier whose recipe is generative."""
+
+    _check_is_fitted: Any
+    _score: Any
+    recipe_: Any
+    params_: Any
+    counted_: WordCounts
+    classes_: npt.NDArray[Any]
+    random_state: Any
+
+    def document_log_likelihood(self, X: Any, coefficient: bool = True, length: bool = False) -> Floats:
+        """ln P(document | class) (documents, classes).
+
+        For "multinomial" with the multinomial coefficient ℓ!/Πn! and, where ``length``, P(ℓ), which is the same
+        for all classes: Poisson with the mean number of words. A set of words has neither.
+        """
+        parts = []
+        for block, scores in self._score(X):
+            scores = scores - self.params_.log_prior
+            for term in self.recipe_.shared_terms(block.tokens[COLUMN], self.counted_, coefficient, length):
+                scores = scores + term[:, None]
+            parts.append(scores)
+        return np.concatenate(parts)
+
+    def score_samples(self, X: Any) -> Floats:
+        """ln P(document), with length term and multinomial coefficient; known words alone."""
+        likelihood = self.document_log_likelihood(X, coefficient=True, length=True)
+        return np.asarray(logspace.log_sum_exp(likelihood + self.params_.log_prior))
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[list[str], npt.NDArray[Any]]:
+        """Documents drawn from the model and their classes: one coin a word, or a length and then words."""
+        self._check_is_fitted()
+        rng = np.random.default_rng(random_state if random_state is not None else self.random_state)
+        labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(self.params_.log_prior))
+        return self.recipe_.draw(self.params_, self.counted_, labels, rng), self.classes_[labels]

@@ -9,16 +9,89 @@ mean of theirs. More classes: one machine each, against the rest.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.text_files import COLUMN
 from bayeskit.data.tokens import TokenRows
-from bayeskit.errors import BayesError
-from bayeskit.models.text.reading import LabelledDocuments
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.text_weights import WordWeights
+from bayeskit.io import State
+from bayeskit.models.text.parameters import PresenceParameters
+from bayeskit.models.text.reading import LabelledDocuments, mass_tally
+from bayeskit.models.text.recipe import PROBABILITIES, TALLYING, Recipe, Training
+from bayeskit.models.text.state import check_numbers
+from bayeskit.models.text.vocabulary import rows_within_limits
+from bayeskit.remedy import Remedy, Setting
+from bayeskit.tally.tally import Tally
+from bayeskit.tally.words import WordCounts
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class NaiveBayesSVM(Recipe):
+    """Fitted on all documents at once, and not moved after."""
+
+    linear: WordWeights | None = None
+    name = "nbsvm"
+    prior = "uniform"  # the constant of the machine has it
+    probabilities = False
+    counted = False
+    parameters = PresenceParameters
+    infinite = "no other class"
+
+    @property
+    def absent(self) -> Mapping[str, str]:
+        """What needs counts or probabilities."""
+        moving = dict.fromkeys(TALLYING, "a linear machine is no function of counts: fit it anew on all documents")
+        margins = dict.fromkeys(PROBABILITIES, "its scores are margins and no probabilities: use decision_function")
+        return {**super().absent, **moving, **margins}
+
+    def learn(self, training: Training) -> tuple[Recipe, Tally]:
+        """The weights, and which words the documents of each class have."""
+        read, settings = training.read(), training.settings
+        rows, pruned = rows_within_limits(read, settings)
+        if not len(rows.words):
+            raise BayesError(
+                Setting("recipe", self.name),
+                " weighs words, and no document has one: see ",
+                Remedy("pattern"),
+                Remedy("stop_words", clause=", {} and min_df=", without=""),
+            )
+        pseudo = self.pseudo_counts(settings, rows.words)
+        fitted = replace(self, linear=WordWeights(*fit_linear(rows, read, pseudo, settings.C, settings.beta)))
+        return fitted, mass_tally(training.schema, rows, self.values(rows), read, pruned)[0]
+
+    def values(self, rows: TokenRows) -> Floats:
+        """1 for a word that is there."""
+        return np.ones(len(rows.ids))
+
+    def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
+        """The weights of the machine, which must be fitted."""
+        if self.linear is None:
+            raise BayesError(f'recipe="{self.name}" fits weights on documents: call fit')
+        return self.linear
+
+    def state(self) -> State | None:
+        """The weights."""
+        return None if self.linear is None else State({}, [self.linear.table, self.linear.constant])
+
+    def from_state(self, state: State | None, tally: Tally) -> Self:
+        """Weights of the words and classes that were counted."""
+        if state is None:
+            raise BadFile(f"a model of recipe {self.name!r} holds linear weights beside counts")
+        table, constant = state.arrays
+        k = len(tally.classes)
+        if table.shape != (len(tally.words[COLUMN].words), k) or constant.shape != (k,):
+            raise BadFile("the linear weights do not fit the words and classes")
+        check_numbers(table)
+        check_numbers(constant)
+        return replace(self, linear=WordWeights(table, constant))
 
 
 def fit_linear(

@@ -1,237 +1,213 @@
-"""The named recipes for text: what is learnt of a document, what is believed of a word, how a document is scored."""
+"""A recipe: what is learnt of documents, what is believed of their words, and what it can honour.
+
+A recipe is a frozen object. That of :mod:`bayeskit.models.text.recipes` holds nothing; ``learn`` and ``from_state``
+give one that also holds what was fitted on documents, such as weights of evidence or document frequencies.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import kernels
+from bayeskit.data.schema import Schema
+from bayeskit.data.text_files import COLUMN
+from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.data.tokens import TokenRows
-from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.data.words import Words
-from bayeskit.estimate import text_weights, word_evidence
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate import text_weights
 from bayeskit.estimate.text_left_out import LeftOutDocuments, LeftOutWords
-from bayeskit.estimate.text_left_out import set_of_words as set_of_words_left_out
 from bayeskit.estimate.text_weights import WordWeights
-from bayeskit.estimate.word_evidence import EvidenceWeights
+from bayeskit.io import State
+from bayeskit.models.text.parameters import Parameters, WordParameters
+from bayeskit.models.text.reading import LabelledDocuments
+from bayeskit.remedy import Setting
+from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
-COLUMN = "text"
+
+DRAWING = ("document_log_likelihood", "score_samples", "sample")
+LEAVING_OUT = ("left_out", "leave_one_out_scores")
+PROBABILITIES = ("predict_proba", "predict_log_proba")
+TALLYING = ("partial_fit", "learn_source", "forget", "forget_source", "merge", "fit_tally")
+CONDITIONAL = (*DRAWING, *LEAVING_OUT, *PROBABILITIES, *TALLYING)
+"""Methods of a TextClassifier that a recipe may name as absent."""
+
+
+class Settings(Protocol):
+    """The settings of a TextClassifier that recipes go by."""
+
+    smoothing: Any
+    ngrams: tuple[int, int] | None
+    min_df: int | float
+    max_df: int | float
+    max_features: int | None
+    C: float
+    beta: float
+    n_threads: int | None
+
+    def tokenizer(self, ngrams: tuple[int, int] | None = None) -> Tokenizer:
+        """What a word is."""
+        ...
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """``learns``: the values that are summed by class; ``scores``: those of a document to be scored.
+class Training:
+    """Labelled documents as a recipe may take them: counted in parts by an engine, or all of them in memory.
 
-    "counts" and "presence" are the document's own; "tfidf" and "log_tfidf" need document frequencies, which are
-    held from the first fit on.
+    ``known`` is what was counted before, None in a first fit.
     """
 
-    learns: str
-    scores: str
-    formula: str
-    generative: bool = False  # its scores are logarithms of P(document, class)
-    prior: str = "empirical"
-
-
-RECIPES = {
-    "multinomial": Recipe("counts", "counts", "multinomial", generative=True),
-    "set_of_words": Recipe("counts", "presence", "set_of_words", generative=True),
-    "complement": Recipe("counts", "counts", "complement"),
-    "wcnb": Recipe("counts", "counts", "normalised_complement", prior="uniform"),
-    "twcnb": Recipe("log_tfidf", "counts", "normalised_complement", prior="uniform"),
-    "tfidf": Recipe("tfidf", "tfidf", "multinomial"),
-    "nbsvm": Recipe("presence", "presence", "linear", prior="uniform"),
-    "weighted": Recipe("mass", "mass", "weighted"),
-    "auto": Recipe("mass", "mass", "weighted"),
-    "fast": Recipe("mass", "mass", "weighted"),
-}
+    schema: Schema
+    settings: Settings
+    known: WordCounts | None
+    count: Callable[[], Tally]
+    read: Callable[[], LabelledDocuments]
 
 
 @dataclass(frozen=True)
-class HeldFrequencies:
-    """Document frequencies at the first fit: word → idf, and how many documents there were."""
+class Leaving:
+    """Learnt documents scored without themselves; ``unit`` (documents,) of each leaves the counts of its class."""
 
-    words: Words
-    documents: Floats
-    n_documents: float
+    rows: TokenRows
+    labels: Index
+    unit: Floats
 
-    def of(self, words: Words) -> Floats:
-        """Document frequency of these words; 0 where unknown."""
-        at = np.asarray(self.words.index.find(words.data, words.offsets))
-        return np.where(at >= 0, self.documents[np.maximum(at, 0)], 0.0)
-
-    def idf(self, words: Words) -> Floats:
-        """ln(N / df) of these words."""
-        return text_weights.inverse_document_frequency(self.of(words), self.n_documents)
+    def with_values(self, learnt: Floats, values: Floats) -> LeftOutDocuments:
+        """The same with the value of each cell that was learnt, and the one that it is scored by."""
+        taken = learnt * np.repeat(self.unit, np.diff(self.rows.indptr))
+        return LeftOutDocuments(self.rows.indptr, self.rows.ids, taken, values, self.labels, self.unit)
 
 
-def values_of(kind: str, rows: TokenRows, idf: Floats | None) -> Floats:
-    """The value of each cell of some documents."""
-    counts = rows.counts.astype(np.float64)
-    if kind == "presence":
-        return np.ones(len(counts))
-    if kind == "mass":
-        return word_evidence.masses(rows.counts, rows.indptr)
-    if kind == "tfidf" and idf is not None:
-        return text_weights.tf_idf(counts, rows.ids, rows.indptr, idf)
-    if kind == "log_tfidf" and idf is not None:
-        return text_weights.log_tf_idf(counts, rows.ids, rows.indptr, idf)
-    return counts
+class Recipe:
+    """A recipe over plain word counts, which need one reading in parts and can be moved; others override more.
 
+    A new one gives at least ``name`` and :meth:`weigh`. With :meth:`left_out` it has exact leave-one-out.
+    """
 
-def stored_values(recipe: Recipe, values: Floats) -> Floats:
-    """What is summed in a tally, whose cells are over zero: a tf-idf may be 0, so its presence is added."""
-    return values + 1.0 if recipe.learns.endswith("tfidf") else values
-
-
-def learnt_table(recipe: Recipe, counted: WordCounts) -> Floats:
-    """Σ of the learnt values (words, classes), of what :func:`stored_values` put in."""
-    table = counted.table().astype(np.float64)
-    return np.maximum(table - counted.table("documents"), 0.0) if recipe.learns.endswith("tfidf") else table
-
-
-class _WithWords:
-    """What every kind of parameters says of its words."""
-
-    vocabulary: Words
+    name: str
+    prior: ClassVar[Any] = "empirical"
+    """The class prior where the setting is None."""
+    smoothing: ClassVar[Any] = 1.0
+    """The pseudo-count of a word where the setting is None."""
+    counted: ClassVar[bool] = True
+    """The tally holds plain counts: documents are counted in parts, by any engine, and shared among classes by EM."""
+    generative: ClassVar[bool] = False
+    """Scores are ln P(document, class), and documents can be drawn; see :class:`GenerativeRecipe`."""
+    probabilities: ClassVar[bool] = True
+    """The softmax of scores is meant as probabilities."""
+    weights_by_em: ClassVar[bool] = False
+    """Documents without labels teach weights, see ``estimate/text_em.py``, instead of counts."""
+    parameters: ClassVar[type[WordParameters]] = WordParameters
+    infinite: ClassVar[str] = ""
+    """Which word would weigh infinitely without smoothing: one that … has; empty where none does."""
 
     @property
-    def words(self) -> Mapping[str, Words]:
-        """The vocabulary, by column, as the encoder asks for it."""
-        return {COLUMN: self.vocabulary}
+    def absent(self) -> Mapping[str, str]:
+        """Methods of the classifier that this recipe cannot honour, and why."""
+        absent: dict[str, str] = {}
+        if not self.generative:
+            absent |= dict.fromkeys(DRAWING, "its scores are not the probability of a document")
+        if type(self).left_out is Recipe.left_out:
+            absent |= dict.fromkeys(LEAVING_OUT, "it has no closed form without a document: cross-validate")
+        return absent
 
-    @property
-    def vocabularies(self) -> Mapping[str, Vocabulary]:
-        """Text has no coded columns."""
-        return {}
+    # -- learning ------------------------------------------------------------------------------------
 
+    def check(self, settings: Settings) -> None:
+        """Refuse settings that mean nothing to the recipe."""
+        return
 
-@dataclass(frozen=True)
-class PlainParameters(_WithWords):
-    """score_c = ln P(c) + constant_c + Σ value · table."""
+    def learn(self, training: Training) -> tuple[Recipe, Tally]:
+        """(the recipe with what it fitted, the tally) of the first documents."""
+        return self, training.count()
 
-    log_prior: Floats
-    vocabulary: Words
-    weights: WordWeights
-    kind: str  # of the values
-    idf: Floats | None = None
-    pseudo: Floats = field(default_factory=lambda: np.zeros(0))
+    def count(self, training: Training) -> Tally:
+        """The tally of more documents, in the values of the first ones."""
+        return training.count()
 
-    @property
-    def constant(self) -> Floats:
-        """What words are added to."""
-        return np.asarray(self.log_prior + self.weights.constant)
+    def values(self, rows: TokenRows) -> Floats:
+        """What is learnt of each cell of some documents: these are summed by class."""
+        return rows.counts.astype(np.float64)
 
-    @property
-    def table(self) -> Floats:
-        """What one occurrence of a word says (words, classes)."""
-        return self.weights.table
+    def learnt(self, counted: WordCounts) -> Floats:
+        """Σ of the learnt values (words, classes)."""
+        return counted.table().astype(np.float64)
 
-    def without_words(self, rows: TokenRows) -> Floats:
-        """The scores before any word (documents, classes): of a set of words, what all the absent ones say."""
-        return np.tile(self.constant, (len(rows.lengths), 1))
+    # -- believing -----------------------------------------------------------------------------------
 
-    def scores(self, rows: TokenRows, n_threads: int) -> Floats:
-        """(documents, classes)"""
-        out = self.without_words(rows)
-        kernels.score_rows(rows.indptr, rows.ids, values_of(self.kind, rows, self.idf), self.table, out, n_threads)
-        return out
+    def prior_or(self, setting: Any) -> Any:
+        """The class prior that the setting asks for, or the recipe's own."""
+        return self.prior if setting is None else setting
 
-    def parts(self, rows: TokenRows) -> Floats:
-        """What each cell adds to the score (cells, classes)."""
-        return np.asarray(values_of(self.kind, rows, self.idf)[:, None] * self.table[rows.ids])
+    def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
+        """The weight of each word for each class, from counts and pseudo-counts."""
+        raise TypeError(f"recipe {self.name!r} does not weigh words")
 
+    def estimate(self, tally: Tally, log_prior: Floats, settings: Settings) -> Parameters:
+        """What is believed, a pure function of the tally and of what the recipe holds."""
+        counted = tally.words[COLUMN]
+        pseudo = self.pseudo_counts(settings, counted.words, counted)
+        if self.infinite and not pseudo.all():
+            word = counted.words[int(np.flatnonzero(pseudo == 0)[0])]
+            raise BayesError(
+                Setting("recipe", self.name),
+                f" needs smoothing over 0 for every word, and {word!r} has none: a word that "
+                f"{self.infinite} has would weigh infinitely",
+            )
+        weights = self.weigh(counted, tally.class_counts.astype(np.float64), pseudo)
+        return self.believed(log_prior, counted.words, weights, pseudo)
 
-@dataclass(frozen=True)
-class EvidenceParameters(_WithWords):
-    """score_c = ln P(c) + b_c + u^−g Σ [(1 + ln tf) A + ln(tf) T]."""
+    def believed(self, log_prior: Floats, words: Words, weights: WordWeights, pseudo: Floats) -> WordParameters:
+        """The weights, and by which values documents are scored."""
+        return self.parameters(log_prior, words, weights, pseudo)
 
-    log_prior: Floats
-    vocabulary: Words
-    bias: Floats
-    tables: tuple[Floats, Floats]
-    g: float
+    def pseudo_counts(self, settings: Settings, words: Words, counted: WordCounts | None = None) -> Floats:
+        """α_w of each word (words,)."""
+        smoothing = self.smoothing if settings.smoothing is None else settings.smoothing
+        counts = np.zeros((len(words), 1)) if counted is None or smoothing != "auto" else counted.table()
+        return text_weights.pseudo_counts(smoothing, words, counts)
 
-    @property
-    def constant(self) -> Floats:
-        """What words are added to."""
-        return np.asarray(self.log_prior + self.bias)
+    # -- leaving out ---------------------------------------------------------------------------------
 
-    def without_words(self, rows: TokenRows) -> Floats:
-        """The scores before any word (documents, classes): the prior, and where there are words the fitted bias."""
-        return np.where((np.diff(rows.indptr) == 0)[:, None], self.log_prior, self.constant)
+    def left_out(self, tally: Tally, params: Any, leaving: Leaving) -> Floats:
+        """Scores without prior (documents, classes), each document taken out of what was counted."""
+        raise TypeError(f"recipe {self.name!r} leaves no document out")
 
-    @property
-    def table(self) -> Floats:
-        """What a word says by being there, before the document's length is taken into account."""
-        return self.tables[0]
+    def words_left(self, tally: Tally, params: Any, documents: LeftOutDocuments) -> LeftOutWords:
+        """The learnt sums without each document."""
+        counted = tally.words[COLUMN]
+        having = counted.totals("documents").astype(np.float64)
+        return LeftOutWords(self.learnt(counted), params.pseudo, documents, having)
 
-    def scores(self, rows: TokenRows, n_threads: int) -> Floats:
-        """(documents, classes)"""
-        found = word_evidence.scores(rows.indptr, rows.ids, rows.counts, self.tables, self.g, self.constant, n_threads)
-        found[np.diff(rows.indptr) == 0] = self.log_prior
-        return found
+    # -- storage -------------------------------------------------------------------------------------
 
-    def parts(self, rows: TokenRows) -> Floats:
-        """What each cell adds to the score (cells, classes)."""
-        log_count = np.log(rows.counts.astype(np.float64))[:, None]
-        scale = np.repeat(word_evidence.distinct_scale(rows.indptr, self.g), np.diff(rows.indptr))[:, None]
-        return np.asarray(scale * ((1 + log_count) * self.tables[0][rows.ids] + log_count * self.tables[1][rows.ids]))
+    def state(self) -> State | None:
+        """What the recipe holds, for a file; None where the counts are all."""
+        return None
 
-
-def plain_weights(recipe: Recipe, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
-    """The weights of every recipe that has a closed form."""
-    if recipe.formula == "set_of_words":
-        return text_weights.set_of_words(counted.table("documents").astype(np.float64), class_counts, pseudo)
-    if recipe.formula == "multinomial" and recipe.learns == "counts":
-        return text_weights.multinomial_of(counted, pseudo)
-    formula = getattr(text_weights, recipe.formula)
-    learnt = learnt_table(recipe, counted)
-    made: WordWeights = formula(learnt, pseudo)
-    if recipe.learns == "tfidf":  # a word of every document has idf 0: it says nothing, not even without smoothing
-        made.table[(learnt.sum(axis=1) == 0) & (pseudo == 0)] = 0.0
-    return made
+    def from_state(self, state: State | None, tally: Tally) -> Self:
+        """The recipe that holds what :meth:`state` wrote, everything checked; :class:`BadFile` for anything else."""
+        if state is not None:
+            raise BadFile(f"a model of recipe {self.name!r} holds nothing beside counts")
+        return self
 
 
-def evidence_parameters(
-    counted: WordCounts, classes: tuple[Value, ...], log_prior: Floats, weights: EvidenceWeights
-) -> EvidenceParameters:
-    """What held weights make of the masses."""
-    tables = word_evidence.evidence_tables(counted.table(), counted.totals("documents"), weights)
-    bias = np.array([weights.bias.get(label, 0.0) for label in classes])
-    return EvidenceParameters(log_prior, counted.words, bias, tables, weights.g)
+class GenerativeRecipe(Recipe):
+    """A recipe that says how documents come about."""
 
+    generative = True
 
-def left_out_scores(
-    recipe: Recipe,
-    counted: WordCounts,
-    class_counts: Floats,
-    pseudo: Floats,
-    rows: TokenRows,
-    labels: Index,
-    unit: Floats,
-    held: HeldFrequencies | None,
-) -> Floats:
-    """Scores (documents, classes) without prior, each document taken out of the counts."""
-    idf = None if held is None else held.idf(counted.words)
-    learnt = np.ones(len(rows.ids)) if recipe.formula == "set_of_words" else values_of(recipe.learns, rows, idf)
-    values = values_of(recipe.scores, rows, idf)
-    if recipe.scores == "tfidf" and held is not None:  # the own vector is made with df − 1
-        less = text_weights.inverse_document_frequency(held.of(counted.words) - 1, held.n_documents - 1)
-        values = values_of("tfidf", rows, less)
-    taken = learnt * np.repeat(unit, np.diff(rows.indptr))
-    d = LeftOutDocuments(rows.indptr, rows.ids, taken, values, labels, unit)
-    if recipe.formula == "set_of_words":
-        return set_of_words_left_out(counted.table("documents").astype(np.float64), class_counts, pseudo, d)
-    counts = learnt_table(recipe, counted)
-    words = LeftOutWords(counts, pseudo, d, counted.totals("documents").astype(np.float64))
-    if recipe.formula == "normalised_complement":
-        return words.normalised_complement(counts)
-    return words.complement() if recipe.formula == "complement" else words.multinomial()
+    def shared_terms(self, rows: TokenRows, counted: WordCounts, coefficient: bool, length: bool) -> tuple[Floats, ...]:
+        """Parts of ln P(document ∣ class) that are the same for all classes (documents,), and not in the scores."""
+        return ()
+
+    def draw(self, params: Any, counted: WordCounts, labels: Index, rng: np.random.Generator) -> list[str]:
+        """A document of each class that is asked for."""
+        raise TypeError(f"recipe {self.name!r} draws no documents")
