@@ -21,6 +21,7 @@ from bayeskit.data.vocabulary import positions
 from bayeskit.errors import NotLearnt
 from bayeskit.estimate.column import Leaving, LeftOutColumns
 from bayeskit.estimate.prior import GONE, class_prior
+from bayeskit.threads import thread_count
 
 if TYPE_CHECKING:
     from bayeskit.models.naive_bayes import NaiveBayes
@@ -54,7 +55,7 @@ class NaiveLeftOut:
         scores = self._prior(leaving)
         for kind, left_out in zip(self.params.kinds, self.kinds, strict=True):
             if unsmoothed is None or kind.smoothed:
-                left_out.add_scores(leaving, scores, self.model._threads())
+                left_out.add_scores(leaving, scores, thread_count(self.model.n_threads))
             elif unsmoothed is not None:
                 scores += unsmoothed
                 unsmoothed = np.zeros(1)  # they are all in it
@@ -69,7 +70,7 @@ class NaiveLeftOut:
         scores = np.zeros((block.n_rows, len(self.tally.classes)))
         for kind, left_out in zip(self.params.kinds, self.kinds, strict=True):
             if not kind.smoothed:
-                left_out.add_scores(leaving, scores, self.model._threads())
+                left_out.add_scores(leaving, scores, thread_count(self.model.n_threads))
         return scores
 
     def log_prior(self, label: int, unit: float) -> Floats:

@@ -33,6 +33,7 @@ from bayeskit.models.text.vocabulary import tally_of_words, tally_within_limits
 from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.tally.words import WordCounts
 
 LARGEST_TABLE = 1 << 29  # words times classes
 
@@ -133,9 +134,8 @@ class TextClassifier(TextSimilarity, DrawsDocuments, DocumentClassifier):
         """
         self.check_settings()
         source = self._labelled_source(source, target)
-        fresh = clone(self)  # where learning fails, this model is still as it was
-        fresh.recipe_, tally = RECIPES[self.recipe].learn(fresh._training(source, self._schema_for(source), engine))
-        fresh._believe(tally)
+        training = self._training(source, self._schema_for(source), engine, None)
+        fresh = clone(self).fit_recipe(*RECIPES[self.recipe].learn(training))  # where it fails, this one is as it was
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         self.__dict__.update({name: value for name, value in vars(fresh).items() if name.endswith("_")})
@@ -154,13 +154,23 @@ class TextClassifier(TextSimilarity, DrawsDocuments, DocumentClassifier):
 
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from counts alone."""
-        return self._believe(tally)
+        return self.fit_recipe(self._recipe, tally)
+
+    def fit_recipe(self, recipe: Recipe, tally: Tally) -> Self:
+        """Learn from counts under what a recipe has fitted before, such as the ``recipe_`` of another model."""
+        before, known = dict(vars(self)), self.counted_ if self._is_fitted() else None
+        self.recipe_ = recipe
+        try:
+            return super().fit_tally(tally_within_limits(tally, known, self) if isinstance(tally, Tally) else tally)
+        except BaseException:
+            self.__dict__ = before
+            raise
 
     def _collect(self, source: Source, schema: Schema, plan: Plan, engine: Any = None) -> Tally:
-        return self._recipe.count(self._training(source, schema, engine))
-
-    def _training(self, source: Source, schema: Schema, engine: Any) -> Training:
         known = self.counted_ if self._is_fitted() else None
+        return self._recipe.count(self._training(source, schema, engine, known))
+
+    def _training(self, source: Source, schema: Schema, engine: Any, known: WordCounts | None) -> Training:
         count = partial(super()._collect, source, schema, self.plan(schema), engine)
         return Training(schema, self, known, count, partial(self._read_all, source, engine))
 
@@ -170,18 +180,9 @@ class TextClassifier(TextSimilarity, DrawsDocuments, DocumentClassifier):
         with naming_the_file(source):
             return read_all(source)
 
-    def _believe(self, tally: Tally) -> Self:
-        """Become what the recipe makes of these counts; where it refuses them, stay as it was."""
-        recipe = self._recipe
-        known = self.counted_ if self._is_fitted() else None
-        super().fit_tally(tally_within_limits(tally, known, self) if isinstance(tally, Tally) else tally)
-        self.recipe_ = recipe
-        return self
-
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
         other: Self = clone(self).set_params(**settings)
-        other.recipe_ = self.recipe_
-        return other._believe(tally)
+        return other.fit_recipe(self._recipe, tally)
 
     def with_words(self, keep: Any) -> Self:
         """A new model of these words alone (a mask over ``words_``), from the same counts: nothing is read again."""
@@ -196,12 +197,12 @@ class TextClassifier(TextSimilarity, DrawsDocuments, DocumentClassifier):
         if COLUMN not in tally.words or set(tally.schema.columns) != {COLUMN}:
             raise BadFile("the counts are not those of documents")
         try:
-            self.recipe_ = RECIPES[self.recipe].from_state(state, tally)
+            recipe = RECIPES[self.recipe].from_state(state, tally)
         except BadFile:
             raise
         except (KeyError, TypeError, ValueError) as problem:
             raise BadFile(f"fitted weights cannot be read: {problem}") from None
-        self._believe(tally)
+        self.fit_recipe(recipe, tally)
         if len(self.params_.table) != len(self.words_):
             raise BadFile("the weights of words are not those of the words that its settings keep")
         if np.isnan(self.params_.table).any() or np.isnan(self.params_.constant).any():
