@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from bayeskit import logspace
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import Source, naming_the_file
+from bayeskit.data.source import Source
 from bayeskit.data.text_files import COLUMN
 from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.errors import BadFile, BayesError, TooLarge
@@ -25,12 +25,11 @@ from bayeskit.models.text.document_classifier import DocumentClassifier
 from bayeskit.models.text.generative import DrawsDocuments
 from bayeskit.models.text.left_out import TextLeftOut
 from bayeskit.models.text.parameters import Parameters
-from bayeskit.models.text.reading import LabelledDocuments, read_all
 from bayeskit.models.text.recipe import CONDITIONAL, Recipe, Training
 from bayeskit.models.text.recipes import RECIPES
 from bayeskit.models.text.similarity import TextSimilarity
 from bayeskit.models.text.vocabulary import tally_of_words, tally_within_limits
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
@@ -158,6 +157,8 @@ class TextClassifier(TextSimilarity, DrawsDocuments, DocumentClassifier):
 
     def fit_recipe(self, recipe: Recipe, tally: Tally) -> Self:
         """Learn from counts under what a recipe has fitted before, such as the ``recipe_`` of another model."""
+        if recipe.name != self.recipe:
+            raise BayesError(Setting.given("recipe", self.recipe), f" cannot go by what {recipe.name!r} has fitted")
         before, known = dict(vars(self)), self.counted_ if self._is_fitted() else None
         self.recipe_ = recipe
         try:
@@ -172,13 +173,7 @@ class TextClassifier(TextSimilarity, DrawsDocuments, DocumentClassifier):
 
     def _training(self, source: Source, schema: Schema, engine: Any, known: WordCounts | None) -> Training:
         count = partial(super()._collect, source, schema, self.plan(schema), engine)
-        return Training(schema, self, known, count, partial(self._read_all, source, engine))
-
-    def _read_all(self, source: Source, engine: Any) -> LabelledDocuments:
-        if engine is not None:
-            raise BayesError(f'recipe="{self.recipe}" looks at every document, and an engine only counts: fit it here')
-        with naming_the_file(source):
-            return read_all(source)
+        return Training(source, schema, self, known, engine, count)
 
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
         other: Self = clone(self).set_params(**settings)

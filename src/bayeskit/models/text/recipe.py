@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.schema import Schema
+from bayeskit.data.source import Source, naming_the_file
 from bayeskit.data.text_files import COLUMN
 from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.data.tokens import TokenRows
@@ -24,7 +25,7 @@ from bayeskit.estimate.text_left_out import LeftOutDocuments, LeftOutWords
 from bayeskit.estimate.text_weights import WordWeights
 from bayeskit.io import State
 from bayeskit.models.text.parameters import Parameters, WordParameters
-from bayeskit.models.text.reading import LabelledDocuments
+from bayeskit.models.text.reading import LabelledDocuments, read_all
 from bayeskit.remedy import Setting
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
@@ -33,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 
 DRAWING = ("document_log_likelihood", "score_samples", "sample")
-LEAVING_OUT = ("left_out", "leave_one_out_scores")
+LEAVING_OUT = ("left_out", "leave_one_out", "leave_one_out_scores")
 PROBABILITIES = ("predict_proba", "predict_log_proba")
 TALLYING = ("partial_fit", "learn_source", "forget", "forget_source", "merge", "fit_tally")
 CONDITIONAL = (*DRAWING, *LEAVING_OUT, *PROBABILITIES, *TALLYING)
@@ -43,6 +44,7 @@ CONDITIONAL = (*DRAWING, *LEAVING_OUT, *PROBABILITIES, *TALLYING)
 class Settings(Protocol):
     """The settings of a TextClassifier that recipes go by."""
 
+    recipe: str
     smoothing: Any
     ngrams: tuple[int, int] | None
     min_df: int | float
@@ -64,11 +66,21 @@ class Training:
     ``known`` is what was counted before, None in a first fit.
     """
 
+    source: Source
     schema: Schema
     settings: Settings
     known: WordCounts | None
+    engine: Any
     count: Callable[[], Tally]
-    read: Callable[[], LabelledDocuments]
+
+    def read(self) -> LabelledDocuments:
+        """All documents at once, which an engine cannot give."""
+        if self.engine is not None:
+            raise BayesError(
+                f'recipe="{self.settings.recipe}" looks at every document, and an engine only counts: fit it here'
+            )
+        with naming_the_file(self.source):
+            return read_all(self.source)
 
 
 @dataclass(frozen=True)
