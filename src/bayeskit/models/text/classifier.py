@@ -20,7 +20,7 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.io import State
 from bayeskit.models.base import Scores
 from bayeskit.models.settings import one_of
-from bayeskit.models.text.conditional import conditional
+from bayeskit.models.text.by_recipe import by_recipe
 from bayeskit.models.text.document_classifier import DocumentClassifier
 from bayeskit.models.text.generative import DrawsDocuments
 from bayeskit.models.text.left_out import TextLeftOut
@@ -42,7 +42,7 @@ def _of_recipe(name: str) -> Any:
     return property(lambda model: getattr(model.recipe_, name))
 
 
-@conditional(*CONDITIONAL)
+@by_recipe(*CONDITIONAL)
 @dataclass(eq=False, repr=False)
 class TextClassifier(TextSimilarity, DrawsDocuments, DocumentClassifier):
     """Naive Bayes for documents: strings in a list, a series or an Arrow column.
@@ -109,7 +109,7 @@ class TextClassifier(TextSimilarity, DrawsDocuments, DocumentClassifier):
     held_, linear_ = _of_recipe("frequencies"), _of_recipe("linear")
 
     @property
-    def absent(self) -> Mapping[str, str]:
+    def absent_by_recipe(self) -> Mapping[str, str]:
         """Methods that the recipe cannot honour, and why."""
         return RECIPES[self.recipe].absent if isinstance(self.recipe, str) and self.recipe in RECIPES else {}
 

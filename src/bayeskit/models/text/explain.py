@@ -69,23 +69,25 @@ def explain_documents(
     rival = None if against is None else class_position(against, labels)
     for block, scores in scored:
         rows = block.tokens[COLUMN]
-        said = compared(model, scores, block, params.log_prior, rival)
+        odds = compared(model, scores, block, params.log_prior, rival)
         each = np.arange(block.n_rows)
         document = np.repeat(each, np.diff(rows.indptr))
         parts, cells = params.parts(rows), np.arange(len(document))
-        base = np.where(said.undecidable[:, None], params.log_prior, params.without_words(rows))
+        base = np.where(odds.undecidable[:, None], params.log_prior, params.without_words(rows))
         with np.errstate(invalid="ignore"):  # −∞ − −∞: a word of neither class
-            evidence = parts[cells, said.chosen[document]] - parts[cells, said.rivals[document]]
-            bases = np.where(said.chosen == said.rivals, 0.0, base[each, said.chosen] - base[each, said.rivals])
+            evidence = parts[cells, odds.chosen[document]] - parts[cells, odds.rivals[document]]
+            bases = np.where(odds.chosen == odds.rivals, 0.0, base[each, odds.chosen] - base[each, odds.rivals])
         unknown = rows.lengths - np.bincount(document, rows.counts, minlength=block.n_rows)
         strength = np.where(np.isnan(evidence), np.inf, np.abs(evidence))
         for i in range(block.n_rows):
             at = np.arange(rows.indptr[i], rows.indptr[i + 1])
             at = at[np.lexsort((rows.ids[at], -strength[at]))]  # of equal ones the first in the alphabet
             words = tuple((rows.words[int(rows.ids[k])], int(rows.counts[k]), float(evidence[k])) for k in at)
-            own, other = labels[said.chosen[i]], labels[said.rivals[i]]
-            total, undecidable = float(said.log_odds[i]), bool(said.undecidable[i])
-            records.append(WordsForAndAgainst(own, other, total, float(bases[i]), words, int(unknown[i]), undecidable))
+            label, other = labels[odds.chosen[i]], labels[odds.rivals[i]]
+            total, undecidable = float(odds.log_odds[i]), bool(odds.undecidable[i])
+            records.append(
+                WordsForAndAgainst(label, other, total, float(bases[i]), words, int(unknown[i]), undecidable)
+            )
     return records
 
 
@@ -101,7 +103,7 @@ def telling_words(model: DocumentClassifier, n: int) -> Table:
         weight = evidence * counts[:, c]
         strongest = np.argsort(-weight, kind="stable")[:n]
         for w in strongest[weight[strongest] > 0]:
-            told = (model.tally_.classes[c], model.words_[int(w)], float(counts[w, c]), float(evidence[w]))
-            for name, value in zip(columns, told, strict=True):
+            record = (model.tally_.classes[c], model.words_[int(w)], float(counts[w, c]), float(evidence[w]))
+            for name, value in zip(columns, record, strict=True):
                 columns[name].append(value)
     return Table(columns)

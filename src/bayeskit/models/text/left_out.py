@@ -37,16 +37,16 @@ class TextLeftOut:
         labels = labels.astype(np.int64)
         unit = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
         rows = block.tokens[COLUMN]
-        found = np.empty((block.n_rows, len(self.counts)))
+        scores = np.empty((block.n_rows, len(self.counts)))
         step = max(1, CELLS * max(block.n_rows, 1) // max(len(rows.ids) * len(self.counts), 1))
         for start in range(0, block.n_rows, step):
             part = np.arange(start, min(start + step, block.n_rows))
             leaving = Leaving(rows.take(part), labels[part], unit[part])
-            found[part] = self.recipe.left_out(self.tally, self.params, leaving)
-        found += self._priors(labels, unit)
+            scores[part] = self.recipe.left_out(self.tally, self.params, leaving)
+        scores += self._priors(labels, unit)
         alone = self.counts[labels] - unit <= GONE * self.counts.sum()
-        found[np.flatnonzero(alone), labels[alone]] = -np.inf
-        return found
+        scores[np.flatnonzero(alone), labels[alone]] = -np.inf
+        return scores
 
     def log_prior(self, label: int, unit: float) -> Floats:
         """ln P(class) without ``unit`` documents of a class."""
@@ -55,7 +55,7 @@ class TextLeftOut:
         return np.asarray(logspace.log(class_prior(self.prior, self.tally.classes, counts)))
 
     def _priors(self, labels: Any, unit: Floats) -> Floats:
-        found = np.empty((len(labels), len(self.counts)))
+        scores = np.empty((len(labels), len(self.counts)))
         for label, u in {*zip(labels.tolist(), unit.tolist(), strict=True)}:
-            found[(labels == label) & (unit == u)] = self.log_prior(label, u)
-        return found
+            scores[(labels == label) & (unit == u)] = self.log_prior(label, u)
+        return scores
