@@ -56,8 +56,8 @@ from bayeskit.models.optimal import GibbsClassifier as GibbsClassifier
 from bayeskit.models.semi_supervised import SemiSupervised as SemiSupervised
 from bayeskit.models.subclass import SubclassBayes as SubclassBayes
 from bayeskit.models.tan import TAN as TAN
-from bayeskit.models.text import TextClassifier as TextClassifier
-from bayeskit.models.token_counter import TokenCounter as TokenCounter
+from bayeskit.models.text.classifier import TextClassifier as TextClassifier
+from bayeskit.models.text.token_counter import TokenCounter as TokenCounter
 from bayeskit.models.updating import updating as updating
 from bayeskit.models.weights import DiscriminativeWeights as DiscriminativeWeights
 from bayeskit.network.bif import read_bif as read_bif

@@ -1,5 +1,8 @@
 """What a model says of rows: probabilities, evidence, ties, samples."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -206,3 +209,23 @@ def test_without_a_seed_one_model_is_consistent_and_two_fits_draw_anew():
     assert len(answers) == 8
     seeded = [bk.NaiveBayes(ties="random", roles="categorical", random_state=0).fit(X, y).predict(asked) for _ in "ab"]
     assert seeded[0].tolist() == seeded[1].tolist()
+
+
+@settings(settings.get_profile("few"), max_examples=2)
+@given(data=st.data())
+def test_a_model_that_has_spoken_is_copied_and_pickled_as_it_is(any_law, data):
+    model, X = any_law.fit(any_law.rows(data)), any_law.frame(any_law.rows(data))
+    proba = model.predict_proba(X)
+    for again in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(again.predict_proba(X), proba)
+        assert again.tally_ == model.tally_
+
+
+def test_a_model_that_has_spoken_of_documents_is_copied_and_pickled_as_it_is(recipe):
+    texts, labels = ["sun sea sun", "sea", "rain ice", "ice fog rain"], ["a", "a", "b", "b"]
+    model = bk.TextClassifier(recipe).fit(texts, labels)
+    scores, record = model.predict_joint_log_proba(texts), str(model.explain(texts)[0])
+    for again in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(again.predict_joint_log_proba(texts), scores)
+        assert str(again.explain(texts)[0]) == record
+        assert again.recipe_.name == recipe

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import bayeskit as bk
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.text_recipes import RECIPES
+from bayeskit.models.text.recipes import RECIPES
 from bayeskit.tally.container import pack, unpack
 
 ANIMALS, WEATHER, LAW = (

@@ -7,7 +7,7 @@ import pytest
 import bayeskit as bk
 from bayeskit.data.text_files import FolderSource
 from bayeskit.errors import BayesError
-from bayeskit.models.text_sources import answers, open_texts
+from bayeskit.models.text.sources import answers, open_texts
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def fit_text(
     from bayeskit.cli.console import Page
     from bayeskit.cli.sources import check_writable, save_model, watched
     from bayeskit.cli.wording import plural, size_of
-    from bayeskit.models.text import TextClassifier
+    from bayeskit.models.text.classifier import TextClassifier
 
     check_writable(output, is_model=True)
     page = Page(json, sys.stderr if output == "-" else None)

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from bayeskit.cli.console import Page
 
 TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".jsonl", ".ndjson", ".json")
-NO_PROBABILITIES = ("complement", "wcnb", "twcnb", "nbsvm")
 
 
 def is_text(model: Any) -> bool:
@@ -141,7 +140,9 @@ def document_record(model: Any, found: Any, text: Any, document: str) -> dict[st
 
 def tell_scores(page: Page, model: Any, method: str) -> None:
     """What is to be known of the scores of some recipes."""
-    if model.recipe in NO_PROBABILITIES:
+    from bayeskit.models.text.recipes import recipe_named
+
+    if not recipe_named(model.recipe).probabilities:
         page.line(f"log loss and Brier score mean little here: scores of {model.recipe} are no probabilities")
     if method == "leave-one-out" and hasattr(model, "weights_"):
         page.line("the fitted weights are held while a document is left out: a little optimistic")

@@ -113,7 +113,7 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
     from bayeskit.data.frames import MemorySource, SparseSource, columns_of, is_sparse
 
     if is_sparse(data):
-        return SparseSource.of(data, labels, _as_weights(weights, data.shape[0]))
+        return SparseSource.of(data, labels, as_weights(weights, data.shape[0]))
     names, columns, n_rows, named = columns_of(data)
     target = None
     if isinstance(labels, str):
@@ -121,7 +121,7 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
             hint = f" One label for one row is a list: [{labels!r}]." if n_rows == 1 else ""
             raise SchemaMismatch(f"there is no target column {labels!r} (columns: {', '.join(names)}).{hint}")
         target, labels = labels, columns.pop(labels)
-    return MemorySource(columns, n_rows, named, target, labels, _as_weights(weights, n_rows))
+    return MemorySource(columns, n_rows, named, target, labels, as_weights(weights, n_rows))
 
 
 def is_source(data: Any) -> bool:
@@ -179,7 +179,7 @@ def naming_the_file(source: Source) -> Iterator[None]:
         raise problem.within(here) from None
 
 
-def _as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+def as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
     if weights is None:
         return None
     try:

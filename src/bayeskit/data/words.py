@@ -80,6 +80,9 @@ class Words:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"data": self.data, "offsets": self.offsets}  # the index is made anew: it is of this process alone
+
     def tolist(self) -> list[str]:
         """All words as strings."""
         raw, at = self.data.tobytes(), self.offsets.tolist()

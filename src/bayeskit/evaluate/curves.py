@@ -12,7 +12,6 @@ from bayeskit.data.reader import read_table
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.information import information_gain
-from bayeskit.tally.words import ColumnWords
 
 
 def learning_curve(
@@ -54,11 +53,10 @@ def vocabulary_curve(models: Mapping[str, Any], X_test: Any, y_test: Any, sizes:
         gain = information_gain(counted.table("documents"), model.tally_.class_counts)
         rank = np.empty(len(gain), dtype=np.int64)
         rank[np.argsort(-gain, kind="stable")] = np.arange(len(gain))
-        column = next(iter(model.tally_.words))
         found = []
         for size in sizes:
             kept: npt.NDArray[np.bool_] = rank < size
-            fewer = model._with_tally(model.tally_.with_statistic(ColumnWords({column: counted.keep(kept)})))
+            fewer = model.with_words(kept)
             found.append(float(np.mean(np.asarray(fewer.predict(test.data), dtype=object) == truth)))
         columns[name] = found
     return Table(columns)

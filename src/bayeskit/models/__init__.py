@@ -15,7 +15,7 @@ SAVED = {
     "AODE": "aode",
     "KDB": "kdb",
     "FullJointBayes": "joint",
-    "TextClassifier": "text",
+    "TextClassifier": "text.classifier",
     "BayesClassifier": "bayes",
     "GaussianBayes": "gaussian",
     "SubclassBayes": "subclass",

@@ -136,7 +136,7 @@ class AODE(CodedClassifier):
     def estimate(self, tally: Tally) -> AODEParameters:
         need_pairs(tally, "AODE")
         found = one_dependence(tally, as_smoothing(self.smoothing), self.memory_limit)
-        return AODEParameters(self.log_prior(tally), found, self._log_weights(found, 0.0), self._exponents(tally))
+        return AODEParameters(self.log_prior(tally), found, self.parent_log_weights(found, 0.0), self._exponents(tally))
 
     def _exponents(self, tally: Tally) -> Floats | None:
         """Of each column as a parent: as given, or as learnt before; None where all count alike."""
@@ -147,7 +147,8 @@ class AODE(CodedClassifier):
             raise BayesError(f"weights= has no exponent for column {lacking[0]!r}")
         return np.array([own[name] for name in tally.families])
 
-    def _log_weights(self, model: OneDependence, unit: float) -> Floats:
+    def parent_log_weights(self, model: OneDependence, unit: float) -> Floats:
+        """0 for a column that is frequent enough, without ``unit`` rows, to be a parent; −∞ for the others."""
         takes_part = model.present & (model.seen - unit >= self.min_count * (1 - GONE))
         return np.where(takes_part, 0.0, -np.inf)
 
@@ -305,7 +306,7 @@ class AODELeftOut(CodedLeftOut):
     def _params(self, unit: float) -> tuple[AODEParameters, AODEParameters]:
         """As learnt and without a row of the own class; the parents are those that take part without it."""
         params = self.model.params_
-        parents = replace(params, log_weights=self.model._log_weights(params.model, unit))
+        parents = replace(params, log_weights=self.model.parent_log_weights(params.model, unit))
         return parents, replace(parents, model=params.model.left_out(unit))
 
     def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:

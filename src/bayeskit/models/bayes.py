@@ -217,7 +217,7 @@ class BayesClassifier(TallyClassifier):
         self._check_is_fitted()
         if not isinstance(other, BayesClassifier):
             raise BayesError(f"a BayesClassifier merges with another one, not with {type(other).__name__}")
-        other._check_is_fitted()
+        BayesClassifier._check_is_fitted(other)
         tally = self.tally_ + other.tally_
         if self.structure_ != other.structure_:
             raise SchemaMismatch(

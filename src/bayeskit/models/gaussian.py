@@ -177,12 +177,13 @@ class GaussianBayes(TallyClassifier):
             )
         prior = class_prior(self.prior, tally.classes, tally.class_counts)
         floor = as_variance_floor(self.variance_floor)
-        found = normal(tally.moments, tally.products, tally.class_counts, self._rule, self.ddof, self._amount, floor)
+        found = normal(tally.moments, tally.products, tally.class_counts, self.rule, self.ddof, self._amount, floor)
         self._tell_singular(tally, found)
         return GaussianParameters(logspace.log(prior), tally.moment_columns, found)
 
     @property
-    def _rule(self) -> CovarianceRule:
+    def rule(self) -> CovarianceRule:
+        """How covariances are shared; shrinking comes on top."""
         return "full" if self.covariance == "shrunk" else self.covariance  # type: ignore[return-value]
 
     @property
@@ -196,7 +197,7 @@ class GaussianBayes(TallyClassifier):
         singular = np.flatnonzero((found.spread.lifted > 0) & (tally.class_counts > 0))
         if not len(singular):
             return
-        if self._rule == "tied":
+        if self.rule == "tied":
             what = f"all classes together ({tally.n_rows:g} rows)"
         else:
             c = int(singular[0])
@@ -274,8 +275,8 @@ class GaussianBayes(TallyClassifier):
         """Free parameters: class prior, means and covariances."""
         self._check_is_fitted()
         c, k = len(self.tally_.classes), int(self.params_.normal.spread.used.sum())
-        matrices = {"tied": 1, "full": c, "diagonal": c}[self._rule]
-        return c - 1 + c * k + matrices * (k if self._rule == "diagonal" else k * (k + 1) // 2)
+        matrices = {"tied": 1, "full": c, "diagonal": c}[self.rule]
+        return c - 1 + c * k + matrices * (k if self.rule == "diagonal" else k * (k + 1) // 2)
 
     def column_table(self, column: str) -> Table:
         """Mean and variance of each class."""

@@ -82,12 +82,12 @@ class GaussianLeftOut:
         """What the short way needs, where it can be gone: complete, regular, not shrunk."""
         spread, counts = self.params.normal.spread, self.tally.class_counts.astype(np.float64)
         n, moments = self.products.n, self.tally.moments
-        plain = self.model._rule != "diagonal" and not spread.shrinkage.any() and not spread.lifted.any()
+        plain = self.model.rule != "diagonal" and not spread.shrinkage.any() and not spread.lifted.any()
         if not plain or not spread.used.all() or not (n == self.tally.class_counts[:, None]).all():
             return None
         squares, total = moments.squared_deviations(), moments.pooled().squared_deviations()[0]
         freedom = counts - self.model.ddof
-        enough = (freedom > 1.5) & (counts >= SEVERAL) if self.model._rule == "full" else counts > self.model.ddof + 1
+        enough = (freedom > 1.5) & (counts >= SEVERAL) if self.model.rule == "full" else counts > self.model.ddof + 1
         with np.errstate(invalid="ignore", divide="ignore"):
             above = squares / counts[:, None] > 10 / LEAST_REST * NOISE * total / counts.sum()
             near = np.abs(moments.mean()) < FAR * np.sqrt(squares / counts[:, None])
@@ -96,7 +96,7 @@ class GaussianLeftOut:
         factor = np.linalg.cholesky(spread.correlation)
         smallest = np.linalg.eigvalsh(spread.correlation)[:, 0]
         log_det = logspace.log(np.diagonal(factor, axis1=1, axis2=2) * spread.deviation).sum(axis=1)
-        tied = self.model._rule == "tied"
+        tied = self.model.rule == "tied"
         together = np.full(len(counts), freedom.sum()) if tied else freedom
         floor = highest_floor(moments, self.model.ddof, self.floor)
         least = np.maximum(2 * SINGULAR / smallest, (2 * floor / spread.deviation**2).max(axis=1))
@@ -165,7 +165,7 @@ class GaussianLeftOut:
         counts[own] -= unit
         occurs = counts > GONE * self.tally.n_rows
         held = self.params.normal.spread.shrinkage
-        made = covariances(n, spread, total, occurs, self.model._rule, self.model.ddof, held, self.floor)
+        made = covariances(n, spread, total, occurs, self.model.rule, self.model.ddof, held, self.floor)
         present = (~np.isnan(x) & made.used)[:, None, :]
         both = present[..., :, None] & present[..., None, :]
         correlation = np.where(both, made.correlation, np.eye(k))

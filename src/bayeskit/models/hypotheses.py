@@ -180,7 +180,7 @@ def _copy(beliefs: Hypotheses) -> Hypotheses:
     for field in ("names", "log_prior", "log_likelihood"):
         object.__setattr__(new, field, getattr(beliefs, field))
     if "_index" in beliefs.__dict__:
-        new.__dict__["_index"] = beliefs._index
+        new.__dict__["_index"] = beliefs.__dict__["_index"]
     return new
 
 

@@ -293,7 +293,7 @@ class LogisticRegression(ScoresTables, ClassifierMixin, BaseEstimator):  # type:
 
 def _read(twin: NaiveBayes, X: Any, y: Any, sample_weight: Any) -> tuple[npt.NDArray[np.int64], Floats | None, Any]:
     """(class codes, weights, a function that reads the blocks)."""
-    labels, weights = twin._label_codes(X, y, sample_weight)
+    labels, weights = twin._label_codes(X, y, sample_weight)  # noqa: SLF001  (of its own twin)
     return labels, weights, lambda: twin.encoder().blocks(open_source(X, y if isinstance(y, str) else None))
 
 

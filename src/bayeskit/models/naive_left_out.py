@@ -21,6 +21,7 @@ from bayeskit.data.vocabulary import positions
 from bayeskit.errors import NotLearnt
 from bayeskit.estimate.column import Leaving, LeftOutColumns
 from bayeskit.estimate.prior import log_prior_without, prior_without_class
+from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class NaiveLeftOut:
         scores = self._prior(leaving)
         for kind, left_out in zip(self.params.kinds, self.kinds, strict=True):
             if unsmoothed is None or kind.smoothed:
-                left_out.add_scores(leaving, scores, self.model._threads())
+                left_out.add_scores(leaving, scores, thread_count(self.model.n_threads))
             elif unsmoothed is not None:
                 scores += unsmoothed
                 unsmoothed = np.zeros(1)  # they are all in it
@@ -70,7 +71,7 @@ class NaiveLeftOut:
         scores = np.zeros((block.n_rows, len(self.tally.classes)))
         for kind, left_out in zip(self.params.kinds, self.kinds, strict=True):
             if not kind.smoothed:
-                left_out.add_scores(leaving, scores, self.model._threads())
+                left_out.add_scores(leaving, scores, thread_count(self.model.n_threads))
         return scores
 
     def log_prior(self, label: int, unit: float) -> Floats:

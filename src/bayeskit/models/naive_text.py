@@ -19,7 +19,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.column import Columns, Leaving, LeftOutColumns, Settings
 from bayeskit.estimate.text_weights import WordWeights, multinomial_of, pseudo_counts
 from bayeskit.estimate.words_left_out import LeftOutDocuments, LeftOutWords
-from bayeskit.models.text_generative import draw_documents
+from bayeskit.models.text.generative import draw_bags
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 
@@ -107,7 +107,8 @@ class TextColumns(Columns):
 
     def sample(self, name: str, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
         """Words in random order."""
-        return draw_documents(self.tables[name], self.counted[name], "multinomial", labels, rng)
+        table = self.tables[name]
+        return draw_bags(table.vocabulary, table.weights.table, self.counted[name], labels, rng)
 
     def n_parameters(self) -> int:
         """All words of a class but one."""

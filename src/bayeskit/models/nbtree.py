@@ -264,7 +264,7 @@ class NBTree(CodedClassifier):
         self._check_is_fitted()
         if not isinstance(other, NBTree):
             raise BayesError(f"an NBTree merges with another one, not with {type(other).__name__}")
-        other._check_is_fitted()
+        NBTree._check_is_fitted(other)
         if other.tree_ != self.tree_:
             raise SchemaMismatch(
                 "the two sides have different trees: ",

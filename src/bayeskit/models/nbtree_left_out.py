@@ -17,6 +17,7 @@ from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.smoothing import smoothed
 from bayeskit.models.coded import CodedLeftOut
 from bayeskit.models.nbtree_growth import Routes, Tree, leaf_paths
+from bayeskit.threads import thread_count
 
 if TYPE_CHECKING:
     from bayeskit.models.nbtree import NBTree
@@ -77,7 +78,7 @@ class TreeLeftOut(CodedLeftOut):
         return super()._of_unit(block, unit)
 
     def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
-        params, threads = self.model.params_, self.model._threads()
+        params, threads = self.model.params_, thread_count(self.model.n_threads)
         labels = np.asarray(block.labels, dtype=np.int64)
         home = self._home
         scores = np.full((block.n_rows, params.n_classes), -np.inf)

@@ -29,8 +29,9 @@ from bayeskit.estimate.text_em import balanced
 from bayeskit.models.base import TallyClassifier
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.scoring import ScoresTables
-from bayeskit.models.semi_text import DocumentModel, check_learns_unlabelled, fit_documents
-from bayeskit.models.text import TextClassifier
+from bayeskit.models.text.classifier import TextClassifier
+from bayeskit.models.text.recipes import recipe_named
+from bayeskit.models.text.unlabelled import DocumentModel, check_learns_unlabelled, fit_documents
 from bayeskit.tolerance import CONVERGED
 
 Floats = npt.NDArray[np.float64]
@@ -173,7 +174,7 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
         known = codes >= 0
         if known.all():
             return self._alone(model, rows, codes, classes), []
-        if isinstance(model, TextClassifier) and model._is_weighted:
+        if isinstance(model, TextClassifier) and recipe_named(model.recipe).weights_by_em:
             weight = 0.3 if self.weight is None else self.weight
             return fit_documents(model, rows.data, codes, classes, weight, self.rounds or 8, self.balance, tell)
         start = np.zeros((rows.n_rows, len(classes)))
@@ -240,7 +241,7 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
     def _mixture(self, model: Any, rows: WholeTable) -> tuple[Any, list[tuple[int, float, int]]]:
         if self.n_classes is None or self.n_classes < 1:
             raise BayesError("no row has a label: pass n_classes= to look for that many classes without any")
-        if isinstance(model, TextClassifier) and model._recipe.learns != "counts":
+        if isinstance(model, TextClassifier) and not recipe_named(model.recipe).counted:
             raise BayesError('without labels documents need expected counts: TextClassifier("multinomial")')
         rng = np.random.default_rng(self.random_state)
         classes = tuple(range(self.n_classes))

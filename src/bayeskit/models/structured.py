@@ -27,6 +27,7 @@ from bayeskit.estimate.sampling import draw_slots
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base import Scores
 from bayeskit.models.coded import CodedClassifier, CodedLeftOut, names_of
+from bayeskit.threads import thread_count
 
 Floats = npt.NDArray[np.float64]
 
@@ -156,7 +157,7 @@ class StructuredLeftOut(CodedLeftOut):
 
     def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
         used = {name: table for name, table in self.model.params_.tables.items() if table.used}
-        threads = self.model._threads()
+        threads = thread_count(self.model.n_threads)
         codes = context_columns(used, block, threads)
         both = (np.zeros((block.n_rows, len(self.tally.classes))), np.zeros((block.n_rows, len(self.tally.classes))))
         if used:

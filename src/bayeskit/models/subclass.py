@@ -189,7 +189,7 @@ class SubclassBayes(TallyClassifier):
         source = self._labelled_source(source, target)
         schema = self._schema_for(source)
         naive = self._naive()
-        counted = naive._count_new(source, schema, engine)
+        counted = self._collect(source, schema, naive.plan(schema), engine)
         block, encoder = self._read(source, counted)
         gaps = smallest_gaps(block)
         with Bar(self.progress) as tell:

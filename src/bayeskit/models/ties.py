@@ -49,11 +49,11 @@ def tie_seed(model: Any) -> int:
         return 0
     if isinstance(model.random_state, (int, np.integer)):
         return seed_of(model.random_state) or 0
-    fitted, seed = getattr(model, "_tie_seed", (None, 0))
+    fitted, seed = getattr(model, "tie_seed_", (None, 0))
     if fitted is not model.params_:
         drawn = seed_of(model.random_state)
         seed = secrets.randbits(64) if drawn is None else drawn
-        model._tie_seed = (model.params_, seed)
+        model.tie_seed_ = (model.params_, seed)
     return int(seed)
 
 

@@ -69,8 +69,8 @@ class JointDistribution:
         """From codes of the values of each cell; use `from_table`, `from_data` or `from_network`."""
         self.values = {name: tuple(own) for name, own in values.items()}
         self.variables = tuple(self.values)
-        self._codes = {name: np.asarray(codes[name], dtype=np.int64) for name in self.variables}
-        self._p = p
+        self.codes = {name: np.asarray(codes[name], dtype=np.int64) for name in self.variables}
+        self.p = p
         self.n_rows = n_rows
         self.cuts = dict(cuts or {})
 
@@ -159,7 +159,7 @@ class JointDistribution:
         kept = {name: column[present] - 1 for name, column in cells.codes.items()}
         counted = cls(cells.values, kept, np.full(n, 1 / n), n, cells.cuts).marginal(*cells.values)
         rule = as_smoothing(smoothing)
-        return counted if rule in (MLE(), Lidstone(0), Dirichlet(1)) else counted._smoothed(rule, memory_limit)
+        return counted if rule in (MLE(), Lidstone(0), Dirichlet(1)) else counted.smoothed(rule, memory_limit)
 
     @classmethod
     def from_network(cls, network: BayesianNetwork) -> JointDistribution:
@@ -172,11 +172,12 @@ class JointDistribution:
         dense = table.reshape(-1) * float(logspace.exp(log_scale))
         return cls(network.states, every_cell(network.states), dense, None, network.cuts)
 
-    def _smoothed(self, rule: Any, memory_limit: int) -> JointDistribution:
+    def smoothed(self, rule: Any, memory_limit: int = MEMORY_LIMIT) -> JointDistribution:
+        """Every combination of values there can be, counted and smoothed by a rule."""
         cells = prod(len(own) for own in self.values.values())
         check_cost(8 * cells * (2 + len(self.variables)), memory_limit, "the list of every combination of values")
         counts = np.zeros((1, cells))
-        counts[0, self._cell(self.variables)[0]] = self._p * float(self.n_rows or 1)
+        counts[0, self.cell_numbers(self.variables)[0]] = self.p * float(self.n_rows or 1)
         counts = np.rint(counts) if self.n_rows == int(self.n_rows or 0) else counts
         p = probabilities(counts, rule.pseudo_counts(Combinations(self.values), counts))[0]
         return JointDistribution(self.values, every_cell(self.values), p, self.n_rows, self.cuts)
@@ -187,7 +188,7 @@ class JointDistribution:
         """P(event | condition) in the query language: the cells that match both over those that match the condition."""
         question = parse(query)
         known = self._holds(question, question.condition) if question.condition is not None else slice(None)
-        p = self._p[known]
+        p = self.p[known]
         total = float(p.sum())
         if total == 0:
             raise impossible(question)
@@ -196,23 +197,23 @@ class JointDistribution:
     def given(self, condition: str | Mapping[str, Any]) -> JointDistribution:
         """The distribution where a statement holds: ``"sky = sun and not wet"``, or ``{"sky": "sun"}``."""
         held = self._matching(condition)
-        total = float(self._p[held].sum())
+        total = float(self.p[held].sum())
         if total == 0:
             said = condition if isinstance(condition, str) else dict(condition)
             raise QueryError(f"the condition {said} has probability 0, so nothing can be said given it")
-        codes = {name: column[held] for name, column in self._codes.items()}
+        codes = {name: column[held] for name, column in self.codes.items()}
         rows = None if self.n_rows is None else self.n_rows * total
-        return JointDistribution(self.values, codes, self._p[held] / total, rows, self.cuts)
+        return JointDistribution(self.values, codes, self.p[held] / total, rows, self.cuts)
 
     def marginal(self, *names: str | Sequence[str]) -> JointDistribution:
         """The distribution of some variables, the others summed out."""
         chosen = [self._find(name) for name in _all_names(names)]
         if not chosen:
             raise BayesError("name at least one variable to keep")
-        cell, _ = self._cell(chosen)
+        cell, _ = self.cell_numbers(chosen)
         _, first, which = np.unique(cell, return_index=True, return_inverse=True)
-        p: Floats = np.bincount(which, weights=self._p).astype(np.float64)
-        codes = {name: self._codes[name][first] for name in chosen}
+        p: Floats = np.bincount(which, weights=self.p).astype(np.float64)
+        codes = {name: self.codes[name][first] for name in chosen}
         cuts = {name: cut for name, cut in self.cuts.items() if name in chosen}
         return JointDistribution({name: self.values[name] for name in chosen}, codes, p, self.n_rows, cuts)
 
@@ -220,19 +221,19 @@ class JointDistribution:
         """P(target | given), a row for each combination of the given variables that can occur."""
         target, known = self._find(target), [self._find(name) for name in _all_names(given)]
         both = self.marginal(*known, target)
-        _, first, context = np.unique(both._cell(known)[0], return_index=True, return_inverse=True)
+        _, first, context = np.unique(both.cell_numbers(known)[0], return_index=True, return_inverse=True)
         check_cost(
             16 * len(first) * len(self.values[target]),
             MEMORY_LIMIT,
             f"the table of {target!r} in {len(first):,} contexts",
         )
         table = np.zeros((len(first), len(self.values[target])))
-        table[context, both._codes[target]] = both._p
+        table[context, both.codes[target]] = both.p
         can = table.sum(axis=1) > 0
         table = table[can] / table[can].sum(axis=1, keepdims=True)
         columns: dict[str, Any] = {}
         for name in known:
-            values = [self.values[name][i] for i in both._codes[name][first[can]]]
+            values = [self.values[name][i] for i in both.codes[name][first[can]]]
             columns[name] = [str(v) if isinstance(v, bool) else v for v in values]
         said = f" | {', '.join(known)}" if known else ""
         for i, value in enumerate(self.values[target]):
@@ -250,20 +251,20 @@ class JointDistribution:
         """
         here = self if given is None else self.given(given)
         if callable(of):
-            numbers = np.asarray(of({name: np.array(here._listed(name)) for name in here.variables}), dtype=np.float64)
+            numbers = np.asarray(of({name: np.array(here.listed(name)) for name in here.variables}), dtype=np.float64)
         else:
             domain = self._domains[self._find(of)]
             if not domain.numeric or domain.cuts is not None:
                 raise QueryError(f"{of!r} has no mean, for its values are no numbers: {list(self.values[of])[:6]}")
-            numbers = np.array(self.values[of], dtype=np.float64)[here._codes[of]]
-        return float(np.sum(here._p * numbers))
+            numbers = np.array(self.values[of], dtype=np.float64)[here.codes[of]]
+        return float(np.sum(here.p * numbers))
 
     def entropy(self, *names: str | Sequence[str], given: Sequence[str] | str = (), bits: bool = False) -> float:
         """H(names | given) = −Σ P ln P(names | given), in nats or in bits; of all variables where none is named."""
         other = _names(given)
         chosen = [n for n in (_all_names(names) or self.variables) if n not in other]
-        joint = entropy(self.marginal(*chosen, *other)._p) if chosen else 0.0
-        nats = joint - (entropy(self.marginal(*other)._p) if other else 0.0) if chosen else 0.0
+        joint = entropy(self.marginal(*chosen, *other).p) if chosen else 0.0
+        nats = joint - (entropy(self.marginal(*other).p) if other else 0.0) if chosen else 0.0
         return max(0.0, nats) / (NATS_IN_A_BIT if bits else 1.0)
 
     def mutual_information(
@@ -277,11 +278,11 @@ class JointDistribution:
         (0.0, 1.0)
         """
         left, right, known = _names(a), _names(b), _names(given)
-        every = self.marginal(*dict.fromkeys([*left, *right, *known]))._possible()
+        every = self.marginal(*dict.fromkeys([*left, *right, *known])).possible()
         both, of_a, of_b = (
-            every._cell(list(dict.fromkeys([*group, *known])))[0] for group in ([*left, *right], left, right)
+            every.cell_numbers(list(dict.fromkeys([*group, *known])))[0] for group in ([*left, *right], left, right)
         )
-        nats = information_of_cells(every._p, both, of_a, of_b, every._cell(known)[0] if known else None)
+        nats = information_of_cells(every.p, both, of_a, of_b, every.cell_numbers(known)[0] if known else None)
         return nats / (NATS_IN_A_BIT if bits else 1.0)
 
     def independence(self, a: str, b: str, given: Sequence[str] | str = ()) -> Independence:
@@ -299,13 +300,13 @@ class JointDistribution:
     def argmax(self, given: str | Mapping[str, Any] | None = None) -> tuple[dict[str, Value], float]:
         """The most probable combination of values, and its probability; of equals the first."""
         here = self if given is None else self.given(given)
-        at = int(np.argmax(here._p))
-        return {name: self.values[name][here._codes[name][at]] for name in self.variables}, float(here._p[at])
+        at = int(np.argmax(here.p))
+        return {name: self.values[name][here.codes[name][at]] for name in self.variables}, float(here.p[at])
 
     def sample(self, n: int, random_state: Any = None) -> Table:
         """n rows drawn from the distribution."""
-        drawn = draw(self._p[None], np.zeros(n, dtype=np.int64), np.random.default_rng(random_state))
-        return Table({name: [self.values[name][i] for i in self._codes[name][drawn]] for name in self.variables})
+        drawn = draw(self.p[None], np.zeros(n, dtype=np.int64), np.random.default_rng(random_state))
+        return Table({name: [self.values[name][i] for i in self.codes[name][drawn]] for name in self.variables})
 
     @property
     def n_parameters_(self) -> int:
@@ -315,12 +316,12 @@ class JointDistribution:
     @property
     def n_cells(self) -> int:
         """Combinations that are listed."""
-        return len(self._p)
+        return len(self.p)
 
     def table(self) -> Table:
         """The list itself."""
-        columns: dict[str, Any] = {name: self._listed(name) for name in self.variables}
-        return Table(columns | {"probability": self._p.tolist()})
+        columns: dict[str, Any] = {name: self.listed(name) for name in self.variables}
+        return Table(columns | {"probability": self.p.tolist()})
 
     def __repr__(self) -> str:
         names = ", ".join(self.variables[:8]) + (", …" if len(self.variables) > 8 else "")
@@ -332,14 +333,15 @@ class JointDistribution:
     def _domains(self) -> dict[str, Domain]:
         return {name: Domain(name, self.values[name], self.cuts.get(name)) for name in self.variables}
 
-    def _possible(self) -> JointDistribution:
+    def possible(self) -> JointDistribution:
         """The same without cells of probability zero."""
-        keep = self._p > 0
-        codes = {name: column[keep] for name, column in self._codes.items()}
-        return JointDistribution(self.values, codes, self._p[keep], self.n_rows, self.cuts)
+        keep = self.p > 0
+        codes = {name: column[keep] for name, column in self.codes.items()}
+        return JointDistribution(self.values, codes, self.p[keep], self.n_rows, self.cuts)
 
-    def _listed(self, name: str) -> list[Value]:
-        return [self.values[name][i] for i in self._codes[name]]
+    def listed(self, name: str) -> list[Value]:
+        """The value that a variable has in each cell."""
+        return [self.values[name][i] for i in self.codes[name]]
 
     def _find(self, name: str) -> str:
         if not isinstance(name, str):
@@ -357,7 +359,7 @@ class JointDistribution:
             known = self.values[self._find(name)]
             if value not in known:
                 raise QueryError(f"{name!r} has no value {value!r}: {nearest(value, known)}")
-            held &= self._codes[name] == known.index(value)
+            held &= self.codes[name] == known.index(value)
         return held
 
     def _holds(self, question: Query, statement: Statement) -> Mask:
@@ -366,20 +368,20 @@ class JointDistribution:
                 raise unknown_column(question, column, self.variables)
 
         def leaf(comparison: Comparison) -> Mask:
-            return holds(question, comparison, self._domains[comparison.column])[self._codes[comparison.column]]
+            return holds(question, comparison, self._domains[comparison.column])[self.codes[comparison.column]]
 
         return evaluate(statement, leaf)
 
-    def _cell(self, names: Sequence[str]) -> tuple[Codes, int]:
+    def cell_numbers(self, names: Sequence[str]) -> tuple[Codes, int]:
         """A number for each cell's values of some variables (equal where these are), and how many there can be."""
         size = prod(len(self.values[name]) for name in names)
         cell = np.zeros(self.n_cells, dtype=np.int64)
         if size < 2**62:
             for name in names:
-                cell = cell * len(self.values[name]) + self._codes[name]
+                cell = cell * len(self.values[name]) + self.codes[name]
             return cell, size
         for name in names:  # too many for one number: renumber as we go
-            cell = np.unique(cell * len(self.values[name]) + self._codes[name], return_inverse=True)[1]
+            cell = np.unique(cell * len(self.values[name]) + self.codes[name], return_inverse=True)[1]
         return cell, size
 
 

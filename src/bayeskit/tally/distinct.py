@@ -66,7 +66,7 @@ class Values:
         w = None if weights is None else weights[there]
         cells = labels[there].astype(np.intp) * len(distinct) + which
         counts = np.bincount(cells, w, minlength=n_classes * len(distinct)).reshape(n_classes, len(distinct))
-        return cls(distinct, counts.astype(np.int64 if w is None else np.float64), 0, max_values)._fitted()
+        return cls(distinct, counts.astype(np.int64 if w is None else np.float64), 0, max_values).within_limit()
 
     @classmethod
     def of_responsibilities(cls, x: Floats, shares: Floats, max_values: int = 4096) -> Self:
@@ -75,7 +75,7 @@ class Values:
         distinct, which = np.unique(x[there] + 0.0, return_inverse=True)
         counts = [np.bincount(which, share, minlength=len(distinct)) for share in shares[there].T]
         table = np.array(counts, dtype=np.float64).reshape(shares.shape[1], len(distinct))
-        return cls(distinct, table, 0, max_values)._fitted()
+        return cls(distinct, table, 0, max_values).within_limit()
 
     @property
     def points(self) -> Floats:
@@ -100,7 +100,7 @@ class Values:
     def __add__(self, other: Values) -> Values:
         """All numbers of both sides, whose classes are aligned."""
         a, b = self._aligned(other)
-        return Values(a.values, a.counts + b.counts, a.level, a.max_values)._fitted()
+        return Values(a.values, a.counts + b.counts, a.level, a.max_values).within_limit()
 
     def __sub__(self, other: Values) -> Values:
         """The numbers of this side without those of the other; refuses nothing (see the signs of the counts)."""
@@ -141,9 +141,9 @@ class Values:
         level = max(self.level, other.level)
         a, b = self._at(level), other._at(level)
         values = np.union1d(a.values, b.values)
-        return a._over(values), b._over(values)
+        return a.over(values), b.over(values)
 
-    def _over(self, values: Floats) -> Values:
+    def over(self, values: Floats) -> Values:
         """The same counts among these values, which contain all of its own."""
         counts = np.zeros((len(self.counts), len(values)), dtype=self.counts.dtype)
         counts[:, np.searchsorted(values, self.values)] = self.counts
@@ -158,7 +158,7 @@ class Values:
         np.add.at(counts.T, which, self.counts.T)
         return type(self)(values, counts, level, self.max_values)
 
-    def _fitted(self) -> Self:
+    def within_limit(self) -> Self:
         """The same with the first level at which there are not too many."""
         level = self.level
         while level < TOP and len(np.unique(_dropped(self.values, level))) > self.max_values:

@@ -87,7 +87,7 @@ class WordCounts:
         sums = np.zeros((len(found), 2), dtype=columns.dtype)
         np.add.at(sums, cell, columns)
         lengths = length_moments(rows.lengths, labels, n_classes, weights)
-        return cls._of_keys(rows.words, found, sums[:, 0].copy(), sums[:, 1].copy(), n_classes, lengths)
+        return cls.of_keys(rows.words, found, sums[:, 0].copy(), sums[:, 1].copy(), n_classes, lengths)
 
     @classmethod
     def of_responsibilities(cls, rows: TokenRows, responsibilities: npt.NDArray[np.float64], lengths: Moments) -> Self:
@@ -98,10 +98,10 @@ class WordCounts:
         matrix.data[:] = 1.0
         documents = np.asarray(matrix.T @ responsibilities).ravel()
         keys = np.flatnonzero(documents)
-        return cls._of_keys(rows.words, keys, counts[keys], documents[keys], n_classes, lengths)
+        return cls.of_keys(rows.words, keys, counts[keys], documents[keys], n_classes, lengths)
 
     @classmethod
-    def _of_keys(
+    def of_keys(
         cls,
         words: Words,
         keys: npt.NDArray[np.int64],
@@ -192,7 +192,7 @@ class WordCounts:
         keys = word[kept] * n_new + label[kept]
         order = np.argsort(keys, kind="stable")
         cells = (keys[order], self.counts[kept][order], self.documents[kept][order])
-        return self._of_keys(self.words, *cells, n_new, self.lengths.take(class_index), self.pruned)
+        return self.of_keys(self.words, *cells, n_new, self.lengths.take(class_index), self.pruned)
 
     def plus(self, other: WordCounts) -> Self:
         """The documents of both sides, over the same classes."""
@@ -236,7 +236,7 @@ class WordCounts:
             raise NotLearnt(
                 f"column {column!r}: documents of these lengths were not learnt in these classes; nothing was changed"
             )
-        return self._of_keys(words, keys, left[0], left[1], self.n_classes, self.lengths - other.lengths, self.pruned)
+        return self.of_keys(words, keys, left[0], left[1], self.n_classes, self.lengths - other.lengths, self.pruned)
 
     def _aligned(
         self, other: WordCounts
@@ -284,7 +284,7 @@ class WordCounts:
             return self
         cells = words[self.word_of_cell]
         keys = (self.word_of_cell * max(self.n_classes, 1) + self.classes)[cells]
-        return self._of_keys(
+        return self.of_keys(
             self.words, keys, self.counts[cells], self.documents[cells], self.n_classes, self.lengths, True
         )
 

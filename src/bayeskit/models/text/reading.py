@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,19 +12,23 @@ import numpy.typing as npt
 from bayeskit.data.documents import Documents
 from bayeskit.data.encode import encode_labels
 from bayeskit.data.frames import MemorySource, columns_of
-from bayeskit.data.schema import Schema
-from bayeskit.data.source import Responsibilities, Source
-from bayeskit.data.tokens import TokenRows
+from bayeskit.data.schema import Schema, Text
+from bayeskit.data.source import Responsibilities, Source, as_weights
+from bayeskit.data.text_files import COLUMN
+from bayeskit.data.tokens import TokenRows, count_documents
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.data.words import Words
 from bayeskit.errors import BayesError
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, length_moments
+from bayeskit.threads import thread_count
+
+if TYPE_CHECKING:
+    from bayeskit.models.text.recipe import Training
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
-COLUMN = "text"
 
 
 def text_column(X: Any, name: str | None = None) -> Any:
@@ -71,8 +75,6 @@ def _arrow(column: Any) -> Any:
 
 def source_of(X: Any, y: Any = None, weights: Any = None, column: str | None = None) -> MemorySource:
     """Documents and labels as a source of one column; labels may be the name of a column beside it."""
-    from bayeskit.data.source import _as_weights
-
     target = None
     if isinstance(y, str):
         names, columns, _, _ = columns_of(X)
@@ -83,7 +85,7 @@ def source_of(X: Any, y: Any = None, weights: Any = None, column: str | None = N
         X = {name: columns[name] for name in others}
     documents = text_column(X, column)
     n = len(documents)
-    return MemorySource({COLUMN: documents}, n, False, target, y, _as_weights(weights, n))
+    return MemorySource({COLUMN: documents}, n, False, target, y, as_weights(weights, n))
 
 
 @dataclass(frozen=True)
@@ -193,9 +195,17 @@ def mass_tally(
     sums = class_sums(rows, values, read.labels, k, read.weights)
     documents = class_sums(rows, np.ones(len(rows.ids)), read.labels, k, read.weights)
     keys = np.flatnonzero(documents)
-    counted = WordCounts._of_keys(
+    counted = WordCounts.of_keys(
         rows.words, keys, sums.ravel()[keys], documents.ravel()[keys], k, moments, pruned
     )  # fmt: skip
     rows_of_class = np.bincount(read.labels, read.weights, minlength=k).astype(np.float64)
     space = Space(schema, read.classes, {}, weighted=True)
     return Tally.of(space, rows_of_class, ColumnWords({COLUMN: counted})), sums
+
+
+def count_more(training: Training, words: Words | None, values: Callable[[TokenRows], Floats]) -> Tally:
+    """The tally of further documents by these values, in held words or, where these are None, in all of theirs."""
+    read, role = training.read(), training.schema.columns[COLUMN]
+    tokenizer = role.tokenizer if isinstance(role, Text) else training.settings.tokenizer()
+    rows = count_documents(read.texts, tokenizer, words, thread_count(training.settings.n_threads))
+    return mass_tally(training.schema, rows, values(rows), read, words is not None)[0]

@@ -18,9 +18,10 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate import text_em
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.text_em import DocumentEM
-from bayeskit.models.text import TextClassifier
-from bayeskit.models.text_reading import LabelledDocuments, document_frequency, text_column, values_matrix
-from bayeskit.models.text_vocabulary import candidate_rows
+from bayeskit.models.text.classifier import TextClassifier
+from bayeskit.models.text.reading import LabelledDocuments, document_frequency, text_column, values_matrix
+from bayeskit.models.text.recipes import recipe_named
+from bayeskit.models.text.vocabulary import rows_within_limits
 
 Floats = npt.NDArray[np.float64]
 
@@ -63,12 +64,13 @@ class DocumentModel:
 def check_learns_unlabelled(model: TextClassifier) -> None:
     """Refuse the settings that documents without labels cannot go by."""
     model.check_settings()
-    if not (model._recipe.generative or model._is_weighted):
+    recipe = recipe_named(model.recipe)
+    if not (recipe.generative or recipe.weights_by_em):
         raise BayesError(
             f'recipe="{model.recipe}" has no probabilities by which a document without label could be shared among the '
             'classes: use "auto", "multinomial" or "set_of_words", or drop those documents'
         )
-    if model._is_weighted and (model.ties != "first" or model.schema is not None):
+    if recipe.weights_by_em and (model.ties != "first" or model.schema is not None):
         raise BayesError(f'recipe="{model.recipe}" with documents without labels takes ties="first" and no schema=')
 
 
@@ -84,11 +86,10 @@ def fit_documents(
 ) -> tuple[DocumentModel, list[tuple[int, float, int]]]:
     """EM on documents; a code of -1 is a document without label."""
     model.check_settings()
-    tokenizer = model._tokenizer()
+    tokenizer = model.tokenizer()
     texts = Documents.of(text_column(X, model.column))
     read = LabelledDocuments(texts, codes, None, classes)
-    limits = (model.min_df, model.max_df, model.max_features)
-    ((_, rows, _),) = candidate_rows(read, tokenizer, (tokenizer.ngrams,), limits, model._threads())
+    rows, _ = rows_within_limits(read, model)
     counts = np.bincount(codes[codes >= 0], minlength=len(classes)).astype(np.float64)
     prior = class_prior("empirical" if model.prior is None else model.prior, classes, counts)
     idf = text_em.smooth_idf(document_frequency(rows), float(len(codes)))

@@ -58,7 +58,7 @@ def _plain(column: Any) -> Any:
 def answers(model: Any, lines: Iterable[str | bytes], batch: int = BATCH) -> Iterator[Answer]:
     """The class of every line, as soon as ``batch`` lines or the last one have come (1: each at once).
 
-    >>> from bayeskit.models.text import TextClassifier
+    >>> from bayeskit.models.text.classifier import TextClassifier
     >>> model = TextClassifier("multinomial").fit(["sun and sea", "rain and wind"], ["good", "bad"])
     >>> [(answer.label, round(answer.probability, 3)) for answer in answers(model, ["sea", "wind and rain"])]
     [('good', 0.667), ('bad', 0.8)]

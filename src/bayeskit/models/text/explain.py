@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from bayeskit.data.encode import Block
 from bayeskit.data.table import Table
+from bayeskit.data.text_files import COLUMN
 from bayeskit.data.vocabulary import Value
 from bayeskit.explain.evidence import class_position, compared
-from bayeskit.models.text_recipes import COLUMN, learnt_table
 from bayeskit.printable import printable
 
 if TYPE_CHECKING:
-    from bayeskit.models.text import TextClassifier
+    from bayeskit.models.text.document_classifier import DocumentClassifier
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,36 +60,40 @@ class WordsForAndAgainst:
         return f"{head}\n{self.table(20)}{unknown}" if self.words else f"{head}; no known word{unknown}"
 
 
-def explain_documents(model: TextClassifier, X: Any, against: Any = None) -> list[WordsForAndAgainst]:
-    """The record of each document: its class against the runner-up, or against a named class."""
+def explain_documents(
+    model: DocumentClassifier, scored: Iterable[tuple[Block, Floats]], against: Any = None
+) -> list[WordsForAndAgainst]:
+    """The record of each document of scored blocks: its class against the runner-up, or against a named class."""
     records: list[WordsForAndAgainst] = []
     labels, params = model.tally_.classes, model.params_
     rival = None if against is None else class_position(against, labels)
-    for block, scores in model._score(X):
+    for block, scores in scored:
         rows = block.tokens[COLUMN]
-        said = compared(model, scores, block, params.log_prior, rival)
+        odds = compared(model, scores, block, params.log_prior, rival)
         each = np.arange(block.n_rows)
         document = np.repeat(each, np.diff(rows.indptr))
         parts, cells = params.parts(rows), np.arange(len(document))
-        base = np.where(said.undecidable[:, None], params.log_prior, params.without_words(rows))
+        base = np.where(odds.undecidable[:, None], params.log_prior, params.without_words(rows))
         with np.errstate(invalid="ignore"):  # −∞ − −∞: a word of neither class
-            evidence = parts[cells, said.chosen[document]] - parts[cells, said.rivals[document]]
-            bases = np.where(said.chosen == said.rivals, 0.0, base[each, said.chosen] - base[each, said.rivals])
+            evidence = parts[cells, odds.chosen[document]] - parts[cells, odds.rivals[document]]
+            bases = np.where(odds.chosen == odds.rivals, 0.0, base[each, odds.chosen] - base[each, odds.rivals])
         unknown = rows.lengths - np.bincount(document, rows.counts, minlength=block.n_rows)
         strength = np.where(np.isnan(evidence), np.inf, np.abs(evidence))
         for i in range(block.n_rows):
             at = np.arange(rows.indptr[i], rows.indptr[i + 1])
             at = at[np.lexsort((rows.ids[at], -strength[at]))]  # of equal ones the first in the alphabet
             words = tuple((rows.words[int(rows.ids[k])], int(rows.counts[k]), float(evidence[k])) for k in at)
-            own, other = labels[said.chosen[i]], labels[said.rivals[i]]
-            total, undecidable = float(said.log_odds[i]), bool(said.undecidable[i])
-            records.append(WordsForAndAgainst(own, other, total, float(bases[i]), words, int(unknown[i]), undecidable))
+            label, other = labels[odds.chosen[i]], labels[odds.rivals[i]]
+            total, undecidable = float(odds.log_odds[i]), bool(odds.undecidable[i])
+            records.append(
+                WordsForAndAgainst(label, other, total, float(bases[i]), words, int(unknown[i]), undecidable)
+            )
     return records
 
 
-def telling_words(model: TextClassifier, n: int) -> Table:
+def telling_words(model: DocumentClassifier, n: int) -> Table:
     """The words of each class with the most evidence times their share of the class."""
-    table, counts = model.params_.table, learnt_table(model._recipe, model.counted_)
+    table, counts = model.params_.table, model.recipe_.learnt(model.counted_)
     k = len(model.classes_)
     columns: dict[str, list[Any]] = {model.schema_.target.name: [], "word": [], "count": [], "evidence": []}
     for c in range(k):
@@ -94,7 +103,7 @@ def telling_words(model: TextClassifier, n: int) -> Table:
         weight = evidence * counts[:, c]
         strongest = np.argsort(-weight, kind="stable")[:n]
         for w in strongest[weight[strongest] > 0]:
-            told = (model.tally_.classes[c], model.words_[int(w)], float(counts[w, c]), float(evidence[w]))
-            for name, value in zip(columns, told, strict=True):
+            record = (model.tally_.classes[c], model.words_[int(w)], float(counts[w, c]), float(evidence[w]))
+            for name, value in zip(columns, record, strict=True):
                 columns[name].append(value)
     return Table(columns)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.text_files import COLUMN
 from bayeskit.evaluate.similarity import cosine_similarity, cosine_to_centroids
-from bayeskit.models.text_reading import source_of, values_matrix
-from bayeskit.models.text_recipes import COLUMN, learnt_table, values_of
+from bayeskit.models.text.reading import source_of, values_matrix
+from bayeskit.models.text.recipe import Recipe
 
 Floats = npt.NDArray[np.float64]
 
@@ -18,10 +19,9 @@ class TextSimilarity:
     """Cosines of documents, for a TextClassifier."""
 
     _check_is_fitted: Any
-    _recipe: Any
+    recipe_: Recipe
     encoder: Any
     counted_: Any
-    words_: Any
     column: str | None
 
     def similarity(self, X: Any, other: Any = None) -> Floats:
@@ -31,16 +31,15 @@ class TextSimilarity:
 
     def centroid_similarity(self, X: Any) -> Floats:
         """Cosine of documents to the summed words of each class (documents, classes), in the recipe's values."""
-        return cosine_to_centroids(self.document_values(X), learnt_table(self._recipe, self.counted_))
+        return cosine_to_centroids(self.document_values(X), self.recipe_.learnt(self.counted_))
 
     def document_values(self, X: Any) -> Any:
         """Documents by words (CSR, words in the order of ``words_``), in the values that the recipe learns."""
         self._check_is_fitted()
         parts = []
-        idf = self.held_.idf(self.words_) if hasattr(self, "held_") else None
         for block in self.encoder().blocks(source_of(X, column=self.column)):
             rows = block.tokens[COLUMN]
-            parts.append(values_matrix(rows, values_of(self._recipe.learns, rows, idf)))
+            parts.append(values_matrix(rows, self.recipe_.values(rows)))
         from scipy.sparse import vstack
 
         return parts[0] if len(parts) == 1 else vstack(parts, format="csr")

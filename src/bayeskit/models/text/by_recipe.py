@@ -1,0 +1,33 @@
+"""Methods that some recipes cannot honour: absent from a model of such a recipe, which says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import getattr_static
+from typing import Any, TypeVar
+
+C = TypeVar("C", bound=type)
+
+
+class RecipeMethod:
+    """A method that is there unless ``model.absent_by_recipe`` names it."""
+
+    def __init__(self, name: str, method: Any) -> None:
+        self.name, self.method = name, method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, model: Any, kind: type | None = None) -> Any:
+        if model is not None and (why := model.absent_by_recipe.get(self.name)) is not None:
+            raise AttributeError(f"{type(model).__name__} has no {self.name} with recipe={model.recipe!r}: {why}")
+        return self.method.__get__(model, kind)
+
+
+def by_recipe(*names: str) -> Callable[[C], C]:
+    """Let ``model.absent_by_recipe``, from method to reason, rule over these methods of a class, inherited or not."""
+
+    def ruled(kind: C) -> C:
+        for name in names:
+            setattr(kind, name, RecipeMethod(name, getattr_static(kind, name)))
+        return kind
+
+    return ruled

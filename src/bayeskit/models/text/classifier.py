@@ -1,0 +1,244 @@
+"""TextClassifier: raw documents in, classes and probabilities out, by any of the naive Bayes recipes for text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from bayeskit import logspace
+from bayeskit.data.schema import Schema
+from bayeskit.data.source import Source
+from bayeskit.data.text_files import COLUMN
+from bayeskit.data.tokenizer import Tokenizer
+from bayeskit.errors import BadFile, BayesError, TooLarge
+from bayeskit.estimate.prior import class_prior
+from bayeskit.io import State
+from bayeskit.models.base import Scores
+from bayeskit.models.settings import one_of
+from bayeskit.models.text.by_recipe import by_recipe
+from bayeskit.models.text.document_classifier import DocumentClassifier
+from bayeskit.models.text.generative import DrawsDocuments
+from bayeskit.models.text.left_out import TextLeftOut
+from bayeskit.models.text.parameters import Parameters
+from bayeskit.models.text.recipe import CONDITIONAL, Recipe, Training
+from bayeskit.models.text.recipes import RECIPES
+from bayeskit.models.text.similarity import TextSimilarity
+from bayeskit.models.text.vocabulary import tally_of_words, tally_within_limits
+from bayeskit.remedy import Remedy, Setting
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.tally import Tally
+from bayeskit.tally.words import WordCounts
+
+LARGEST_TABLE = 1 << 29  # words times classes
+
+
+def _of_recipe(name: str) -> Any:
+    """What the fitted recipe holds under a name, where it does."""
+    return property(lambda model: getattr(model.recipe_, name))
+
+
+@by_recipe(*CONDITIONAL)
+@dataclass(eq=False, repr=False)
+class TextClassifier(TextSimilarity, DrawsDocuments, DocumentClassifier):
+    """Naive Bayes for documents: strings in a list, a series or an Arrow column.
+
+    Parameters
+    ----------
+    recipe: "auto" (weighted evidence; chooses unigrams or bigrams and its own smoothing), "fast" (the same with
+        everything fixed), "weighted" (the same on the n-grams given), "multinomial", "set_of_words" (Bernoulli,
+        absent words counted), "complement", "wcnb" (complement, weights normalised), "twcnb" (all transforms of Rennie
+        et al. 2003), "tfidf" (multinomial on cosine-normalised tf-idf), "nbsvm" (Wang and Manning 2012).
+    smoothing: pseudo-count of every word: a number, a mapping that gives some words their own (others 1), "auto" for
+        the one under which the counts predict each other best, or a rule such as ``Lidstone(0.1)``. None is 1, and
+        for weighted evidence the better one of 1 and 0.3.
+    prior: "empirical", "uniform" (off), a mapping from class to probability, or a smoothing of the class counts. None
+        is "empirical", and "uniform" for "wcnb", "twcnb" and "nbsvm", whose weights it would drown.
+    pattern, ngrams, lowercase, stop_words, hash_bits: what a word is, see ``Tokenizer``; ``ngrams=None`` is (1, 1), and
+        for "auto" the better one of (1, 1) and (1, 2).
+    min_df, max_df, max_features: words in fewer or more documents are left out (a whole number of documents or a
+        share), and all but the most frequent ones. The vocabulary is then held.
+    column: the name of the text column where documents come in a table.
+    C, beta: of "nbsvm": the inverse penalty, and how much of the linear weights is kept (the rest is their mean).
+    schema, undecidable, ties, random_state, n_threads: as for ``NaiveBayes``.
+
+    Scores of "complement", "wcnb" and "twcnb" are scores, not joint probabilities: what ``predict_proba`` makes of them
+    is not calibrated. That of "auto", "fast" and "weighted" is, by leave-one-out.
+
+    Examples
+    --------
+    >>> from bayeskit.datasets import load_worked_example
+    >>> sports = load_worked_example("sports")
+    >>> model = TextClassifier("multinomial", pattern="words1").fit(sports["text"], sports["tag"])
+    >>> model.predict(["A very close game"]).tolist()
+    ['sports']
+    >>> print(model.explain(["A very close game"])[0])
+    sports against not sports: log odds +1.5760, of which +0.4055 without words
+    word   count   evidence
+    game       1    1.01523
+    close      1  -0.776529
+    very       1   0.609766
+    a          1   0.322083
+    """
+
+    recipe: str = "auto"
+    smoothing: Any = None
+    prior: Any = None
+    pattern: Any = "words"
+    ngrams: tuple[int, int] | None = None
+    lowercase: bool = True
+    stop_words: Any = None
+    hash_bits: int | None = None
+    min_df: int | float = 1
+    max_df: int | float = 1.0
+    max_features: int | None = None
+    column: str | None = None
+    C: float = 1.0
+    beta: float = 0.25
+    schema: Schema | None = None
+    undecidable: str = "prior"
+    ties: str = "first"
+    random_state: Any = None
+    n_threads: int | None = None
+
+    weights_, candidates_ = _of_recipe("weights"), _of_recipe("candidates")
+    held_, linear_ = _of_recipe("frequencies"), _of_recipe("linear")
+
+    @property
+    def absent_by_recipe(self) -> Mapping[str, str]:
+        """Methods that the recipe cannot honour, and why."""
+        return RECIPES[self.recipe].absent if isinstance(self.recipe, str) and self.recipe in RECIPES else {}
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        one_of("recipe", self.recipe, tuple(RECIPES))
+        RECIPES[self.recipe].check(self)
+        self.tokenizer()
+
+    def tokenizer(self, ngrams: tuple[int, int] | None = None) -> Tokenizer:
+        """What a word is; ``ngrams`` in place of those of the settings."""
+        runs = ngrams or self.ngrams or (1, 1)
+        return Tokenizer(self.pattern, runs, self.lowercase, self.stop_words, self.hash_bits)
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn from a folder with one sub-folder a class, or from files whose column ``column`` holds the text.
+
+        Recipes of counts read in parts and hold no more than the vocabulary; the others hold all documents.
+        """
+        self.check_settings()
+        source = self._labelled_source(source, target)
+        training = self._training(source, self._schema_for(source), engine, None)
+        fresh = clone(self).fit_recipe(*RECIPES[self.recipe].learn(training))  # where it fails, this one is as it was
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        self.__dict__.update({name: value for name, value in vars(fresh).items() if name.endswith("_")})
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more documents; new words and classes may appear at any time.
+
+        A vocabulary that was cut (``min_df`` and the like, bigrams of "auto", tf-idf recipes) is held, and so are
+        idf and the fitted weights.
+        """
+        self.check_settings()
+        if self._is_fitted() or self._recipe.counted:
+            return super().partial_fit(X, y, classes, sample_weight)
+        return self.fit(X, y, sample_weight)
+
+    def fit_tally(self, tally: Tally) -> Self:
+        """Learn from counts alone."""
+        return self.fit_recipe(self._recipe, tally)
+
+    def fit_recipe(self, recipe: Recipe, tally: Tally) -> Self:
+        """Learn from counts under what a recipe has fitted before, such as the ``recipe_`` of another model."""
+        if recipe.name != self.recipe:
+            raise BayesError(Setting.given("recipe", self.recipe), f" cannot go by what {recipe.name!r} has fitted")
+        before, known = dict(vars(self)), self.counted_ if self._is_fitted() else None
+        self.recipe_ = recipe
+        try:
+            return super().fit_tally(tally_within_limits(tally, known, self) if isinstance(tally, Tally) else tally)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _collect(self, source: Source, schema: Schema, plan: Plan, engine: Any = None) -> Tally:
+        known = self.counted_ if self._is_fitted() else None
+        return self._recipe.count(self._training(source, schema, engine, known))
+
+    def _training(self, source: Source, schema: Schema, engine: Any, known: WordCounts | None) -> Training:
+        count = partial(super()._collect, source, schema, self.plan(schema), engine)
+        return Training(source, schema, self, known, engine, count)
+
+    def _with_tally(self, tally: Tally, **settings: Any) -> Self:
+        other: Self = clone(self).set_params(**settings)
+        return other.fit_recipe(self._recipe, tally)
+
+    def with_words(self, keep: Any) -> Self:
+        """A new model of these words alone (a mask over ``words_``), from the same counts: nothing is read again."""
+        self._check_is_fitted()
+        return self._with_tally(tally_of_words(self.tally_, np.asarray(keep, dtype=bool)))
+
+    def held_state(self) -> State | None:
+        return self.recipe_.state()
+
+    def restore(self, tally: Tally, state: State | None) -> Self:
+        self.check_settings()
+        if COLUMN not in tally.words or set(tally.schema.columns) != {COLUMN}:
+            raise BadFile("the counts are not those of documents")
+        try:
+            recipe = RECIPES[self.recipe].from_state(state, tally)
+        except BadFile:
+            raise
+        except (KeyError, TypeError, ValueError) as problem:
+            raise BadFile(f"fitted weights cannot be read: {problem}") from None
+        self.fit_recipe(recipe, tally)
+        if len(self.params_.table) != len(self.words_):
+            raise BadFile("the weights of words are not those of the words that its settings keep")
+        if np.isnan(self.params_.table).any() or np.isnan(self.params_.constant).any():
+            raise BadFile("what was counted gives scores that are no numbers")
+        return self
+
+    # -- believing and saying ------------------------------------------------------------------------
+
+    @property
+    def _recipe(self) -> Recipe:
+        """The recipe with what it has fitted; another one, where the setting has changed, has fitted nothing."""
+        fitted: Recipe | None = vars(self).get("recipe_")
+        return fitted if fitted is not None and fitted.name == self.recipe else RECIPES[self.recipe]
+
+    def estimate(self, tally: Tally) -> Parameters:
+        n_words, n_classes = len(tally.words[COLUMN].words), len(tally.classes)
+        if n_words * n_classes > LARGEST_TABLE:
+            raise TooLarge(
+                f"{n_words:,} words of {n_classes:,} classes make a table of over 4 GB: give ",
+                Remedy("hash_bits"),
+                Remedy("min_df", clause=", {} or max_features=", without=""),
+            )
+        log_prior = logspace.log(class_prior(self._recipe.prior_or(self.prior), tally.classes, tally.class_counts))
+        return self._recipe.estimate(tally, log_prior, self)
+
+    def decision_function(self, X: Any) -> Scores:
+        """Scores (documents, classes), or (documents,) of the second class against the first where there are two."""
+        scores = self.predict_joint_log_proba(X)
+        return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
+
+    def left_out(self) -> TextLeftOut:
+        """Scores of learnt documents under the estimates made without them; see ``leave_one_out_scores``."""
+        self._check_is_fitted()
+        return TextLeftOut(self.recipe_, self.tally_, self.params_, self._recipe.prior_or(self.prior))
+
+    def leave_one_out_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Scores:
+        """Scores (documents, classes) of the learnt documents, each by the model without it, to the last count.
+
+        For tf-idf recipes the idf of the others is held and the own vector made with df − 1; for weighted evidence
+        the weights are held, which makes it a little optimistic.
+        """
+        left_out = self.left_out()
+        source = self._labelled(X, y, sample_weight)
+        return np.concatenate([left_out.scores(block) for block in self.encoder().blocks(source)])

@@ -1,0 +1,108 @@
+"""Recipes of plain word counts: multinomial, sets of words, complement and normalised complement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.text_files import COLUMN
+from bayeskit.data.tokens import TokenRows
+from bayeskit.estimate import text_left_out, text_weights
+from bayeskit.estimate.text_weights import WordWeights
+from bayeskit.estimate.words_left_out import LeftOutDocuments
+from bayeskit.models.text.generative import draw_bags, draw_sets, log_coefficient, log_length
+from bayeskit.models.text.parameters import PresenceParameters
+from bayeskit.models.text.recipe import GenerativeRecipe, Leaving, Recipe
+from bayeskit.tally.tally import Tally
+from bayeskit.tally.words import WordCounts
+
+Floats = npt.NDArray[np.float64]
+
+
+class Multinomial(GenerativeRecipe):
+    """ln P(c) + Σ f ln θ_c: a word is drawn anew at every place of the document."""
+
+    name = "multinomial"
+
+    def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
+        """ln θ."""
+        return text_weights.multinomial_of(counted, pseudo)
+
+    def left_out(self, tally: Tally, params: Any, leaving: Leaving) -> Floats:
+        """The same with θ of the other documents."""
+        return self.words_left(tally, params, _by_counts(leaving)).multinomial()
+
+    def shared_terms(self, rows: TokenRows, counted: WordCounts, coefficient: bool, length: bool) -> tuple[Floats, ...]:
+        """ln(ℓ!/Πn!), and ln P(ℓ)."""
+        orders = (log_coefficient(rows),) if coefficient else ()
+        return (*orders, log_length(rows, counted)) if length else orders
+
+    def draw(self, params: Any, counted: WordCounts, labels: Any, rng: np.random.Generator) -> list[str]:
+        """A length, and then words."""
+        return draw_bags(params.vocabulary, params.table, counted, labels, rng)
+
+
+class SetOfWords(GenerativeRecipe):
+    """Bernoulli: each word is there or not, and absent words count as well."""
+
+    name = "set_of_words"
+    parameters = PresenceParameters
+    infinite = "every document"
+
+    def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
+        """ln p − ln(1 − p), over the constant of all absent words."""
+        return text_weights.set_of_words(counted.table("documents").astype(np.float64), class_counts, pseudo)
+
+    def left_out(self, tally: Tally, params: Any, leaving: Leaving) -> Floats:
+        """The same with p of the other documents."""
+        present = params.values(leaving.rows)
+        documents = tally.words[COLUMN].table("documents").astype(np.float64)
+        class_counts = tally.class_counts.astype(np.float64)
+        left = leaving.with_values(present, present)
+        return text_left_out.set_of_words(documents, class_counts, params.pseudo, left)
+
+    def draw(self, params: Any, counted: WordCounts, labels: Any, rng: np.random.Generator) -> list[str]:
+        """One coin a word."""
+        return draw_sets(params.vocabulary, params.table, labels, rng)
+
+
+class Complement(Recipe):
+    """ln P(c) − Σ f ln θ_c̄, with θ_c̄ from all other classes (Rennie et al. 2003)."""
+
+    name = "complement"
+    probabilities = False
+    infinite = "no other class"
+
+    def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
+        """−ln θ_c̄."""
+        return text_weights.complement(self.learnt(counted), pseudo)
+
+    def left_out(self, tally: Tally, params: Any, leaving: Leaving) -> Floats:
+        """The same with θ_c̄ of the other documents."""
+        return self.words_left(tally, params, _by_counts(leaving)).complement()
+
+
+class NormalisedComplement(Recipe):
+    """Complement with each class's weights divided by Σ∣ln θ_c̄∣."""
+
+    name = "wcnb"
+    prior = "uniform"  # weights below 1 would drown in any other
+    probabilities = False
+    infinite = "no other class"
+
+    def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
+        """−ln θ_c̄ / Σ∣ln θ_c̄∣."""
+        return text_weights.normalised_complement(self.learnt(counted), pseudo)
+
+    def left_out(self, tally: Tally, params: Any, leaving: Leaving) -> Floats:
+        """The same with θ_c̄ of the other documents."""
+        words = self.words_left(tally, params, _by_counts(leaving))
+        return words.normalised_complement(self.learnt(tally.words[COLUMN]))
+
+
+def _by_counts(leaving: Leaving) -> LeftOutDocuments:
+    """Counts are learnt, and scored by."""
+    counts = leaving.rows.counts.astype(np.float64)
+    return leaving.with_values(counts, counts)
