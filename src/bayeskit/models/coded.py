@@ -25,8 +25,8 @@ from bayeskit.estimate.learn_cuts import check_cuts, learn_cuts
 from bayeskit.estimate.prior import class_prior, log_prior_without
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.models.base import Scores, TallyClassifier
-from bayeskit.models.settings import held_choices, one_of, seed_of
-from bayeskit.models.tuning import best_temperature
+from bayeskit.models.base.settings import held_choices, one_of, seed_of
+from bayeskit.models.base.tuning import best_temperature
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]

@@ -6,16 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.exceptions import NotFittedError
 
 from bayeskit.decide import Costs, Decisions, decide
 from bayeskit.errors import BayesError
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.kinds import PredictsClasses
 from bayeskit.models.naive_bayes import NaiveBayes
-from bayeskit.models.scoring import ScoresTables
 
 
-class CostSensitive(ScoresTables, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CostSensitive(PredictsClasses):
     """Any classifier with probabilities, asked for the decision of least expected cost.
 
     Parameters
@@ -78,8 +77,7 @@ class CostSensitive(ScoresTables, MetaEstimatorMixin, ClassifierMixin, BaseEstim
         return labels if labels.dtype == object else labels.astype(np.asarray(labels).dtype)
 
     def _check_is_fitted(self) -> None:
-        if not hasattr(self, "classifier_"):
-            raise NotFittedError("This CostSensitive instance is not fitted yet. Call 'fit' first.")
+        check_is_fitted(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classifier_")

@@ -16,8 +16,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import NotFittedError
 
 from bayeskit import logspace
 from bayeskit.data.rows import rows_of
@@ -26,14 +24,15 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import sort_values
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.kinds import PredictsClasses
 from bayeskit.models.naive_bayes import NaiveBayes
-from bayeskit.models.scoring import ScoresTables
 
 Floats = npt.NDArray[np.float64]
 WEIGHTINGS = ("auto", "evidence", "leave-one-out", "cross-validation")
 
 
-class _Committee(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _Committee(PredictsClasses):
     """Members with posterior probabilities; what both classifiers share."""
 
     members: Any
@@ -95,8 +94,7 @@ class _Committee(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[
         return np.array(votes)
 
     def _check_is_fitted(self) -> None:
-        if not hasattr(self, "members_"):
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+        check_is_fitted(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "members_")

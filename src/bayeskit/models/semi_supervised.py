@@ -15,9 +15,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import StratifiedKFold
 
 from bayeskit import logspace
 from bayeskit.data.frames import columns_of, is_sparse, label_column
@@ -28,8 +25,9 @@ from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.text_em import balanced
 from bayeskit.models.base import TallyClassifier
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.kinds import PredictsClasses
 from bayeskit.models.naive_bayes import NaiveBayes
-from bayeskit.models.scoring import ScoresTables
 from bayeskit.models.semi_text import DocumentModel, check_learns_unlabelled, fit_documents
 from bayeskit.models.text import TextClassifier
 
@@ -59,7 +57,7 @@ class Comparison:
         )
 
 
-class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SemiSupervised(PredictsClasses):
     """EM around a classifier: rows whose label is missing (None, NaN, NA) teach as well.
 
     Parameters
@@ -220,6 +218,8 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
         folds = int(min(self.folds, fewest))
         if folds < 2 or len(known) == rows.n:
             return None
+        from sklearn.model_selection import StratifiedKFold
+
         right = np.zeros(2)
         for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(known, codes[known]):
             inner = codes.copy()
@@ -266,10 +266,12 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
         return np.asarray(self._fitted().predict_log_proba(X))
 
     def _fitted(self) -> TallyClassifier | DocumentModel:
-        if not hasattr(self, "estimator_"):
-            raise NotFittedError("This SemiSupervised instance is not fitted yet. Call 'fit' first.")
+        check_is_fitted(self)
         fitted: TallyClassifier | DocumentModel = self.estimator_
         return fitted
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

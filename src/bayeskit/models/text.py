@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from bayeskit import logspace
 from bayeskit.data.encode import Block
@@ -26,9 +25,10 @@ from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.text_weights import pseudo_counts
 from bayeskit.io import State
 from bayeskit.models import text_fitting as fitting
-from bayeskit.models.available import available_where
 from bayeskit.models.base import Scores, TallyClassifier
-from bayeskit.models.settings import one_of
+from bayeskit.models.base.available import available_where
+from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.settings import one_of
 from bayeskit.models.text_explain import WordsForAndAgainst, explain_documents, telling_words
 from bayeskit.models.text_generative import draw_documents, log_coefficient, log_length
 from bayeskit.models.text_left_out import TextLeftOut
