@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.decide import Costs, Decisions, decide
 from bayeskit.errors import BayesError
 from bayeskit.models.base.estimator import check_is_fitted, clone
@@ -45,7 +46,7 @@ class CostSensitive(PredictsClasses):
         if y is None:
             raise BayesError("CostSensitive requires y to be passed, but the target y is None")
         inner = NaiveBayes() if self.classifier is None else clone(self.classifier)
-        if not hasattr(inner, "predict_proba"):
+        if not can(inner, HasProbabilities):
             raise BayesError(f"{type(inner).__name__} has no predict_proba: costs need probabilities")
         inner.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
         costs = Costs.of(self.costs, np.asarray(inner.classes_).tolist())

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.capabilities import HasProbabilities, LeavesOut, can
 from bayeskit.data.rows import rows_of
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
@@ -83,7 +84,7 @@ class _Committee(PredictsClasses):
         votes = []
         for member in self.members_:
             own = [int(i) for i in np.searchsorted(self.classes_, np.asarray(member.classes_))]
-            if hasattr(member, "predict_proba"):
+            if can(member, HasProbabilities):
                 p = np.asarray(member.predict_proba(X))
             else:
                 said = np.asarray(member.predict(X))
@@ -238,7 +239,7 @@ def _score(how: str, members: list[Any], X: Any, y: Any, weight: Any, cv: Any) -
     """(which score, ln P(labels | member))."""
     can = {
         "evidence": all(hasattr(m, "log_marginal_likelihood") for m in members),
-        "leave-one-out": all(hasattr(m, "left_out") for m in members),
+        "leave-one-out": all(can(m, LeavesOut) for m in members),
         "cross-validation": True,
     }
     if how == "auto":
@@ -272,7 +273,7 @@ def _cross_validated(member: Any, X: Any, y: Any, weight: Any, cv: Any) -> float
 
     table = rows_of(X, y)
     labels, n = np.array(table.listed().tolist()), table.n_rows
-    if not hasattr(member, "predict_proba"):
+    if not can(member, HasProbabilities):
         raise BayesError("cross-validated likelihood needs members with predict_proba; give weights instead")
     least = int(np.unique(labels, return_counts=True)[1].min())
     folds = check_cv(cv if not isinstance(cv, int) else min(cv, max(least, 2)), labels, classifier=least >= 2)
