@@ -25,7 +25,6 @@ class HasJoint(Protocol):
 class LeavesOut(Protocol):
     """Scores each learnt row by the model made without it, in closed form."""
 
-    def left_out(self) -> Any: ...
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Any: ...
 
 
