@@ -237,14 +237,14 @@ def _even(n: int) -> Floats:
 
 def _score(how: str, members: list[Any], X: Any, y: Any, weight: Any, cv: Any) -> tuple[str, Floats]:
     """(which score, ln P(labels | member))."""
-    can = {
+    possible = {
         "evidence": all(hasattr(m, "log_marginal_likelihood") for m in members),
         "leave-one-out": all(can(m, LeavesOut) for m in members),
         "cross-validation": True,
     }
     if how == "auto":
-        how = next(name for name, every in can.items() if every)
-    if not can[how]:
+        how = next(name for name, every in possible.items() if every)
+    if not possible[how]:
         raise BayesError(f'weights="{how}": not every member can say that; use "cross-validation" or "auto"')
     if how == "evidence":
         own = (m.log_marginal_likelihood for m in members)
