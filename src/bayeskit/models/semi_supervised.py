@@ -24,7 +24,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.text_em import balanced
-from bayeskit.models.base import TallyClassifier
+from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.kinds import PredictsClasses
 from bayeskit.models.naive_bayes import NaiveBayes
@@ -147,7 +147,7 @@ class SemiSupervised(PredictsClasses):
         return self
 
     def _check_settings(self, model: Any) -> None:
-        if not isinstance(model, TallyClassifier):
+        if not isinstance(model, Classifier):
             raise BayesError(
                 f"SemiSupervised takes a counting classifier such as NaiveBayes() or TextClassifier(), not {model!r}"
             )
@@ -265,9 +265,9 @@ class SemiSupervised(PredictsClasses):
         """ln P(class | x) (rows, classes)."""
         return np.asarray(self._fitted().predict_log_proba(X))
 
-    def _fitted(self) -> TallyClassifier | DocumentModel:
+    def _fitted(self) -> Classifier | DocumentModel:
         check_is_fitted(self)
-        fitted: TallyClassifier | DocumentModel = self.estimator_
+        fitted: Classifier | DocumentModel = self.estimator_
         return fitted
 
     def __sklearn_is_fitted__(self) -> bool:
