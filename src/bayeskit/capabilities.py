@@ -67,6 +67,12 @@ class Restricts(Protocol):
     def restrict(self, columns: Any) -> Any: ...
 
 
+class Samples(Protocol):
+    """Draws rows."""
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Any: ...
+
+
 class HasStructure(Protocol):
     """Has learnt which columns go together, or a tree, or clusters, and can show it."""
 

@@ -1,12 +1,14 @@
 """What a model cannot honour is not there, and says why; what is there, works or is documented."""
 
 import inspect
+from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 import bayeskit as bk
 from bayeskit import capabilities
-from bayeskit.capabilities import can, methods_of
+from bayeskit.capabilities import Explains, Forgets, Learns, LeavesOut, Merges, Samples, can, methods_of
 from bayeskit.models.base import Classifier, Learner, TallyClassifier
 from bayeskit.models.base.available import Conditional, available_where
 
@@ -72,6 +74,28 @@ def test_a_model_has_all_methods_of_a_capability_or_says_why_not(model, capabili
     for name in names - set(dir(model)) - EXTRA:
         with pytest.raises(AttributeError, match=rf"^{type(model).__name__} has no {name}: ."):
             getattr(model, name)
+
+
+def test_the_table_of_the_docs_says_what_each_model_can():
+    page = (Path(__file__).parents[2] / "docs" / "how_it_works.md").read_text(encoding="utf-8")
+    head = "| model | learns, forgets, merges |"
+    rows = [line.strip("|").split("|") for line in page[page.index(head) :].split("\n\n")[0].splitlines()[2:]]
+    told = {name.strip(" `"): cells for names, *cells in rows for name in names.split(",")}
+    assert told.keys() == MODELS.keys()
+    for name, (learns, leaves_out, explains, samples) in told.items():
+        model = MODELS[name](**SMALL.get(name, {}))
+        for kinds, cell in [((Learns, Forgets, Merges), learns), ((LeavesOut,), leaves_out), ((Explains,), explains),
+                            ((Samples,), samples)]:  # fmt: skip
+            assert all(can(model, kind) for kind in kinds) == (not cell.strip().startswith("no")), (name, cell)
+
+
+def test_a_subclass_adds_to_the_reasons_of_its_base():
+    class Stubborn(bk.NBTree):
+        absent: ClassVar = {"persuade": "it is stubborn"}
+
+    for name, reason in (("persuade", "it is stubborn"), ("restrict", "the tree may ask")):
+        with pytest.raises(AttributeError, match=f"Stubborn has no {name}: {reason}"):
+            getattr(Stubborn(), name)
 
 
 def test_models_take_only_the_base_whose_promises_they_keep():

@@ -64,7 +64,8 @@ def having(method: str) -> Callable[[Any], bool]:
 
 def absent(model: Any, name: str, why: str = "") -> AttributeError:
     """What is raised for a method that is not there: by the model's table of reasons, or else ``why``."""
-    reason = getattr(type(model), "absent", {}).get(name, why)
+    tables = (vars(owner).get("absent", {}) for owner in type(model).__mro__)
+    reason = next((table[name] for table in tables if name in table), why)
     if not reason:
         return AttributeError(f"{type(model).__name__!r} object has no attribute {name!r}")
     return AttributeError(f"{type(model).__name__} has no {name}: {reason}")

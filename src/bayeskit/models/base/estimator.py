@@ -160,7 +160,7 @@ class Estimator:
         """What scikit-learn routes to the methods of this model, as ``set_fit_request`` and its like have said."""
         requester = _requester(type(self))()
         if "_metadata_request" in vars(self):
-            requester._metadata_request = vars(self)["_metadata_request"]
+            vars(requester)["_metadata_request"] = vars(self)["_metadata_request"]
         return requester.get_metadata_routing()
 
     _get_metadata_request = get_metadata_routing  # the name by which scikit-learn's tools ask
