@@ -67,7 +67,7 @@ _HOMES = {
     "SemiSupervised": "models.semi_supervised",
     "TextClassifier": "models.text.classifier",
     "load": "models",
-    "updating": "models.updating",
+    "updating": "models.base.storage",
     "open_source": "data.source",
 }
 

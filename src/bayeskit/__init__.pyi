@@ -35,6 +35,7 @@ from bayeskit.evaluate.metrics import f_measure as f_measure
 from bayeskit.evaluate.mistake import mistake_probability as mistake_probability
 from bayeskit.models import load as load
 from bayeskit.models.aode import AODE as AODE
+from bayeskit.models.base.storage import updating as updating
 from bayeskit.models.bayes import BayesClassifier as BayesClassifier
 from bayeskit.models.cost_sensitive import CostSensitive as CostSensitive
 from bayeskit.models.discretizer import Discretizer as Discretizer
@@ -58,7 +59,6 @@ from bayeskit.models.subclass import SubclassBayes as SubclassBayes
 from bayeskit.models.tan import TAN as TAN
 from bayeskit.models.text.classifier import TextClassifier as TextClassifier
 from bayeskit.models.text.token_counter import TokenCounter as TokenCounter
-from bayeskit.models.updating import updating as updating
 from bayeskit.models.weights import DiscriminativeWeights as DiscriminativeWeights
 from bayeskit.network.bif import read_bif as read_bif
 from bayeskit.network.bif import write_bif as write_bif

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit.models import one_row
+from bayeskit.models.base import single_row
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 SETTINGS = [
@@ -76,7 +76,7 @@ def test_a_record_gives_the_same_bits_and_errors_as_a_table_of_one_row(how, row)
     fitted = model(how)
     with pytest.MonkeyPatch.context() as patch:
         fast = outcome(fitted.predict_proba, row), outcome(fitted.predict, row)
-        patch.setattr("bayeskit.models.base.record_scores", lambda *_: None)
+        patch.setattr("bayeskit.models.base.classifier.record_scores", lambda *_: None)
         slow = outcome(fitted.predict_proba, row), outcome(fitted.predict, row)
     assert fast == slow
 
@@ -85,8 +85,8 @@ def test_plain_records_take_the_short_way():
     fitted = model({})
     row = {"sky": "sun", "flag": True, "size": 0.5, "year": 2001, "dull": 1.0}
     for plain in (row, {**row, "sky": None}, {**row, "sky": "never"}, {**row, "size": 2}, {**row, "size": math.nan}):
-        assert one_row.record_scores(fitted, plain) is not None
-    assert one_row.record_scores(fitted, {"sky": "sun"}) is None
+        assert single_row.record_scores(fitted, plain) is not None
+    assert single_row.record_scores(fitted, {"sky": "sun"}) is None
 
 
 def test_settings_that_change_after_the_fit_are_followed():

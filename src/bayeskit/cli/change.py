@@ -6,10 +6,14 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from bayeskit.capabilities import Forgets, Learns, can
 from bayeskit.disk.locks import PATIENCE
 from bayeskit.errors import BayesError
 
-DOING = {"learn": ("learning", "+"), "forget": ("forgetting", "−")}
+DOING: dict[str, tuple[str, str, type]] = {
+    "learn": ("learning", "+", Learns),
+    "forget": ("forgetting", "−", Forgets),
+}
 
 
 def change(
@@ -33,7 +37,7 @@ def change(
 
     where = output or path
     page = Page(as_json, sys.stderr if where == "-" else None)
-    doing, sign = DOING[how]
+    doing, sign, ability = DOING[how]
     with rewriting(path, output, wait) as model:
         check_writable(where, is_model=True)
         before = model.tally_.n_rows
@@ -43,7 +47,7 @@ def change(
         else:
             texts.refuse_text(model, text)
             source = open_data(data, target, *settings)
-        if not hasattr(model, f"{how}_source"):
+        if not can(model, ability):
             of_texts = texts.is_text(model)
             who = f"recipe {model.recipe}" if of_texts else f"{path}: a {type(model).__name__}"
             rows = "documents" if of_texts else "rows"

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.capabilities import LeavesOut, can
 from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Text, Types
 
 
@@ -54,7 +55,7 @@ def command(
         found = []
         if held_out:
             found.append(_held_out(fitted, rows))
-        elif folds is None or hasattr(fitted, "leave_one_out"):  # without it, folds are all there is
+        elif folds is None or can(fitted, LeavesOut):  # without it, folds are all there is
             found.append(_left_out(fitted, rows, target))
         if folds is not None:
             found.append(_folded(fitted, rows, target, folds))
@@ -78,7 +79,7 @@ def command(
 def _left_out(model: Any, source: Any, target: str) -> Any:
     from bayeskit.errors import BayesError, NotLearnt
 
-    if not hasattr(model, "leave_one_out"):
+    if not can(model, LeavesOut):
         raise BayesError(
             f"a {type(model).__name__} has no leave-one-out in closed form: use --folds 10, "
             "or --held-out if the rows are new to the model"

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.capabilities import Explains, SpeaksByColumn, can
 from bayeskit.cli.options import Delimiter, Empty, Encoding, Json, Model, Text, Types
 
 
@@ -48,7 +49,7 @@ def command(
         _explain_texts(page, fitted, model, data, text, sorted(set(row or [0])), against, reading)
         return
     texts.refuse_text(fitted, text)
-    if not hasattr(fitted, "explain" if data else "telling"):
+    if not can(fitted, Explains if data else SpeaksByColumn):
         remedy = "" if data else ": its columns speak together. Name DATA, and rows are explained"
         raise BayesError(f"a {type(fitted).__name__} has no explanation that is the model itself{remedy}")
     if data is None:

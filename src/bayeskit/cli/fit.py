@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.capabilities import LeavesOut, SpeaksByColumn, can
 from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Roles, Types, pairs
 
 MODELS = {  # what --model may say, and the class that is fitted
@@ -134,7 +135,7 @@ def command(
             with watched(source, "counting") as rows:
                 advice = _fit(model, rows)
     found = None
-    if scores and model.tally_.n_rows > 1 and hasattr(model, "leave_one_out"):
+    if scores and model.tally_.n_rows > 1 and can(model, LeavesOut):
         with watched(source, "leaving each row out") as rows:
             found = model.leave_one_out(rows, target)
     written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
@@ -164,7 +165,7 @@ def command(
         page.line()
         summary.show_left_out(page, model)
     page.line()
-    if hasattr(model, "telling"):
+    if can(model, SpeaksByColumn):
         summary.show_telling(page, model)
         page.line()
     if kind == "naive" and len(tally.classes) > 1 and not tally.words and source.files[0].place.size is not None:

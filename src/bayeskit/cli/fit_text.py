@@ -7,6 +7,8 @@ from typing import Any
 
 import typer
 
+from bayeskit.capabilities import LeavesOut, can
+
 
 def fit_text(
     data: str,
@@ -33,7 +35,7 @@ def fit_text(
     with watched(source, "reading") as documents:
         model.fit_source(documents)
     found = None
-    if scores and model.tally_.n_rows > 1 and hasattr(model, "leave_one_out"):
+    if scores and model.tally_.n_rows > 1 and can(model, LeavesOut):
         with watched(source, "leaving each document out") as documents:
             found = model.leave_one_out(documents, None)
     written = save_model(model, output)  # before anything is printed: a closed pipe loses no model

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.capabilities import HasStructure, can
 from bayeskit.cli.options import Json, Model
 
 LINES = 60  # of a tree; --json has them all
@@ -56,7 +57,7 @@ def command(
     summary.show_columns(page, records)
     page.line()
     summary.show_classes(page, tally)
-    described = fitted.describe_structure() if hasattr(fitted, "describe_structure") else None
+    described = fitted.describe_structure() if can(fitted, HasStructure) else None
     if described is not None:
         _show_structure(page, described)
     page.json(

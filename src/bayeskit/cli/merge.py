@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bayeskit.capabilities import Merges, can
 from bayeskit.cli.options import Json
 
 
@@ -35,7 +36,7 @@ def command(
     with changing(models, output):
         both, counts = load_model(models[0]), []
         counts.append(both.tally_.n_rows)
-        if not hasattr(both, "merge"):
+        if not can(both, Merges):
             raise BayesError(f"{models[0]}: a {type(both).__name__} cannot be merged: fit it again with all rows")
         for path in models[1:]:
             other = load_model(path)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Model, Text, Types
 from bayeskit.errors import BayesError, SchemaMismatch
 
@@ -57,7 +58,7 @@ def command(
 
     check_writable(output, is_model=False, reads=(model, data, costs))
     fitted = load_model(model)
-    if not hasattr(fitted, "predict_proba") and (proba or costs or reject is not None):
+    if not can(fitted, HasProbabilities) and (proba or costs or reject is not None):
         option = "--proba" if proba else "--costs and --reject"
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities: leave {option} out")
     decide = None if costs is None and reject is None else _decider(fitted, costs, reject)
@@ -137,22 +138,25 @@ def _said(model: Any, batch: tuple[Any, dict[str, Any]], proba: bool, decide: An
     import numpy as np
     import pyarrow as pa
 
+    from bayeskit.data.arrow_arrays import arrow_array
+
     rows, kept = batch
     probabilities: Any = None
     with warnings.catch_warnings():
         said = model.predict(rows)
         warnings.simplefilter("ignore")  # what there was to say is said
-        if hasattr(model, "predict_proba"):
+        if can(model, HasProbabilities):
             probabilities = model.predict_proba(rows)
     if decide is not None:
         columns = kept | decide(probabilities)
     else:
         target = model.schema_.target.name
-        columns = {**kept, target if target not in kept else f"predicted {target}": pa.array(said.tolist())}
+        columns = {**kept, target if target not in kept else f"predicted {target}": arrow_array(said)}
     if proba:
         columns |= {f"P({label})": probabilities[:, i] for i, label in enumerate(model.classes_.tolist())}
     elif decide is None and probabilities is not None:
         position = {label: i for i, label in enumerate(model.classes_.tolist())}
         index = np.fromiter(map(position.__getitem__, said.tolist()), np.intp, len(said))
         columns["probability"] = probabilities[np.arange(len(said)), index]
-    return pa.table(columns)
+    arrays = {name: arrow_array(c) if isinstance(c, np.ndarray) else c for name, c in columns.items()}
+    return pa.table(arrays)

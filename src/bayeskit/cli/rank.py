@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Model, Text, Types
 
 
@@ -48,7 +49,7 @@ def command(
 
     check_writable(output, is_model=False, reads=(model, data))
     fitted = load_model(model)
-    if not hasattr(fitted, "predict_proba"):
+    if not can(fitted, HasProbabilities):
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities to rank by")
     source, of_batch = open_for(fitted, data, text, keep or [], (column_type, delimiter, encoding, empty))
     best: Any = None

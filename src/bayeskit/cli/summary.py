@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from bayeskit.capabilities import SpeaksByColumn, can
 from bayeskit.cli.console import Figure, Page, percent, short
 from bayeskit.tolerance import WHOLE
 
@@ -180,7 +181,7 @@ def telling_records(model: Any) -> list[dict[str, Any]] | None:
 
 def telling_of(model: Any) -> Any:
     """What tells most of the class, of all columns but texts; None where there is nothing to tell."""
-    if not hasattr(model, "telling"):
+    if not can(model, SpeaksByColumn):
         return None
     tally = model.tally_
     if not tally.words:

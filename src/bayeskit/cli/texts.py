@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.errors import BayesError, UndecidableWarning
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def document_record(model: Any, found: Any, text: Any, document: str) -> dict[st
     own = model.tally_.classes.index(found.label)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndecidableWarning)  # the record tells
-        proba = model.predict_proba(text)[0, own].item() if hasattr(model, "predict_proba") else None
+        proba = model.predict_proba(text)[0, own].item() if can(model, HasProbabilities) else None
     return {
         "document": document,
         "predicted": found.label,

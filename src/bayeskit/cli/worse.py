@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bayeskit.capabilities import Restricts, can
 from bayeskit.cli.console import Page, percent, short
 from bayeskit.tolerance import NO_WORSE
 
@@ -40,7 +41,7 @@ def culprit(model: Any, source: Any, evaluation: Evaluation) -> Culprit | None:
     Nothing is counted again: the models without a column are made of the same tally.
     """
     columns = model.schema_.used
-    if not hasattr(model, "restrict") or len(columns) < 2:
+    if not can(model, Restricts) or len(columns) < 2:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

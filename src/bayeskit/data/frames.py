@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.arrow_arrays import arrow_array
 from bayeskit.data.schema import NO_COLUMNS, Kind
 from bayeskit.data.source import Batch, Column, Responsibilities, cut, is_arrow
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch
@@ -170,6 +171,8 @@ def _from_mapping(data: Mapping[Any, Any]) -> tuple[list[str], dict[str, Column]
 
 
 def _is_column(value: Any) -> bool:
+    if hasattr(value, "null_count"):  # of Arrow: NumPy would read it through pandas
+        return True
     return hasattr(value, "__len__") and not isinstance(value, (str, bytes, Mapping)) and np.shape(value[:0]) != ()
 
 
@@ -252,7 +255,7 @@ def from_list(values: Sequence[Any]) -> Column:
     import pyarrow as pa
 
     try:
-        return pa.array(values, from_pandas=True)
+        return arrow_array(values, nan_is_missing=True)
     except (pa.ArrowException, OverflowError, UnicodeError):
         column = np.empty(len(values), dtype=object)
         for i, value in enumerate(values):  # records are few; filling from the list would read tuples as rows

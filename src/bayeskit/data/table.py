@@ -6,6 +6,9 @@ import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from bayeskit.data.arrow_arrays import arrow_array
 from bayeskit.printable import printable
 
 if TYPE_CHECKING:
@@ -84,12 +87,14 @@ def _column(values: Any) -> Any:
     """A list whose values have no type in common, as texts; anything else as it is."""
     import pyarrow as pa
 
+    if isinstance(values, np.ndarray):
+        return arrow_array(values)
     if not isinstance(values, list):
         return values
     try:
-        return pa.array(values)
+        return arrow_array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([None if value is None else str(value) for value in values])
+        return arrow_array([None if value is None else str(value) for value in values])
 
 
 def _cell(value: object) -> str:

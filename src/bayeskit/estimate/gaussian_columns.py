@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from bayeskit import kernels
 from bayeskit.data.encode import Block
@@ -84,6 +83,8 @@ class GaussianColumns(Columns):
 
     def points(self, name: str, n: int) -> Floats:
         """Quantiles in even steps."""
+        from scipy.special import ndtri
+
         i = [self.names.index(name)]
         mean, spread = self.gaussian.mean[:, i], np.sqrt(self.gaussian.variance[:, i])
         return np.asarray(mean + spread * ndtri((np.arange(n) + 0.5) / n))

@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from bayeskit import logspace
 from bayeskit.data.encode import LARGEST
@@ -253,6 +252,8 @@ class KernelDensity:
 
         Each is a value at an even step of the counts, moved by a normal deviate from an even sequence.
         """
+        from scipy.special import ndtri
+
         even = (np.arange(n) + 0.5) / n
         moved = ndtri((np.arange(n) * 0.6180339887498949 + 0.5) % 1.0)
         found = np.zeros((len(self.classes), n))

@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln
 
 from bayeskit.data.encode import Block
 from bayeskit.data.table import Table
@@ -68,6 +67,8 @@ class PoissonColumns(MomentColumns):
     @staticmethod
     def log_density(x: Floats, parameters: Parameters) -> Floats:
         """−ln(x B(k, x)) + k ln p + x ln(1 − p), where ln Γ(k + x)/(Γ(k) x!) = −ln(x B(k, x)): it keeps its digits."""
+        from scipy.special import betaln
+
         size, rows = parameters["size"], parameters["rows"]
         some = x > 0
         ways = np.where(some, -betaln(size, np.where(some, x, 1.0)) - np.log(np.where(some, x, 1.0)), 0.0)

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln, stdtrit
 
 from bayeskit import logspace
 from bayeskit.data.table import Table
@@ -69,6 +68,8 @@ class StudentColumns(MomentColumns):
     @staticmethod
     def log_density(x: Floats, parameters: Parameters) -> Floats:
         """−ln B(½, ν/2) − ln(√ν σ) − (ν + 1)/2 · ln(1 + (x − μ)² / νσ²): B keeps its digits for many rows."""
+        from scipy.special import betaln
+
         freedom = parameters["freedom"]
         width = np.sqrt(freedom) * parameters["scale"]
         with np.errstate(over="ignore"):
@@ -82,6 +83,8 @@ class StudentColumns(MomentColumns):
 
     def points(self, name: str, n: int) -> Floats:
         """Quantiles in even steps."""
+        from scipy.special import stdtrit
+
         location, scale, freedom = (part[:, None] for part in self.parameters(name).values())
         return np.asarray(location + scale * stdtrit(freedom, (np.arange(n) + 0.5) / n))
 

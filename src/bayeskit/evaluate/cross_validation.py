@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.capabilities import HasJoint, can
 from bayeskit.data.encode import encode_labels
 from bayeskit.data.reader import read_table
 from bayeskit.data.source import open_source
@@ -82,7 +83,7 @@ def cross_validate(
 def _posterior(model: Any, X: Any, classes: tuple[Any, ...]) -> tuple[Floats, Floats]:
     """(ln P(class) over all classes, evidence): a class that the other folds do not show has −∞."""
     known = positions(model.classes_.tolist(), classes)
-    if hasattr(model, "predict_joint_log_proba"):
+    if can(model, HasJoint):
         scores = model.predict_joint_log_proba(X) / getattr(model, "temperature", 1.0)
         said, evidence = logspace.log_normalise(scores)
         impossible = np.isneginf(evidence)

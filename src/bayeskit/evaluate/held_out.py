@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.capabilities import HasJoint, can
 from bayeskit.data.encode import encode_labels
 from bayeskit.data.source import OneBatch, Source, for_schema
 from bayeskit.data.vocabulary import Vocabulary, positions, sort_values
@@ -39,7 +40,7 @@ def held_out(model: Any, source: Source) -> Evaluation:
             raise BayesError("rows without labels cannot be scored: name the column that holds the class")
         labels.append(encode_labels(batch.labels, vocabulary, batch.start, grow=True).astype(np.intp))
         rows = OneBatch(source.kinds, batch, getattr(source, "here", None))
-        joint = hasattr(model, "predict_joint_log_proba")  # a model may know P(class | x) alone
+        joint = can(model, HasJoint)  # a model may know P(class | x) alone
         scores.append(model.tempered(model.predict_joint_log_proba(rows)) if joint else model.predict_log_proba(rows))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndecidableWarning)  # the record tells of such rows

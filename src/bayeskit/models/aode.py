@@ -31,9 +31,9 @@ from bayeskit.estimate.smoothing import as_smoothing, is_number
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.io import State
 from bayeskit.models.base import Scores
+from bayeskit.models.base.settings import one_of
 from bayeskit.models.coded import CodedClassifier, CodedLeftOut, names_of, need_pairs
 from bayeskit.models.log_linear import log_linear_weights
-from bayeskit.models.settings import one_of
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, POSITIVE

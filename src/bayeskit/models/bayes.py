@@ -12,33 +12,33 @@ the last line allows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone
 
-from bayeskit.data.encode import Block, Encoder
+from bayeskit.data.encode import Block
 from bayeskit.data.frames import BLOCK
-from bayeskit.data.schema import Schema, Target, as_domain
-from bayeskit.data.source import Source, naming_the_file
+from bayeskit.data.schema import Schema
 from bayeskit.data.table import Table
-from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge
 from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.io import State
 from bayeskit.memory import memory_of_the_machine, memory_size
 from bayeskit.models import bayes_file
-from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.base.classifier import Scores
+from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.learner import Learner
+from bayeskit.models.base.settings import seed_of
+from bayeskit.models.base.tally_classifier import TOGETHER
 from bayeskit.models.bayes_counting import EnsembleParameters, count, log_scores, memory_needed, unknown
 from bayeskit.models.bayes_learning import Learning, left_out_table
 from bayeskit.models.bayes_progress import Bar, check_progress
 from bayeskit.models.bayes_rows import LearntRows, block_columns, learnt_rows, plan_of, rows_of
 from bayeskit.models.bayes_structure import Structure
 from bayeskit.models.naive_bayes import NaiveBayes
-from bayeskit.models.settings import seed_of
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.rows import SAMPLE
@@ -47,20 +47,7 @@ from bayeskit.tally.tally import Tally
 Progress = Callable[[str, int, int], object]
 
 
-class _Absent:
-    """A method that this model cannot honour: not there."""
-
-    def __init__(self, why: str = "it knows P(class | x), and counts by rows") -> None:
-        self.why = why
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, model: object, owner: type | None = None) -> NoReturn:
-        raise AttributeError(f"BayesClassifier has no {self.name}: {self.why}")
-
-
-class BayesClassifier(TallyClassifier):
+class BayesClassifier(Learner):
     """The best by counting, for people in a hurry: hand over a raw table, tune nothing.
 
     Parameters
@@ -103,16 +90,15 @@ class BayesClassifier(TallyClassifier):
     np.str_('Chinstrap')
     """
 
-    fit_tally = _Absent()
-    restrict = _Absent()
-    with_prior = _Absent()
-    predict_joint_log_proba = _Absent()
-    score_samples = _Absent()
-    log_likelihood = _Absent()
-    leave_one_out = _Absent(
-        "its structure, m and exponents have seen every row. left_out_ has the scores of the rows of the fit with "
-        "these held, and bayeskit.cross_validate those to rely on"
-    )
+    absent: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("fit_tally", "restrict", "with_prior"), "it is made of rows and of what was learnt from them"),
+        **dict.fromkeys(("predict_joint_log_proba", "score_samples", "log_likelihood"), "it knows P(class | x) alone"),
+        **dict.fromkeys(("telling", "nomogram"), TOGETHER),
+        "sample": "it knows P(class | x) alone",
+        "leave_one_out": "its structure, m and exponents have seen every row. left_out_ has the scores of the rows of "
+        "the fit with these held, and bayeskit.cross_validate those to rely on",
+    }
+    unsaved: ClassVar[tuple[str, ...]] = ("structure",)  # one that was given stands with what is held
 
     def __init__(
         self,
@@ -170,69 +156,10 @@ class BayesClassifier(TallyClassifier):
         """The rows, and what naive Bayes counts."""
         return plan_of(schema)
 
-    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
-        """Learn from files or any other source, all rows in memory."""
-        self.check_settings()
-        source = self._labelled_source(source, target)
-        with naming_the_file(source):
-            schema = self._schema_for(source)
-        return self._fit(source, schema, engine)
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows: the counts move; structure, cuts, m and exponents stay those of the first fit.
-
-        ``classes`` declares classes ahead, as scikit-learn's callers do; it is not needed.
-        """
-        self.check_settings()
-        source = self._labelled(X, y, sample_weight)
-        if self._is_fitted():
-            return self.learn_source(source)
-        schema = self._schema_for(source)
-        if classes is not None:
-            schema = Schema(schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named)
-        return self._fit(source, schema)
-
-    def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
-        """Learn more rows from files or any other source, with the structure held."""
-        if not self._is_fitted():
-            return self.fit_source(source, target, engine)
-        more = self._count_more(self._labelled_source(source, target), engine)
-        return self._move(self.tally_ + more, self.structure_)
-
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Unlearn rows that were learnt; rows that were not are refused and change nothing."""
-        self._check_is_fitted()
-        return self.forget_source(self._labelled(X, y, sample_weight))
-
-    def forget_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
-        """Unlearn rows of files or any other source, with the structure held."""
-        self._check_is_fitted()
-        left = self.tally_ - self._count_more(self._labelled_source(source, target), engine)
-        if not left.n_rows:
-            raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
-        return self._move(left, self.structure_)
-
-    def merge(self, other: TallyClassifier) -> Self:
-        """A new model of the rows of both, which must have one structure. Both sides stay as they are."""
-        self._check_is_fitted()
-        if not isinstance(other, BayesClassifier):
-            raise BayesError(f"a BayesClassifier merges with another one, not with {type(other).__name__}")
-        BayesClassifier._check_is_fitted(other)
-        tally = self.tally_ + other.tally_
-        if self.structure_ != other.structure_:
-            raise SchemaMismatch(
-                "the two sides have different structures, so their counts cannot be added: ",
-                Remedy("structure", shown="first.structure_", clause="fit the other with BayesClassifier({})"),
-            )
-        made: Self = clone(self)
-        made.left_out_, made.importance_ = self.left_out_, self.importance_
-        return made._move(tally, self.structure_)
-
-    def _fit(self, source: Source, schema: Schema, engine: Any = None) -> Self:
-        tally = self._count_new(source, schema, engine)
+    def _begin(self, tally: Tally) -> Self:
         rows = learnt_rows(tally)
         self._refuse_too_large(rows, self.memory_limit, self.structure)
-        naive = NaiveBayes(schema=schema, n_threads=self.n_threads).fit_tally(tally)
+        naive = NaiveBayes(schema=tally.schema, n_threads=self.n_threads).fit_tally(tally)
         rng = np.random.default_rng(seed_of(self.random_state))
         if self.structure is not None:
             rows = self._in_order(rows, self.structure)
@@ -243,6 +170,21 @@ class BayesClassifier(TallyClassifier):
         self.left_out_ = left_out_table(learning.log_proba, beside, rows, learning.asked)
         self.importance_ = Table({"column": list(rows.codes), "importance": learning.importance})
         return self._settle(tally, params)
+
+    def _move(self, tally: Tally) -> Self:
+        """The counts of more rows or fewer in the same contexts: structure, cuts, m and exponents are held."""
+        return self.recount(tally, self.structure_)
+
+    def _merged(self, other: Any) -> Self:
+        tally = self.tally_ + other.tally_
+        if self.structure_ != other.structure_:
+            raise SchemaMismatch(
+                "the two sides have different structures, so their counts cannot be added: ",
+                Remedy("structure", shown="first.structure_", clause="fit the other with BayesClassifier({})"),
+            )
+        made = clone(self)
+        made.left_out_, made.importance_ = self.left_out_, self.importance_
+        return made.recount(tally, self.structure_)
 
     @staticmethod
     def _in_order(rows: LearntRows, structure: Structure) -> LearntRows:
@@ -259,8 +201,8 @@ class BayesClassifier(TallyClassifier):
         codes = {name: rows.codes[name] for name in structure.columns}
         return replace(rows, codes=codes, columns=[by_name[name] for name in codes])
 
-    def _move(self, tally: Tally, structure: Structure) -> Self:
-        """The counts of the tally's rows in the same contexts."""
+    def recount(self, tally: Tally, structure: Structure) -> Self:
+        """Become the model of a tally's rows, counted in the contexts of a structure that was learnt."""
         rows = learnt_rows(tally)
         self._refuse_too_large(rows, self.memory_limit, structure)
         with Bar(self.progress) as tell:
@@ -268,17 +210,8 @@ class BayesClassifier(TallyClassifier):
         return self._settle(tally, params)
 
     def _settle(self, tally: Tally, params: EnsembleParameters) -> Self:
-        self.params_, self.structure_ = params, params.structure
-        self.tally_, self.schema_ = tally, tally.schema
-        self.classes_ = np.array(tally.classes)
-        if self.classes_.tolist() != list(tally.classes):
-            self.classes_ = np.array(tally.classes, dtype=object)
-        self.n_features_in_ = len(tally.schema.columns)
-        if tally.schema.named:
-            self.feature_names_in_ = np.array(list(tally.schema.columns), dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        return self
+        self.structure_ = params.structure
+        return self._become(params, tally, tally.classes)
 
     def _n_chains(self) -> int:
         return 0 if self.fast else int(self.n_chains)
@@ -300,10 +233,6 @@ class BayesClassifier(TallyClassifier):
 
     # -- in a file -----------------------------------------------------------------------------------
 
-    def settings_to_save(self) -> dict[str, Any]:
-        """The settings; a structure that was given stands with what is held."""
-        return {name: value for name, value in super().settings_to_save().items() if name != "structure"}
-
     def held_state(self) -> State:
         """What a file holds besides settings and tally: structure and scores."""
         return State(*bayes_file.to_parts(self.structure_, self.left_out_, self.importance_))
@@ -317,7 +246,7 @@ class BayesClassifier(TallyClassifier):
         structure, left_out, importance = bayes_file.from_parts(tally, state.header, arrays)
         self._refuse_too_large(learnt_rows(tally), memory_of_the_machine(), structure)
         self.left_out_, self.importance_ = left_out, importance
-        return self._move(tally, structure)
+        return self.recount(tally, structure)
 
     # -- saying --------------------------------------------------------------------------------------
 
@@ -328,12 +257,6 @@ class BayesClassifier(TallyClassifier):
             f"{self.left_out_}\nEach row of the fit was left out of the counts in turn. The first line is a little "
             "optimistic:\nstructure, m and exponents have seen the row. Cross-validate for a figure to rely on."
         )
-
-    def encoder(self) -> Encoder:
-        """Reads rows in the codes of this model's columns and classes."""
-        vocabularies, classes = dict(self.params_.vocabularies), Vocabulary(self.tally_.classes)
-        refuse = self.unseen == "error"
-        return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=self._threads())
 
     def log_joint(self, params: EnsembleParameters, block: Block) -> Scores:
         """ln P(class | x) of each row (rows, classes), capped."""

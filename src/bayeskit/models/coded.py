@@ -25,8 +25,8 @@ from bayeskit.estimate.sampling import cells_of, mixed
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.explain.evidence import telescoped
 from bayeskit.models.base import Scores, TallyClassifier
-from bayeskit.models.settings import held_choices, one_of, seed_of
-from bayeskit.models.tuning import best_temperature
+from bayeskit.models.base.settings import held_choices, one_of, seed_of
+from bayeskit.models.base.tuning import best_temperature
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE
 

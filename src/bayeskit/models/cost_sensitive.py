@@ -6,16 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.exceptions import NotFittedError
 
+from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.decide import Costs, Decisions, decide
 from bayeskit.errors import BayesError
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.kinds import PredictsClasses
 from bayeskit.models.naive_bayes import NaiveBayes
-from bayeskit.models.scoring import ScoresTables
 
 
-class CostSensitive(ScoresTables, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CostSensitive(PredictsClasses):
     """Any classifier with probabilities, asked for the decision of least expected cost.
 
     Parameters
@@ -46,7 +46,7 @@ class CostSensitive(ScoresTables, MetaEstimatorMixin, ClassifierMixin, BaseEstim
         if y is None:
             raise BayesError("CostSensitive requires y to be passed, but the target y is None")
         inner = NaiveBayes() if self.classifier is None else clone(self.classifier)
-        if not hasattr(inner, "predict_proba"):
+        if not can(inner, HasProbabilities):
             raise BayesError(f"{type(inner).__name__} has no predict_proba: costs need probabilities")
         inner.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
         costs = Costs.of(self.costs, np.asarray(inner.classes_).tolist())
@@ -78,8 +78,7 @@ class CostSensitive(ScoresTables, MetaEstimatorMixin, ClassifierMixin, BaseEstim
         return labels if labels.dtype == object else labels.astype(np.asarray(labels).dtype)
 
     def _check_is_fitted(self) -> None:
-        if not hasattr(self, "classifier_"):
-            raise NotFittedError("This CostSensitive instance is not fitted yet. Call 'fit' first.")
+        check_is_fitted(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classifier_")

@@ -7,9 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn import get_config
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.exceptions import NotFittedError
 
 from bayeskit import kernels
 from bayeskit.data.encode import as_floats, raise_unusable
@@ -20,11 +17,13 @@ from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.learn_cuts import check_cuts, learn_cuts
-from bayeskit.models.settings import one_of, seed_of
+from bayeskit.models.base.estimator import check_is_fitted
+from bayeskit.models.base.kinds import Transforms, as_wanted, feature_names
+from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.threads import thread_count
 
 
-class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Discretizer(Transforms):
     """Numbers into intervals: a value on a cut belongs to the left one, and a missing cell stays missing.
 
     Parameters
@@ -104,6 +103,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
             return Table({"interval": labels(cuts[name])})
         return Table({"column": list(cuts), "intervals": [len(c) + 1 for c in cuts.values()]})
 
+    @as_wanted
     def transform(self, X: Any) -> Any:
         """The rows with intervals for numbers, as the setting ``output`` says."""
         self._check_is_fitted()
@@ -146,14 +146,13 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
             import polars as pl
 
             return pl.DataFrame(found.arrow)
-        wanted = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
-        return found.to_pandas() if wanted == "pandas" else found  # set_output cannot make a frame of a Table
+        return found.to_pandas() if self._wanted() == "pandas" else found  # set_output cannot make a frame of a Table
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """The names of the columns that ``transform`` gives."""
         self._check_is_fitted()
         kept = self.schema_.used if self.output == "labels" else list(self.cuts_)
-        names = super().get_feature_names_out(input_features)
+        names = feature_names(self, input_features)
         return np.asarray(names[[list(self.schema_.columns).index(name) for name in kept]], dtype=object)
 
     def _names(self, name: str) -> npt.NDArray[np.object_]:
@@ -187,5 +186,4 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
         return hasattr(self, "schema_")
 
     def _check_is_fitted(self) -> None:
-        if not hasattr(self, "schema_"):
-            raise NotFittedError("This Discretizer instance is not fitted yet. Call 'fit' with rows and classes first.")
+        check_is_fitted(self, "rows and classes")

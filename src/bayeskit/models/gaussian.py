@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from bayeskit import logspace
 from bayeskit.data.encode import Block
@@ -34,9 +33,10 @@ from bayeskit.estimate.variance import BEFORE, as_variance_floor
 from bayeskit.explain.evidence import class_position
 from bayeskit.memory import memory_size
 from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.settings import one_of, seed_of
+from bayeskit.models.base.tuning import best_temperature, weighty_blocks
 from bayeskit.models.gaussian_left_out import GaussianLeftOut
-from bayeskit.models.settings import one_of, seed_of
-from bayeskit.models.tuning import best_temperature, weighty_blocks
 from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally

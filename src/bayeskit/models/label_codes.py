@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import unique_labels
 
 from bayeskit import kernels
 
@@ -48,6 +47,8 @@ def class_names(distinct: Array, n_rows: int) -> Array | None:
     """``classes_`` as scikit-learn writes them; None where it may warn of too many, or refuse."""
     if 2 * len(distinct) > n_rows:
         return None
+    from sklearn.utils.multiclass import unique_labels
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are many among themselves, not among the rows
         try:

@@ -15,8 +15,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import NotFittedError
 
 from bayeskit import logspace
 from bayeskit.data.encode import as_floats
@@ -27,16 +25,17 @@ from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.conjugate.belief import tails
+from bayeskit.models.base.estimator import check_is_fitted
+from bayeskit.models.base.kinds import PredictsNumbers
 from bayeskit.models.design import Design, collinear, collinear_sentence
 from bayeskit.models.naive_bayes import NaiveBayes
-from bayeskit.models.scoring import ScoresTables
 from bayeskit.tolerance import CONSTANT, DEPENDENT, POSITIVE
 
 Floats = npt.NDArray[np.float64]
 RANGE = (1e-8, 1e8)  # of the λ that evidence may choose
 
 
-class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class LinearRegression(PredictsNumbers):
     """Linear regression over mixed columns, with predictive intervals.
 
     Parameters
@@ -191,8 +190,7 @@ class LinearRegression(ScoresTables, RegressorMixin, BaseEstimator):  # type: ig
             raise BayesError(f"coding={self.coding!r} is not one of 'auto', 'full', 'reference'")
 
     def _check_is_fitted(self) -> None:
-        if not hasattr(self, "coef_"):
-            raise NotFittedError("This LinearRegression instance is not fitted yet. Call 'fit' first.")
+        check_is_fitted(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")

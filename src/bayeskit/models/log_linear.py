@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.source import Source
-from bayeskit.models.tuning import weighty_blocks
+from bayeskit.models.base.tuning import weighty_blocks
 
 if TYPE_CHECKING:
     from bayeskit.models.aode import AODE

@@ -13,8 +13,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from bayeskit import logspace
 from bayeskit.data.encode import encode_labels
@@ -25,19 +23,20 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary, sort_values
 from bayeskit.errors import BayesError
 from bayeskit.models import logistic_fit
+from bayeskit.models.base.estimator import check_is_fitted
+from bayeskit.models.base.kinds import PredictsClasses
+from bayeskit.models.base.settings import one_of
 from bayeskit.models.design import Design, as_it_is, collinear, collinear_sentence, sparse_matrix
 from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.logistic_loss import LogisticLoss
 from bayeskit.models.naive_bayes import NaiveBayes
-from bayeskit.models.scoring import ScoresTables
-from bayeskit.models.settings import one_of
 from bayeskit.tolerance import CONSTANT, NOISE
 
 Floats = npt.NDArray[np.float64]
 LONG_STEP = 0.1  # deviations times nats: a step this long at the end means that there is no end
 
 
-class LogisticRegression(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class LogisticRegression(PredictsClasses):
     """Logistic regression over mixed columns, started from naive Bayes.
 
     Parameters
@@ -197,6 +196,8 @@ class LogisticRegression(ScoresTables, ClassifierMixin, BaseEstimator):  # type:
         if self.penalty_ == 0:
             _refuse_separable(loss, theta, names, float(self.tol))
         if np.abs(loss.gradient(theta)).max() > 100 * self.tol * loss.total:
+            from sklearn.exceptions import ConvergenceWarning
+
             warnings.warn(
                 f"the solver stopped after {self.n_iter_} iterations short of the minimum; raise max_iter",
                 ConvergenceWarning,
@@ -279,8 +280,7 @@ class LogisticRegression(ScoresTables, ClassifierMixin, BaseEstimator):  # type:
             raise BayesError(f"cv={self.cv!r}: give a whole number of folds, at least 2, or a splitter")
 
     def _check_is_fitted(self) -> None:
-        if not hasattr(self, "coef_"):
-            raise NotFittedError("This LogisticRegression instance is not fitted yet. Call 'fit' first.")
+        check_is_fitted(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
@@ -293,7 +293,7 @@ class LogisticRegression(ScoresTables, ClassifierMixin, BaseEstimator):  # type:
 
 def _read(twin: NaiveBayes, X: Any, y: Any, sample_weight: Any) -> tuple[npt.NDArray[np.int64], Floats | None, Any]:
     """(class codes, weights, a function that reads the blocks)."""
-    labels, weights = twin._label_codes(X, y, sample_weight)  # noqa: SLF001  (of its own twin)
+    labels, weights = twin.label_codes(X, y, sample_weight)
     return labels, weights, lambda: twin.encoder().blocks(open_source(X, y if isinstance(y, str) else None))
 
 

@@ -17,7 +17,6 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from bayeskit import logspace
 from bayeskit.data.encode import Block
@@ -36,12 +35,13 @@ from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import BEFORE, as_variance_floor
 from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.settings import held_choices, one_of, seed_of
+from bayeskit.models.base.single_row import OneRow
+from bayeskit.models.base.tuning import best_smoothing, best_temperature
 from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_left_out import NaiveLeftOut
 from bayeskit.models.naive_text import TextColumns
-from bayeskit.models.one_row import OneRow
-from bayeskit.models.settings import held_choices, one_of, seed_of
-from bayeskit.models.tuning import best_smoothing, best_temperature
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block, Encoder
@@ -35,12 +34,13 @@ from bayeskit.estimate.smoothing import Lidstone, as_smoothing
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.io import State
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.base import Scores
+from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.settings import seed_of
 from bayeskit.models.coded import CodedClassifier, names_of
 from bayeskit.models.nbtree_growth import Growth, Routes, Tree, check_tree, leaf_paths, stratified_folds
 from bayeskit.models.nbtree_left_out import TreeLeftOut, TreeParameters
 from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of, readable
-from bayeskit.models.settings import seed_of
 from bayeskit.printable import printable
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
@@ -86,6 +86,11 @@ class NBTree(CodedClassifier):
 
     tree_: Tree
     leaf_tally_: Tally
+
+    column_wise: ClassVar[bool] = False
+    absent: ClassVar[Mapping[str, str]] = {
+        "restrict": "the tree may ask for the columns that would be gone. Fit again."
+    }
 
     def __init__(
         self,
@@ -237,18 +242,8 @@ class NBTree(CodedClassifier):
         if self.progress is not None:
             self.progress("leaves", n_leaves, n_leaves)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows, tree and cut points held; new values and classes may appear at any time."""
-        if not self._is_fitted():
-            return super().partial_fit(X, y, classes, sample_weight)
-        self.check_settings()
-        return self.fit_tally(self.leaf_tally_ + self._count_more(self._labelled(X, y, sample_weight)))
-
-    def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
-        """Learn more rows from files or any other source, tree and cut points held."""
-        if not self._is_fitted():
-            return self.fit_source(source, target, engine)
-        return self.fit_tally(self.leaf_tally_ + self._count_more(self._labelled_source(source, target)))
+    def _with_more(self, more: Tally) -> Self:
+        return self.fit_tally(self.leaf_tally_ + more)
 
     def _without(self, gone: Tally) -> Self:
         try:
@@ -259,12 +254,7 @@ class NBTree(CodedClassifier):
             raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
         return self.fit_tally(left)
 
-    def merge(self, other: TallyClassifier) -> Self:
-        """A new model of the rows of both, which must have the same tree and cut points."""
-        self._check_is_fitted()
-        if not isinstance(other, NBTree):
-            raise BayesError(f"an NBTree merges with another one, not with {type(other).__name__}")
-        NBTree._check_is_fitted(other)
+    def _merged(self, other: Any) -> Self:
         if other.tree_ != self.tree_:
             raise SchemaMismatch(
                 "the two sides have different trees: ",
@@ -441,13 +431,6 @@ class NBTree(CodedClassifier):
         counts = self.params_.leaf_counts[leaf]
         shown = ", ".join(f"{c} {n:g}" for c, n in zip(self.tally_.classes, counts, strict=True) if n)
         return f"leaf {leaf}, {counts.sum():g} rows ({shown})"
-
-
-def _absent(_: NBTree) -> Any:
-    raise AttributeError("NBTree has no restrict: the tree may ask for the columns that would be gone. Fit again.")
-
-
-NBTree.restrict = property(_absent)  # type: ignore[assignment,method-assign]
 
 
 def _vocabularies(encoder: Encoder) -> dict[str, Vocabulary]:

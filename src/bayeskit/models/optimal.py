@@ -16,25 +16,25 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import NotFittedError
 
 from bayeskit import logspace
+from bayeskit.capabilities import HasProbabilities, LeavesOut, can
 from bayeskit.data.reader import read_table
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import sort_values
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.kinds import PredictsClasses
 from bayeskit.models.naive_bayes import NaiveBayes
-from bayeskit.models.scoring import ScoresTables
 from bayeskit.tolerance import LEAST_PROBABILITY
 
 Floats = npt.NDArray[np.float64]
 WEIGHTINGS = ("auto", "evidence", "leave-one-out", "cross-validation")
 
 
-class _Committee(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _Committee(PredictsClasses):
     """Members with posterior probabilities; what both classifiers share."""
 
     members: Any
@@ -85,7 +85,7 @@ class _Committee(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[
         votes = []
         for member in self.members_:
             own = [int(i) for i in np.searchsorted(self.classes_, np.asarray(member.classes_))]
-            if hasattr(member, "predict_proba"):
+            if can(member, HasProbabilities):
                 p = np.asarray(member.predict_proba(X))
             else:
                 said = np.asarray(member.predict(X))
@@ -96,8 +96,7 @@ class _Committee(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[
         return np.array(votes)
 
     def _check_is_fitted(self) -> None:
-        if not hasattr(self, "members_"):
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+        check_is_fitted(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "members_")
@@ -239,14 +238,14 @@ def _even(n: int) -> Floats:
 
 def _score(how: str, members: list[Any], X: Any, y: Any, weight: Any, cv: Any) -> tuple[str, Floats]:
     """(which score, ln P(labels | member))."""
-    can = {
+    possible = {
         "evidence": all(hasattr(m, "log_marginal_likelihood") for m in members),
-        "leave-one-out": all(hasattr(m, "left_out") for m in members),
+        "leave-one-out": all(can(m, LeavesOut) for m in members),
         "cross-validation": True,
     }
     if how == "auto":
-        how = next(name for name, every in can.items() if every)
-    if not can[how]:
+        how = next(name for name, every in possible.items() if every)
+    if not possible[how]:
         raise BayesError(f'weights="{how}": not every member can say that; use "cross-validation" or "auto"')
     if how == "evidence":
         own = (m.log_marginal_likelihood for m in members)
@@ -275,7 +274,7 @@ def _cross_validated(member: Any, X: Any, y: Any, weight: Any, cv: Any) -> float
 
     table = read_table(X, y)
     labels, n = np.array(table.listed_labels().tolist()), table.n_rows
-    if not hasattr(member, "predict_proba"):
+    if not can(member, HasProbabilities):
         raise BayesError("cross-validated likelihood needs members with predict_proba; give weights instead")
     least = int(np.unique(labels, return_counts=True)[1].min())
     folds = check_cv(cv if not isinstance(cv, int) else min(cv, max(least, 2)), labels, classifier=least >= 2)

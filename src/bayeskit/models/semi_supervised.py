@@ -15,9 +15,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import StratifiedKFold
 
 from bayeskit import logspace
 from bayeskit.data.reader import WholeTable, read_table
@@ -26,9 +23,10 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.text_em import balanced
-from bayeskit.models.base import TallyClassifier
+from bayeskit.models.base.classifier import Classifier
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.kinds import PredictsClasses
 from bayeskit.models.naive_bayes import NaiveBayes
-from bayeskit.models.scoring import ScoresTables
 from bayeskit.models.text.classifier import TextClassifier
 from bayeskit.models.text.recipes import recipe_named
 from bayeskit.models.text.unlabelled import DocumentModel, check_learns_unlabelled, fit_documents
@@ -59,7 +57,7 @@ class Comparison:
         )
 
 
-class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SemiSupervised(PredictsClasses):
     """EM around a classifier: rows whose label is missing (None, NaN, NA) teach as well.
 
     Parameters
@@ -152,7 +150,7 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
         return self
 
     def _check_settings(self, model: Any) -> None:
-        if not isinstance(model, TallyClassifier):
+        if not isinstance(model, Classifier):
             raise BayesError(
                 f"SemiSupervised takes a counting classifier such as NaiveBayes() or TextClassifier(), not {model!r}"
             )
@@ -223,6 +221,8 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
         folds = int(min(self.folds, fewest))
         if folds < 2 or len(known) == rows.n_rows:
             return None
+        from sklearn.model_selection import StratifiedKFold
+
         right = np.zeros(2)
         for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(known, codes[known]):
             inner = codes.copy()
@@ -268,11 +268,13 @@ class SemiSupervised(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ign
         """ln P(class | x) (rows, classes)."""
         return np.asarray(self._fitted().predict_log_proba(X))
 
-    def _fitted(self) -> TallyClassifier | DocumentModel:
-        if not hasattr(self, "estimator_"):
-            raise NotFittedError("This SemiSupervised instance is not fitted yet. Call 'fit' first.")
-        fitted: TallyClassifier | DocumentModel = self.estimator_
+    def _fitted(self) -> Classifier | DocumentModel:
+        check_is_fitted(self)
+        fitted: Classifier | DocumentModel = self.estimator_
         return fitted
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

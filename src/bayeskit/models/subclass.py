@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from bayeskit import logspace
 from bayeskit.data.encode import Block, Encoder
@@ -36,11 +35,15 @@ from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.explain.words import cell
 from bayeskit.io import State
-from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.base.classifier import Scores
+from bayeskit.models.base.column_advice import tell_one_class
+from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.joint_scores import KnowsJoint
+from bayeskit.models.base.settings import one_of, seed_of
+from bayeskit.models.base.tally_classifier import TOGETHER, refuse_no_counts
 from bayeskit.models.bayes_progress import Bar, check_progress
 from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
 from bayeskit.models.parts_of_classes import name_of, of_classes, parts_of
-from bayeskit.models.settings import one_of, seed_of
 from bayeskit.models.subclass_em import ClassRows, best_number, by_class, smallest_gaps, widened
 from bayeskit.tally.tally import Tally
 
@@ -68,7 +71,7 @@ class SubclassParameters:
         return self.naive.silent
 
 
-class SubclassBayes(TallyClassifier):
+class SubclassBayes(KnowsJoint):
     """Naive Bayes inside clusters of each class, found by EM: for classes that are several things at once.
 
     Parameters
@@ -107,6 +110,14 @@ class SubclassBayes(TallyClassifier):
     """
 
     unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
+    absent: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            ("partial_fit", "forget", "merge", "learn_source", "forget_source", "restrict"),
+            "other rows make other clusters. Fit again.",
+        ),
+        "leave_one_out": "other rows make other clusters. Score it by bayeskit.cross_validate.",
+        **dict.fromkeys(("telling", "nomogram"), TOGETHER),
+    }
 
     def __init__(
         self,
@@ -308,18 +319,16 @@ class SubclassBayes(TallyClassifier):
 
     def _of(self, tally: Tally, gaps: dict[str, float]) -> Self:
         """The model of the counts of subclasses, and of the smallest gap between the numbers of each column."""
+        self.check_settings()
+        refuse_no_counts(tally)
         owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
-        self.gaps_ = gaps
-        super().fit_tally(tally)
-        self.subclass_tally_ = tally
-        self.tally_ = of_classes(tally, owner, classes)
-        self.schema_ = self.tally_.schema
+        params = self._estimate(tally, gaps)  # may refuse; the model is still as it was
+        self._become(params, of_classes(tally, owner, classes), classes)
+        self.subclass_tally_, self.gaps_ = tally, gaps
+        tell_one_class(self)
         return self
 
-    def _classes_of(self, tally: Tally) -> tuple[Value, ...]:
-        return parts_of(tally, "SubclassBayes", "subclasses")[2]
-
-    def estimate(self, tally: Tally) -> SubclassParameters:
+    def _estimate(self, tally: Tally, gaps: dict[str, float]) -> SubclassParameters:
         owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
         naive = self._naive()
         counts = tally.class_counts.astype(np.float64)
@@ -330,11 +339,12 @@ class SubclassBayes(TallyClassifier):
         log_prior = logspace.log(prior)
         params = replace(params, log_prior=log_prior[owner] + within)
         of_class = by_class(tally, owner, len(classes))
-        return SubclassParameters(log_prior, widened(params, of_class, self.gaps_), owner)
+        return SubclassParameters(log_prior, widened(params, of_class, gaps), owner)
 
-    def _with_tally(self, tally: Tally, **settings: Any) -> Self:
-        other: Self = clone(self).set_params(**settings)
-        return other._of(self.subclass_tally_, self.gaps_)
+    def with_prior(self, prior: Any) -> Self:
+        """A new model with another class prior, from the same subclasses."""
+        self._check_is_fitted()
+        return clone(self).set_params(prior=prior)._of(self.subclass_tally_, self.gaps_)
 
     # -- saying --------------------------------------------------------------------------------------
 
@@ -452,21 +462,6 @@ class SubclassBayes(TallyClassifier):
         chosen = self.random_state if random_state is None else random_state
         drawn, subclass = naive.sample(n, chosen)
         return drawn, self.classes_[self.params_.owner[subclass]]
-
-
-def _absent(name: str, instead: str) -> Any:
-    def method(_: SubclassBayes) -> Any:
-        raise AttributeError(f"SubclassBayes has no {name}: other rows make other clusters. {instead}")
-
-    return property(method)
-
-
-_AGAIN = ("partial_fit", "forget", "merge", "learn_source", "forget_source", "restrict")
-for _name, _instead in (
-    *((name, "Fit again.") for name in _AGAIN),
-    ("leave_one_out", "Score it by bayeskit.cross_validate."),
-):
-    setattr(SubclassBayes, _name, _absent(_name, _instead))
 
 
 def _summed(scores: Floats, owner: Index, n_classes: int) -> Scores:

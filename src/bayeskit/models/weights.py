@@ -17,17 +17,16 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import NotFittedError
 
 from bayeskit import logspace
 from bayeskit.data.encode import Block
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.kinds import PredictsClasses
 from bayeskit.models.exponents import best_exponents
 from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
-from bayeskit.models.scoring import ScoresTables
 
 Floats = npt.NDArray[np.float64]
 SCORES = 150_000  # rows × classes × columns to learn the exponents from; they are few, and need no more
@@ -40,7 +39,7 @@ def weighted(params: NaiveParameters, target: str, powers: dict[str, float]) -> 
     return replace(params, log_prior=log_prior - logspace.log_sum_exp(log_prior), kinds=kinds)
 
 
-class DiscriminativeWeights(ScoresTables, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DiscriminativeWeights(PredictsClasses):
     """Naive Bayes whose columns have learnt exponents: the cheap cure for overconfidence.
 
     Fitting counts once, scores each row without itself (so that a column cannot boast with what it has learnt by
@@ -168,8 +167,7 @@ class DiscriminativeWeights(ScoresTables, ClassifierMixin, BaseEstimator):  # ty
         return Table({"column": list(self.exponents_), "exponent": list(self.exponents_.values())})
 
     def _fitted(self) -> NaiveBayes:
-        if not hasattr(self, "_scorer"):
-            raise NotFittedError("This DiscriminativeWeights instance is not fitted yet. Call 'fit' first.")
+        check_is_fitted(self)
         return self._scorer
 
     def __sklearn_is_fitted__(self) -> bool:

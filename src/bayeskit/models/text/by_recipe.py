@@ -6,10 +6,12 @@ from collections.abc import Callable
 from inspect import getattr_static
 from typing import Any, TypeVar
 
+from bayeskit.models.base.available import Conditional
+
 C = TypeVar("C", bound=type)
 
 
-class RecipeMethod:
+class RecipeMethod(Conditional):
     """A method that is there unless ``model.absent_by_recipe`` names it."""
 
     def __init__(self, name: str, method: Any) -> None:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from bayeskit import logspace
 from bayeskit.data.schema import Schema
@@ -19,7 +18,8 @@ from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.estimate.prior import class_prior
 from bayeskit.io import State
 from bayeskit.models.base import Scores
-from bayeskit.models.settings import one_of
+from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.settings import one_of
 from bayeskit.models.text.by_recipe import by_recipe
 from bayeskit.models.text.document_classifier import DocumentClassifier
 from bayeskit.models.text.generative import DrawsDocuments

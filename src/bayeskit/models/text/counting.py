@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bayeskit.data.text_files import COLUMN
 from bayeskit.data.tokens import TokenRows
-from bayeskit.estimate import text_left_out, text_weights
+from bayeskit.estimate import text_weights, words_left_out
 from bayeskit.estimate.text_weights import WordWeights
 from bayeskit.estimate.words_left_out import LeftOutDocuments
 from bayeskit.models.text.generative import draw_bags, draw_sets, log_coefficient, log_length
@@ -61,7 +61,7 @@ class SetOfWords(GenerativeRecipe):
         documents = tally.words[COLUMN].table("documents").astype(np.float64)
         class_counts = tally.class_counts.astype(np.float64)
         left = leaving.with_values(present, present)
-        return text_left_out.set_of_words(documents, class_counts, params.pseudo, left)
+        return words_left_out.set_of_words(documents, class_counts, params.pseudo, left)
 
     def draw(self, params: Any, counted: WordCounts, labels: Any, rng: np.random.Generator) -> list[str]:
         """One coin a word."""

@@ -10,21 +10,21 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.exceptions import NotFittedError
 
 from bayeskit.data.documents import Documents
 from bayeskit.data.tokenizer import Tokenizer
 from bayeskit.data.tokens import TokenRows, count_documents
 from bayeskit.data.words import Words, union
 from bayeskit.errors import BayesError
+from bayeskit.models.base.estimator import check_is_fitted
+from bayeskit.models.base.kinds import Transforms, as_wanted
 from bayeskit.tally.words import choose_words
 from bayeskit.threads import thread_count
 
 NATIVE = {r"(?u)\b\w\w+\b": "words", r"(?u)\b\w+\b": "words1", r"(?u)\w+|[^\w\s]": "words_and_punctuation"}
 
 
-class TokenCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TokenCounter(Transforms):
     """Counts of the words of each document, as a CSR matrix (documents, words) for any model.
 
     The parameters are those of scikit-learn's ``CountVectorizer``, and so are vocabulary and matrix. Words, runs of
@@ -96,6 +96,7 @@ class TokenCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.fit_transform(raw_documents)
         return self
 
+    @as_wanted
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
         """Learn the vocabulary and return the counts."""
         self._check_limits()
@@ -134,6 +135,7 @@ class TokenCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._choose()
         return self
 
+    @as_wanted
     def transform(self, raw_documents: Any) -> Any:
         """Counts of the known words in each document."""
         self._check_is_fitted()
@@ -259,8 +261,7 @@ class TokenCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "_words") and self.vocabulary is not None:
             self._words, self._columns = _given(self.vocabulary)  # as CountVectorizer: nothing to learn
             self.fixed_vocabulary_ = True
-        if not hasattr(self, "_words"):
-            raise NotFittedError("This TokenCounter instance is not fitted yet. Call 'fit' with documents first.")
+        check_is_fitted(self, "documents")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_words") or self.vocabulary is not None

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.encode import Block
-from bayeskit.models.settings import seed_of
+from bayeskit.models.base.settings import seed_of
 from bayeskit.tolerance import TIE
 
 

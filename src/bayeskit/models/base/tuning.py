@@ -15,6 +15,7 @@ from bayeskit import logspace
 from bayeskit.data.encode import Block, Encoder
 from bayeskit.data.source import Source
 from bayeskit.estimate.calibration import fit_temperature
+from bayeskit.models.base.estimator import clone
 from bayeskit.models.naive_left_out import NaiveLeftOut
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
 
     Probabilities are those at the model's temperature: else a large α would stand in for a high temperature.
     """
-    from sklearn.base import clone
 
     start = model.left_out()
     blocks = [(block, start.unsmoothed(block)) for block in weighty_blocks(model, source)]

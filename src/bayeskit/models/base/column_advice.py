@@ -1,4 +1,4 @@
-"""What the first rows suggest of columns whose role nobody has said."""
+"""What a person should know of the columns and classes of a fit: other roles, spikes, columns that fell silent."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def advise_spikes(model: Any, source: Source) -> None:
             Remedy("roles", {name: role}),
             culprit=name,
         ),
-        stacklevel=4,
+        stacklevel=5,
     )
 
 
@@ -93,3 +93,11 @@ def tell_lost(model: Any, before: Any) -> None:
             BayesWarning,
             stacklevel=5,
         )
+
+
+def tell_one_class(model: Any) -> None:
+    """Warn of a model that puts every row in one and the same class."""
+    if len(model.classes_) == 1:
+        label = model.classes_.tolist()[0]
+        told = f"there is one class only ({label!r}): every row will be put in it"
+        warnings.warn(told, BayesWarning, stacklevel=4)

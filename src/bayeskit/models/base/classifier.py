@@ -1,0 +1,335 @@
+"""Classifier: rows in any form to P(class | x), for every model that has a score for a row.
+
+A model that is a function of its counts takes :class:`TallyClassifier`; one that is not takes this base, and with it
+only what it can honour.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels, logspace
+from bayeskit.data.encode import Block, Encoder, encode_labels, raise_unusable
+from bayeskit.data.schema import Schema, Target, infer
+from bayeskit.data.source import Responsibilities, Source, for_schema, naming_the_file, open_source
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.engines import local
+from bayeskit.errors import BayesError
+from bayeskit.estimate.smoothing import is_number
+from bayeskit.explain.evidence import explain_rows
+from bayeskit.models.base.available import absent, available_where, having
+from bayeskit.models.base.column_advice import advise
+from bayeskit.models.base.display import model_html
+from bayeskit.models.base.estimator import check_is_fitted
+from bayeskit.models.base.kinds import PredictsClasses
+from bayeskit.models.base.settings import check_temperature, one_of
+from bayeskit.models.base.single_row import record_scores
+from bayeskit.models.base.storage import Stored
+from bayeskit.models.base.ties import best_class, tie_seed
+from bayeskit.remedy import Remedy, Setting
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.statistic import check_movable
+from bayeskit.tally.tally import Tally
+from bayeskit.threads import thread_count
+from bayeskit.undecidable import Impossible, refuse_no_numbers
+
+Scores = npt.NDArray[np.float64]
+
+
+class Parameters(Protocol):
+    """What an estimate holds at least: the class prior and how to read values."""
+
+    @property
+    def log_prior(self) -> Scores: ...
+    @property
+    def vocabularies(self) -> Mapping[str, Vocabulary]: ...
+
+
+class Classifier(Stored, PredictsClasses):
+    """A classifier that reads tables in any form.
+
+    A model gives ``fit_source(source, target, engine)``, which ends in :meth:`_become`, and
+    ``log_joint(params, block)``: the log score of each class, (rows, classes), of which the posterior is made.
+    """
+
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
+    undecidable: str = "prior"
+    ties: str = "first"
+    random_state: Any = None
+    n_threads: int | None = None
+    temperature: float = 1.0  # log scores are divided by it before they become probabilities
+    memory_limit: Any = None
+
+    params_: Any
+    classes_: npt.NDArray[Any]
+
+    absent: ClassVar[Mapping[str, str]] = {}
+    """Methods of other models that this one has not, and why: what an AttributeError then says."""
+
+    if TYPE_CHECKING:
+
+        def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self: ...
+        def log_joint(self, params: Any, block: Block) -> Scores: ...
+        def column_table(self, column: str) -> Table: ...
+
+    def __getattr__(self, name: str) -> Any:
+        for owner in type(self).__mro__:
+            if name in vars(owner):  # it is there, and has refused: let it say why
+                return vars(owner)[name].__get__(self, type(self))
+        raise absent(self, name)
+
+    # -- what a model may add ------------------------------------------------------------------------
+
+    def complete_schema(self, schema: Schema, source: Source) -> Schema:
+        """The schema with what must be learnt before counting, such as cut points."""
+        return schema
+
+    def decided(self, schema: Schema) -> Iterable[str]:
+        """Columns that a setting says enough of: no other role is advised."""
+        return ()
+
+    def check_settings(self) -> None:
+        """Refuse settings that mean nothing; called before any work."""
+        one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
+        one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
+        one_of("ties", self.ties, ("first", "random"))
+        thread_count(self.n_threads)
+        check_temperature(self.temperature)
+        limit = self.memory_limit
+        if limit is not None and (not is_number(limit) or not limit > 0):
+            instead = f"memory limit of {limit!r} bytes: give a number above 0"
+            asked = "{}: give a number of bytes, or None for 2 GB"
+            raise BayesError(Setting("memory_limit", shown=repr(limit), clause=asked, without=instead), culprit=limit)
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
+        self.check_settings()
+        return self.fit_source(self._labelled(X, y, sample_weight))
+
+    def _become(self, params: Any, tally: Tally, classes: tuple[Value, ...]) -> Self:
+        """The fitted model of what is believed and of what was counted."""
+        self.params_, self.tally_, self.schema_ = params, tally, tally.schema
+        self.classes_ = _class_array(classes)
+        self.n_features_in_ = len(tally.schema.columns)
+        if tally.schema.named:
+            self.feature_names_in_ = np.array(list(tally.schema.columns), dtype=object)
+        elif "feature_names_in_" in vars(self):
+            del self.feature_names_in_
+        return self
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Source:
+        if y is None:
+            raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        return open_source(X, y, sample_weight)
+
+    def _labelled_source(self, source: Any, target: str | None) -> Source:
+        """The source with labels: those of the named column, those it has, or those of the learnt target."""
+        if target is None and isinstance(source, (str, Path)):
+            if not self._is_fitted():
+                raise BayesError(
+                    f"which column of {source} holds the class? Name it: ", Remedy("target"), place=str(source)
+                )
+            target = self.schema_.target.name
+        return open_source(source, target)
+
+    def _schema_for(self, source: Source) -> Schema:
+        if self.schema is not None:
+            if not isinstance(self.schema, Schema):
+                raise BayesError(f"schema= takes the schema_ of a model, not {type(self.schema).__name__}")
+            schema = self.schema
+        else:
+            target = Target(source.target or "class")
+            schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
+            if source.named:
+                advise(source, schema, self.roles, self.decided(schema))
+        return self.complete_schema(schema, for_schema(source, schema, {}, ()))
+
+    def _collect(self, source: Source, schema: Schema, plan: Plan, engine: Any = None) -> Tally:
+        with naming_the_file(source):
+            if engine is None:
+                n_threads, memory_limit = self._threads(), self.memory_limit
+                return local.collect(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit)
+            check_movable(plan)
+            return cast(Tally, engine.collect(source, schema, plan))
+
+    def count_blocks(self, blocks: Iterable[Block], encoder: Encoder, plan: Plan) -> Tally:
+        """The tally of blocks that are read already, for models that count the same rows many times."""
+        return local.count_blocks(blocks, encoder, plan)
+
+    # -- saying --------------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> Scores:
+        """P(class | x) of each row (rows, classes)."""
+        if type(X) is dict and (scores := record_scores(self, X)) is not None:
+            proba, evidence = logspace.normalise(self.tempered(scores))
+            if evidence[0] > -np.inf:
+                return proba
+        self._check_is_fitted()
+        parts, impossible, whole = [], Impossible(self.undecidable), _room_for(X, len(self.classes_))
+        for block, scores in self._score(X):
+            out = None if whole is None else whole[block.start : block.start + block.n_rows]
+            proba, evidence = logspace.normalise(self.tempered(scores), self._threads(), out)
+            impossible.settle(proba, evidence, block.start, logspace.exp(self.params_.log_prior))
+            parts.append(proba)
+        impossible.tell()
+        return stacked(parts, len(self.classes_)) if whole is None else whole
+
+    def predict_log_proba(self, X: Any) -> Scores:
+        """ln P(class | x) of each row (rows, classes)."""
+        parts, impossible = [], Impossible(self.undecidable)
+        for block, scores in self._score(X):
+            log_proba, evidence = logspace.log_normalise(self.tempered(scores))
+            impossible.settle(
+                log_proba, evidence, block.start, logspace.log_normalise(self.params_.log_prior[None])[0][0]
+            )
+            parts.append(log_proba)
+        impossible.tell()
+        return stacked(parts, len(self.classes_))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The most probable class of each row; ties as the setting ``ties`` says."""
+        one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
+        if one is not None and one.max() > -np.inf:
+            return np.asarray(self.classes_[kernels.best_classes(one, logspace.TIE, 1)])
+        chosen, impossible = [], Impossible(self.undecidable)
+        for block, scores in self._score(X):
+            impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)
+            chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", tie_seed(self)))
+        impossible.tell()
+        return np.asarray(self.classes_[np.concatenate(chosen)] if chosen else self.classes_[:0])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy on rows ``X`` with classes ``y``."""
+        labels, weights = self.label_codes(X, y, sample_weight)
+        right = self.predict(X) == np.append(self.classes_, self.classes_[:1])[labels]
+        right &= labels < len(self.classes_)
+        if weights is not None and not weights.any():
+            raise BayesError("every row has weight zero, so there is nothing to score")
+        return float(np.average(right, weights=weights))
+
+    def choose(self, scores: Scores, block: Block) -> npt.NDArray[np.int64]:
+        """The class of each row by its scores; ties as the setting ``ties`` says."""
+        return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
+
+    @available_where(having("log_terms"), "it does not say what each column adds to a score")
+    def explain(self, X: Any, against: Any = None) -> Any:
+        """Why each row is put in its class: evidence column by column that sums to the log posterior odds.
+
+        The predicted class is compared with the runner-up, or with the class ``against``.
+        """
+        self._check_is_fitted()
+        self.check_settings()
+        return explain_rows(self, open_source(X), against)
+
+    def table(self, column: str | int | None = None) -> Table:
+        """The class prior, or what was learnt of one column."""
+        self._check_is_fitted()
+        if column is None or (column == self.schema_.target.name and column not in self.schema_.columns):
+            name, prior = f"P({self.schema_.target.name})", logspace.exp(self.params_.log_prior).tolist()
+            labels, counts = list(self.tally_.classes), self.tally_.class_counts.tolist()
+            return Table({self._class_header(): labels, "count": counts, name: prior})
+        return self.column_table(self.schema_.find(column))
+
+    def _class_header(self) -> str:
+        """The target's name above a column of classes, told apart from the names beside it."""
+        name = self.schema_.target.name
+        return f"{name} (class)" if name in ("count", "mean", "variance") else name
+
+    # -- inside --------------------------------------------------------------------------------------
+
+    def encoder(self) -> Encoder:
+        """Reads rows in the codes of this model's tables and classes."""
+        vocabularies, classes = dict(self.params_.vocabularies), Vocabulary(self.tally_.classes)
+        words, refuse, n = getattr(self.params_, "words", {}), self.unseen == "error", self._threads()
+        return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=n, words=words)
+
+    def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
+        self._check_is_fitted()
+        self.check_settings()
+        source = open_source(X)
+        empty = True
+        for block in self.encoder().blocks(source):
+            empty = False
+            with naming_the_file(source):
+                scores = self.log_joint(self.params_, block)
+                if scores.size and not (np.isfinite(scores.min()) and np.isfinite(scores.max())):
+                    raise_unusable(block.floats, block.start)
+                    refuse_no_numbers(scores, block.start, self.classes_)
+            yield block, scores
+        if empty:
+            raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
+
+    def tempered(self, scores: Scores) -> Scores:
+        """Log scores as they become probabilities."""
+        return scores if self.temperature == 1 else scores / self.temperature
+
+    def label_codes(
+        self, X: Any, y: Any, sample_weight: Any = None
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
+        """(class codes, C for an unknown class; weights)"""
+        self._check_is_fitted()
+        source = self._labelled(X, y, sample_weight)
+        classes = Vocabulary(self.tally_.classes)
+        codes, weights = [], []
+        for batch in for_schema(source, self.schema_, {}, self.tally_.classes).batches():
+            if isinstance(batch.labels, Responsibilities):
+                raise BayesError("one label a row is needed here")
+            codes.append(encode_labels(batch.labels, classes, batch.start, grow=False).astype(np.int64))
+            weights.append(batch.weights)
+        given = [w for w in weights if w is not None]
+        return np.concatenate(codes), np.concatenate(given) if given else None
+
+    def _threads(self) -> int:
+        return thread_count(self.n_threads)
+
+    def _is_fitted(self) -> bool:
+        return "tally_" in vars(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_fitted()
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self, "rows and classes")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        return tags
+
+    def _repr_html_(self) -> str:
+        return model_html(self) if self._is_fitted() else f"<pre>{html.escape(repr(self))}</pre>"
+
+
+def _class_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
+    """Class labels as an array of their own type; as objects where NumPy would round them.
+
+    >>> _class_array((1, 2**80)).tolist() == [1, 2**80]
+    True
+    """
+    array = np.array(classes)
+    return array if array.tolist() == list(classes) else np.array(classes, dtype=object)
+
+
+def _room_for(X: Any, n_classes: int) -> Scores | None:
+    """Where the scores of all rows will stand; None where their number is not known before they are read."""
+    shape = getattr(X, "shape", None)
+    return np.empty((shape[0], n_classes)) if shape and isinstance(shape[0], int) else None
+
+
+def stacked(parts: list[Scores], n_classes: int) -> Scores:
+    """The scores of all blocks (rows, classes)."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.zeros((0, n_classes))

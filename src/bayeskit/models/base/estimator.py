@@ -1,0 +1,240 @@
+"""Estimator: settings by name, as scikit-learn's tools expect them, without importing scikit-learn.
+
+``import sklearn.base`` takes longer than most of what a model is asked for. So what its tools look for stands here in
+plain Python, and what only they can make (tags, requests of metadata, diagrams) is made when they ask.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+
+from bayeskit.errors import BayesError
+from bayeskit.models.base.available import Conditional
+
+WIDTH = 80  # of a line that shows a model
+LONGEST = 300  # characters of a setting that are shown
+METADATA = (
+    "fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "split",
+    "transform", "inverse_transform",
+)  # fmt: skip
+DATA = {"X", "y", "Y", "Xt", "yt"}  # arguments that are no metadata
+
+Model = TypeVar("Model")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _once(function: Function) -> Function:
+    """Asked once for each class."""
+    return cast(Function, cache(function))
+
+
+@_once
+def _defaults(kind: type) -> dict[str, Any]:
+    """The settings of a class and their defaults, by name in alphabetical order."""
+    if kind.__init__ is object.__init__:  # type: ignore[misc]
+        return {}
+    parameters = list(inspect.signature(kind).parameters.values())
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        raise TypeError(f"the settings of {kind.__name__} are arguments with names: __init__ takes no *args")
+    named = {parameter.name: parameter.default for parameter in parameters if parameter.kind != parameter.VAR_KEYWORD}
+    return dict(sorted(named.items()))
+
+
+@_once
+def _metadata(kind: type, method: str) -> tuple[str, ...]:
+    """What a method takes beside rows and classes, such as ``sample_weight``."""
+    function = getattr(kind, method, None)
+    if not inspect.isfunction(function):
+        return ()
+    _, *parameters = inspect.signature(function).parameters.values()
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return tuple(one.name for one in parameters if one.name not in DATA and one.kind not in several)
+
+
+class _SetRequest(Conditional):
+    """``set_fit_request`` and its like: there where the method takes metadata, made by scikit-learn when called."""
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+
+    def __get__(self, model: Any, owner: type) -> Callable[..., Any]:
+        name = f"set_{self.method}_request"
+        if not _metadata(owner, self.method):
+            raise AttributeError(f"{owner.__name__} has no {name}: its {self.method} takes rows and classes alone")
+
+        def set_request(*args: Any, **requests: Any) -> Any:
+            return getattr(_requester(owner), name)(*args if model is None else (model, *args), **requests)
+
+        set_request.__name__ = name
+        return set_request
+
+
+@_once
+def _requester(kind: type) -> Any:
+    """An estimator of scikit-learn with the methods of ``kind``: it knows what these take."""
+    from sklearn.base import BaseEstimator
+
+    methods = {name: getattr(kind, name) for name in METADATA if _metadata(kind, name)}
+    return type(kind.__name__, (BaseEstimator,), methods)
+
+
+class Estimator:
+    """Settings are the arguments of ``__init__``, kept under their names.
+
+    >>> class Threshold(Estimator):
+    ...     def __init__(self, at=0.5, strict=False):
+    ...         self.at, self.strict = at, strict
+    >>> Threshold(strict=True).get_params(), Threshold().set_params(at=0.7)
+    ({'at': 0.5, 'strict': True}, Threshold(at=0.7))
+    """
+
+    if TYPE_CHECKING:
+        set_fit_request: Any
+        set_partial_fit_request: Any
+        set_score_request: Any
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:  # the name by which scikit-learn's tools ask
+        return list(_defaults(cls))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings; with ``deep`` also those of models among them, as ``name__setting``."""
+        settings: dict[str, Any] = {}
+        for name in _defaults(type(self)):
+            value = getattr(self, name)
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                settings |= {f"{name}__{inner}": setting for inner, setting in value.get_params().items()}
+            settings[name] = value
+        return settings
+
+    def set_params(self, **params: Any) -> Self:
+        """Change settings by name; ``name__setting`` changes one of a model among them."""
+        nested: dict[str, dict[str, Any]] = {}
+        for path, value in params.items():
+            name, deeper, inner = path.partition("__")
+            if name not in _defaults(type(self)):
+                raise BayesError(
+                    f"Invalid parameter {name!r} for estimator {self}. "
+                    f"Valid parameters are: {self._get_param_names()!r}.",
+                    culprit=name,
+                )
+            if deeper:
+                nested.setdefault(name, {})[inner] = value
+            else:
+                setattr(self, name, value)
+        for name, inner_params in nested.items():
+            getattr(self, name).set_params(**inner_params)
+        return self
+
+    def __repr__(self) -> str:
+        """The settings that are not the defaults."""
+        defaults = _defaults(type(self))
+        shown = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        changed = [f"{name}={_shortened(text)}" for name, text in shown.items() if text != repr(defaults[name])]
+        return _wrapped(type(self).__name__, changed)
+
+    def __dir__(self) -> list[str]:
+        """What is there: methods that this model cannot honour are not."""
+        members = [item for owner in type(self).__mro__ for item in vars(owner).items()]
+        conditional = {name for name, member in members if isinstance(member, Conditional)}
+        return [name for name in super().__dir__() if name not in conditional or hasattr(self, name)]
+
+    # -- what scikit-learn's tools ask for -----------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            transformer_tags=None,
+            classifier_tags=None,
+            regressor_tags=None,
+        )
+
+    def get_metadata_routing(self) -> Any:
+        """What scikit-learn routes to the methods of this model, as ``set_fit_request`` and its like have said."""
+        requester = _requester(type(self))()
+        if "_metadata_request" in vars(self):
+            vars(requester)["_metadata_request"] = vars(self)["_metadata_request"]
+        return requester.get_metadata_routing()
+
+    _get_metadata_request = get_metadata_routing  # the name by which scikit-learn's tools ask
+
+    def _repr_html_(self) -> str:
+        from sklearn.utils import estimator_html_repr
+
+        return str(estimator_html_repr(self))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+for _method in METADATA:
+    setattr(Estimator, f"set_{_method}_request", _SetRequest(_method))
+
+
+def clone(model: Model) -> Model:
+    """An unfitted model with the same settings: ``sklearn.base.clone``, which is asked only for models of others.
+
+    >>> class Threshold(Estimator):
+    ...     def __init__(self, at=0.5):
+    ...         self.at = at
+    >>> clone(Threshold([1, 2]))
+    Threshold(at=[1, 2])
+    """
+    if not isinstance(model, Estimator):
+        from sklearn.base import clone as sklearn_clone
+
+        return sklearn_clone(model)  # type: ignore[no-any-return]
+    settings = {name: _copied(value) for name, value in model.get_params(deep=False).items()}
+    fresh = type(model)(**settings)
+    for name in ("_metadata_request", "_sklearn_output_config"):
+        if name in vars(model):
+            vars(fresh)[name] = copy.deepcopy(vars(model)[name])
+    return fresh
+
+
+def _copied(value: Any) -> Any:
+    """A setting for another model: models in it are cloned, all else is copied."""
+    if isinstance(value, (list, tuple, set, frozenset)) and not hasattr(value, "_fields"):
+        return type(value)(_copied(item) for item in value)
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return clone(value)
+    return copy.deepcopy(value)
+
+
+def check_is_fitted(model: Any, with_what: str = "") -> None:
+    """Raise scikit-learn's ``NotFittedError`` where the model has learnt nothing; it is loaded only then."""
+    if not model.__sklearn_is_fitted__():
+        from sklearn.exceptions import NotFittedError
+
+        call = f"'fit' with {with_what}" if with_what else "'fit'"
+        raise NotFittedError(f"This {type(model).__name__} instance is not fitted yet. Call {call} first.")
+
+
+def _shortened(text: str) -> str:
+    """A long setting by its beginning and end."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}...{text[-LONGEST // 2 :]}"
+
+
+def _wrapped(name: str, settings: list[str]) -> str:
+    """``Name(a=1, b=2)``, on as many lines as are needed.
+
+    >>> print(_wrapped("Model", ["first='a rather long setting'", "second='another one that is long'", "third=3"]))
+    Model(first='a rather long setting', second='another one that is long',
+          third=3)
+    """
+    indent = " " * (len(name) + 1)
+    lines = [f"{name}("]
+    for i, setting in enumerate(settings):
+        piece = setting + (")" if i == len(settings) - 1 else ",")
+        if i and len(lines[-1]) + 1 + len(piece) > WIDTH:
+            lines.append(indent + piece)
+        else:
+            lines[-1] += f" {piece}" if i else piece
+    return "\n".join(lines) if settings else f"{name}()"

@@ -1,0 +1,135 @@
+"""What a model cannot honour is not there, and says why; what is there, works or is documented."""
+
+import inspect
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+import bayeskit as bk
+from bayeskit import capabilities
+from bayeskit.capabilities import Explains, Forgets, Learns, LeavesOut, Merges, Samples, can, methods_of
+from bayeskit.models.base import Classifier, Learner, TallyClassifier
+from bayeskit.models.base.available import Conditional, available_where
+
+MODELS = {
+    name: public
+    for name in bk.__all__
+    if inspect.isclass(public := getattr(bk, name)) and issubclass(public, Classifier)
+}
+SMALL = {"BayesClassifier": {"n_members": 2, "n_chains": 2}, "TextClassifier": {"recipe": "multinomial"}}
+CAPABILITIES = [kind for _, kind in inspect.getmembers(capabilities, inspect.isclass) if methods_of(kind)]
+EXTRA = {"describe_structure"}  # of models that learn one; the others have none to describe
+CONTRACT = {"plan", "estimate", "log_joint"}  # what a model adds, documented in docs/add_a_model.md
+X = {"sky": ["sun", "rain", "sun", "rain", "sun", "rain"] * 2, "size": [0.5, 1.5, 2.5, 3.5, 4.5, 5.5] * 2}
+Y = ["a", "b", "a", "b", "b", "a"] * 2
+
+
+@pytest.fixture(scope="module", params=sorted(MODELS))
+def model(request):
+    """Each public model, fitted."""
+    columns = (
+        {"size": X["size"], "length": [1.0, 7.0, 3.0, 2.0, 9.0, 5.0, 4.0, 8.0, 6.0, 0.0, 2.0, 1.0]}
+        if request.param == "GaussianBayes"
+        else X
+    )
+    rows = [f"{sky} {size}" for sky, size in zip(*X.values(), strict=True)]
+    made = MODELS[request.param](**SMALL.get(request.param, {}))
+    return made.fit(rows if request.param == "TextClassifier" else columns, Y)
+
+
+def test_there_are_models():
+    assert {"NaiveBayes", "TAN", "BayesClassifier", "SubclassBayes", "NBTree", "TextClassifier"} <= set(MODELS)
+    assert {"BayesClassifier", "SubclassBayes", "NBTree"} <= {name for name, kind in MODELS.items() if kind.absent}
+
+
+def test_every_name_in_a_table_of_reasons_is_absent_and_says_why(model):
+    for one in (model, type(model)()):
+        for name, reason in one.absent.items():
+            assert not hasattr(one, name), name
+            assert name not in dir(one)
+            with pytest.raises(AttributeError) as problem:
+                getattr(one, name)
+            assert str(problem.value) == f"{type(one).__name__} has no {name}: {reason}"
+
+
+def test_no_method_is_unset(model):
+    """What a model has not was never given to it: the bases it takes do not have it, or say when they do."""
+    for owner in type(model).__mro__:
+        for name in model.absent:
+            assert name not in vars(owner) or isinstance(vars(owner)[name], Conditional), (owner, name)
+
+
+def test_what_a_model_shows_is_there_and_documented(model):
+    for name in dir(model):
+        member = getattr(model, name)
+        if not name.startswith("_") and callable(member) and not name.endswith("_request"):
+            assert inspect.getdoc(member) or name in CONTRACT, name
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda kind: kind.__name__)
+def test_a_model_has_all_methods_of_a_capability_or_says_why_not(model, capability):
+    names = set(methods_of(capability))
+    assert can(model, capability) == (names <= set(dir(model)))
+    for name in names - set(dir(model)) - EXTRA:
+        with pytest.raises(AttributeError, match=rf"^{type(model).__name__} has no {name}: ."):
+            getattr(model, name)
+
+
+def test_the_table_of_the_docs_says_what_each_model_can():
+    page = (Path(__file__).parents[2] / "docs" / "how_it_works.md").read_text(encoding="utf-8")
+    head = "| model | learns, forgets, merges |"
+    rows = [line.strip("|").split("|") for line in page[page.index(head) :].split("\n\n")[0].splitlines()[2:]]
+    told = {name.strip(" `"): cells for names, *cells in rows for name in names.split(",")}
+    assert told.keys() == MODELS.keys()
+    for name, (learns, leaves_out, explains, samples) in told.items():
+        model = MODELS[name](**SMALL.get(name, {}))
+        for kinds, cell in [((Learns, Forgets, Merges), learns), ((LeavesOut,), leaves_out), ((Explains,), explains),
+                            ((Samples,), samples)]:  # fmt: skip
+            assert all(can(model, kind) for kind in kinds) == (not cell.strip().startswith("no")), (name, cell)
+
+
+def test_a_subclass_adds_to_the_reasons_of_its_base():
+    class Stubborn(bk.NBTree):
+        absent: ClassVar = {"persuade": "it is stubborn"}
+
+    for name, reason in (("persuade", "it is stubborn"), ("restrict", "the tree may ask")):
+        with pytest.raises(AttributeError, match=f"Stubborn has no {name}: {reason}"):
+            getattr(Stubborn(), name)
+
+
+def test_models_take_only_the_base_whose_promises_they_keep():
+    assert not issubclass(bk.BayesClassifier, TallyClassifier)
+    assert issubclass(bk.BayesClassifier, Learner)
+    assert not issubclass(bk.SubclassBayes, Learner)
+    own = {name for name, member in vars(bk.BayesClassifier).items() if inspect.isfunction(member)} - {"__init__"}
+    overridden = {name for name in own if any(name in vars(base) for base in bk.BayesClassifier.__mro__[1:-1])}
+    assert len(overridden) <= 8, overridden
+
+
+def test_what_a_setting_takes_away_is_absent_and_what_an_error_hides_is_told():
+    class Careful(Classifier):
+        strict = False
+
+        @available_where(lambda model: model.strict, "it is not strict")
+        def judge(self):
+            """Only where it is strict."""
+            return True
+
+        @property
+        def broken(self):
+            return self.params_.nothing
+
+    model = Careful()
+    assert not hasattr(model, "judge")
+    assert "judge" not in dir(model)
+    with pytest.raises(AttributeError, match="Careful has no judge: it is not strict"):
+        model.judge()
+    with pytest.raises(AttributeError, match="it is not strict"):
+        Careful.judge(model)
+    model.strict = True
+    assert model.judge()
+    assert Careful.judge(model)
+    assert inspect.signature(model.judge) == inspect.signature(lambda: None)
+    with pytest.raises(AttributeError, match="'params_'"):  # not 'broken'
+        _ = model.broken
