@@ -212,7 +212,7 @@ class SubclassBayes(KnowsJoint):
         tally = self.count_blocks([soft], named, naive.plan(schema)).with_schema(
             replace(counted.schema, target=target_)
         )
-        return self._of(tally, gaps)
+        return self.fit_parts(tally, gaps)
 
     def _read(self, source: Source, counted: Tally) -> tuple[Block, Encoder]:
         """All rows of any weight as one block, in the sorted values of the tally, and what reads them so."""
@@ -303,7 +303,7 @@ class SubclassBayes(KnowsJoint):
 
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from the counts of subclasses: what another SubclassBayes has, as ``subclass_tally_``."""
-        return self._of(tally, {})
+        return self.fit_parts(tally, {})
 
     def held_state(self) -> State | None:
         """The gaps between numbers, which are no counts."""
@@ -315,9 +315,9 @@ class SubclassBayes(KnowsJoint):
         gaps = {} if state is None else state.header["gaps"]
         if not all(isinstance(gap, float) and 0 < gap < np.inf for gap in gaps.values()):
             raise BadFile("the gaps between the numbers of a column are above zero, and these are not")
-        return self._of(tally, gaps)
+        return self.fit_parts(tally, gaps)
 
-    def _of(self, tally: Tally, gaps: dict[str, float]) -> Self:
+    def fit_parts(self, tally: Tally, gaps: dict[str, float]) -> Self:
         """The model of the counts of subclasses, and of the smallest gap between the numbers of each column."""
         self.check_settings()
         refuse_no_counts(tally)
@@ -344,7 +344,8 @@ class SubclassBayes(KnowsJoint):
     def with_prior(self, prior: Any) -> Self:
         """A new model with another class prior, from the same subclasses."""
         self._check_is_fitted()
-        return clone(self).set_params(prior=prior)._of(self.subclass_tally_, self.gaps_)
+        made: Self = clone(self)
+        return made.set_params(prior=prior).fit_parts(self.subclass_tally_, self.gaps_)
 
     # -- saying --------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Methods that some recipes cannot honour: absent from a model of such a recipe, which says why."""
+"""What some recipes have and others not: methods that a model then lacks, with the reason, and fitted state."""
 
 from __future__ import annotations
 
@@ -22,6 +22,16 @@ class RecipeMethod(Conditional):
         if model is not None and (why := model.absent_by_recipe.get(self.name)) is not None:
             raise AttributeError(f"{type(model).__name__} has no {self.name} with recipe={model.recipe!r}: {why}")
         return self.method.__get__(model, kind)
+
+
+class RecipeState(Conditional):
+    """What the fitted recipe holds under a name, where it does."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: Any, kind: type | None = None) -> Any:
+        return self if model is None else getattr(model.recipe_, self.name)
 
 
 def by_recipe(*names: str) -> Callable[[C], C]:

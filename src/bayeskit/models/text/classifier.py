@@ -20,7 +20,7 @@ from bayeskit.io import State
 from bayeskit.models.base import Scores
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import one_of
-from bayeskit.models.text.by_recipe import by_recipe
+from bayeskit.models.text.by_recipe import RecipeState, by_recipe
 from bayeskit.models.text.document_classifier import DocumentClassifier
 from bayeskit.models.text.generative import DrawsDocuments
 from bayeskit.models.text.left_out import TextLeftOut
@@ -35,11 +35,6 @@ from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 
 LARGEST_TABLE = 1 << 29  # words times classes
-
-
-def _of_recipe(name: str) -> Any:
-    """What the fitted recipe holds under a name, where it does."""
-    return property(lambda model: getattr(model.recipe_, name))
 
 
 @by_recipe(*CONDITIONAL)
@@ -105,8 +100,8 @@ class TextClassifier(TextSimilarity, DrawsDocuments, DocumentClassifier):
     random_state: Any = None
     n_threads: int | None = None
 
-    weights_, candidates_ = _of_recipe("weights"), _of_recipe("candidates")
-    held_, linear_ = _of_recipe("frequencies"), _of_recipe("linear")
+    weights_, candidates_ = RecipeState("weights"), RecipeState("candidates")
+    held_, linear_ = RecipeState("frequencies"), RecipeState("linear")
 
     @property
     def absent_by_recipe(self) -> Mapping[str, str]:
