@@ -241,7 +241,7 @@ class SemiSupervised(PredictsClasses):
     def _mixture(self, model: Any, rows: WholeTable) -> tuple[Any, list[tuple[int, float, int]]]:
         if self.n_classes is None or self.n_classes < 1:
             raise BayesError("no row has a label: pass n_classes= to look for that many classes without any")
-        if isinstance(model, TextClassifier) and not recipe_named(model.recipe).counted:
+        if isinstance(model, TextClassifier) and not recipe_named(model.recipe).plain_counts:
             raise BayesError('without labels documents need expected counts: TextClassifier("multinomial")')
         rng = np.random.default_rng(self.random_state)
         classes = tuple(range(self.n_classes))

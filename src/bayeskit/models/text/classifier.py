@@ -142,7 +142,7 @@ class TextClassifier(TextSimilarity, DrawsDocuments, DocumentClassifier):
         idf and the fitted weights.
         """
         self.check_settings()
-        if self._is_fitted() or self._recipe.counted:
+        if self._is_fitted() or self._recipe.plain_counts:
             return super().partial_fit(X, y, classes, sample_weight)
         return self.fit(X, y, sample_weight)
 

@@ -41,7 +41,7 @@ class NaiveBayesSVM(Recipe):
     name = "nbsvm"
     prior = "uniform"  # the constant of the machine has it
     probabilities = False
-    counted = False
+    plain_counts = False
     parameters = PresenceParameters
     infinite = "no other class"
 

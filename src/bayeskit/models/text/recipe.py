@@ -108,7 +108,7 @@ class Recipe:
     """The class prior where the setting is None."""
     smoothing: ClassVar[Any] = 1.0
     """The pseudo-count of a word where the setting is None."""
-    counted: ClassVar[bool] = True
+    plain_counts: ClassVar[bool] = True
     """The tally holds plain counts: documents are counted in parts, by any engine, and shared among classes by EM."""
     generative: ClassVar[bool] = False
     """Scores are ln P(document, class), and documents can be drawn; see :class:`GenerativeRecipe`."""

@@ -6,7 +6,6 @@ what is summed, and taken off again before anything is believed of it.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -63,10 +62,10 @@ class TfIdfParameters(WordParameters):
 
 @dataclass(frozen=True, eq=False)
 class HeldFrequencies(Recipe):
-    """A recipe that learns under document frequencies."""
+    """A recipe that learns under document frequencies; :meth:`values` says what it makes of them."""
 
     frequencies: DocumentFrequencies | None = None
-    counted = False
+    plain_counts = False
 
     @property
     def held(self) -> DocumentFrequencies:
@@ -87,17 +86,13 @@ class HeldFrequencies(Recipe):
         """The tally of more documents in the held words."""
         return count_more(training, self.held.words, lambda rows: self.values(rows) + 1.0)
 
-    @abstractmethod
-    def values(self, rows: TokenRows) -> Floats:
-        """The tf-idf of each cell."""
-
     def learnt(self, counted: WordCounts) -> Floats:
         """Σ of tf-idf (words, classes)."""
         return np.maximum(super().learnt(counted) - counted.table("documents"), 0.0)
 
     def estimate(self, tally: Tally, log_prior: Floats, settings: Settings) -> Parameters:
         """What is believed of sums that were made under the frequencies held."""
-        _ = self.held
+        _ = self.held  # where nobody holds any, the sums mean nothing
         return super().estimate(tally, log_prior, settings)
 
     def state(self) -> State | None:

@@ -97,7 +97,7 @@ class WeightedEvidence(Recipe):
     g_values: tuple[float, ...] = (1.0, 0.5)
     weights: EvidenceWeights | None = None
     candidates: Table | None = None
-    counted = False
+    plain_counts = False
     weights_by_em = True
 
     @property
