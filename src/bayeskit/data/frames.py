@@ -16,6 +16,7 @@ from bayeskit.data.source import Batch, Column, Responsibilities, cut, is_arrow
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch
 
 BLOCK = 1 << 18  # rows: enough for two threads to share, few enough for the codes to stay in the cache
+FEW = 256  # values of a list
 
 
 @dataclass
@@ -255,7 +256,8 @@ def from_list(values: Sequence[Any]) -> Column:
     import pyarrow as pa
 
     try:
-        return arrow_array(values, nan_is_missing=True)
+        few = len(values) <= FEW  # such a call is to be quick from the first on; of more, each is
+        return arrow_array(values, nan_is_missing=True) if few else pa.array(values, from_pandas=True)
     except (pa.ArrowException, OverflowError, UnicodeError):
         column = np.empty(len(values), dtype=object)
         for i, value in enumerate(values):  # records are few; filling from the list would read tuples as rows
