@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import bayeskit as bk
 from bayeskit.errors import BadFile, BayesError
@@ -170,6 +171,16 @@ def test_the_face_overrides_few_methods_of_its_bases_and_unsets_none():
     assert overridden == {
         "check_settings", "fit_source", "partial_fit", "fit_tally", "_collect", "_with_tally", "held_state", "restore",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "ask",
+    ["sample", "score_samples", "document_log_likelihood", "similarity", "centroid_similarity", "explain", "left_out"],
+)
+def test_a_model_that_has_learnt_nothing_says_so(ask):
+    given = () if ask in ("sample", "left_out") else (NEW,)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(bk.TextClassifier("multinomial"), ask)(*given)
 
 
 def test_a_model_of_some_words_is_made_from_the_same_counts():

@@ -21,12 +21,11 @@ from bayeskit.io import State
 from bayeskit.models.base import Scores
 from bayeskit.models.settings import one_of
 from bayeskit.models.text.by_recipe import by_recipe
-from bayeskit.models.text.document_classifier import DocumentClassifier
-from bayeskit.models.text.generative import DrawsDocuments
 from bayeskit.models.text.left_out import TextLeftOut
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.recipe import CONDITIONAL, Recipe, Training
 from bayeskit.models.text.recipes import RECIPES
+from bayeskit.models.text.sampling import DrawsDocuments
 from bayeskit.models.text.similarity import TextSimilarity
 from bayeskit.models.text.vocabulary import tally_of_words, tally_within_limits
 from bayeskit.remedy import Remedy, Setting
@@ -44,7 +43,7 @@ def _of_recipe(name: str) -> Any:
 
 @by_recipe(*CONDITIONAL)
 @dataclass(eq=False, repr=False)
-class TextClassifier(TextSimilarity, DrawsDocuments, DocumentClassifier):
+class TextClassifier(TextSimilarity, DrawsDocuments):
     """Naive Bayes for documents: strings in a list, a series or an Arrow column.
 
     Parameters
