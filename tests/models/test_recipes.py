@@ -136,7 +136,7 @@ def test_every_absent_method_says_why_and_every_other_is_there(name):
     for method in CONDITIONAL:
         assert callable(getattr(bk.TextClassifier, method))
         if method in recipe.absent:
-            with pytest.raises(AttributeError, match=rf"no {method} with recipe='{name}': \w+"):
+            with pytest.raises(AttributeError, match=rf"no {method}: with recipe='{name}', \w+"):
                 getattr(model, method)
         else:
             assert callable(getattr(model, method))
@@ -151,6 +151,10 @@ def test_a_recipe_that_is_registered_holds_nothing_and_learning_leaves_it_so(nam
     held = {"weights_", "candidates_"} if model.recipe_.weights_by_em else set()
     held |= {"tfidf": {"held_"}, "twcnb": {"held_"}, "nbsvm": {"linear_"}}.get(name, set())
     assert {a for a in ("weights_", "candidates_", "held_", "linear_") if hasattr(model, a)} == held
+    with pytest.raises(AttributeError, match=r"no (linear_|weights_): recipe='.*' fits no (linear|weights)"):
+        _ = model.weights_ if name == "nbsvm" else model.linear_
+    with pytest.raises(AttributeError, match="no weights_: nothing is fitted yet"):
+        _ = bk.TextClassifier(name).weights_
 
 
 @pytest.mark.parametrize("name", ["auto", "fast", "weighted", "tfidf", "twcnb"])

@@ -20,7 +20,7 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.io import State
 from bayeskit.models.base import Scores
 from bayeskit.models.settings import one_of
-from bayeskit.models.text.by_recipe import by_recipe
+from bayeskit.models.text.by_recipe import RecipeAttribute, by_recipe
 from bayeskit.models.text.left_out import TextLeftOut
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.recipe import CONDITIONAL, Recipe, Training
@@ -34,11 +34,6 @@ from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 
 LARGEST_TABLE = 1 << 29  # words times classes
-
-
-def _of_recipe(name: str) -> Any:
-    """What the fitted recipe holds under a name, where it does."""
-    return property(lambda model: getattr(model.recipe_, name))
 
 
 @by_recipe(*CONDITIONAL)
@@ -104,8 +99,10 @@ class TextClassifier(TextSimilarity, DrawsDocuments):
     random_state: Any = None
     n_threads: int | None = None
 
-    weights_, candidates_ = _of_recipe("weights"), _of_recipe("candidates")
-    held_, linear_ = _of_recipe("frequencies"), _of_recipe("linear")
+    weights_ = RecipeAttribute("weights")
+    candidates_ = RecipeAttribute("candidates")
+    held_ = RecipeAttribute("frequencies")
+    linear_ = RecipeAttribute("linear")
 
     @property
     def absent_by_recipe(self) -> Mapping[str, str]:
