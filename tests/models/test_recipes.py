@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import bayeskit as bk
 from bayeskit.errors import BadFile, BayesError
@@ -135,7 +136,7 @@ def test_every_absent_method_says_why_and_every_other_is_there(name):
     for method in CONDITIONAL:
         assert callable(getattr(bk.TextClassifier, method))
         if method in recipe.absent:
-            with pytest.raises(AttributeError, match=rf"no {method} with recipe='{name}': \w+"):
+            with pytest.raises(AttributeError, match=rf"no {method}: with recipe='{name}', \w+"):
                 getattr(model, method)
         else:
             assert callable(getattr(model, method))
@@ -150,6 +151,10 @@ def test_a_recipe_that_is_registered_holds_nothing_and_learning_leaves_it_so(nam
     held = {"weights_", "candidates_"} if model.recipe_.weights_by_em else set()
     held |= {"tfidf": {"held_"}, "twcnb": {"held_"}, "nbsvm": {"linear_"}}.get(name, set())
     assert {a for a in ("weights_", "candidates_", "held_", "linear_") if hasattr(model, a)} == held
+    with pytest.raises(AttributeError, match=r"no (linear_|weights_): recipe='.*' fits no (linear|weights)"):
+        _ = model.weights_ if name == "nbsvm" else model.linear_
+    with pytest.raises(AttributeError, match="no weights_: nothing is fitted yet"):
+        _ = bk.TextClassifier(name).weights_
 
 
 @pytest.mark.parametrize("name", ["auto", "fast", "weighted", "tfidf", "twcnb"])
@@ -170,6 +175,16 @@ def test_the_face_overrides_few_methods_of_its_bases_and_unsets_none():
     assert overridden == {
         "check_settings", "fit_source", "partial_fit", "fit_tally", "_collect", "_with_tally", "held_state", "restore",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "ask",
+    ["sample", "score_samples", "document_log_likelihood", "similarity", "centroid_similarity", "explain", "left_out"],
+)
+def test_a_model_that_has_learnt_nothing_says_so(ask):
+    given = () if ask in ("sample", "left_out") else (NEW,)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(bk.TextClassifier("multinomial"), ask)(*given)
 
 
 def test_a_model_of_some_words_is_made_from_the_same_counts():

@@ -1,4 +1,4 @@
-"""What some recipes have and others not: methods that a model then lacks, with the reason, and fitted state."""
+"""Methods and fitted attributes that some recipes have: absent from a model of another one, which says why."""
 
 from __future__ import annotations
 
@@ -20,18 +20,27 @@ class RecipeMethod(Conditional):
 
     def __get__(self, model: Any, kind: type | None = None) -> Any:
         if model is not None and (why := model.absent_by_recipe.get(self.name)) is not None:
-            raise AttributeError(f"{type(model).__name__} has no {self.name} with recipe={model.recipe!r}: {why}")
+            raise AttributeError(f"{type(model).__name__} has no {self.name}: with recipe={model.recipe!r}, {why}")
         return self.method.__get__(model, kind)
 
 
-class RecipeState(Conditional):
-    """What the fitted recipe holds under a name, where it does."""
+class RecipeAttribute(Conditional):
+    """What the fitted recipe holds under a name of its own, where it does."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, held: str) -> None:
+        self.held = held
+
+    def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
     def __get__(self, model: Any, kind: type | None = None) -> Any:
-        return self if model is None else getattr(model.recipe_, self.name)
+        if model is None:
+            return self
+        recipe = vars(model).get("recipe_")
+        if not hasattr(recipe, self.held):
+            why = "nothing is fitted yet" if recipe is None else f"recipe={recipe.name!r} fits no {self.held}"
+            raise AttributeError(f"{type(model).__name__} has no {self.name}: {why}")
+        return getattr(recipe, self.held)
 
 
 def by_recipe(*names: str) -> Callable[[C], C]:

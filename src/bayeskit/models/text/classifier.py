@@ -20,13 +20,12 @@ from bayeskit.io import State
 from bayeskit.models.base import Scores
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import one_of
-from bayeskit.models.text.by_recipe import RecipeState, by_recipe
-from bayeskit.models.text.document_classifier import DocumentClassifier
-from bayeskit.models.text.generative import DrawsDocuments
+from bayeskit.models.text.by_recipe import RecipeAttribute, by_recipe
 from bayeskit.models.text.left_out import TextLeftOut
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.recipe import CONDITIONAL, Recipe, Training
 from bayeskit.models.text.recipes import RECIPES
+from bayeskit.models.text.sampling import DrawsDocuments
 from bayeskit.models.text.similarity import TextSimilarity
 from bayeskit.models.text.vocabulary import tally_of_words, tally_within_limits
 from bayeskit.remedy import Remedy, Setting
@@ -39,7 +38,7 @@ LARGEST_TABLE = 1 << 29  # words times classes
 
 @by_recipe(*CONDITIONAL)
 @dataclass(eq=False, repr=False)
-class TextClassifier(TextSimilarity, DrawsDocuments, DocumentClassifier):
+class TextClassifier(TextSimilarity, DrawsDocuments):
     """Naive Bayes for documents: strings in a list, a series or an Arrow column.
 
     Parameters
@@ -100,8 +99,10 @@ class TextClassifier(TextSimilarity, DrawsDocuments, DocumentClassifier):
     random_state: Any = None
     n_threads: int | None = None
 
-    weights_, candidates_ = RecipeState("weights"), RecipeState("candidates")
-    held_, linear_ = RecipeState("frequencies"), RecipeState("linear")
+    weights_ = RecipeAttribute("weights")
+    candidates_ = RecipeAttribute("candidates")
+    held_ = RecipeAttribute("frequencies")
+    linear_ = RecipeAttribute("linear")
 
     @property
     def absent_by_recipe(self) -> Mapping[str, str]:

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.text_files import COLUMN
 from bayeskit.data.tokens import TokenRows
 from bayeskit.data.words import Words
 from bayeskit.estimate.text_weights import sums_by_document
@@ -59,41 +58,3 @@ def draw_sets(vocabulary: Words, log_odds: Floats, labels: npt.NDArray[Any], rng
     words = np.array(vocabulary.tolist(), dtype=object)
     heads = (rng.random(len(words)) < 1 / (1 + logspace.exp(-log_odds[:, label])) for label in labels)
     return [" ".join(words[np.flatnonzero(there)]) for there in heads]
-
-
-class DrawsDocuments:
-    """Likelihoods and drawing, for a TextClassifier whose recipe is generative."""
-
-    _check_is_fitted: Any
-    _score: Any
-    recipe_: Any
-    params_: Any
-    counted_: WordCounts
-    classes_: npt.NDArray[Any]
-    random_state: Any
-
-    def document_log_likelihood(self, X: Any, coefficient: bool = True, length: bool = False) -> Floats:
-        """ln P(document | class) (documents, classes).
-
-        For "multinomial" with the multinomial coefficient ℓ!/Πn! and, where ``length``, P(ℓ), which is the same
-        for all classes: Poisson with the mean number of words. A set of words has neither.
-        """
-        parts = []
-        for block, scores in self._score(X):
-            scores = scores - self.params_.log_prior
-            for term in self.recipe_.shared_terms(block.tokens[COLUMN], self.counted_, coefficient, length):
-                scores = scores + term[:, None]
-            parts.append(scores)
-        return np.concatenate(parts)
-
-    def score_samples(self, X: Any) -> Floats:
-        """ln P(document), with length term and multinomial coefficient; known words alone."""
-        likelihood = self.document_log_likelihood(X, coefficient=True, length=True)
-        return np.asarray(logspace.log_sum_exp(likelihood + self.params_.log_prior))
-
-    def sample(self, n: int = 1, random_state: Any = None) -> tuple[list[str], npt.NDArray[Any]]:
-        """Documents drawn from the model and their classes: one coin a word, or a length and then words."""
-        self._check_is_fitted()
-        rng = np.random.default_rng(random_state if random_state is not None else self.random_state)
-        labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(self.params_.log_prior))
-        return self.recipe_.draw(self.params_, self.counted_, labels, rng), self.classes_[labels]

@@ -9,20 +9,14 @@ import numpy.typing as npt
 
 from bayeskit.data.text_files import COLUMN
 from bayeskit.evaluate.similarity import cosine_similarity, cosine_to_centroids
+from bayeskit.models.text.document_classifier import DocumentClassifier
 from bayeskit.models.text.reading import source_of, values_matrix
-from bayeskit.models.text.recipe import Recipe
 
 Floats = npt.NDArray[np.float64]
 
 
-class TextSimilarity:
-    """Cosines of documents, for a TextClassifier."""
-
-    _check_is_fitted: Any
-    recipe_: Recipe
-    encoder: Any
-    counted_: Any
-    column: str | None
+class TextSimilarity(DocumentClassifier):
+    """Cosines of documents."""
 
     def similarity(self, X: Any, other: Any = None) -> Floats:
         """Cosine of the word counts of documents (documents, documents of ``other``, by default of ``X``)."""
