@@ -27,6 +27,7 @@ LISTS = [
     ["x", 1],
     [2**64],
     ("a", "b"),
+    [str(i) for i in range(50)],
 ]
 ARRAYS = [[0.5, math.nan], [1, 2], ["a", "b"], [True]]
 

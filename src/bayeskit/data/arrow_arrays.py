@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,27 +30,33 @@ def arrow_array(values: Any, nan_is_missing: bool = False) -> pa.Array:
 
     if isinstance(values, np.ndarray) and values.ndim == 1:
         if values.dtype.kind in "fiu" and values.dtype.isnative and not nan_is_missing:
-            numbers = pa.py_buffer(np.ascontiguousarray(values))
-            return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, numbers])
+            return _numbers(values)
         values = values.tolist()
     plain = isinstance(values, (list, tuple)) and len(values) < MANY and "pandas" not in sys.modules
     kinds = set(map(type, values)) if plain else set()
     if kinds == {float}:
-        numbers = np.array(values, dtype=np.float64)
+        numbers = np.array(values)
         if not (nan_is_missing and np.isnan(numbers).any()):
-            return arrow_array(numbers)
+            return _numbers(numbers)
     elif kinds == {int} and min(values) >= -(2**63) and max(values) < 2**63:
-        return arrow_array(np.array(values, dtype=np.int64))
+        return _numbers(np.array(values, dtype=np.int64))
     elif str in kinds and kinds <= {str, type(None)}:
         return _texts(values)
     return pa.array(values, from_pandas=nan_is_missing)
 
 
-def _texts(values: Sequence[str | None]) -> pa.Array:
-    """Strings, one buffer for all where they have one byte a character."""
+def _numbers(values: npt.NDArray[Any]) -> pa.Array:
     import pyarrow as pa
 
-    joined = "" if None in values else "".join(values)  # type: ignore[arg-type]
+    kind = pa.float64() if values.dtype == np.float64 else pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def _texts(values: Sequence[str | None]) -> pa.Array:
+    """Strings, where they are more than a few and have one byte a character by one buffer for all."""
+    import pyarrow as pa
+
+    joined = "" if len(values) < 20 or None in values else "".join(values)  # type: ignore[arg-type]
     if joined and joined.isascii() and len(joined) < 2**31:
         ends = np.zeros(len(values) + 1, dtype=np.int32)
         np.cumsum(np.fromiter(map(len, values), np.int32, len(values)), out=ends[1:])  # type: ignore[arg-type]

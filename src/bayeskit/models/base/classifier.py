@@ -301,7 +301,8 @@ class Classifier(Stored, PredictsClasses):
         return self._is_fitted()
 
     def _check_is_fitted(self) -> None:
-        check_is_fitted(self, "rows and classes")
+        if "tally_" not in vars(self):  # asked for every row that comes alone
+            check_is_fitted(self, "rows and classes")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -210,11 +210,12 @@ def _copied(value: Any) -> Any:
 
 def check_is_fitted(model: Any, with_what: str = "") -> None:
     """Raise scikit-learn's ``NotFittedError`` where the model has learnt nothing; it is loaded only then."""
-    if not model.__sklearn_is_fitted__():
-        from sklearn.exceptions import NotFittedError
+    if model.__sklearn_is_fitted__():
+        return
+    from sklearn.exceptions import NotFittedError
 
-        call = f"'fit' with {with_what}" if with_what else "'fit'"
-        raise NotFittedError(f"This {type(model).__name__} instance is not fitted yet. Call {call} first.")
+    call = f"'fit' with {with_what}" if with_what else "'fit'"
+    raise NotFittedError(f"This {type(model).__name__} instance is not fitted yet. Call {call} first.")
 
 
 def _shortened(text: str) -> str:

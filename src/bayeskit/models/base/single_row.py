@@ -73,7 +73,7 @@ class _Ready:
 def record_scores(model: Any, record: dict[Any, Any]) -> Floats | None:
     """ln P(x, class) of a plain record (1, classes); None where a table must be built for it."""
     params = vars(model).get("params_")
-    if params is None or not hasattr(model, "one_row"):
+    if params is None or not hasattr(type(model), "one_row"):
         return None
     ready = vars(params).get("_ready")
     if ready is None or not ready.holds(model):
