@@ -153,3 +153,15 @@ class PoissonColumns(MomentColumns):
     def n_parameters(self) -> int:
         """A rate a class."""
         return len(self.belief.parameters["size"]) * len(self.used)
+
+
+def log_poisson(count: npt.ArrayLike, rate: float) -> Floats:
+    """ln P(count) where things happen at a rate that is known.
+
+    >>> log_poisson([0, 2], 2.0).round(6).tolist()                       # e⁻², e⁻² 2² / 2!
+    [-2.0, -1.306853]
+    """
+    from scipy.special import gammaln, xlogy
+
+    n = np.asarray(count, dtype=np.float64)
+    return np.asarray(xlogy(n, rate) - rate - gammaln(n + 1))

@@ -10,8 +10,10 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.tokens import TokenRows
 from bayeskit.data.words import Words
+from bayeskit.estimate.poisson import log_poisson
 from bayeskit.estimate.text_weights import sums_by_document
 from bayeskit.tally.words import WordCounts
+from bayeskit.tolerance import POSITIVE
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,15 +30,12 @@ def log_coefficient(rows: TokenRows) -> Floats:
 
 def mean_length(counted: WordCounts) -> float:
     """Known words of an average document, over all classes."""
-    return float(counted.counts.sum() / max(float(counted.n_documents.sum()), 1e-300))
+    return float(counted.counts.sum() / max(float(counted.n_documents.sum()), POSITIVE))
 
 
 def log_length(rows: TokenRows, counted: WordCounts) -> Floats:
     """ln P(ℓ): Poisson, the same for all classes."""
-    from scipy.special import gammaln, xlogy
-
-    length, mean = sums_by_document(rows.counts.astype(np.float64), rows.indptr), mean_length(counted)
-    return np.asarray(xlogy(length, mean) - mean - gammaln(length + 1))
+    return log_poisson(sums_by_document(rows.counts.astype(np.float64), rows.indptr), mean_length(counted))
 
 
 def draw_bags(

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import logspace
 from bayeskit.data.encode import Block
 from bayeskit.data.text_files import COLUMN
 from bayeskit.errors import NotLearnt
-from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.prior import log_prior_without
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.recipe import Leaving, Recipe
 from bayeskit.tally.tally import Tally
@@ -50,9 +49,7 @@ class TextLeftOut:
 
     def log_prior(self, label: int, unit: float) -> Floats:
         """ln P(class) without ``unit`` documents of a class."""
-        counts = self.counts.copy()
-        counts[label] -= unit
-        return np.asarray(logspace.log(class_prior(self.prior, self.tally.classes, counts)))
+        return log_prior_without(self.prior, self.tally.classes, self.counts, label, unit)
 
     def _priors(self, labels: Any, unit: Floats) -> Floats:
         scores = np.empty((len(labels), len(self.counts)))

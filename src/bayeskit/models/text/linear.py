@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit import logspace
 from bayeskit.data.text_files import COLUMN
 from bayeskit.data.tokens import TokenRows
 from bayeskit.errors import BadFile, BayesError
@@ -116,7 +117,7 @@ def fit_linear(
         mean = np.abs(w).mean()
         size = own.mean() if read.weights is None else np.average(own, weights=read.weights)
         table[:, c] = ratio * ((1 - beta) * mean + beta * w)
-        constant[c] = (1 - beta) * mean * np.log(size / (1 - size)) + beta * machine.intercept_[0]
+        constant[c] = (1 - beta) * mean * logspace.log(size / (1 - size)) + beta * machine.intercept_[0]
     return table, constant
 
 
@@ -124,4 +125,4 @@ def log_count_ratio(present: Any, own: npt.NDArray[np.bool_], pseudo: Floats) ->
     """r = ln((p/∥p∥₁) / (q/∥q∥₁)) of each word."""
     p = pseudo + np.asarray(present[own].sum(axis=0)).ravel()
     q = pseudo + np.asarray(present[~own].sum(axis=0)).ravel()
-    return np.asarray(np.log(p / p.sum()) - np.log(q / q.sum()))
+    return np.asarray(logspace.log_odds(logspace.log(p / p.sum()), logspace.log(q / q.sum())))

@@ -26,9 +26,9 @@ from bayeskit.models.text.state import check_numbers, finite
 from bayeskit.models.text.vocabulary import rows_within_limits
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
+from bayeskit.tolerance import ROUNDING
 
 Floats = npt.NDArray[np.float64]
-ROUNDING = 1 + 1e-6
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class HeldFrequencies(Recipe):
         data, offsets, documents = state.arrays
         words, n = Words.checked(data, offsets), finite(state.header["n"])
         check_numbers(documents)
-        if documents.shape != (len(words),) or (documents <= 0).any() or (documents > n * ROUNDING).any():
+        if documents.shape != (len(words),) or (documents <= 0).any() or (documents > n * (1 + ROUNDING)).any():
             raise BadFile("the document frequencies do not fit their words")
         return replace(self, frequencies=DocumentFrequencies(words, documents, n))
 

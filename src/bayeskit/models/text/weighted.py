@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import kernels
+from bayeskit import kernels, logspace
 from bayeskit.data.schema import Text
 from bayeskit.data.table import Table
 from bayeskit.data.text_files import COLUMN
@@ -73,7 +73,7 @@ class EvidenceParameters(Parameters):
 
     def parts(self, rows: TokenRows) -> Floats:
         """What each cell adds to the score (cells, classes)."""
-        log_count = np.log(rows.counts.astype(np.float64))[:, None]
+        log_count = logspace.log(rows.counts.astype(np.float64))[:, None]
         scale = np.repeat(word_evidence.distinct_scale(rows.indptr, self.g), np.diff(rows.indptr))[:, None]
         return np.asarray(scale * ((1 + log_count) * self.tables[0][rows.ids] + log_count * self.tables[1][rows.ids]))
 
