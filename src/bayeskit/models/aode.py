@@ -19,9 +19,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import kernels
+from bayeskit import kernels, logspace
 from bayeskit.data.encode import Block
 from bayeskit.data.schema import Schema
+from bayeskit.data.source import Source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError
@@ -32,13 +33,14 @@ from bayeskit.explain.structure import StructureDescription
 from bayeskit.io import State
 from bayeskit.models.base import Scores
 from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.tuning import weighty_blocks
 from bayeskit.models.coded import CodedClassifier, CodedLeftOut, names_of, need_pairs
-from bayeskit.models.log_linear import log_linear_weights
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, POSITIVE
 
 Floats = npt.NDArray[np.float64]
+ROWS = 20_000  # on which exponents are fitted, at most
 MOST = 1e9  # an exponent: far beyond any that is learnt
 CHUNK = 4096  # rows whose scores by every parent are held at a time
 
@@ -323,3 +325,38 @@ class AODELeftOut(CodedLeftOut):
         rows, labels = np.arange(block.n_rows), np.asarray(block.labels, dtype=np.int64)
         terms[rows, :, labels] = own[rows, :, labels]
         return terms, takes_part
+
+
+def log_linear_weights(model: AODE, source: Source) -> Floats:
+    """w ≥ 0 of the parents that minimise the leave-one-out log loss of Σ w_p ln P_p(x | class) + ln P(class).
+
+    A penalty ‖w − 1/k‖² holds them to equal shares of one where the rows say little.
+    """
+    from scipy.optimize import minimize
+
+    left_out, step = model.left_out(), max(1, int(np.ceil(float(model.tally_.n_rows) / ROWS)))
+    parts = []
+    for block in weighty_blocks(model, source):
+        some = block.take(np.arange(-block.start % step, block.n_rows, step))
+        if some.n_rows:
+            parts.append((*left_out.parent_scores(some), np.asarray(some.labels, dtype=np.int64), some.weights))
+    terms = np.concatenate([np.where(takes[:, :, None], scores, 0.0) for scores, takes, _, _ in parts])
+    y = np.concatenate([labels for _, _, labels, _ in parts])
+    weights = np.concatenate([np.ones(len(labels)) if w is None else w for _, _, labels, w in parts])
+    k, rows = terms.shape[1], np.arange(len(y))
+    finite = np.isfinite(terms).all(axis=(1, 2))
+    terms, y, weights, rows = terms[finite], y[finite], weights[finite], rows[: int(finite.sum())]
+    if not len(y) or not k:
+        return np.full(k, 1 / max(k, 1))
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        scores = np.einsum("p,rpc->rc", w, terms) + model.params_.log_prior
+        log_p, _ = logspace.log_normalise(scores)
+        error = logspace.exp(log_p)
+        error[rows, y] -= 1
+        gradient = np.einsum("rc,rpc->p", error * weights[:, None], terms) + 2 * (w - 1 / k)
+        return float(-(log_p[rows, y] @ weights) + ((w - 1 / k) ** 2).sum()), gradient
+
+    start = np.full(k, 1 / k)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * k, options={"maxiter": 60})
+    return np.asarray(found.x, dtype=np.float64)

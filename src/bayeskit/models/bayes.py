@@ -27,7 +27,6 @@ from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.io import State
 from bayeskit.memory import memory_of_the_machine, memory_size
-from bayeskit.models import bayes_file
 from bayeskit.models.base.classifier import Scores
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.learner import Learner
@@ -37,7 +36,7 @@ from bayeskit.models.bayes_counting import EnsembleParameters, count, log_scores
 from bayeskit.models.bayes_learning import Learning, left_out_table
 from bayeskit.models.bayes_progress import Bar, check_progress
 from bayeskit.models.bayes_rows import LearntRows, block_columns, learnt_rows, plan_of, rows_of
-from bayeskit.models.bayes_structure import Structure
+from bayeskit.models.bayes_structure import Structure, from_parts, to_parts, with_rows
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
@@ -235,15 +234,15 @@ class BayesClassifier(Learner):
 
     def held_state(self) -> State:
         """What a file holds besides settings and tally: structure and scores."""
-        return State(*bayes_file.to_parts(self.structure_, self.left_out_, self.importance_))
+        return State(*to_parts(self.structure_, self.left_out_, self.importance_))
 
     def restore(self, tally: Tally, state: State | None) -> Self:
         """The model of a file, its rows counted again."""
         if state is None:
             raise BadFile("a BayesClassifier holds a structure beside its counts, and there is none")
         self.check_settings()
-        tally, arrays = bayes_file.with_rows(tally, state.header, state.arrays)
-        structure, left_out, importance = bayes_file.from_parts(tally, state.header, arrays)
+        tally, arrays = with_rows(tally, state.header, state.arrays)
+        structure, left_out, importance = from_parts(tally, state.header, arrays)
         self._refuse_too_large(learnt_rows(tally), memory_of_the_machine(), structure)
         self.left_out_, self.importance_ = left_out, importance
         return self.recount(tally, structure)

@@ -22,7 +22,7 @@ from bayeskit.data.source import Responsibilities, open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary, sort_values
 from bayeskit.errors import BayesError
-from bayeskit.models import logistic_fit
+from bayeskit.models import logistic_loss
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.kinds import PredictsClasses
 from bayeskit.models.base.settings import one_of
@@ -178,9 +178,9 @@ class LogisticRegression(PredictsClasses):
         how = (self.solver, float(self.tol), int(self.max_iter))
         self.path_ = None
         if self.penalty == "evidence":
-            self.penalty_ = logistic_fit.by_evidence(loss, start, self.scale, *how)
+            self.penalty_ = logistic_loss.by_evidence(loss, start, self.scale, *how)
         elif self.penalty == "cv":
-            self.penalty_, self.path_ = logistic_fit.by_cross_validation(
+            self.penalty_, self.path_ = logistic_loss.by_cross_validation(
                 loss, start, self.scale, self.cv, self.random_state, *how
             )
         else:
@@ -192,7 +192,7 @@ class LogisticRegression(PredictsClasses):
         loss.with_penalty(self.penalty_, self.scale)
         if self.penalty_ == 0:
             loss.penalty[loss.inverse > 0] = 0.0
-        theta, self.n_iter_ = logistic_fit.fit_from(loss, start, *how)
+        theta, self.n_iter_ = logistic_loss.fit_from(loss, start, *how)
         if self.penalty_ == 0:
             _refuse_separable(loss, theta, names, float(self.tol))
         if np.abs(loss.gradient(theta)).max() > 100 * self.tol * loss.total:
@@ -371,11 +371,11 @@ def _refuse_separable(loss: LogisticLoss, theta: Floats, names: list[str], tol: 
             f"ever with the weights and has no maximum. {remedy}"
         )
     # Where the loss falls like e^−t for ever, Newton's step stays one nat long however near the end is.
-    if len(theta) > logistic_fit.NEWTON:
+    if len(theta) > logistic_loss.NEWTON:
         return
     for tighter in (1.0, 1e-4):
         if tighter < 1:
-            theta, _ = logistic_fit.solve(loss, theta, "newton", tol * tighter, 100)
+            theta, _ = logistic_loss.solve(loss, theta, "newton", tol * tighter, 100)
         step = np.linalg.lstsq(loss.hessian(theta), loss.gradient(theta), rcond=None)[0].reshape(loss.K, -1)
         if np.abs(step).max() < LONG_STEP:
             return

@@ -26,7 +26,6 @@ from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.evidence import explain_rows
 from bayeskit.models.base.available import absent, available_where, having
 from bayeskit.models.base.column_advice import advise
-from bayeskit.models.base.display import model_html
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.kinds import PredictsClasses
 from bayeskit.models.base.settings import check_temperature, one_of
@@ -334,3 +333,18 @@ def stacked(parts: list[Scores], n_classes: int) -> Scores:
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.zeros((0, n_classes))
+
+
+COLUMNS = 20  # shown at most
+
+
+def model_html(model: Any) -> str:
+    """Class counts and the tables of the first columns."""
+    names = model.schema_.used
+    parts = [f"<b>{type(model).__name__}</b>: {model.tally_.n_rows:,} rows, {len(model.classes_)} classes"]
+    parts.append(model.table()._repr_html_())
+    for name in names[:COLUMNS]:
+        table = model.table(name)._repr_html_()
+        parts.append(f"<details open><summary>{html.escape(name)}</summary>{table}</details>")
+    more = len(names) - COLUMNS
+    return "".join([*parts, f"<p>… and {more} more columns</p>" if more > 0 else ""])

@@ -20,13 +20,11 @@ from bayeskit.io import State
 from bayeskit.models.base import Scores
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import one_of
-from bayeskit.models.text.by_recipe import RecipeAttribute, by_recipe
-from bayeskit.models.text.left_out import TextLeftOut
+from bayeskit.models.text.document_classifier import DocumentClassifier, TextLeftOut
+from bayeskit.models.text.document_classifier import TextLeftOut
 from bayeskit.models.text.parameters import Parameters
-from bayeskit.models.text.recipe import CONDITIONAL, Recipe, Training
+from bayeskit.models.text.recipe import CONDITIONAL, Recipe, RecipeAttribute, Training, by_recipe
 from bayeskit.models.text.recipes import RECIPES
-from bayeskit.models.text.sampling import DrawsDocuments
-from bayeskit.models.text.similarity import TextSimilarity
 from bayeskit.models.text.vocabulary import tally_of_words, tally_within_limits
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
@@ -38,7 +36,7 @@ LARGEST_TABLE = 1 << 29  # words times classes
 
 @by_recipe(*CONDITIONAL)
 @dataclass(eq=False, repr=False)
-class TextClassifier(TextSimilarity, DrawsDocuments):
+class TextClassifier(DocumentClassifier):
     """Naive Bayes for documents: strings in a list, a series or an Arrow column.
 
     Parameters

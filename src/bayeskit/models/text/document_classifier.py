@@ -1,12 +1,16 @@
-"""DocumentClassifier: reads and explains documents where other classifiers read and explain rows."""
+"""DocumentClassifier: reads, explains and leaves out documents where other classifiers do so with rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
 from bayeskit.data.encode import Block
 from bayeskit.data.files import FileSource
 from bayeskit.data.schema import Schema, Target, Text
@@ -14,13 +18,21 @@ from bayeskit.data.source import Source, is_source
 from bayeskit.data.table import Table
 from bayeskit.data.text_files import COLUMN, FolderSource, TextColumn
 from bayeskit.data.tokenizer import Tokenizer
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, NotLearnt
+from bayeskit.estimate.prior import log_prior_without
+from bayeskit.evaluate.similarity import cosine_similarity, cosine_to_centroids
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.text.explain import WordsForAndAgainst, explain_documents, telling_words
-from bayeskit.models.text.reading import content_hash, source_of
-from bayeskit.models.text.recipe import Recipe
+from bayeskit.models.text.parameters import Parameters
+from bayeskit.models.text.reading import content_hash, source_of, values_matrix
+from bayeskit.models.text.recipe import GenerativeRecipe, Leaving, Recipe
 from bayeskit.tally.plan import Plan
+from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
+from bayeskit.tolerance import GONE
+
+Floats = npt.NDArray[np.float64]
+CELLS = 1 << 22  # of documents and classes, at a time
 
 
 class DocumentClassifier(TallyClassifier):
@@ -77,6 +89,56 @@ class DocumentClassifier(TallyClassifier):
         """The most telling words of each class."""
         return self.telling_words()
 
+    # -- comparing and drawing -----------------------------------------------------------------------
+
+    def similarity(self, X: Any, other: Any = None) -> Floats:
+        """Cosine of the word counts of documents (documents, documents of ``other``, by default of ``X``)."""
+        a = self.document_values(X)
+        return cosine_similarity(a, a if other is None else self.document_values(other))
+
+    def centroid_similarity(self, X: Any) -> Floats:
+        """Cosine of documents to the summed words of each class (documents, classes), in the recipe's values."""
+        return cosine_to_centroids(self.document_values(X), self.recipe_.learnt(self.counted_))
+
+    def document_values(self, X: Any) -> Any:
+        """Documents by words (CSR, words in the order of ``words_``), in the values that the recipe learns."""
+        self._check_is_fitted()
+        parts = []
+        for block in self.encoder().blocks(source_of(X, column=self.column)):
+            rows = block.tokens[COLUMN]
+            parts.append(values_matrix(rows, self.recipe_.values(rows)))
+        from scipy.sparse import vstack
+
+        return parts[0] if len(parts) == 1 else vstack(parts, format="csr")
+
+    def document_log_likelihood(self, X: Any, coefficient: bool = True, length: bool = False) -> Floats:
+        """ln P(document | class) (documents, classes).
+
+        For "multinomial" with the multinomial coefficient ℓ!/Πn! and, where ``length``, P(ℓ), which is the same
+        for all classes: Poisson with the mean number of words. A set of words has neither.
+        """
+        self._check_is_fitted()
+        parts, recipe = [], cast(GenerativeRecipe, self.recipe_)
+        for block, scores in self._score(X):
+            scores = scores - self.params_.log_prior
+            for term in recipe.shared_terms(block.tokens[COLUMN], self.counted_, coefficient, length):
+                scores = scores + term[:, None]
+            parts.append(scores)
+        return np.concatenate(parts)
+
+    def score_samples(self, X: Any) -> Floats:
+        """ln P(document), with length term and multinomial coefficient; known words alone."""
+        likelihood = self.document_log_likelihood(X, coefficient=True, length=True)
+        return np.asarray(logspace.log_sum_exp(likelihood + self.params_.log_prior))
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[list[str], npt.NDArray[Any]]:
+        """Documents drawn from the model and their classes: one coin a word, or a length and then words."""
+        self._check_is_fitted()
+        rng = np.random.default_rng(random_state if random_state is not None else self.random_state)
+        labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(self.params_.log_prior))
+        recipe = cast(GenerativeRecipe, self.recipe_)
+        return recipe.draw(self.params_, self.counted_, labels, rng), self.classes_[labels]
+
     # -- reading -------------------------------------------------------------------------------------
 
     def _schema_for(self, source: Source) -> Schema:
@@ -113,3 +175,41 @@ class DocumentClassifier(TallyClassifier):
         tags.input_tags.categorical = False
         tags.input_tags.one_d_array = True
         return tags
+
+
+class TextLeftOut:
+    """Scores of documents that the model has learnt, each without itself."""
+
+    def __init__(self, recipe: Recipe, tally: Tally, params: Parameters, prior: Any) -> None:
+        self.recipe, self.tally, self.params = recipe, tally, params
+        self.prior = prior
+        self.counts = tally.class_counts.astype(np.float64)
+
+    def scores(self, block: Block) -> Floats:
+        """Scores (documents, classes); −∞ for a class that only the document shows."""
+        labels = block.labels
+        if labels is None or (labels >= len(self.counts)).any():
+            raise NotLearnt("a document to leave out has a class that was never learnt")
+        labels = labels.astype(np.int64)
+        unit = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
+        rows = block.tokens[COLUMN]
+        scores = np.empty((block.n_rows, len(self.counts)))
+        step = max(1, CELLS * max(block.n_rows, 1) // max(len(rows.ids) * len(self.counts), 1))
+        for start in range(0, block.n_rows, step):
+            part = np.arange(start, min(start + step, block.n_rows))
+            leaving = Leaving(rows.take(part), labels[part], unit[part])
+            scores[part] = self.recipe.left_out(self.tally, self.params, leaving)
+        scores += self._priors(labels, unit)
+        alone = self.counts[labels] - unit <= GONE * self.counts.sum()
+        scores[np.flatnonzero(alone), labels[alone]] = -np.inf
+        return scores
+
+    def log_prior(self, label: int, unit: float) -> Floats:
+        """ln P(class) without ``unit`` documents of a class."""
+        return log_prior_without(self.prior, self.tally.classes, self.counts, label, unit)
+
+    def _priors(self, labels: Any, unit: Floats) -> Floats:
+        scores = np.empty((len(labels), len(self.counts)))
+        for label, u in {*zip(labels.tolist(), unit.tolist(), strict=True)}:
+            scores[(labels == label) & (unit == u)] = self.log_prior(label, u)
+        return scores

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from inspect import getattr_static
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ from bayeskit.estimate import text_weights
 from bayeskit.estimate.text_weights import WordWeights
 from bayeskit.estimate.words_left_out import LeftOutDocuments, LeftOutWords
 from bayeskit.io import State
+from bayeskit.models.base.available import Conditional
 from bayeskit.models.text.parameters import Parameters, WordParameters
 from bayeskit.models.text.reading import LabelledDocuments, read_all
 from bayeskit.remedy import Setting
@@ -223,3 +225,49 @@ class GenerativeRecipe(Recipe):
     def draw(self, params: Any, counted: WordCounts, labels: Index, rng: np.random.Generator) -> list[str]:
         """A document of each class that is asked for."""
         raise TypeError(f"recipe {self.name!r} draws no documents")
+
+
+C = TypeVar("C", bound=type)
+
+
+class RecipeMethod(Conditional):
+    """A method that is there unless ``model.absent_by_recipe`` names it."""
+
+    def __init__(self, name: str, method: Any) -> None:
+        self.name, self.method = name, method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, model: Any, kind: type | None = None) -> Any:
+        if model is not None and (why := model.absent_by_recipe.get(self.name)) is not None:
+            raise AttributeError(f"{type(model).__name__} has no {self.name}: with recipe={model.recipe!r}, {why}")
+        return self.method.__get__(model, kind)
+
+
+class RecipeAttribute(Conditional):
+    """What the fitted recipe holds under a name of its own, where it does."""
+
+    def __init__(self, held: str) -> None:
+        self.held = held
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: Any, kind: type | None = None) -> Any:
+        if model is None:
+            return self
+        recipe = vars(model).get("recipe_")
+        if not hasattr(recipe, self.held):
+            why = "nothing is fitted yet" if recipe is None else f"recipe={recipe.name!r} fits no {self.held}"
+            raise AttributeError(f"{type(model).__name__} has no {self.name}: {why}")
+        return getattr(recipe, self.held)
+
+
+def by_recipe(*names: str) -> Callable[[C], C]:
+    """Let ``model.absent_by_recipe``, from method to reason, rule over these methods of a class, inherited or not."""
+
+    def ruled(kind: C) -> C:
+        for name in names:
+            setattr(kind, name, RecipeMethod(name, getattr_static(kind, name)))
+        return kind
+
+    return ruled
