@@ -15,7 +15,7 @@ endif
 
 # What stands on the kernels; the rest (files, command line, pages) does not see which of them serve.
 ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/engines tests/estimate tests/network \
-  tests/models/test_naive_bayes.py tests/models/test_drop_in.py tests/data/test_tokens.py tests/models/test_text.py tests/models/test_naive_text.py
+  tests/models/naive_bayes/test_naive_bayes.py tests/models/test_drop_in.py tests/data/text/test_tokens.py tests/models/text/test_classifier.py tests/models/naive_bayes/test_text_columns.py
 
 # One seed for both runs of a soak, so that what it finds can be found again.
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.container.packing import MAGIC
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.tally.container import MAGIC
 
 FOLDER = Path(__file__).parents[1] / "tests" / "reference" / "models"
 PREFIX, CHECKSUM = len(MAGIC) + 10, 32

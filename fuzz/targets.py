@@ -37,14 +37,14 @@ with atheris.instrument_imports(include=["bayeskit"]) if atheris else contextlib
 
     import bayeskit as bk
     from bayeskit import kernels
-    from bayeskit.data.documents import Documents
     from bayeskit.data.source import open_source
-    from bayeskit.data.tokenizer import PATTERNS, Tokenizer
-    from bayeskit.data.tokens import _cut, count_documents
+    from bayeskit.data.text.documents import Documents
+    from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer
+    from bayeskit.data.text.tokens import _cut, count_documents
     from bayeskit.errors import BayesError
     from bayeskit.kernels.twins import tokens as token_twins
     from bayeskit.network.bif import parse_bif, to_bif
-    from bayeskit.network.query import parse
+    from bayeskit.network.query.grammar import parse
     from fuzz import model_files
 
     for name in bk.__all__:  # what is imported at first use must be seen too

@@ -6,7 +6,9 @@ A model is a plan of what to count, an estimate made from the counts, and a scor
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+from bayeskit.moved import find_moved
+
+__version__ = "0.2.0"
 
 _HOMES = {
     "AdviceWarning": "errors",
@@ -18,7 +20,7 @@ _HOMES = {
     "Numeric": "data.schema",
     "Schema": "data.schema",
     "Text": "data.schema",
-    "Tokenizer": "data.tokenizer",
+    "Tokenizer": "data.text.tokenizer",
     "Tally": "tally.tally",
     "BackOff": "estimate.back_off",
     "Dirichlet": "estimate.smoothing",
@@ -31,21 +33,21 @@ _HOMES = {
     "DirichletCategorical": "estimate.conjugate",
     "NormalInverseGamma": "estimate.conjugate",
     "BayesianNetwork": "network.network",
-    "JointDistribution": "network.joint",
+    "JointDistribution": "network.joint_distribution",
     "read_bif": "network.bif",
     "write_bif": "network.bif",
     "Evaluation": "evaluate.evaluation",
     "cross_validate": "evaluate.cross_validation",
     "f_measure": "evaluate.metrics",
-    "NaiveBayes": "models.naive_bayes",
-    "GaussianBayes": "models.gaussian",
-    "SubclassBayes": "models.subclass",
-    "NBTree": "models.nbtree",
+    "NaiveBayes": "models.naive_bayes.classifier",
+    "GaussianBayes": "models.gaussian.classifier",
+    "SubclassBayes": "models.subclass.classifier",
+    "NBTree": "models.nbtree.classifier",
     "Discretizer": "models.discretizer",
-    "TAN": "models.tan",
-    "AODE": "models.aode",
-    "KDB": "models.kdb",
-    "FullJointBayes": "models.joint",
+    "TAN": "models.semi_naive.tan",
+    "AODE": "models.semi_naive.aode",
+    "KDB": "models.semi_naive.kdb",
+    "FullJointBayes": "models.semi_naive.full_joint",
     "TokenCounter": "models.text.token_counter",
     "BayesOptimalClassifier": "models.optimal",
     "CostSensitive": "models.cost_sensitive",
@@ -56,9 +58,9 @@ _HOMES = {
     "read_costs": "decide",
     "mistake_probability": "evaluate.mistake",
     "generative_vs_discriminative": "evaluate.generative_discriminative",
-    "LogisticRegression": "models.logistic",
+    "LogisticRegression": "models.logistic.classifier",
     "DiscriminativeWeights": "models.weights",
-    "BayesClassifier": "models.bayes",
+    "BayesClassifier": "models.ensemble.classifier",
     "BernoulliNB": "models.drop_in",
     "CategoricalNB": "models.drop_in",
     "ComplementNB": "models.drop_in",
@@ -82,3 +84,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+find_moved()

@@ -6,7 +6,7 @@ import numpy as np
 
 from bayeskit.data.table import Table
 from bayeskit.datasets import load_penguins
-from bayeskit.models.naive_bayes import NaiveBayes
+from bayeskit.models.naive_bayes.classifier import NaiveBayes
 
 TARGET = "species"
 NO_ATTRIBUTE = {"year": "ignore"}  # when a bird was measured says nothing of its kind

@@ -412,7 +412,7 @@ def test_colour_and_progress_are_for_terminals_only(here, monkeypatch):
     rows = "".join(f"v{i % 7},{i % 11},{'xyz'[i % 3]}\n" for i in range(200_000))
     Path("long.csv").write_text("a,n,y\n" + rows)
     code = (
-        "import sys, bayeskit.cli.sources as s; s.BAR_AFTER = 0.0\n"
+        "import sys, bayeskit.cli.inputs as s; s.BAR_AFTER = 0.0\n"
         "from bayeskit.data import csv_files; csv_files.BLOCK = 1 << 16\n"
         "sys.argv = ['bayes', 'fit', 'long.csv', '-t', 'y', '--role', 'n=categorical']\n"
         "from bayeskit.cli import main; main()"

@@ -19,7 +19,7 @@ pytestmark = [
 
 WORKER = """
 import sys, bayeskit as bk
-from bayeskit.io import write_whole
+from bayeskit.model_file import write_whole
 one, two = (open(p, "rb").read() for p in sys.argv[2:])
 print("ready", flush=True)
 while True:

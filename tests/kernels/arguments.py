@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit import kernels
-from bayeskit.data.unicode_tables import unicode_tables
+from bayeskit.data.text.unicode import unicode_tables
 from bayeskit.kernels.twins.tokens import Cut
 from bayeskit.kernels.twins.word_lists import packed
 

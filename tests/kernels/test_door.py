@@ -11,7 +11,7 @@ import pytest
 
 import bayeskit
 from bayeskit import kernels
-from bayeskit.data.unicode_tables import unicode_tables
+from bayeskit.data.text.unicode import unicode_tables
 from bayeskit.kernels import twins
 from bayeskit.kernels.twins import tokens as token_twins
 from bayeskit.kernels.twins.word_lists import packed

@@ -9,7 +9,7 @@ from bayeskit.charts.spec import altair, inline, literal, title
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import Explanation
 from bayeskit.explain.nomogram import Nomogram
-from bayeskit.explain.words import cell, chance, times
+from bayeskit.explain.phrases import cell, chance, times
 from bayeskit.models.text.explain import WordsForAndAgainst
 
 FOR, AGAINST = "#2a6f97", "#c8553d"

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit import __version__
-from bayeskit.cli import ask, demo, evaluate, explain, fit, forget, inspect, learn, merge, predict, rank
+from bayeskit.cli.commands import ask, demo, evaluate, explain, fit, forget, inspect, learn, merge, predict, rank
 from bayeskit.cli.remedies import in_options
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 from bayeskit.printable import printable

@@ -6,11 +6,11 @@ import codecs
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bayeskit.container.packing import MAGIC
 from bayeskit.errors import BadFile
-from bayeskit.tally.container import MAGIC
 
 if TYPE_CHECKING:
-    from bayeskit.data.streams import Place
+    from bayeskit.data.files.streams import Place
 
 STARTS = {
     MAGIC: "a model of bayeskit",
@@ -32,7 +32,7 @@ WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 
 def refuse_no_table(place: Place, encoding: str | None) -> None:
     """Refuse a file that is neither CSV nor Parquet nor JSON lines, by how it starts."""
-    from bayeskit.data.streams import peek
+    from bayeskit.data.files.streams import peek
 
     if what := _kind(peek(place), Path(place.name).suffix.lower(), encoding):
         raise BadFile(f"{place.name} is {what}, and no table: give a CSV, Parquet or JSON lines file")

@@ -28,8 +28,8 @@ def refuse_text(model: Any, text: str | None) -> None:
 
 def open_labelled(data: str, text: str | None, target: str, reading: tuple[Any, ...]) -> Any:
     """Documents with classes: two columns of a table, or a folder with one sub-folder a class."""
-    from bayeskit.cli.sources import open_data
-    from bayeskit.data.text_files import FolderSource, TextColumn
+    from bayeskit.cli.inputs import open_data
+    from bayeskit.data.text.folders import FolderSource, TextColumn
 
     if Path(data).is_dir() and (text is None or not _has_tables(Path(data))):
         return FolderSource.of_classes(data, target, encoding=reading[2])
@@ -44,8 +44,8 @@ def open_unlabelled(data: str, text: str | None, named: bool, reading: tuple[Any
 
     ``named``: whether the column was named in this very command; then a pipe is a table, too.
     """
-    from bayeskit.cli.sources import open_data
-    from bayeskit.data.text_files import FolderSource, LinesSource, TextColumn
+    from bayeskit.cli.inputs import open_data
+    from bayeskit.data.text.folders import FolderSource, LinesSource, TextColumn
 
     where = Path(data)
     if where.is_dir() and not (text is not None and _has_tables(where)):
@@ -68,7 +68,7 @@ def _has_tables(folder: Path) -> bool:
 
 def columns_of(source: Any) -> Any:
     """The columns beside the text; files and lines have none."""
-    from bayeskit.data.text_files import TextColumn
+    from bayeskit.data.text.folders import TextColumn
 
     return source.source.head if isinstance(source, TextColumn) else {}
 
@@ -93,7 +93,7 @@ def telling_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
 def show_document(page: Page, found: Any, record: dict[str, Any], shown: int = 20) -> None:
     """Why a document is put in its class: its strongest words."""
     from bayeskit.cli.console import Figure
-    from bayeskit.explain.words import chance, signed
+    from bayeskit.explain.phrases import chance, signed
 
     sure = "" if record["probability"] is None else f" with probability {chance(record['probability'])}"
     page.line(f"{record['document']}: {found.label}{sure}", style="bold")

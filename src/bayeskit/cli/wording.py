@@ -21,7 +21,7 @@ def suggesting(names: Iterable[str], known: Iterable[object]) -> Iterator[None]:
     try:
         yield
     except BayesError as problem:
-        from bayeskit.network.nearest import nearest
+        from bayeskit.nearest import nearest
 
         there = [str(name) for name in known]
         unknown = next((name for name in names if name not in there), None)

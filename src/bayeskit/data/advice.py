@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.encode import Factor, factor_values
+from bayeskit.data.factors import Factor, factor_values
 from bayeskit.data.schema import Categorical, Numeric, Schema
 from bayeskit.data.source import Batch, Column, cut, is_arrow
 from bayeskit.errors import AdviceWarning

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.encode import Block, Encoder
+from bayeskit.data.block import Block
+from bayeskit.data.encoder import Encoder
 from bayeskit.data.frames import MemorySource, columns_of, is_sparse, label_column
 from bayeskit.data.source import Batch, Column, Responsibilities, Source, is_arrow, is_source, open_source
 from bayeskit.errors import BayesError

@@ -101,7 +101,7 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
     ``types``, ``watch``, ``delimiter``, ``encoding``, ``missing``.
     """
     if isinstance(data, (str, Path)):
-        from bayeskit.data.files import FileSource
+        from bayeskit.data.files.file_source import FileSource
 
         data = FileSource.of(data, **reading)
     elif reading:

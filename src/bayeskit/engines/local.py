@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from bayeskit.data.encode import Block, Encoder
+from bayeskit.data.block import Block
+from bayeskit.data.encoder import Encoder
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Vocabulary

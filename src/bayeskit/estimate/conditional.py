@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.data.encode import Codes
+from bayeskit.data.block import Codes
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.back_off import BackOff, backed_off
 from bayeskit.estimate.smoothing import Smoothing, smoothed

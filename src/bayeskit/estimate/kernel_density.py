@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.encode import LARGEST
+from bayeskit.data.numbers import LARGEST
 from bayeskit.estimate.variance import VarianceFloor
 from bayeskit.tally.distinct import Values
 from bayeskit.tolerance import GONE, SAME_WEIGHT

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.encode import LARGEST, as_floats, encode_labels, raise_unusable
+from bayeskit.data.encoder import encode_labels
+from bayeskit.data.numbers import LARGEST, as_floats, raise_unusable
 from bayeskit.data.reader import read_batch
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Responsibilities, Source

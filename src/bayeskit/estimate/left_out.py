@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.encode import raise_unusable
-from bayeskit.estimate.column import Leaving
+from bayeskit.data.numbers import raise_unusable
+from bayeskit.estimate.columns.column import Leaving
 from bayeskit.estimate.variance import VarianceFloor, VarianceRule, log_peak, shared_variance
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import Moments

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import MISSING, Value, Vocabulary
-from bayeskit.estimate.one_cell import Odd, Row
+from bayeskit.estimate.columns.one_cell import Odd, Row
 from bayeskit.estimate.sampling import cells_of, draw_slots
 from bayeskit.estimate.smoothing import UNSEEN, Automatic, Lidstone, MEstimate, Smoothing, probabilities, smoothed
 from bayeskit.tally.families import Family

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.capabilities import HasJoint, can
-from bayeskit.data.encode import encode_labels
+from bayeskit.data.encoder import encode_labels
 from bayeskit.data.reader import read_table
 from bayeskit.data.source import open_source
 from bayeskit.data.vocabulary import Vocabulary, positions, sort_values

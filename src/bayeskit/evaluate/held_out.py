@@ -9,7 +9,7 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.capabilities import HasJoint, can
-from bayeskit.data.encode import encode_labels
+from bayeskit.data.encoder import encode_labels
 from bayeskit.data.source import OneBatch, Source, for_schema
 from bayeskit.data.vocabulary import Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, UndecidableWarning

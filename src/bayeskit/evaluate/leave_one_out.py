@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.data.encode import Block
+from bayeskit.data.block import Block
 from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt

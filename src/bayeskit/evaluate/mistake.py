@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
-from bayeskit.estimate.coded_columns import CodedColumns
-from bayeskit.estimate.gaussian_columns import GaussianColumns
+from bayeskit.estimate.columns.coded import CodedColumns
+from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.tolerance import PARALLEL
 
 Floats = npt.NDArray[np.float64]

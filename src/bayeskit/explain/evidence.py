@@ -20,12 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.encode import Block, Encoder, raise_unusable
+from bayeskit.data.block import Block
+from bayeskit.data.encoder import Encoder
+from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.source import Batch, Source, for_schema, is_arrow
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
-from bayeskit.explain.words import cell, chance, times
+from bayeskit.explain.phrases import cell, chance, times
 from bayeskit.printable import printable
 from bayeskit.tally.tally import Tally
 from bayeskit.undecidable import Impossible

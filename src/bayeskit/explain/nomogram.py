@@ -23,8 +23,8 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import class_position
-from bayeskit.explain.telling import Columnwise, refuse_texts
-from bayeskit.explain.words import cell
+from bayeskit.explain.informative import Columnwise, refuse_texts
+from bayeskit.explain.phrases import cell
 from bayeskit.printable import printable
 
 Floats = npt.NDArray[np.float64]

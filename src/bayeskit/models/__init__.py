@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayeskit.models.base import TallyClassifier
 
-SAVED = {
-    "NaiveBayes": "naive_bayes",
-    "TAN": "tan",
-    "AODE": "aode",
-    "KDB": "kdb",
-    "FullJointBayes": "joint",
-    "TextClassifier": "text.classifier",
-    "BayesClassifier": "bayes",
-    "GaussianBayes": "gaussian",
-    "SubclassBayes": "subclass",
-    "NBTree": "nbtree",
-}
-"""Names that a .bayes file may hold, and the module of each class: the one way from a file to code."""
+SAVED = (
+    "NaiveBayes",
+    "TAN",
+    "AODE",
+    "KDB",
+    "FullJointBayes",
+    "TextClassifier",
+    "BayesClassifier",
+    "GaussianBayes",
+    "SubclassBayes",
+    "NBTree",
+)
+"""Names that a .bayes file may hold: the one way from a file to code."""
 
 
 def load(path: str | Path) -> Any:
@@ -40,7 +39,7 @@ def load(path: str | Path) -> Any:
     (True, ['yes'])
     """
     from bayeskit.errors import BayesError
-    from bayeskit.io import read_whole
+    from bayeskit.model_file import read_whole
 
     data = read_whole(path)
     try:
@@ -53,10 +52,10 @@ def from_bytes(data: bytes) -> TallyClassifier:
     """The model of the bytes of a file; whatever they are, :class:`BadFile` is all that comes out beside it."""
     import numpy as np
 
-    from bayeskit import io
+    from bayeskit import model_file
     from bayeskit.errors import BadFile, BayesError
 
-    saved = io.from_bytes(data)
+    saved = model_file.from_bytes(data)
     kind = saved_class(saved.model)
     if kind is None:
         raise BadFile(
@@ -82,15 +81,19 @@ def from_bytes(data: bytes) -> TallyClassifier:
 
 def to_bytes(model: Any) -> bytes:
     """The bytes of the file of a fitted model."""
-    from bayeskit import io
+    from bayeskit import model_file
     from bayeskit.errors import BayesError
 
     name = type(model).__name__
     if saved_class(name) is not type(model):
         raise BayesError(f"a {name} cannot be saved; those that can are {', '.join(SAVED)}")
-    return io.to_bytes(io.Saved(name, model.settings_to_save(), model.tally_to_save(), model.held_state()))
+    return model_file.to_bytes(
+        model_file.Saved(name, model.settings_to_save(), model.tally_to_save(), model.held_state())
+    )
 
 
 def saved_class(name: str) -> Any:
     """The class of a saved name, or None."""
-    return getattr(import_module(f"bayeskit.models.{SAVED[name]}"), name) if name in SAVED else None
+    import bayeskit
+
+    return getattr(bayeskit, name) if name in SAVED else None

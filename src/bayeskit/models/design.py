@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.encode import Block
+from bayeskit.data.block import Block
 from bayeskit.data.frames import is_sparse
 from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.schema import Schema

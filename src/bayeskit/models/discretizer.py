@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.encode import as_floats, raise_unusable
+from bayeskit.data.numbers import as_floats, raise_unusable
 from bayeskit.data.reader import read_batch
 from bayeskit.data.schema import Numeric, Schema, infer
 from bayeskit.data.source import Source, is_arrow, open_source

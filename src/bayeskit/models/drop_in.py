@@ -27,9 +27,9 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import _check_sample_weight, check_non_negative, validate_data
 
 from bayeskit import kernels
+from bayeskit.data.label_codes import class_codes, class_names, distinct_labels, holds_integers
 from bayeskit.estimate.variance import log_peak
 from bayeskit.logspace import log, log_normalise, normalise
-from bayeskit.models.label_codes import class_codes, class_names, distinct_labels, holds_integers
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import Moments
 

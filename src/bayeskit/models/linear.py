@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.encode import as_floats
 from bayeskit.data.frames import label_column
+from bayeskit.data.numbers import as_floats
 from bayeskit.data.reader import read_table
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import open_source
@@ -28,7 +28,7 @@ from bayeskit.estimate.conjugate.belief import tails
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.kinds import PredictsNumbers
 from bayeskit.models.design import Design, collinear, collinear_sentence
-from bayeskit.models.naive_bayes import NaiveBayes
+from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.tolerance import CONSTANT, DEPENDENT, POSITIVE
 
 Floats = npt.NDArray[np.float64]

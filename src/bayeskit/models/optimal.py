@@ -27,7 +27,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.kinds import PredictsClasses
-from bayeskit.models.naive_bayes import NaiveBayes
+from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.tolerance import LEAST_PROBABILITY
 
 Floats = npt.NDArray[np.float64]

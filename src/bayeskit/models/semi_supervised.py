@@ -1,7 +1,7 @@
 """SemiSupervised: a classifier taught by few labelled and many unlabelled rows, by EM.
 
 Tables: the expected counts of all rows, each unlabelled one shared among the classes by its posterior, make the
-next model (Dempster, Laird and Rubin 1977; Nigam et al. 2000). Documents: see ``estimate/text_em.py``.
+next model (Dempster, Laird and Rubin 1977; Nigam et al. 2000). Documents: see ``estimate/words/em.py``.
 
 Formula: EM for tables
 """
@@ -22,11 +22,11 @@ from bayeskit.data.source import Responsibilities
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BayesError, BayesWarning
-from bayeskit.estimate.text_em import balanced
+from bayeskit.estimate.words.em import balanced
 from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.kinds import PredictsClasses
-from bayeskit.models.naive_bayes import NaiveBayes
+from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.text.classifier import TextClassifier
 from bayeskit.models.text.recipes import recipe_named
 from bayeskit.models.text.unlabelled import DocumentModel, check_learns_unlabelled, fit_documents

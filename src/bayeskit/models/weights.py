@@ -19,14 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.encode import Block
+from bayeskit.data.block import Block
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
+from bayeskit.estimate.exponents import best_exponents
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.kinds import PredictsClasses
-from bayeskit.models.exponents import best_exponents
-from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
+from bayeskit.models.naive_bayes.classifier import NaiveBayes, NaiveParameters
 
 Floats = npt.NDArray[np.float64]
 SCORES = 150_000  # rows × classes × columns to learn the exponents from; they are few, and need no more

@@ -25,8 +25,8 @@ import numpy.typing as npt
 from bayeskit.disk.paths import read_bytes
 from bayeskit.disk.writing import write_whole
 from bayeskit.errors import BadFile, BayesError, TooLarge
-from bayeskit.network.elimination import MEMORY_LIMIT
-from bayeskit.network.nearest import nearest
+from bayeskit.nearest import nearest
+from bayeskit.network.inference.elimination import MEMORY_LIMIT
 from bayeskit.network.tables import MOST_PARENTS, normalised, parents_of, tables_cost
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.encode import Encoder
+from bayeskit.data.encoder import Encoder
 from bayeskit.data.reader import read_block
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source

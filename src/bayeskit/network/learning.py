@@ -20,8 +20,8 @@ from bayeskit.engines import local
 from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.smoothing import as_smoothing, probabilities
-from bayeskit.network.elimination import MEMORY_LIMIT
-from bayeskit.network.nearest import nearest
+from bayeskit.nearest import nearest
+from bayeskit.network.inference.elimination import MEMORY_LIMIT
 from bayeskit.network.tables import parents_of
 from bayeskit.tally.contexts import Contexts
 from bayeskit.tally.plan import Plan

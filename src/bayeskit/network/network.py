@@ -17,16 +17,17 @@ from bayeskit import logspace
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, SchemaMismatch
-from bayeskit.network import asking, learning, views
-from bayeskit.network.elimination import MEMORY_LIMIT, amount
-from bayeskit.network.evidence import Pairs, Reader, contradiction, one_row
+from bayeskit.nearest import nearest
+from bayeskit.network import display, learning
+from bayeskit.network.findings import Pairs, Reader, contradiction, one_row
 from bayeskit.network.graph import Graph, as_set, bits
-from bayeskit.network.junction_tree import JunctionTree, cliques_of, draw
-from bayeskit.network.nearest import nearest
-from bayeskit.network.query import parse
+from bayeskit.network.inference.elimination import MEMORY_LIMIT, amount
+from bayeskit.network.inference.junction_tree import JunctionTree, cliques_of, draw
+from bayeskit.network.inference.variable_elimination import eliminate
+from bayeskit.network.query import answers as asking
+from bayeskit.network.query.grammar import parse
+from bayeskit.network.query.truth import Domain
 from bayeskit.network.tables import normalised, parents_of, states_of, table_of, tables_cost
-from bayeskit.network.truth import Domain
-from bayeskit.network.variable_elimination import eliminate
 from bayeskit.threads import thread_count
 
 Floats = npt.NDArray[np.float64]
@@ -294,7 +295,7 @@ class BayesianNetwork:
 
     def table(self, node: str) -> Table:
         """P(node | parents), a row a context."""
-        return views.table(self, self.nodes[self._reader.find(node)])
+        return display.table(self, self.nodes[self._reader.find(node)])
 
     def array(self, node: str) -> Floats:
         """P(node | parents) as an array (parents…, states)."""
@@ -303,10 +304,10 @@ class BayesianNetwork:
 
     def to_dot(self) -> str:
         """The graph as Graphviz text: paste it into any viewer, or ``dot -Tsvg``."""
-        return views.dot(self)
+        return display.dot(self)
 
     def __str__(self) -> str:
-        return views.text(self)
+        return display.text(self)
 
     def __repr__(self) -> str:
         return (

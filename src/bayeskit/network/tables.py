@@ -19,9 +19,9 @@ import numpy.typing as npt
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch, TooLarge, UnknownValue
 from bayeskit.estimate.smoothing import is_number
-from bayeskit.network.elimination import CELL, amount, decimal
+from bayeskit.nearest import nearest
 from bayeskit.network.graph import Graph
-from bayeskit.network.nearest import nearest
+from bayeskit.network.inference.elimination import CELL, amount, decimal
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 

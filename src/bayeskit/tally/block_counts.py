@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.encode import Block, Codes, raise_unusable
+from bayeskit.data.block import Block, Codes
+from bayeskit.data.numbers import raise_unusable
 from bayeskit.errors import BayesError
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Plan, Request

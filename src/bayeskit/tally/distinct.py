@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.encode import LARGEST, raise_unusable
+from bayeskit.data.numbers import LARGEST, raise_unusable
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch
 from bayeskit.tally.plan import Request

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit import kernels
-from bayeskit.data.encode import LARGEST
+from bayeskit.data.numbers import LARGEST
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.plan import Request

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.container.value_lists import ValueList
 from bayeskit.data.schema import NO_TARGET, Schema
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile
@@ -16,7 +17,6 @@ from bayeskit.tally.matching import check_one_kind
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Counts, Space, declared_values
 from bayeskit.tally.statistic import Parts, Statistic, statistic_of
-from bayeskit.tally.value_lists import ValueList
 
 if TYPE_CHECKING:
     from bayeskit.tally.tally import Tally

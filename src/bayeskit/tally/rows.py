@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.encode import LARGEST, raise_unusable
+from bayeskit.data.numbers import LARGEST, raise_unusable
 from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.memory import Need
 from bayeskit.remedy import OtherModel

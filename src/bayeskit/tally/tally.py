@@ -9,13 +9,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.encode import Block
+from bayeskit.container.packing import pack, unpack, version_of
+from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import Value, union
 from bayeskit.errors import SchemaMismatch
 from bayeskit.memory import check_memory
 from bayeskit.tally.block_counts import BlockCounts
-from bayeskit.tally.container import pack, unpack, version_of
 from bayeskit.tally.format_1 import as_written_today
 from bayeskit.tally.matching import check_forgettable, check_one_kind, check_same, check_same_kind, joint_target
 from bayeskit.tally.named import NamedStatistics

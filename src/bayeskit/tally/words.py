@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.schema import Text
-from bayeskit.data.tokens import Tokenizer, TokenRows, count_classes, count_documents
+from bayeskit.data.text.tokens import Tokenizer, TokenRows, count_classes, count_documents
+from bayeskit.data.text.word_list import Words, union
 from bayeskit.data.vocabulary import Value
-from bayeskit.data.words import Words, union
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.kernels.twins.tokens import ByClass
 from bayeskit.tally.moments import Moments
@@ -43,7 +43,7 @@ class WordCounts:
     each class, how many documents there are, Σ of their tokens and Σ of the squares (one column).
     ``pruned`` says that words were taken out: those are then not looked for when documents are forgotten.
 
-    >>> from bayeskit.data.tokens import Tokenizer, count_documents
+    >>> from bayeskit.data.text.tokens import Tokenizer, count_documents
     >>> texts = count_documents(["the cat, the hat", "a hat", "cat"], Tokenizer())
     >>> counted = WordCounts.of_rows(texts, np.array([0, 1, 1], np.uint8), 2)
     >>> list(counted.words), counted.table().tolist(), counted.table("documents").tolist()

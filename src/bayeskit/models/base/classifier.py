@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.data.encode import Block, Encoder, encode_labels, raise_unusable
+from bayeskit.data.block import Block
+from bayeskit.data.encoder import Encoder, encode_labels
+from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.schema import Schema, Target, infer
 from bayeskit.data.source import Responsibilities, Source, for_schema, naming_the_file, open_source
 from bayeskit.data.table import Table

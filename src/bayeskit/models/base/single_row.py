@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.estimate.one_cell import Odd, Row
+from bayeskit.estimate.columns.one_cell import Odd, Row
 
 Floats = npt.NDArray[np.float64]
 PLAIN = {str, int, float, bool, type(None)}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bayeskit.disk.locks import PATIENCE, locked
-from bayeskit.io import State, check_changeable, write_model
+from bayeskit.model_file import State, check_changeable, write_model
 from bayeskit.models import load, to_bytes
 from bayeskit.models.base.estimator import Estimator
 from bayeskit.tally.tally import Tally

@@ -10,9 +10,9 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
+from bayeskit.explain.informative import Telling, telling
 from bayeskit.explain.nomogram import Nomogram, nomogram
-from bayeskit.explain.telling import Telling, telling
-from bayeskit.io import State
+from bayeskit.model_file import State
 from bayeskit.models.base.available import available_where, having
 from bayeskit.models.base.column_advice import advise_spikes, tell_lost, tell_one_class
 from bayeskit.models.base.estimator import clone

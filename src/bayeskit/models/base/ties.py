@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.encode import Block
+from bayeskit.data.block import Block
 from bayeskit.models.base.settings import seed_of
 from bayeskit.tolerance import TIE
 

@@ -12,14 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.encode import Block, Encoder
+from bayeskit.data.block import Block
+from bayeskit.data.encoder import Encoder
 from bayeskit.data.source import Source
 from bayeskit.estimate.calibration import fit_temperature
 from bayeskit.models.base.estimator import clone
-from bayeskit.models.naive_left_out import NaiveLeftOut
+from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
 
 if TYPE_CHECKING:
-    from bayeskit.models.naive_bayes import NaiveBayes
+    from bayeskit.models.naive_bayes.classifier import NaiveBayes
 
 ALPHAS = np.logspace(-3, 3, 13)
 STEPS = 10  # golden-section steps between the neighbours of the best of these

@@ -12,16 +12,15 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source
-from bayeskit.data.text_files import COLUMN
-from bayeskit.data.tokenizer import Tokenizer
+from bayeskit.data.text.folders import COLUMN
+from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.estimate.prior import class_prior
-from bayeskit.io import State
+from bayeskit.model_file import State
 from bayeskit.models.base import Scores
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.text.document_classifier import DocumentClassifier, TextLeftOut
-from bayeskit.models.text.document_classifier import TextLeftOut
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.recipe import CONDITIONAL, Recipe, RecipeAttribute, Training, by_recipe
 from bayeskit.models.text.recipes import RECIPES

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.text_files import COLUMN
-from bayeskit.data.tokens import TokenRows
-from bayeskit.estimate import text_weights, words_left_out
-from bayeskit.estimate.text_weights import WordWeights
-from bayeskit.estimate.words_left_out import LeftOutDocuments
-from bayeskit.models.text.generative import draw_bags, draw_sets, log_coefficient, log_length
+from bayeskit.data.text.folders import COLUMN
+from bayeskit.data.text.tokens import TokenRows
+from bayeskit.estimate.words import left_out as words_left_out
+from bayeskit.estimate.words import weights as word_weights
+from bayeskit.estimate.words.generative import draw_bags, draw_sets, log_coefficient, log_length
+from bayeskit.estimate.words.left_out import LeftOutDocuments
+from bayeskit.estimate.words.weights import WordWeights
 from bayeskit.models.text.parameters import PresenceParameters
 from bayeskit.models.text.recipe import GenerativeRecipe, Leaving, Recipe
 from bayeskit.tally.tally import Tally
@@ -28,7 +29,7 @@ class Multinomial(GenerativeRecipe):
 
     def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
         """ln θ."""
-        return text_weights.multinomial_of(counted, pseudo)
+        return word_weights.multinomial_of(counted, pseudo)
 
     def left_out(self, tally: Tally, params: Any, leaving: Leaving) -> Floats:
         """The same with θ of the other documents."""
@@ -53,7 +54,7 @@ class SetOfWords(GenerativeRecipe):
 
     def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
         """ln p − ln(1 − p), over the constant of all absent words."""
-        return text_weights.set_of_words(counted.table("documents").astype(np.float64), class_counts, pseudo)
+        return word_weights.set_of_words(counted.table("documents").astype(np.float64), class_counts, pseudo)
 
     def left_out(self, tally: Tally, params: Any, leaving: Leaving) -> Floats:
         """The same with p of the other documents."""
@@ -77,7 +78,7 @@ class Complement(Recipe):
 
     def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
         """−ln θ_c̄."""
-        return text_weights.complement(self.learnt(counted), pseudo)
+        return word_weights.complement(self.learnt(counted), pseudo)
 
     def left_out(self, tally: Tally, params: Any, leaving: Leaving) -> Floats:
         """The same with θ_c̄ of the other documents."""
@@ -94,7 +95,7 @@ class NormalisedComplement(Recipe):
 
     def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
         """−ln θ_c̄ / Σ∣ln θ_c̄∣."""
-        return text_weights.normalised_complement(self.learnt(counted), pseudo)
+        return word_weights.normalised_complement(self.learnt(counted), pseudo)
 
     def left_out(self, tally: Tally, params: Any, leaving: Leaving) -> Floats:
         """The same with θ_c̄ of the other documents."""

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.encode import Block
-from bayeskit.data.files import FileSource
+from bayeskit.data.block import Block
+from bayeskit.data.files.file_source import FileSource
 from bayeskit.data.schema import Schema, Target, Text
 from bayeskit.data.source import Source, is_source
 from bayeskit.data.table import Table
-from bayeskit.data.text_files import COLUMN, FolderSource, TextColumn
-from bayeskit.data.tokenizer import Tokenizer
+from bayeskit.data.text.folders import COLUMN, FolderSource, TextColumn
+from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.prior import log_prior_without
 from bayeskit.evaluate.similarity import cosine_similarity, cosine_to_centroids

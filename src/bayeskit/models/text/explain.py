@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.encode import Block
+from bayeskit.data.block import Block
 from bayeskit.data.table import Table
-from bayeskit.data.text_files import COLUMN
+from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.vocabulary import Value
 from bayeskit.explain.evidence import class_position, compared
 from bayeskit.printable import printable

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.text_files import COLUMN
-from bayeskit.data.tokens import TokenRows
+from bayeskit.data.text.folders import COLUMN
+from bayeskit.data.text.tokens import TokenRows
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.text_weights import WordWeights
-from bayeskit.io import State
+from bayeskit.estimate.words.weights import WordWeights
+from bayeskit.model_file import State
 from bayeskit.models.text.parameters import PresenceParameters
 from bayeskit.models.text.reading import LabelledDocuments, mass_tally
 from bayeskit.models.text.recipe import PROBABILITIES, TALLYING, Recipe, Training

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.text_files import COLUMN
-from bayeskit.data.tokens import TokenRows
+from bayeskit.data.text.folders import COLUMN
+from bayeskit.data.text.tokens import TokenRows
+from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Vocabulary
-from bayeskit.data.words import Words
-from bayeskit.estimate.text_weights import WordWeights
+from bayeskit.estimate.words.weights import WordWeights
 
 Floats = npt.NDArray[np.float64]
 

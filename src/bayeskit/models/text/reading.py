@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.documents import Documents
-from bayeskit.data.encode import encode_labels
+from bayeskit.data.encoder import encode_labels
 from bayeskit.data.frames import MemorySource, columns_of
 from bayeskit.data.schema import Schema, Text
 from bayeskit.data.source import Responsibilities, Source, as_weights
-from bayeskit.data.text_files import COLUMN
-from bayeskit.data.tokens import TokenRows, count_documents
+from bayeskit.data.text.documents import Documents
+from bayeskit.data.text.folders import COLUMN
+from bayeskit.data.text.tokens import TokenRows, count_documents
+from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
-from bayeskit.data.words import Words
 from bayeskit.errors import BayesError
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally

@@ -16,15 +16,15 @@ import numpy.typing as npt
 
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, naming_the_file
-from bayeskit.data.text_files import COLUMN
-from bayeskit.data.tokenizer import Tokenizer
-from bayeskit.data.tokens import TokenRows
-from bayeskit.data.words import Words
+from bayeskit.data.text.folders import COLUMN
+from bayeskit.data.text.tokenizer import Tokenizer
+from bayeskit.data.text.tokens import TokenRows
+from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate import text_weights
-from bayeskit.estimate.text_weights import WordWeights
-from bayeskit.estimate.words_left_out import LeftOutDocuments, LeftOutWords
-from bayeskit.io import State
+from bayeskit.estimate.words import weights as word_weights
+from bayeskit.estimate.words.left_out import LeftOutDocuments, LeftOutWords
+from bayeskit.estimate.words.weights import WordWeights
+from bayeskit.model_file import State
 from bayeskit.models.base.available import Conditional
 from bayeskit.models.text.parameters import Parameters, WordParameters
 from bayeskit.models.text.reading import LabelledDocuments, read_all
@@ -117,7 +117,7 @@ class Recipe:
     probabilities: ClassVar[bool] = True
     """The softmax of scores is meant as probabilities."""
     weights_by_em: ClassVar[bool] = False
-    """Documents without labels teach weights, see ``estimate/text_em.py``, instead of counts."""
+    """Documents without labels teach weights, see ``estimate/words/em.py``, instead of counts."""
     parameters: ClassVar[type[WordParameters]] = WordParameters
     infinite: ClassVar[str] = ""
     """Which word would weigh infinitely without smoothing: one that … has; empty where none does."""
@@ -186,7 +186,7 @@ class Recipe:
         """α_w of each word (words,)."""
         smoothing = self.smoothing if settings.smoothing is None else settings.smoothing
         counts = np.zeros((len(words), 1)) if counted is None or smoothing != "auto" else counted.table()
-        return text_weights.pseudo_counts(smoothing, words, counts)
+        return word_weights.pseudo_counts(smoothing, words, counts)
 
     # -- leaving out ---------------------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bayeskit.data.files import FileSource
-from bayeskit.data.text_files import COLUMN, FolderSource, TextColumn
+from bayeskit.data.files.file_source import FileSource
+from bayeskit.data.text.folders import COLUMN, FolderSource, TextColumn
 from bayeskit.errors import BayesError
 
 BATCH = 256  # lines answered together

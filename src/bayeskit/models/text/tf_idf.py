@@ -12,13 +12,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.text_files import COLUMN
-from bayeskit.data.tokens import TokenRows
-from bayeskit.data.words import Words
+from bayeskit.data.text.folders import COLUMN
+from bayeskit.data.text.tokens import TokenRows
+from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate import text_weights
-from bayeskit.estimate.text_weights import WordWeights, inverse_document_frequency
-from bayeskit.io import State
+from bayeskit.estimate.words import weights as word_weights
+from bayeskit.estimate.words.weights import WordWeights, inverse_document_frequency
+from bayeskit.model_file import State
 from bayeskit.models.text.parameters import Parameters, WordParameters
 from bayeskit.models.text.reading import count_more, document_frequency, mass_tally
 from bayeskit.models.text.recipe import Leaving, Recipe, Settings, Training
@@ -57,7 +57,7 @@ class TfIdfParameters(WordParameters):
 
     def values(self, rows: TokenRows) -> Floats:
         """The value of each cell."""
-        return text_weights.tf_idf(rows.counts.astype(np.float64), rows.ids, rows.indptr, self.idf)
+        return word_weights.tf_idf(rows.counts.astype(np.float64), rows.ids, rows.indptr, self.idf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,12 +120,12 @@ class TfIdf(HeldFrequencies):
 
     def values(self, rows: TokenRows) -> Floats:
         """f · ln(N/df), of length one."""
-        return text_weights.tf_idf(rows.counts.astype(np.float64), rows.ids, rows.indptr, self.held.idf(rows.words))
+        return word_weights.tf_idf(rows.counts.astype(np.float64), rows.ids, rows.indptr, self.held.idf(rows.words))
 
     def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
         """ln θ; a word of every document has idf 0 and says nothing, not even without smoothing."""
         learnt = self.learnt(counted)
-        weights = text_weights.multinomial(learnt, pseudo)
+        weights = word_weights.multinomial(learnt, pseudo)
         weights.table[(learnt.sum(axis=1) == 0) & (pseudo == 0)] = 0.0
         return weights
 
@@ -137,7 +137,7 @@ class TfIdf(HeldFrequencies):
         """The idf of the others is held, and the own vector made with df − 1."""
         rows, words, held = leaving.rows, tally.words[COLUMN].words, self.held
         less = inverse_document_frequency(held.of(words) - 1, held.n_documents - 1)
-        values = text_weights.tf_idf(rows.counts.astype(np.float64), rows.ids, rows.indptr, less)
+        values = word_weights.tf_idf(rows.counts.astype(np.float64), rows.ids, rows.indptr, less)
         return self.words_left(tally, params, leaving.with_values(self.values(rows), values)).multinomial()
 
 
@@ -152,11 +152,11 @@ class TransformedComplement(HeldFrequencies):
 
     def values(self, rows: TokenRows) -> Floats:
         """ln(1 + f) · ln(N/df), of length one."""
-        return text_weights.log_tf_idf(rows.counts.astype(np.float64), rows.ids, rows.indptr, self.held.idf(rows.words))
+        return word_weights.log_tf_idf(rows.counts.astype(np.float64), rows.ids, rows.indptr, self.held.idf(rows.words))
 
     def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
         """−ln θ_c̄ / Σ∣ln θ_c̄∣, under frequencies that counts alone do not tell."""
-        return text_weights.normalised_complement(self.learnt(counted), pseudo)
+        return word_weights.normalised_complement(self.learnt(counted), pseudo)
 
     def left_out(self, tally: Tally, params: Any, leaving: Leaving) -> Floats:
         """The same with θ_c̄ of the other documents, all idf held."""

@@ -11,10 +11,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.documents import Documents
-from bayeskit.data.tokenizer import Tokenizer
-from bayeskit.data.tokens import TokenRows, count_documents
-from bayeskit.data.words import Words, union
+from bayeskit.data.text.documents import Documents
+from bayeskit.data.text.tokenizer import Tokenizer
+from bayeskit.data.text.tokens import TokenRows, count_documents
+from bayeskit.data.text.word_list import Words, union
 from bayeskit.errors import BayesError
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.kinds import Transforms, as_wanted

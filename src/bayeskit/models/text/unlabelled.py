@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.data.documents import Documents
-from bayeskit.data.tokenizer import Tokenizer
-from bayeskit.data.tokens import TokenRows, count_documents
+from bayeskit.data.text.documents import Documents
+from bayeskit.data.text.tokenizer import Tokenizer
+from bayeskit.data.text.tokens import TokenRows, count_documents
+from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value
-from bayeskit.data.words import Words
 from bayeskit.errors import BayesError
-from bayeskit.estimate import text_em
 from bayeskit.estimate.prior import class_prior
-from bayeskit.estimate.text_em import DocumentEM
+from bayeskit.estimate.words import em as text_em
+from bayeskit.estimate.words.em import DocumentEM
 from bayeskit.models.text.classifier import TextClassifier
 from bayeskit.models.text.reading import LabelledDocuments, document_frequency, text_column, values_matrix
 from bayeskit.models.text.recipes import recipe_named

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.text_files import COLUMN
-from bayeskit.data.tokenizer import Tokenizer
-from bayeskit.data.tokens import TokenRows, count_documents
+from bayeskit.data.text.folders import COLUMN
+from bayeskit.data.text.tokenizer import Tokenizer
+from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.errors import BayesError
 from bayeskit.models.text.reading import LabelledDocuments, document_frequency, has_space, with_words
 from bayeskit.tally.tally import Tally

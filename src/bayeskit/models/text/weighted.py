@@ -1,7 +1,7 @@
 """Weighted evidence: words weighed by about twenty numbers, fitted on scores that each document gets without itself.
 
-The formulas are those of :mod:`bayeskit.estimate.word_evidence`. "auto" tries smoothings, length corrections and
-unigrams against bigrams and takes the candidate with the least log loss; "weighted" does so on the n-grams given;
+The formulas are those of :mod:`bayeskit.estimate.words.weighted_evidence`. "auto" tries smoothings, length corrections
+and unigrams against bigrams and takes the candidate with the least log loss; "weighted" does so on the n-grams given;
 "fast" fits one candidate.
 """
 
@@ -18,14 +18,14 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.data.schema import Text
 from bayeskit.data.table import Table
-from bayeskit.data.text_files import COLUMN
-from bayeskit.data.tokens import TokenRows
-from bayeskit.data.words import Words
+from bayeskit.data.text.folders import COLUMN
+from bayeskit.data.text.tokens import TokenRows
+from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate import word_evidence
 from bayeskit.estimate.smoothing import is_number
-from bayeskit.estimate.word_evidence import BANDS, EvidenceWeights
-from bayeskit.io import State
+from bayeskit.estimate.words import weighted_evidence
+from bayeskit.estimate.words.weighted_evidence import BANDS, EvidenceWeights
+from bayeskit.model_file import State
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import LabelledDocuments, count_more, document_frequency, mass_tally
 from bayeskit.models.text.recipe import Leaving, Recipe, Settings, Training
@@ -67,14 +67,16 @@ class EvidenceParameters(Parameters):
 
     def scores(self, rows: TokenRows, n_threads: int) -> Floats:
         """(documents, classes)"""
-        scores = word_evidence.scores(rows.indptr, rows.ids, rows.counts, self.tables, self.g, self.constant, n_threads)
+        scores = weighted_evidence.scores(
+            rows.indptr, rows.ids, rows.counts, self.tables, self.g, self.constant, n_threads
+        )
         scores[np.diff(rows.indptr) == 0] = self.log_prior
         return scores
 
     def parts(self, rows: TokenRows) -> Floats:
         """What each cell adds to the score (cells, classes)."""
         log_count = logspace.log(rows.counts.astype(np.float64))[:, None]
-        scale = np.repeat(word_evidence.distinct_scale(rows.indptr, self.g), np.diff(rows.indptr))[:, None]
+        scale = np.repeat(weighted_evidence.distinct_scale(rows.indptr, self.g), np.diff(rows.indptr))[:, None]
         return np.asarray(scale * ((1 + log_count) * self.tables[0][rows.ids] + log_count * self.tables[1][rows.ids]))
 
 
@@ -120,7 +122,7 @@ class WeightedEvidence(Recipe):
     def learn(self, training: Training) -> tuple[Recipe, Tally]:
         """The best candidate's weights and tally; the recipe lists all that were tried."""
         candidates = list(self._candidates(training, training.read()))
-        weights, best = word_evidence.best([(candidate.weights, candidate) for candidate in candidates])
+        weights, best = weighted_evidence.best([(candidate.weights, candidate) for candidate in candidates])
         listed = Table({
             "ngrams": [str(c.ngrams) for c in candidates],
             "a": [c.weights.a for c in candidates],
@@ -138,11 +140,11 @@ class WeightedEvidence(Recipe):
         for ngrams, rows, pruned in candidate_rows(read, settings.tokenizer(), tries, limits_of(settings), n_threads):
             schema = replace(training.schema, columns={COLUMN: Text(settings.tokenizer(ngrams))})
             tally, sums = mass_tally(schema, rows, self.values(rows), read, pruned)
-            documents = word_evidence.TrainingDocuments(
+            documents = weighted_evidence.TrainingDocuments(
                 rows.indptr, rows.ids, rows.counts, read.labels, importance, sums,
-                document_frequency(rows, read.weights), word_evidence.log_prior_of(rows_of_class), read.classes,
+                document_frequency(rows, read.weights), weighted_evidence.log_prior_of(rows_of_class), read.classes,
             )  # fmt: skip
-            for weights in word_evidence.fit_weights(documents, a_values, self.g_values, n_threads):
+            for weights in weighted_evidence.fit_weights(documents, a_values, self.g_values, n_threads):
                 yield Candidate(ngrams, weights, tally)
 
     def count(self, training: Training) -> Tally:
@@ -152,14 +154,14 @@ class WeightedEvidence(Recipe):
 
     def values(self, rows: TokenRows) -> Floats:
         """The mass of each cell."""
-        return word_evidence.masses(rows.counts, rows.indptr)
+        return weighted_evidence.masses(rows.counts, rows.indptr)
 
     # -- believing -----------------------------------------------------------------------------------
 
     def estimate(self, tally: Tally, log_prior: Floats, settings: Settings) -> Parameters:
         """What the weights make of the masses."""
         counted, weights = tally.words[COLUMN], self.held
-        tables = word_evidence.evidence_tables(counted.table(), counted.totals("documents"), weights)
+        tables = weighted_evidence.evidence_tables(counted.table(), counted.totals("documents"), weights)
         bias = np.array([weights.bias.get(label, 0.0) for label in tally.classes])
         return EvidenceParameters(log_prior, counted.words, bias, tables, weights.g)
 
@@ -171,7 +173,7 @@ class WeightedEvidence(Recipe):
         features = kernels.left_out_evidence(
             rows.indptr, rows.ids.astype(np.uint32), rows.counts.astype(np.uint32),
             self.values(rows) * unit_of_cell, labels.astype(np.uint32),
-            counted.table().astype(np.float64), word_evidence.bands_of(documents), weights.a, both, 1,
+            counted.table().astype(np.float64), weighted_evidence.bands_of(documents), weights.a, both, 1,
         )  # fmt: skip
         theta = np.concatenate([weights.bands + weights.first, weights.repeated[:, None]], axis=1).ravel()
         left = documents[rows.ids] - unit_of_cell > GONE * documents[rows.ids]

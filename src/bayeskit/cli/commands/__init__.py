@@ -1,0 +1,1 @@
+"""The commands, one file each with a function ``command``; `app.py` lists them."""

@@ -1,0 +1,66 @@
+"""What ``learn`` and ``forget`` share: read, change, write back as a whole."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from bayeskit.capabilities import Forgets, Learns, can
+from bayeskit.disk.locks import PATIENCE
+from bayeskit.errors import BayesError
+
+DOING: dict[str, tuple[str, str, type]] = {
+    "learn": ("learning", "+", Learns),
+    "forget": ("forgetting", "−", Forgets),
+}
+
+
+def change(
+    how: str,
+    path: str,
+    data: str,
+    output: str | None,
+    as_json: bool,
+    types: Sequence[str] | None,
+    delimiter: str | None,
+    encoding: str | None,
+    empty: Sequence[str] | None,
+    text: str | None = None,
+    wait: float = PATIENCE,
+) -> None:
+    """Learn or forget the rows of a file."""
+    from bayeskit.cli import texts
+    from bayeskit.cli.console import Page
+    from bayeskit.cli.inputs import check_writable, open_data, rewriting, watched
+    from bayeskit.cli.wording import plural
+
+    where = output or path
+    page = Page(as_json, sys.stderr if where == "-" else None)
+    doing, sign, ability = DOING[how]
+    with rewriting(path, output, wait) as model:
+        check_writable(where, is_model=True)
+        before = model.tally_.n_rows
+        target, settings = model.schema_.target.name, (types, delimiter, encoding, empty)
+        if texts.is_text(model):
+            source: Any = texts.open_labelled(data, text or model.column, target, settings)
+        else:
+            texts.refuse_text(model, text)
+            source = open_data(data, target, *settings)
+        if not can(model, ability):
+            of_texts = texts.is_text(model)
+            who = f"recipe {model.recipe}" if of_texts else f"{path}: a {type(model).__name__}"
+            rows = "documents" if of_texts else "rows"
+            told = (
+                f"learn more: fit it again with all {rows}"
+                if how == "learn"
+                else f"forget: fit it without those {rows}"
+            )
+            raise BayesError(f"{who} cannot {told}")
+        with watched(source, doing) as reading:
+            getattr(model, f"{how}_source")(reading)
+        after = model.tally_.n_rows
+    before, after = (int(n) if n == int(n) else n for n in (before, after))
+    moved = abs(after - before)
+    page.line(f"{where}: {before:,} {sign} {moved:,} = {plural(after, 'row')}")
+    page.json({"model": where, "before": before, how: moved, "rows": after})

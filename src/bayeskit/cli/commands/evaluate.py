@@ -1,0 +1,133 @@
+"""``bayes evaluate``: how good a model is, on the rows it was made of or on others."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from bayeskit.capabilities import LeavesOut, can
+from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Text, Types
+
+
+def command(
+    model: Model,
+    data: Data,
+    folds: Annotated[
+        int | None, typer.Option(metavar="N", min=2, help="Cross-validation in N parts as well (rows in memory).")
+    ] = None,
+    held_out: Annotated[
+        bool, typer.Option("--held-out", help="The rows are new to the model: score it as it is.")
+    ] = False,
+    text: Text = None,
+    column_type: Types = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    empty: Empty = None,
+    json: Json = False,
+) -> None:
+    """Score a model on the rows it learnt, or on new ones.
+
+    Rows that it learnt are scored by leave-one-out: each is predicted by the
+    model without it, exactly. Beside it stands what always saying the commonest
+    class would reach.
+
+    \b
+    Examples:
+      bayes evaluate birds.bayes birds.csv --folds 10
+      bayes evaluate birds.bayes tomorrow.csv --held-out
+    """
+    from bayeskit.cli import summary, texts
+    from bayeskit.cli.console import Page
+    from bayeskit.cli.inputs import load_model, open_data, watched
+
+    page = Page(json)
+    fitted = load_model(model)
+    target = fitted.schema_.target.name
+    reading = (column_type, delimiter, encoding, empty)
+    of_texts = texts.is_text(fitted)
+    if of_texts:
+        source: Any = texts.open_labelled(data, text or fitted.column, target, reading)
+    else:
+        texts.refuse_text(fitted, text)
+        source = open_data(data, target, *reading)
+    with watched(source, "scoring") as rows:
+        found = []
+        if held_out:
+            found.append(_held_out(fitted, rows))
+        elif folds is None or can(fitted, LeavesOut):  # without it, folds are all there is
+            found.append(_left_out(fitted, rows, target))
+        if folds is not None:
+            found.append(_folded(fitted, rows, target, folds))
+    for i, evaluation in enumerate(found):
+        if i:
+            page.line()
+        what = "documents" if of_texts else "rows"
+        page.line(f"{evaluation.n_rows:,.0f} {what} of {source.name}", style="bold")
+        page.line()
+        summary.show_measures(page, evaluation)
+        texts.tell_scores(page, fitted, evaluation.method) if of_texts else None
+        page.line()
+        by_class = evaluation.by_class
+        page.table({name: by_class[name] for name in by_class.column_names})
+        page.line()
+        _show_confusion(page, evaluation)
+    records = [summary.evaluation_record(evaluation) for evaluation in found]
+    page.json({"model": model, "data": source.name, "target": target, "evaluations": records})
+
+
+def _left_out(model: Any, source: Any, target: str) -> Any:
+    from bayeskit.errors import BayesError, NotLearnt
+
+    if not can(model, LeavesOut):
+        raise BayesError(
+            f"a {type(model).__name__} has no leave-one-out in closed form: use --folds 10, "
+            "or --held-out if the rows are new to the model"
+        )
+    try:
+        return model.leave_one_out(source, target)
+    except NotLearnt as problem:
+        raise NotLearnt(f"{problem}. If the rows are new to the model, use --held-out.") from None
+
+
+def _held_out(model: Any, source: Any) -> Any:
+    from bayeskit.evaluate.held_out import held_out
+
+    return held_out(model, source)
+
+
+def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
+    from collections.abc import Mapping
+    from copy import copy
+
+    import pyarrow as pa
+
+    from bayeskit.cli import texts
+    from bayeskit.data.reader import read_batch
+    from bayeskit.data.source import for_schema
+    from bayeskit.evaluate.cross_validation import cross_validate
+
+    if texts.is_text(model):
+        table = texts.documents_of(source, model.column or "text", target)
+        return cross_validate(model, table, target, folds)
+    schema, roles = model.schema_, model.roles
+    if isinstance(roles, Mapping):  # columns that are ignored are not read
+        kept = {schema.find(key): role for key, role in roles.items() if schema.find(key) in schema.used}
+        model = copy(model).set_params(roles=kept or None)
+    values = {name: vocabulary.values for name, vocabulary in model.encoder().vocabularies.items()}
+    reading = for_schema(source, model.schema_, values, model.tally_.classes)
+    batch = read_batch(reading)
+    return cross_validate(model, pa.table({**batch.columns, target: batch.labels}), target, folds)
+
+
+def _show_confusion(page: Any, evaluation: Any) -> None:
+    counts, names = evaluation.counts, [str(label) for label in evaluation.classes]
+    if len(names) > 20:
+        page.line(f"confusion of {len(names)} classes: --json has it all", style="dim")
+        return
+    page.table(
+        {
+            f"{evaluation.target}, taken for": names,
+            **{f"→ {name}": counts[:, i].tolist() for i, name in enumerate(names)},
+        }
+    )

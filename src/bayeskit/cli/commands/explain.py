@@ -1,0 +1,183 @@
+"""``bayes explain``: why a row is put in its class, and what tells most in the model as a whole."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from bayeskit.capabilities import Explains, SpeaksByColumn, can
+from bayeskit.cli.options import Delimiter, Empty, Encoding, Json, Model, Text, Types
+
+
+def command(
+    model: Model,
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="The rows to explain; without them, the model as a whole.")
+    ] = None,
+    row: Annotated[list[int] | None, typer.Option(metavar="N", min=0, help="Which rows, the first being 0.")] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="Compare with this class instead of the runner-up.")
+    ] = None,
+    text: Text = None,
+    column_type: Types = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    empty: Empty = None,
+    json: Json = False,
+) -> None:
+    """Say why a row is put in its class, column by column.
+
+    The evidence of the columns sums to the log odds of the class. Of documents
+    it is the evidence of the words; rows are lines, files or rows of a table.
+
+    \b
+    Examples:
+      bayes explain birds.bayes birds.csv --row 3
+      bayes explain birds.bayes              (what tells most in the model)
+      echo "cheap pills" | bayes explain spam.bayes -
+    """
+    from bayeskit.cli import texts
+    from bayeskit.cli.console import Page
+    from bayeskit.cli.inputs import load_model, open_data
+    from bayeskit.errors import BayesError
+
+    page = Page(json)
+    fitted = load_model(model)
+    reading = (column_type, delimiter, encoding, empty)
+    if texts.is_text(fitted):
+        _explain_texts(page, fitted, model, data, text, sorted(set(row or [0])), against, reading)
+        return
+    texts.refuse_text(fitted, text)
+    if not can(fitted, Explains if data else SpeaksByColumn):
+        remedy = "" if data else ": its columns speak together. Name DATA, and rows are explained"
+        raise BayesError(f"a {type(fitted).__name__} has no explanation that is the model itself{remedy}")
+    if data is None:
+        _show_model(page, fitted)
+        return
+    source = open_data(data, None, *reading)
+    rival = _label(against, fitted)
+    records = []
+    for i, (number, part) in enumerate(_rows(source, sorted(set(row or [0])))):
+        found = fitted.explain(part, against=rival)[0]
+        page.line() if i else None
+        _show_row(page, found, number)
+        records.append(_record(found, number))
+    page.json({"model": model, "data": source.name, "rows": records})
+
+
+def _explain_texts(
+    page: Any, model: Any, path: str, data: str | None, text: str | None, rows: list[int], against: str | None,
+    reading: Any,
+) -> None:  # fmt: skip
+    """The words for and against, or the most telling words."""
+    from bayeskit.cli import texts
+
+    if data is None:
+        texts.show_words(page, model, 12)
+        page.json({"telling": texts.telling_records(model, 12)})
+        return
+    source = texts.open_unlabelled(data, text or model.column, text is not None, reading)
+    records = []
+    for i, (number, part) in enumerate(_rows(source, rows)):
+        batch = part.batch
+        document = batch.columns["file"][0].as_py() if "file" in batch.columns else f"row {number}"
+        found = model.explain(batch.columns["text"], against=_label(against, model))[0]
+        page.line() if i else None
+        records.append({"row": number, **texts.document_record(model, found, batch.columns["text"], document)})
+        texts.show_document(page, found, records[-1])
+    page.json({"model": path, "data": source.name, "rows": records})
+
+
+def _label(text: str | None, model: Any) -> Any:
+    """The class that a person wrote, in its own type."""
+    return next((label for label in model.tally_.classes if str(label) == text), text)
+
+
+def _rows(source: Any, wanted: list[int]) -> Any:
+    """(number, source of that row alone), read from the files once."""
+    from bayeskit.data.source import Batch, OneBatch, cut
+    from bayeskit.errors import BayesError
+
+    start, left = 0, list(wanted)
+    for batch in source.batches():
+        while left and left[0] < start + batch.n_rows:
+            at = left[0] - start
+            columns = {name: cut(column, at, at + 1) for name, column in batch.columns.items()}
+            yield (
+                left.pop(0),
+                OneBatch(source.kinds, Batch(columns, 1, batch.start + at), getattr(source, "here", None)),
+            )
+        if not left:
+            return
+        start += batch.n_rows
+    raise BayesError(f"{source.name} has {start:,} rows, counted from 0: there is no row {left[0]}")
+
+
+def _show_row(page: Any, found: Any, number: int) -> None:
+    from bayeskit.cli.console import Figure
+    from bayeskit.explain.phrases import signed
+
+    head, *_ = found.sentences
+    page.line(f"row {number}: {head}", style="bold")
+    page.line()
+    parts = [*found.ruled_out, *found.by_size]
+    page.table(
+        {
+            "column": ["(prior)", *(c.column for c in parts)],
+            "value": ["", *(_value(c) for c in parts)],
+            f"evidence for {found.predicted}": [
+                Figure(signed(x)) for x in (found.prior_log_odds, *(c.log_odds for c in parts))
+            ],
+        }
+    )
+    if found.undecidable:
+        page.line("undecidable: the evidence of the columns is left out of the sum")
+    page.line(f"sum: {signed(found.log_odds)}, the natural logarithm of the odds {found.predicted} : {found.against}")
+    page.line()
+    for sentence in found.sentences[1:]:
+        page.line(sentence)
+
+
+def _value(contribution: Any) -> str:
+    from bayeskit.explain.phrases import cell
+
+    shown = cell(contribution.value)
+    return f"{shown} (never seen)" if contribution.state == "unseen" else shown
+
+
+def _record(found: Any, number: int) -> dict[str, Any]:
+    parts = [
+        {"column": c.column, "value": c.value, "state": c.state, "log_odds": c.log_odds, "sentence": c.sentence}
+        for c in found.contributions
+    ]
+    return {
+        "row": number,
+        "predicted": found.predicted,
+        "probability": found.probability,
+        "against": found.against,
+        "log_odds": found.log_odds,
+        "prior_log_odds": found.prior_log_odds,
+        "contributions": parts,
+        "undecidable": found.undecidable,
+    }
+
+
+def _show_model(page: Any, model: Any) -> None:
+    from bayeskit.cli import summary
+    from bayeskit.errors import BayesError
+
+    found = summary.telling_of(model)
+    if found is None:
+        raise BayesError("all columns are text: explain a row, or fit a text model with --text for its telling words")
+    summary.show_telling(page, model, limit=15)
+    if found.values:
+        page.line()
+        page.line("most telling values", style="dim")
+        for value in found.values[:10]:
+            page.line(value.sentence)
+    values = [
+        {"column": v.column, "value": v.value, "favours": v.favours, "log_odds": v.log_odds, "bits": v.bits}
+        for v in found.values
+    ]
+    page.json({"class_bits": found.class_bits, "columns": summary.telling_records(model), "values": values})

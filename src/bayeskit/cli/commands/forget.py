@@ -1,0 +1,41 @@
+"""``bayes forget``: rows out of a model."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Text, Types, Wait
+from bayeskit.disk.locks import PATIENCE
+
+
+def command(
+    model: Model,
+    data: Data,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of over MODEL.")
+    ] = None,
+    text: Text = None,
+    column_type: Types = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    empty: Empty = None,
+    wait: Wait = PATIENCE,
+    json: Json = False,
+) -> None:
+    """Take the rows of a file out of a model.
+
+    It is then as if they had never been there. Rows that cannot have been learnt
+    are refused. (Counts do not know rows: a row that was never learnt, but whose
+    values all were, is taken out as well.)
+    The file of the model is replaced as a whole, or stays as it was;
+    whoever changes it at the same time is waited for.
+
+    \b
+    Example:
+      bayes forget birds.bayes customer_17.csv
+    """
+    from bayeskit.cli.commands.change import change
+
+    change("forget", model, data, output, json, column_type, delimiter, encoding, empty, text, wait)

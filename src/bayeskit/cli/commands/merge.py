@@ -1,0 +1,50 @@
+"""``bayes merge``: one model of the rows of several."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from bayeskit.capabilities import Merges, can
+from bayeskit.cli.options import Json
+
+
+def command(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL MODEL...", help="The .bayes files to join.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the joint model goes.")],
+    json: Json = False,
+) -> None:
+    """Join models into one of all their rows.
+
+    The result is that of one fit on all of them. Settings are those of the first model. No row is read again.
+
+    \b
+    Example:
+      bayes merge north.bayes south.bayes -o both.bayes
+    """
+    from bayeskit.cli.console import Page
+    from bayeskit.cli.inputs import changing, check_writable, load_model, save_model
+    from bayeskit.cli.wording import plural
+    from bayeskit.errors import BayesError
+
+    if len(models) < 2:
+        raise typer.BadParameter("name two models at least", param_hint="MODEL")
+    check_writable(output, is_model=True)
+    page = Page(json, sys.stderr if output == "-" else None)
+    with changing(models, output):
+        both, counts = load_model(models[0]), []
+        counts.append(both.tally_.n_rows)
+        if not can(both, Merges):
+            raise BayesError(f"{models[0]}: a {type(both).__name__} cannot be merged: fit it again with all rows")
+        for path in models[1:]:
+            other = load_model(path)
+            counts.append(other.tally_.n_rows)
+            try:
+                both = both.merge(other)
+            except BayesError as problem:
+                raise problem.within(f"{models[0]} and {path}") from None
+        save_model(both, output)
+    page.line(f"{output}: {' + '.join(f'{n:,}' for n in counts)} = {plural(both.tally_.n_rows, 'row')}")
+    page.json({"model": output, "merged": dict(zip(models, counts, strict=True)), "rows": both.tally_.n_rows})

@@ -1,0 +1,90 @@
+"""``bayes rank MODEL DATA --class spam``: the rows most likely to be of a class, first."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from bayeskit.capabilities import HasProbabilities, can
+from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Model, Text, Types
+
+
+def command(
+    model: Model,
+    data: Data,
+    label: Annotated[str, typer.Option("--class", metavar="CLASS", help="The class that is looked for.")],
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="The first N alone; by default all rows.")
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="A .csv, .parquet or .jsonl file; - for stdout.")
+    ] = "-",
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Copy a column of the data. May be repeated.")
+    ] = None,
+    text: Text = None,
+    column_type: Types = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    empty: Empty = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of CSV.")] = False,
+) -> None:
+    """Put the rows in order, the most probable of a class first.
+
+    Prints CSV with a header: the number of the row (the first is 0), the kept
+    columns and the probability of the class. Rows as probable as each other
+    stay in the order of the data.
+
+    \b
+    Examples:
+      bayes rank mail.bayes new.csv --class spam -n 100 --keep id
+      bayes rank birds.bayes new.csv --class Gentoo --json
+    """
+    from bayeskit.cli.commands.predict import open_for
+    from bayeskit.cli.inputs import check_writable, load_model, watched
+    from bayeskit.cli.outputs import writer
+    from bayeskit.cli.wording import suggesting
+    from bayeskit.errors import BayesError
+
+    check_writable(output, is_model=False, reads=(model, data))
+    fitted = load_model(model)
+    if not can(fitted, HasProbabilities):
+        raise BayesError(f"recipe {fitted.recipe} gives no probabilities to rank by")
+    source, of_batch = open_for(fitted, data, text, keep or [], (column_type, delimiter, encoding, empty))
+    best: Any = None
+    start = 0
+    with watched(source, "ranking") as reading, suggesting([label], fitted.classes_.tolist()):
+        for batch in reading.batches():
+            best = _first(best, _ranked(fitted, of_batch(batch), label, start), limit)
+            start += batch.n_rows
+    with writer(output, "jsonl" if json else None) as write:
+        write(best)
+
+
+def _ranked(model: Any, batch: tuple[Any, dict[str, Any]], label: str, start: int) -> Any:
+    """The rows of one batch, best first."""
+    import numpy as np
+    import pyarrow as pa
+
+    from bayeskit.cli.outputs import plain
+    from bayeskit.decide import rank
+
+    rows, kept = batch
+    ranked = rank(model.predict_proba(rows), label, classes=model.classes_.tolist())
+    order = np.asarray(ranked["row"], dtype=np.int64)
+    columns: dict[str, Any] = {"row": order + start}
+    if kept:
+        copied = plain(pa.table(kept)).take(order)
+        columns |= {name: copied.column(name) for name in kept}
+    return pa.table(columns | {f"P({label})": ranked[f"P({label})"]})
+
+
+def _first(best: Any, rows: Any, limit: int | None) -> Any:
+    """Both together, best first, cut to the limit."""
+    import pyarrow as pa
+
+    if best is not None:
+        rows = pa.concat_tables([best, rows], promote_options="permissive")
+        rows = rows.sort_by([(rows.column_names[-1], "descending"), ("row", "ascending")])
+    return rows if limit is None else rows.slice(0, limit)

@@ -1,0 +1,187 @@
+"""Files for a command, with a progress bar on stderr where there is a terminal; models from and to files."""
+
+from __future__ import annotations
+
+import glob  # Path.glob takes no absolute pattern
+import os
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayeskit.cli.options import pairs
+from bayeskit.cli.wording import suggesting
+from bayeskit.container.packing import MAGIC
+from bayeskit.disk.locks import PATIENCE, locked
+from bayeskit.disk.paths import all_of, expanded, resolved
+from bayeskit.disk.writing import takes_a_stream
+from bayeskit.errors import BadFile, BayesError, BayesWarning
+
+if TYPE_CHECKING:
+    from bayeskit.data.files.file_source import FileSource, Progress
+
+BAR_AFTER = 0.5  # seconds before a bar appears
+
+
+def open_data(
+    path: str,
+    target: str | None = None,
+    types: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    empty: Sequence[str] | None = None,
+) -> FileSource:
+    """The data of a command."""
+    from bayeskit.cli.no_tables import refuse_no_table
+    from bayeskit.data.files.file_source import FileSource
+
+    delimiter = "\t" if delimiter == "\\t" else delimiter
+    reading = {"delimiter": delimiter, "encoding": encoding, "missing": empty or None}
+    source = FileSource.of(path, None, pairs("--type", types) or None, None, **reading)
+    if len(source.files) == 1:
+        refuse_no_table(source.files[0].place, encoding)
+    if target is None:
+        return source
+    with suggesting([target], source.head):
+        return source.with_target(target)
+
+
+@contextmanager
+def watched(source: FileSource, doing: str) -> Iterator[FileSource]:
+    """The source with a bar that shows rows, bytes and the time left."""
+    if not sys.stderr.isatty():
+        yield source
+        return
+    bar = _Bar(doing)
+    try:
+        yield source.watched(bar)
+    finally:
+        bar.close()
+
+
+class _Bar:
+    def __init__(self, doing: str) -> None:
+        self.doing = doing
+        self.started = time.monotonic()
+        self.shown: Any = None
+        self.task: Any = None
+
+    def __call__(self, progress: Progress) -> None:
+        if self.shown is None:
+            if time.monotonic() - self.started < BAR_AFTER:
+                return
+            self._show(progress.bytes_total)
+        self.shown.update(self.task, completed=progress.bytes_read, rows=f"{progress.rows:,} rows")
+
+    def _show(self, total: int | None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.shown = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=16),
+            TextColumn("{task.fields[rows]}"),
+            DownloadColumn(),
+            TimeRemainingColumn(compact=True),
+            TextColumn("left"),
+            console=Console(file=sys.stderr),
+            transient=True,
+        )
+        self.task = self.shown.add_task(self.doing, total=total, rows="")
+        self.shown.start()
+
+    def close(self) -> None:
+        if self.shown is not None:
+            self.shown.stop()
+
+
+def load_model(path: str) -> Any:
+    """The model of a file, or of standard input."""
+    from bayeskit.models import from_bytes, load
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesWarning)  # what there was to say was said when it was fitted
+        try:
+            return from_bytes(all_of(sys.stdin.buffer, MAGIC)) if path == "-" else load(path)
+        except BadFile as problem:
+            if "does not start" not in str(problem):
+                raise
+            raise problem.followed_by(". The model stands before the data.") from None
+
+
+def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = ()) -> None:
+    """Refuse a file that cannot be written or must not be replaced, before the work and not after it.
+
+    A model may replace a model and nothing else; a table may replace any file but a model and what is read.
+    """
+    if path == "-" or takes_a_stream(path):
+        if path == "-" and is_model and sys.stdout.isatty():
+            raise BayesError("a model is no text, and standard output is a terminal: name a file with -o, or a pipe")
+        return
+    where = resolved(path)
+    if not os.access(where.parent, os.W_OK):
+        why = "there is no such folder" if not where.parent.is_dir() else "the folder is not yours to write in"
+        raise BayesError(f"{path} cannot be written: {why}")
+    if not where.exists():
+        return
+    if not where.is_file():
+        raise BayesError(f"{path} cannot be written: it is {'a folder' if where.is_dir() else 'no file'}")
+    if not is_model and any(_covers(given, where) for given in reads if given):
+        raise BayesError(f"{path} is read by this command and would be lost: name another file with -o")
+    with where.open("rb") as file:
+        start = file.read(len(MAGIC))
+    if start and is_model != (start == MAGIC):  # an empty file is no loss
+        what = "is there already and is no model" if is_model else "is a model"
+        raise BayesError(f"{path} {what}: nothing is written over it. Name another file with -o, or remove it first.")
+
+
+def _covers(given: str, file: Path) -> bool:
+    """Whether a path, a folder or a glob of the command line leads to the file."""
+    where = expanded(given)
+    if where.is_dir():
+        return where.resolve() in file.parents
+    return any(file.samefile(name) for name in ([where] if where.exists() else glob.glob(str(where), recursive=True)))  # noqa: PTH207
+
+
+def save_model(model: Any, path: str, wait: float | None = PATIENCE) -> int:
+    """Write a model to a file, or to standard output; how many bytes."""
+    from bayeskit.model_file import write_model
+    from bayeskit.models import to_bytes
+
+    data = to_bytes(model)
+    if path == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    else:
+        write_model(path, data, wait, partial(_tell_waiting, path))
+    return len(data)
+
+
+@contextmanager
+def rewriting(path: str, output: str | None, wait: float = PATIENCE) -> Iterator[Any]:
+    """The model of a file, written back when the work is done; a failure leaves the file as it was.
+
+    Whoever else changes the file by then is waited for, and waits in turn.
+    """
+    with changing([path], output or path, wait):
+        model = load_model(path)
+        yield model
+        save_model(model, output or path, wait)
+
+
+def changing(paths: Sequence[str], output: str, wait: float = PATIENCE) -> AbstractContextManager[None]:
+    """The lock of a file that is read and written over; none where the output is no such file."""
+    from bayeskit.model_file import check_changeable
+
+    if output == "-" or resolved(output) not in [resolved(path) for path in paths if path != "-"]:
+        return nullcontext()
+    check_changeable(output)
+    return locked(output, wait, partial(_tell_waiting, output))
+
+
+def _tell_waiting(path: str, who: str) -> None:
+    print(f"bayes: note: {path} is being changed by {who}: waiting for it", file=sys.stderr)

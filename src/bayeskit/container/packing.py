@@ -1,0 +1,219 @@
+"""A JSON header and raw little-endian arrays in one byte string: only data, and checked before use.
+
+Layout: 8 bytes of magic with the format's version, header length (u64), header (JSON, UTF-8), the arrays one
+after another, each padded to 8 bytes, and a SHA-256 of all that stands before it. The header names the
+version that wrote it, and each array's dtype (one of a fixed few) and shape; every length is checked against what is
+there before any memory is taken. Long lists of values in the header stand as arrays, too
+(:mod:`bayeskit.container.value_lists`). Arrays are views of the bytes: reading takes little more memory than they do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import __version__
+from bayeskit.container.value_lists import DTYPES as LIST_DTYPES
+from bayeskit.container.value_lists import LONG, ValueList, ValueLists, is_packable
+from bayeskit.data.source import aligned
+from bayeskit.errors import BadFile, TooLarge
+
+MAGIC = b"BAYES\x00"
+VERSION = 2
+DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype("<" + name) for name in ("i8", "f8", "u1", "u4")}
+HEADER_LIMIT = 3 << 19  # bytes; as Python's objects they take up to thirty times as much
+DEPTH_LIMIT = 64
+REFERENCE = "@list"
+_CHECKSUM = 32
+_PREFIX = len(MAGIC) + 2 + 8
+
+Array = npt.NDArray[Any]
+
+
+def pack(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:
+    """The bytes that :func:`unpack` reads.
+
+    >>> header, arrays = unpack(pack({"what": "counts"}, [np.arange(3)]))
+    >>> header["what"], arrays[0].tolist()
+    ('counts', [0, 1, 2])
+    """
+    found: list[Sequence[Any]] = []
+    header = _without_long_lists(header, found)
+    lists = ValueLists.of(found)
+    arrays = [*arrays, *(lists.arrays if found else ())]
+    whole = {
+        "bayeskit": __version__,
+        "content": header,
+        "arrays": [{"dtype": _name(array), "shape": list(array.shape)} for array in arrays],
+        "lists": lists.sizes,
+    }
+    text = json.dumps(whole, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    encoded = text.encode("utf-8", "surrogatepass")
+    if len(encoded) > HEADER_LIMIT:
+        raise TooLarge(
+            f"names and settings take {len(encoded):,} bytes, and a file has room for {HEADER_LIMIT:,} "
+            "(about 10,000 columns). Keep fewer columns: restrict(…)."
+        )
+    parts = [MAGIC, struct.pack("<HQ", VERSION, len(encoded)), encoded, _padding(_PREFIX + len(encoded))]
+    for array in arrays:
+        raw = np.ascontiguousarray(array, dtype=DTYPES[_name(array)]).tobytes()
+        parts += [raw, _padding(len(raw))]
+    body = b"".join(parts)
+    return body + hashlib.sha256(body).digest()
+
+
+def version_of(data: bytes | memoryview) -> int:
+    """The version of the format of bytes that :func:`unpack` takes."""
+    return int(struct.unpack_from("<H", data, len(MAGIC))[0])
+
+
+def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], list[Array]]:
+    """Header and arrays; :class:`BadFile` for anything :func:`pack` has not written."""
+    view = memoryview(data)
+    if len(view) < _PREFIX + _CHECKSUM or bytes(view[: len(MAGIC)]) != MAGIC:
+        raise BadFile("this is no bayeskit data: it does not start as such a file does")
+    version, length = struct.unpack_from("<HQ", view, len(MAGIC))
+    if version > VERSION:
+        raise BadFile(
+            f"this was written by a newer bayeskit (format {version}, this one reads up to {VERSION}): upgrade"
+        )
+    body = view[:-_CHECKSUM]
+    if hashlib.sha256(body).digest() != bytes(view[-_CHECKSUM:]):
+        raise BadFile("the bytes are damaged: their checksum does not fit (a truncated or altered file)")
+    if length > min(HEADER_LIMIT, len(body) - _PREFIX):
+        raise BadFile(f"the header claims {length} bytes, more than there are")
+    header = _header(bytes(body[_PREFIX : _PREFIX + length]))
+    arrays = _arrays(header["arrays"], body[_PREFIX + length + len(_padding(_PREFIX + length)) :])
+    lists = _lists(header["lists"], arrays)
+    content: dict[str, Any] = _with_lists(header["content"], lists) if len(lists) else header["content"]
+    return content, arrays
+
+
+def _without_long_lists(part: Any, lists: list[Sequence[Any]]) -> Any:
+    """The same header with a reference in place of each long list of values."""
+    if isinstance(part, dict):
+        return {key: _without_long_lists(value, lists) for key, value in part.items()}
+    if not isinstance(part, (list, tuple, ValueList)):
+        return part
+    if len(part) >= LONG and is_packable(part):
+        lists.append(part)
+        return {REFERENCE: len(lists) - 1}
+    return [_without_long_lists(value, lists) for value in part]
+
+
+def _with_lists(part: Any, lists: ValueLists) -> Any:
+    if isinstance(part, dict):
+        if REFERENCE in part:
+            return lists[part[REFERENCE]]
+        return {key: _with_lists(value, lists) for key, value in part.items()}
+    return [_with_lists(value, lists) for value in part] if isinstance(part, list) else part
+
+
+def _lists(sizes: list[list[int]], arrays: list[Array]) -> ValueLists:
+    """The lists of values, which take the last of the arrays."""
+    if not sizes:
+        return ValueLists.of([])
+    if len(arrays) < len(LIST_DTYPES):
+        raise BadFile("the header names lists of values, and there are no arrays for them")
+    lists = ValueLists(sizes, arrays[-len(LIST_DTYPES) :])
+    lists.check()
+    del arrays[-len(LIST_DTYPES) :]
+    return lists
+
+
+def _arrays(listed: list[Any], body: memoryview) -> list[Array]:
+    arrays = []
+    at = 0
+    for entry in listed:
+        if not isinstance(entry, dict) or not isinstance(entry.get("shape"), list):
+            raise BadFile("an array in the header has no known dtype and shape")
+        if not isinstance(entry.get("dtype"), str) or entry["dtype"] not in DTYPES:
+            raise BadFile("an array in the header has no known dtype and shape")
+        dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
+        if len(shape) > 32 or not _are_lengths(shape) or math.prod(max(n, 1) for n in shape) >= 1 << 48:
+            raise BadFile("an array in the header has an impossible shape")
+        size = math.prod(shape) * dtype.itemsize
+        if size > len(body) - at:
+            raise BadFile(f"an array claims {size} bytes where {len(body) - at} are left")
+        arrays.append(aligned(np.frombuffer(body[at : at + size], dtype=dtype)).reshape(shape))
+        at += size + len(_padding(size))
+    if at != len(body):
+        raise BadFile(f"{len(body) - at} bytes stand after the last array")
+    return arrays
+
+
+def _header(encoded: bytes) -> dict[str, Any]:
+    try:
+        if _depth(encoded) > DEPTH_LIMIT:
+            raise BadFile("the header is nested too deeply")
+        header = json.loads(
+            encoded.decode("utf-8", "surrogatepass"),
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            object_pairs_hook=_unique,
+        )
+        lists = header.get("lists", [])
+        listed = isinstance(lists, list) and all(_are_lengths(sizes, 2) for sizes in lists)
+        content = header["content"]
+        if isinstance(content, dict) and REFERENCE not in content and isinstance(header["arrays"], list) and listed:
+            if lists or b"@" in encoded:
+                _check_references(content, len(lists))
+            return {**header, "lists": lists}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        raise (problem if isinstance(problem, BadFile) else BadFile(f"the header cannot be read: {problem}")) from None
+    raise BadFile("the header has no content and arrays")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise BadFile("the header names something twice")
+    return made
+
+
+def _check_references(part: Any, n_lists: int) -> None:
+    for value in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        _check_references(value, n_lists)
+    if isinstance(part, dict) and REFERENCE in part:
+        index = part[REFERENCE]
+        if len(part) > 1 or type(index) is not int or not 0 <= index < n_lists:
+            raise BadFile("the header refers to a list of values that is not there")
+
+
+def _are_lengths(numbers: Any, count: int | None = None) -> bool:
+    is_list = isinstance(numbers, list) and (count is None or len(numbers) == count)
+    return is_list and all(type(n) is int and 0 <= n < 1 << 48 for n in numbers)
+
+
+def _finite(digits: str) -> float:
+    """A number of the header; 1e999 would be an infinite one."""
+    number = float(digits)
+    if abs(number) == float("inf"):
+        raise BadFile(f"the header has a number beyond all bounds: {digits[:20]}")
+    return number
+
+
+def _refuse_constant(name: str) -> float:
+    raise BadFile(f"the header holds {name}, which is no number")
+
+
+def _depth(encoded: bytes) -> int:
+    """Deepest nesting of brackets, strings included (an upper bound), without recursion."""
+    raw = np.frombuffer(encoded, dtype=np.uint8)
+    step = np.isin(raw, list(b"[{")).astype(np.int32) - np.isin(raw, list(b"]}")).astype(np.int32)
+    return int(np.cumsum(step).max(initial=0))
+
+
+def _name(array: Array) -> str:
+    return next(name for name, dtype in DTYPES.items() if dtype == array.dtype)
+
+
+def _padding(length: int) -> bytes:
+    return b"\0" * (-length % 8)

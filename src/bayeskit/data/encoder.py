@@ -1,0 +1,232 @@
+"""Batch → Block: values become codes through vocabularies, numbers become floats or bins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels
+from bayeskit.data.block import Block, Codes
+from bayeskit.data.factors import Factor, _is_beyond, factor_integers, factor_values
+from bayeskit.data.numbers import as_floats, raise_unusable
+from bayeskit.data.schema import NO_TARGET, Categorical, Numeric, Schema, Text
+from bayeskit.data.source import (
+    Batch,
+    Column,
+    Responsibilities,
+    Source,
+    for_schema,
+    is_arrow,
+    naming_the_file,
+)
+from bayeskit.data.text.documents import Documents
+from bayeskit.data.text.tokens import Tokenizer, TokenRows, Words, count_documents
+from bayeskit.data.vocabulary import Value, Vocabulary, canonical
+from bayeskit.errors import BayesError, SchemaMismatch, UnknownValue
+from bayeskit.remedy import Remedy
+
+
+@dataclass
+class Encoder:
+    """Reads a source as blocks of the schema's columns.
+
+    Learning (``grow``), new values and classes are taken into the vocabularies; otherwise they get the
+    vocabulary's code ``unseen``, or are refused where ``refuse_unseen`` is set.
+    """
+
+    schema: Schema
+    vocabularies: dict[str, Vocabulary] = field(default_factory=dict)
+    classes: Vocabulary = field(default_factory=Vocabulary)
+    grow: bool = False
+    refuse_unseen: bool = False
+    n_threads: int = 1
+    words: Mapping[str, Words] = field(default_factory=dict)
+
+    def blocks(self, source: Source) -> Iterator[Block]:
+        """All rows of the source, block by block."""
+        with naming_the_file(source):
+            where = self.schema.locate(list(source.kinds), source.named)
+        values = {name: vocabulary.values for name, vocabulary in self.vocabularies.items()}
+        for batch in for_schema(source, self.schema, values, self.classes.values).batches():
+            with naming_the_file(source):
+                block = self._encode(batch, where)
+            yield block
+
+    def _encode(self, batch: Batch, where: Mapping[str, str]) -> Block:
+        columns = {name: batch.columns[theirs] for name, theirs in where.items()}
+        codes = self._categorical(columns, batch.start)
+        floats = {}
+        for name, column in columns.items():
+            role = self.schema.columns[name]
+            if isinstance(role, Numeric):
+                numbers = as_floats(column, name, batch.start)
+                if role.cuts is None:
+                    floats[name] = numbers
+                else:
+                    codes[name] = self._binned(numbers, role.cuts, name, batch.start)
+        labels, responsibilities = self._labels(batch)
+        texts = {n: Documents.of(columns[n], n, batch.start) for n in self.schema.texts()}
+        tokens = {n: self._tokens(n, texts[n]) for n in texts if n in self.words}
+        return Block(
+            batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights, texts, tokens
+        )  # fmt: skip
+
+    def _tokens(self, name: str, documents: Documents) -> TokenRows:
+        role = self.schema.columns[name]
+        tokenizer = role.tokenizer if isinstance(role, Text) else Tokenizer()
+        return count_documents(documents, tokenizer, self.words[name], self.n_threads, in_order=False)
+
+    def _binned(self, numbers: npt.NDArray[np.float64], cuts: tuple[float, ...], name: str, start: int) -> Codes:
+        raise_unusable({name: numbers}, start)
+        return kernels.bin_codes([numbers], [np.array(cuts, dtype=np.float64)], self.n_threads)[0]
+
+    def _labels(self, batch: Batch) -> tuple[Codes | None, npt.NDArray[np.float64] | None]:
+        if batch.labels is None:
+            return np.zeros(batch.n_rows, dtype=np.uint8) if self.schema.target == NO_TARGET else None, None
+        if not isinstance(batch.labels, Responsibilities):
+            return encode_labels(batch.labels, self.classes, batch.start, grow=self.grow), None
+        order = self.classes.grow(batch.labels.classes)
+        matrix = np.zeros((batch.n_rows, len(self.classes.values)))
+        matrix[:, [code - 1 for code in order]] = batch.labels.matrix
+        return None, matrix if batch.weights is None else matrix * batch.weights[:, None]
+
+    def _categorical(self, columns: Mapping[str, Column], start: int) -> dict[str, Codes]:
+        names = [name for name in columns if isinstance(self.schema.columns[name], Categorical)]
+        factors = {name: self._factor(columns[name], name, start) for name in names}
+        self._narrow_integers(factors)
+        indices, lows, tables, unseen = [], [], [], []
+        for name in names:
+            vocabulary, factor = self._vocabulary(name), factors[name]
+            grows = self.grow and self._domain(name) is None
+            if factor.table is None:
+                if not grows and vocabulary.is_foreign([v for v in factor.values if v is not None]):
+                    raise self._foreign(name, factor, start)
+                found = vocabulary.grow(factor.values) if grows else vocabulary.codes(factor.values)
+                factor.table = np.array(found, dtype=np.uint32)
+            indices.append(factor.indices)
+            lows.append(factor.low)
+            tables.append(factor.table)
+            unseen.append(vocabulary.unseen)
+        if not names:
+            return {}
+        coded = kernels.lookup_codes(
+            indices, np.array(lows, dtype=np.int64), tables, np.array(unseen, dtype=np.uint32), self.n_threads
+        )
+        for name, codes in zip(names, coded, strict=True):
+            if self.refuse_unseen or (self.grow and self._domain(name) is not None):
+                self._refuse_unseen(name, codes, columns[name], start)
+        return dict(zip(names, coded, strict=True))
+
+    def _factor(self, column: Column, name: str, start: int) -> Factor:
+        """The column as indices; the values of integers are looked up by a table where there is one."""
+        if is_arrow(column) or column.dtype.kind not in "biu" or _is_beyond(column):
+            return factor_values(column, name, start)
+        if column.dtype.kind == "b":
+            return Factor(column.view(np.uint8), 0, [False, True])
+        vocabulary = self._vocabulary(name)
+        if self.grow and self._domain(name) is None:
+            return Factor(column, 0, None)  # the range is found for all such columns at once
+        table = vocabulary.integer_table()
+        if table is None or vocabulary.is_foreign([0]):
+            return factor_values(column, name, start)
+        return Factor(column, table[0], [], table[1])
+
+    def _narrow_integers(self, factors: dict[str, Factor]) -> None:
+        open_ = [name for name, factor in factors.items() if factor.values is None]
+        found = factor_integers([factors[name].indices for name in open_], open_, self.n_threads)
+        factors.update(zip(open_, found, strict=True))
+
+    def _vocabulary(self, name: str) -> Vocabulary:
+        if name not in self.vocabularies:
+            self.vocabularies[name] = Vocabulary(self._domain(name) or ())
+        return self.vocabularies[name]
+
+    def _domain(self, name: str) -> tuple[Value, ...] | None:
+        role = self.schema.columns[name]
+        return role.domain if isinstance(role, Categorical) else None
+
+    def _refuse_unseen(self, name: str, codes: Codes, column: Column, start: int) -> None:
+        vocabulary = self._vocabulary(name)
+        rows = np.flatnonzero(codes == vocabulary.unseen)
+        if not len(rows):
+            return
+        cell = column[int(rows[0])]
+        value = canonical(cell.as_py() if is_arrow(column) else cell)
+        known = ", ".join(map(str, vocabulary.values[:8])) + (", …" if len(vocabulary.values) > 8 else "")
+        row = start + int(rows[0])
+        if self._domain(name) is not None and self.grow:
+            raise UnknownValue(
+                f"column {name!r} has {value!r} in row {row}, outside its declared domain ({known}). ",
+                Remedy("domains", clause="Add it to {}, or mend the cell.", without="Mend the cell."),
+                culprit=(name, value),
+                place=row,
+            )
+        raise UnknownValue(
+            f"column {name!r} has {value!r} in row {row}, not seen in training (known: {known}). Pass ",
+            Remedy("unseen", "ignore"),
+            " to leave the column out for such rows.",
+            culprit=(name, value),
+            place=row,
+        )
+
+    def _foreign(self, name: str, factor: Factor, start: int) -> SchemaMismatch:
+        known = self._vocabulary(name).values[0]
+        theirs = next(value for value in factor.values or () if value is not None)
+        return SchemaMismatch(
+            f"column {name!r} holds the {type(theirs).__name__} {theirs!r} (rows from {start} on), but in training it "
+            f"held the {type(known).__name__} {known!r}: give it the same type."
+        )
+
+
+def encode_labels(column: Column, classes: Vocabulary, start: int, *, grow: bool) -> Codes:
+    """Class codes 0..C-1; a label that is missing or continuous is refused.
+
+    Without ``grow`` a label that is no known class gets the code C.
+    """
+    if not is_arrow(column) and column.dtype.kind == "f":
+        _refuse_continuous(column, start)
+        if np.abs(column.astype(np.float64, copy=False)).max(initial=0) < 2**53:
+            factor = factor_integers([column.astype(np.int64)], ["class"], 1)[0]
+        else:
+            factor = factor_values(column, "class", start)
+        factor.values = [None if value is None else float(value) for value in factor.values]
+    elif not is_arrow(column) and column.dtype.kind in "iu" and not _is_beyond(column):
+        factor = factor_integers([column], ["class"], 1)[0]
+    else:
+        factor = factor_values(column, "class", start)
+    if is_arrow(column) and any(isinstance(value, float) for value in factor.values):
+        _refuse_continuous(as_floats(column, "class", start), start)
+    known = classes.values[:1] + [value for value in factor.values if value is not None]
+    if len({isinstance(value, str) for value in known}) > 1:
+        raise BayesError(f"labels are all strings or all numbers, not both: {known[0]!r} and {_other(known)!r}")
+    found = classes.grow(factor.values) if grow else classes.codes(factor.values)
+    codes = kernels.lookup_codes(
+        [factor.indices], np.array([factor.low]), [np.array(found, dtype=np.uint32)],
+        np.array([classes.unseen], dtype=np.uint32), 1,
+    )[0]  # fmt: skip
+    if None in factor.values and not codes.all():
+        raise BayesError(f"row {start + int(np.argmin(codes))} has no label (NaN or None); drop the row or label it")
+    return np.subtract(codes, 1, dtype=codes.dtype)
+
+
+def _other(values: Sequence[Value]) -> Value:
+    return next(value for value in values if isinstance(value, str) != isinstance(values[0], str))
+
+
+def _refuse_continuous(labels: npt.NDArray[Any], start: int) -> None:
+    if np.isinf(labels).any():
+        raise BayesError("Input y contains infinity or a value too large for dtype('float64').")
+    if np.isnan(labels).any():
+        row = start + int(np.argmax(np.isnan(labels)))
+        raise BayesError(f"row {row} has no label (Input y contains NaN); drop the row or label it")
+    broken = labels != np.floor(labels)
+    if broken.any():
+        row = int(np.argmax(broken))
+        raise BayesError(
+            f"Unknown label type: continuous (row {start + row} has {labels[row]}). Classes are strings, "
+            "whole numbers or booleans; cut the numbers into classes first."
+        )

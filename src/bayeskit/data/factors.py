@@ -1,0 +1,145 @@
+"""A column of any values as indices into its distinct ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels
+from bayeskit.data.source import (
+    Column,
+    aligned,
+    as_one_array,
+    is_arrow,
+)
+from bayeskit.data.vocabulary import Value, canonical
+from bayeskit.errors import BayesError, NotScalar
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MANY = 256  # objects other than strings that are told apart one by one
+
+NARROW = 1_024  # integers within this span are coded without looking for the values in between
+
+
+@dataclass
+class Factor:
+    """A column as integer indices: index ``low + i`` stands for ``values[i]``, None being missing."""
+
+    indices: npt.NDArray[Any]
+    low: int
+    values: Any  # Sequence[Value | None], or None where still unknown
+    table: npt.NDArray[np.uint32] | None = None
+
+
+def factor_integers(columns: Sequence[npt.NDArray[Any]], names: Sequence[str], n_threads: int) -> list[Factor]:
+    """Integers that lie close together are their own indices; the others are looked up."""
+    if not columns:
+        return []
+    low, high = kernels.int_ranges(columns, n_threads)
+    return [
+        Factor(column, least, range(least, most + 1)) if most - least <= NARROW else factor_values(column, name, 0)
+        for column, name, least, most in zip(columns, names, low.tolist(), high.tolist(), strict=True)
+    ]
+
+
+def _is_beyond(column: npt.NDArray[Any]) -> bool:
+    """Whether some integer has no place in int64, which the kernels read."""
+    return column.dtype == np.uint64 and bool(column.max(initial=0) > np.iinfo(np.int64).max)
+
+
+def factor_values(column: Column, name: str, start: int) -> Factor:
+    """Indices into the distinct values of any column."""
+    import pyarrow as pa
+
+    if not is_arrow(column):
+        if column.dtype == object and (found := kernels.factor_strings(column, MANY)) is not None:
+            indices, first = found
+            return Factor(indices, 0, _canonical_cells(column[first].tolist(), name, start + first))
+        try:
+            column = pa.array(column, from_pandas=True)
+        except (pa.ArrowException, OverflowError, UnicodeError):
+            return _factor_objects(column, name, start)
+    array = as_one_array(column)
+    if pa.types.is_null(array.type):
+        return Factor(np.zeros(len(array), dtype=np.uint8), 0, [None])
+    if pa.types.is_nested(array.type):
+        row = next(i for i in range(len(array)) if array[i].is_valid)
+        raise _not_scalar(name, start + row, array[row].as_py())
+    if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
+        array = array.cast(pa.timestamp("us", array.type.tz), safe=False)
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    indices = array.indices
+    if indices.null_count:
+        indices = indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices
+        indices = _filled(indices, np.full(1, -1, dtype=f"i{indices.type.bit_width // 8}"))
+    return Factor(_view(indices), -1, [None, *_canonical_all(array.dictionary, name)])
+
+
+def _filled(array: pa.Array, one: npt.NDArray[Any]) -> pa.Array:
+    """Nulls replaced by the one value. (Arrow's own ``scalar`` loads pandas where that is installed.)"""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.fill_null(array, pa.Array.from_buffers(array.type, 1, [None, pa.py_buffer(one)])[0])
+
+
+def _view(array: pa.Array) -> npt.NDArray[Any]:
+    """Numbers of Arrow, none null, where they lie. (Arrow's own ``to_numpy`` loads pandas where that is installed.)"""
+    return aligned(np.from_dlpack(array))
+
+
+def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
+    import pyarrow.types as types
+
+    try:
+        listed: list[Any] = values.to_pylist()
+        is_text = types.is_string(values.type) or types.is_large_string(values.type)
+        return listed if is_text else [canonical(value) for value in listed]
+    except UnicodeDecodeError as problem:
+        raise BayesError(
+            f"column {name!r} holds bytes that are no text ({problem.object[:20]!r}): write it again as UTF-8"
+        ) from None
+    except BayesError as problem:
+        raise problem.within(f"column {name!r}") from None
+
+
+def _factor_objects(column: npt.NDArray[Any], name: str, start: int) -> Factor:
+    """Cells of several types: distinct by equality, at the speed of a dict."""
+    cells = column.tolist()
+    try:
+        distinct = list(dict.fromkeys(cells))
+    except TypeError:  # a cell that has no hash is no scalar
+        _canonical_cells(cells, name, np.arange(start, start + len(cells)))
+        raise
+    index = {cell: i for i, cell in enumerate(distinct)}
+    indices = np.fromiter(map(index.__getitem__, cells), dtype=np.int64, count=len(cells))
+    first = np.full(len(distinct), len(cells))
+    np.minimum.at(first, indices, np.arange(len(cells)))
+    return Factor(indices, 0, _canonical_cells(distinct, name, start + first))
+
+
+def _canonical_cells(cells: Sequence[Any], name: str, rows: npt.NDArray[np.int64]) -> list[Value | None]:
+    """Plain values of cells that stand in these rows; the first that is none is named with its place."""
+    values = []
+    for cell, row in zip(cells, rows.tolist(), strict=True):
+        try:
+            values.append(canonical(cell))
+        except NotScalar:
+            raise _not_scalar(name, row, cell) from None
+        except BayesError as problem:
+            raise problem.within(f"column {name!r}, row {row}") from None
+    return values
+
+
+def _not_scalar(name: str, row: int, cell: object) -> NotScalar:
+    return NotScalar(
+        f"column {name!r} has {str(cell)[:40]} in row {row}, which is no single value: "
+        "a cell's argument must be a string or a number. Split it into columns of its own."
+    )

@@ -1,0 +1,264 @@
+"""Files as a source: CSV, Parquet and JSON lines, folders and globs of them, gz and zst, standard input.
+
+Read in batches, as often as asked, and only the columns in use: memory is bounded by a batch, never by the file.
+"""
+
+from __future__ import annotations
+
+import glob  # Path.glob takes no absolute pattern
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from bayeskit.data.files import parquet as parquet_files
+from bayeskit.data.files import streams
+from bayeskit.data.files.csv import MISSING, CsvFile
+from bayeskit.data.files.encodings import checked, marked, not_in, wide
+from bayeskit.data.files.json_lines import JsonLines
+from bayeskit.data.files.parquet import ParquetFile
+from bayeskit.data.files.streams import OnDisk, Place
+from bayeskit.data.frames import arrow_kind
+from bayeskit.data.schema import Kind
+from bayeskit.data.source import Batch
+from bayeskit.disk.paths import expanded, lying_at
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.remedy import Setting
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMATS = {
+    ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".txt": "csv",
+    ".parquet": "parquet", ".pq": "parquet",
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+}  # fmt: skip
+PACKED = (".gz", ".zst", ".zstd")
+READ_AS = ("string", "float", "integer", "boolean")
+HEADS = 16  # files of a folder that are asked for the type of a column that is empty in those before
+
+
+class DataFile(Protocol):
+    """One file in one format."""
+
+    @property
+    def place(self) -> Place: ...
+    def head(self) -> pa.Schema: ...
+    def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, int]]: ...
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a reading is: rows and bytes so far, and the bytes of all files (None where a pipe is read)."""
+
+    rows: int
+    bytes_read: int
+    bytes_total: int | None
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Rows of one or more files with the same columns.
+
+    >>> from bayeskit.datasets import path
+    >>> source = FileSource.of(path("tennis"), target="play")
+    >>> dict(source.kinds), next(source.batches()).n_rows
+    ({'outlook': 'string', 'temperature': 'string', 'humidity': 'string', 'wind': 'string'}, 14)
+    """
+
+    files: tuple[DataFile, ...]
+    target: str | None = None
+    types: Mapping[str, str] | None = None  # how some columns are to be read, whatever their first rows suggest
+    asked: Mapping[str, Kind | None] | None = None  # the columns in use, and what they must hold
+    watch: Callable[[Progress], None] | None = None
+    named: bool = True
+    _now: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        path: str | Path,
+        target: str | None = None,
+        types: Mapping[str, str] | None = None,
+        watch: Callable[[Progress], None] | None = None,
+        **csv: Any,
+    ) -> FileSource:
+        """The files at a path: a file, a folder, a glob, or ``-`` for standard input.
+
+        ``types`` reads columns as "string", "float", "integer" or "boolean"; ``encoding`` is that of
+        text which is not UTF-8; ``delimiter`` and ``missing`` (the texts that mean an empty cell) are for CSV.
+        """
+        settings = {name: value for name, value in csv.items() if value is not None}
+        settings["missing"] = tuple(settings.get("missing", MISSING))
+        source = cls(tuple(_file(place, settings) for place in _places(path)), types=types, watch=watch)
+        return source.with_target(target) if target is not None else source
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        first = self.files[0].place.name
+        return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
+
+    @property
+    def here(self) -> str:
+        """The file being read, for messages about its rows."""
+        return self._now[0] if self._now else self.name
+
+    @cached_property
+    def head(self) -> Mapping[str, pa.DataType]:
+        """Types of all columns, as the first file shows them; of those that are empty there, as the next ones do."""
+        import pyarrow as pa
+
+        schema = self.files[0].head()
+        names = schema.names
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise SchemaMismatch(
+                f"{self.files[0].place.name} has more than one column named {twice[0]!r}: rename or drop one"
+            )
+        found = dict(zip(names, schema.types, strict=True))
+        for file in self.files[1:HEADS]:
+            if not any(pa.types.is_null(t) for t in found.values()):
+                break
+            later = file.head()
+            found |= {
+                n: t for n, t in zip(later.names, later.types, strict=True) if n in found and pa.types.is_null(found[n])
+            }
+        for name, kind in (self.types or {}).items():
+            if name not in found:
+                raise SchemaMismatch(
+                    Setting("types"), f" names {name!r}, which is no column of {self.name} ({', '.join(found)})"
+                )
+            if kind not in READ_AS:
+                raise BayesError(Setting("types", {name: kind}), f": a column is read as one of {', '.join(READ_AS)}")
+            found[name] = _arrow(kind)
+        return found
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Kinds of all columns but the target."""
+        return {name: arrow_kind(type_) for name, type_ in self.head.items() if name != self.target}
+
+    def with_target(self, name: str) -> FileSource:
+        """The same rows, labelled by one of the columns."""
+        if name not in self.head:
+            raise SchemaMismatch(f"{self.name} has no target column {name!r} (columns: {', '.join(self.head)})")
+        return self._copy(target=name)
+
+    def reading(self, asked: Mapping[str, Kind | None]) -> Self:
+        """The same rows with these columns alone; a kind says what a column must hold, None lets its type decide."""
+        return self._copy(asked=dict(asked))
+
+    def watched(self, watch: Callable[[Progress], None] | None) -> Self:
+        """The same rows, with someone told how far each reading is."""
+        return self._copy(watch=watch)
+
+    def _copy(self, **changes: Any) -> Self:
+        """The same files otherwise read; what the first rows showed is known already."""
+        copy = replace(self, **changes)
+        copy.__dict__.update(_now=self._now, **({"head": self.head} if "head" in self.__dict__ else {}))
+        return copy
+
+    def batches(self) -> Iterator[Batch]:
+        """All rows, file by file; rows are numbered within their file."""
+        types = self._types()
+        rows, before = 0, 0
+        sizes = [file.place.size for file in self.files]
+        total = None if None in sizes else sum(size or 0 for size in sizes)
+        for file, size in zip(self.files, sizes, strict=True):
+            start = 0
+            for batch, read in file.batches(types):
+                columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+                labels = columns.pop(self.target) if self.target is not None else None
+                self._now[:] = [file.place.name]
+                yield Batch(columns, batch.num_rows, start, labels)
+                start += batch.num_rows
+                rows += batch.num_rows
+                if self.watch is not None:
+                    self.watch(Progress(rows, before + read, total))
+            before += size or 0
+        if not rows:
+            raise BadFile(f"{self.name} has no rows: there is nothing to read after the header")
+
+    def _types(self) -> dict[str, pa.DataType]:
+        """The Arrow types in which the columns in use are read."""
+        import pyarrow as pa
+
+        names = [*(self.asked if self.asked is not None else self.kinds), *([self.target] if self.target else [])]
+        types = {}
+        for name in dict.fromkeys(names):
+            found, kind = self.head[name], (self.asked or {}).get(name)
+            declared = name in (self.types or {})
+            if kind == "text":
+                found = pa.string()  # no dictionary: documents do not come twice
+            elif kind == "float" and not declared and _may_be_number(found):
+                found = pa.float64()
+            elif (kind == "string" and not declared) or pa.types.is_null(found) or pa.types.is_string(found):
+                found = _arrow("string")
+            types[name] = found
+        return types
+
+
+def _arrow(kind: str) -> pa.DataType:
+    import pyarrow as pa
+
+    if kind == "string":
+        return pa.dictionary(pa.int32(), pa.string())
+    return {"float": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_()}[kind]
+
+
+def _may_be_number(type_: pa.DataType) -> bool:
+    """Whether a numeric role means the number written there: dates and booleans have their own."""
+    import pyarrow.types as types
+
+    return not (types.is_temporal(type_) or types.is_boolean(type_) or types.is_dictionary(type_))
+
+
+def _places(path: str | Path) -> list[Place]:
+    """The files of a path, sorted by name."""
+    if str(path) == streams.STDIN:
+        return [streams.stdin()]
+    where, lying = expanded(path), lying_at(path)
+    if lying == "folder":
+        found = [
+            file for file in sorted(where.rglob("*")) if file.is_file() and _format(file) and not _hidden(file, where)
+        ]
+        if not found:
+            raise BadFile(f"the folder {path} has no data files ({', '.join(FORMATS)}, also with {', '.join(PACKED)})")
+    elif lying is not None:
+        return [streams.place_of(path)]
+    else:
+        found = [Path(name) for name in sorted(glob.glob(str(where), recursive=True)) if Path(name).is_file()]  # noqa: PTH207
+        if not found:
+            what = "no file matches" if glob.has_magic(str(path)) else "there is no file or folder"
+            raise BadFile(f"{what} {str(path)!r} (looked in {Path.cwd()})")
+    return [OnDisk(file) for file in found]
+
+
+def _hidden(file: Path, folder: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+
+
+def _format(path: Path) -> str | None:
+    """The format by the name's ending."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in PACKED:
+        suffixes.pop()
+    return FORMATS.get(suffixes[-1]) if suffixes else None
+
+
+def _file(place: Place, csv: Mapping[str, Any]) -> DataFile:
+    """The file in its format: by its name, else by how it starts."""
+    try:
+        start = streams.peek(place)
+    except OSError as problem:
+        raise BadFile(f"{place.name} cannot be read: {problem}. If it is cut off or damaged, copy it again.") from None
+    kind = _format(place.path) if isinstance(place, OnDisk) else None
+    if kind is None:
+        is_json = start.lstrip(b" \t\r\n\xef\xbb\xbf\xff\xfe\0").startswith(b"{")
+        kind = "parquet" if start.startswith(parquet_files.MAGIC) else "jsonl" if is_json else "csv"
+    if kind == "parquet":
+        return ParquetFile(place)
+    if checked(csv.get("encoding"), place.name) is None and wide(start) and not marked(start):
+        raise not_in("utf-8", f"{place.name}, line 1", start, 0)
+    return JsonLines(place, csv.get("encoding")) if kind == "jsonl" else CsvFile(place, **csv)

@@ -1,0 +1,116 @@
+"""JSON lines in batches: one object a line, its keys the columns; a key that is absent is a missing cell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bayeskit.data.files.encodings import marked, not_in, transcoding
+from bayeskit.data.files.streams import Place, peek, unpacked
+from bayeskit.errors import BadFile, SchemaMismatch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SAMPLE = 1 << 22  # bytes that decide the types
+BLOCK = 1 << 21  # bytes read at a time
+LONGEST = 1 << 26  # bytes of a line
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    """One file of JSON lines."""
+
+    place: Place
+    encoding: str | None = None
+
+    def head(self) -> pa.Schema:
+        """Keys and types, as the first megabytes show them."""
+        for lines, line, _ in self._blocks(SAMPLE):
+            return self._read(lines, line, None).schema
+        raise BadFile(f"{self.place.name} is empty: one JSON object a line is needed")
+
+    def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """These columns in these types, with the bytes read so far."""
+        import pyarrow as pa
+
+        plain = {name: t.value_type if pa.types.is_dictionary(t) else t for name, t in types.items()}
+        schema = pa.schema(plain)
+        for lines, line, read in self._blocks(BLOCK):
+            table = self._read(lines, line, schema).select(schema.names)
+            for batch in table.combine_chunks().to_batches():
+                yield batch, read
+
+    def _blocks(self, size: int) -> Iterator[tuple[bytes, int, int]]:
+        """(whole lines, number of the first, bytes read so far)"""
+        line, rest = 1, b""
+        with unpacked(self.place) as (raw, stream):
+            read = self._reading(stream)
+            while True:
+                try:
+                    chunk = read(size)
+                except OSError as problem:
+                    raise BadFile(
+                        f"{self.place.name}, after line {line}: {problem}. The file may be cut off; copy it again."
+                    ) from None
+                end = chunk.rfind(b"\n") + 1 if chunk else 0
+                if not end and chunk:
+                    rest += chunk
+                    if len(rest) > LONGEST:
+                        raise BadFile(f"{self.place.name}: line {line} is longer than {LONGEST >> 20} MB")
+                    continue
+                lines, rest = rest + chunk[:end], chunk[end:]
+                if lines.strip():
+                    yield lines, line, raw.tell()
+                line += lines.count(b"\n")
+                if not chunk:
+                    return
+
+    def _reading(self, stream: Any) -> Callable[[int], bytes]:
+        """Bytes in UTF-8."""
+        encoding = self.encoding or marked(peek(self.place))
+        if encoding is None or encoding == "utf-8-sig":
+            plain: Callable[[int], bytes] = stream.read
+            return plain
+        return transcoding(stream.read, encoding, self.place.name)
+
+    def _read(self, lines: bytes, line: int, schema: Any) -> Any:
+        import pyarrow as pa
+        from pyarrow import json
+
+        try:
+            lines.decode()  # Arrow takes bytes as they come, in keys and in cells
+        except UnicodeDecodeError as problem:
+            at = line + lines.count(b"\n", 0, problem.start)
+            raise not_in("UTF-8", f"{self.place.name}, line {at}", lines, problem.start) from None
+        try:
+            return json.read_json(
+                pa.BufferReader(lines),
+                read_options=json.ReadOptions(block_size=len(lines) + 1, use_threads=False),
+                parse_options=json.ParseOptions(
+                    explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "ignore"
+                ),
+            )
+        except (pa.ArrowException, UnicodeError) as problem:
+            raise self._told(str(problem), lines, line) from None
+
+    def _told(self, text: str, lines: bytes, line: int) -> BadFile | SchemaMismatch:
+        found = re.search(r" in row (\d+)", text)
+        where = f"{self.place.name}, line {line + int(found[1])}" if found else f"{self.place.name}, after line {line}"
+        if lines.lstrip().startswith(b"["):
+            return BadFile(f"{where}: a JSON array, where one object a line is needed: jq -c '.[]' makes them of it")
+        if changed := re.search(r"Column\(/(.*)\) changed from (\w+) to (\w+)", text):
+            column, before, now = changed.groups()
+            return SchemaMismatch(
+                f"{where}: column {column!r} holds a {now}, but before it held a {before}. "
+                "Mend the cell, make it null, or leave the column out of all lines."
+            )
+        if found := re.search(r"Failed to convert JSON to (\w+).*?:(.*)", text):
+            return SchemaMismatch(
+                f"{where}: {found[2][:40]!r} stands where the first lines have {found[1]} alone. Mend the cell, or "
+                "write the numbers of the first lines with a decimal point."
+            )
+        said = re.sub(r"^JSON parse error: |\.? in row \d+", "", text)
+        return BadFile(f"{where}: this is no JSON object ({said}). Mend or remove the line.")

@@ -1,0 +1,1 @@
+"""Documents: where they lie, what their tokens are, and the words they are made of."""

@@ -1,0 +1,266 @@
+"""Documents on disk as a source: a folder with one sub-folder a class, the lines of a file, a column of a table."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, Self, cast
+
+from bayeskit.data.files import streams
+from bayeskit.data.files.encodings import checked, transcoding
+from bayeskit.data.files.file_source import FileSource, Progress
+from bayeskit.data.schema import Kind
+from bayeskit.data.source import Batch, Source
+from bayeskit.disk.paths import expanded, open_bytes, read_bytes, readable_at
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.remedy import Remedy
+
+COLUMN = "text"  # the name of the column of documents in every batch
+TOGETHER = 1 << 24  # bytes of documents in a batch, about
+LINES = 1 << 20  # bytes of lines read at a time; from a pipe, what has come
+Watch = Callable[[Progress], None]
+
+
+class TextSource(Source, Protocol):
+    """Documents in the column ``text``, and maybe labels."""
+
+    @property
+    def name(self) -> str: ...
+    def watched(self, watch: Watch | None) -> Self: ...
+
+
+@dataclass(frozen=True)
+class FolderSource:
+    """Files as documents, read as bytes; with ``labels`` the class of each."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    labels: tuple[str, ...] | None = None
+    target: str | None = None
+    watch: Watch | None = None
+    encoding: str | None = None
+    named: bool = False
+
+    @classmethod
+    def of_classes(cls, folder: str | Path, target: str = "class", *, encoding: str | None = None) -> FolderSource:
+        """Every file below a sub-folder is a document of the class that the sub-folder names.
+
+        Names that start with a dot are left out. ``encoding`` is that of the files, where they are not UTF-8.
+        """
+        folder = expanded(folder)
+        if not folder.is_dir():
+            raise BayesError(f"{folder} is no folder: it should hold one sub-folder for each class")
+        classes = sorted(sub for sub in folder.iterdir() if sub.is_dir() and not sub.name.startswith("."))
+        if not classes:
+            raise BayesError(f"{folder} has no sub-folders: it should hold one for each class, named as the class")
+        files: list[Path] = []
+        labels: list[str] = []
+        for sub in classes:
+            found = _files_below(sub)
+            if not found:
+                raise BayesError(f"the class folder {sub} holds no file: put documents there, or remove it")
+            files += found
+            labels += [sub.name] * len(found)
+        return cls(folder, tuple(files), tuple(labels), target, encoding=checked(encoding, str(folder)))
+
+    @classmethod
+    def of_files(cls, folder: str | Path, *, encoding: str | None = None) -> FolderSource:
+        """Every file below a folder is a document."""
+        folder = expanded(folder)
+        found = _files_below(folder)
+        if not found:
+            raise BadFile(f"the folder {folder} holds no file")
+        return cls(folder, tuple(found), encoding=checked(encoding, str(folder)))
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return str(self.folder)
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """One column of documents."""
+        return {COLUMN: "string"}
+
+    def watched(self, watch: Watch | None) -> Self:
+        """The same documents, with someone told how far each reading is."""
+        return replace(self, watch=watch)
+
+    def batches(self) -> Iterator[Batch]:
+        """Documents in the order of the files' names, some megabytes at a time; ``file`` is beside them."""
+        import pyarrow as pa
+
+        total = sum(file.stat().st_size for file in self.files) if self.watch is not None else None
+        start, read = 0, 0
+        while start < len(self.files):
+            texts, size = [], 0
+            for file in self.files[start:]:
+                texts.append(_bytes_of(file, self.encoding))
+                size += len(texts[-1])
+                if size >= TOGETHER:
+                    break
+            part = slice(start, start + len(texts))
+            names = [str(file.relative_to(self.folder)) for file in self.files[part]]
+            columns = {"file": pa.array(names), COLUMN: pa.array(texts, pa.large_binary())}
+            labels = None if self.labels is None else pa.array(self.labels[part])
+            yield Batch(columns, len(texts), start, labels)
+            start, read = start + len(texts), read + size
+            if self.watch is not None:
+                self.watch(Progress(start, read, total))
+
+
+@dataclass(frozen=True)
+class LinesSource:
+    """The lines of a file, or of standard input or another pipe as they come: each is a document."""
+
+    path: str
+    name: str
+    encoding: str | None = None
+    watch: Watch | None = None
+    target: str | None = None
+    named: bool = False
+
+    @classmethod
+    def of(cls, path: str | Path, *, encoding: str | None = None) -> LinesSource:
+        """Lines of a file, also of a .gz or .zst one, of a pipe, or of ``-``."""
+        is_input = str(path) == streams.STDIN
+        if not is_input:
+            readable_at(path)
+        name = "standard input" if is_input else str(path)
+        return cls(str(path), name, checked(encoding, name))
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """One column of documents."""
+        return {COLUMN: "string"}
+
+    def watched(self, watch: Watch | None) -> Self:
+        """The same lines, with someone told how far each reading is."""
+        return replace(self, watch=watch)
+
+    def batches(self) -> Iterator[Batch]:
+        """Lines in order. From a pipe, those that have come are a batch: no line waits for the next."""
+        import pyarrow as pa
+
+        start, read, total = 0, 0, self._size()
+        for chunk in self._chunks():
+            lines = chunk.split(b"\n")
+            read += len(chunk)
+            if not lines[-1]:
+                lines.pop()
+            lines = [line.removesuffix(b"\r") for line in lines]
+            yield Batch({COLUMN: pa.array(lines, pa.large_binary())}, len(lines), start)
+            start += len(lines)
+            if self.watch is not None:
+                self.watch(Progress(start, read, total))
+
+    def _size(self) -> int | None:
+        is_file = self.path != streams.STDIN and readable_at(self.path) == "file"
+        return streams.OnDisk(expanded(self.path)).size if is_file else None
+
+    def _chunks(self) -> Iterator[bytes]:
+        """Bytes in UTF-8 that end where a line ends."""
+        try:
+            if self.path == streams.STDIN:
+                yield from self._lines(cast(io.BufferedReader, sys.stdin.buffer).read1)
+            elif readable_at(self.path) == "file":
+                with streams.unpacked(streams.OnDisk(expanded(self.path))) as (_, stream):
+                    yield from self._lines(stream.read)
+            else:
+                with open_bytes(self.path) as pipe:
+                    yield from self._lines(pipe.read1)
+        except OSError as problem:
+            raise BadFile(f"{self.name} cannot be read: {problem}") from None
+
+    def _lines(self, read: Callable[[int], bytes]) -> Iterator[bytes]:
+        return _whole_lines(read if self.encoding is None else transcoding(read, self.encoding, self.name))
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """One column of a table as documents, with the labels that the table has."""
+
+    source: FileSource
+    column: str
+    named: bool = False
+
+    @classmethod
+    def of(cls, source: FileSource, column: str | None) -> TextColumn:
+        """The named column, or the only one there is."""
+        names = list(source.kinds)
+        if column is None and len(names) == 1:
+            column = names[0]
+        if column is None:
+            raise BayesError(
+                f"which column of {source.name} holds the text? Name it: ",
+                Remedy("column"),
+                f" (columns: {', '.join(names)})",
+                place=source.name,
+            )
+        if column not in source.kinds:
+            what = "the class and cannot be the text, too" if column == source.target else "not there"
+            raise BayesError(f"{source.name}: column {column!r} is {what} (columns: {', '.join(names)})")
+        return cls(source.reading({column: "text"}), column)
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return self.source.name
+
+    @property
+    def here(self) -> str:
+        """The file being read, for messages about its rows."""
+        return self.source.here
+
+    @property
+    def target(self) -> str | None:
+        """The name of the class."""
+        return self.source.target
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """One column of documents."""
+        return {COLUMN: "string"}
+
+    def keeping(self, names: list[str]) -> TextColumn:
+        """The same documents with some other columns beside them."""
+        return replace(self, source=self.source.reading({**dict.fromkeys(names), self.column: "text"}))
+
+    def watched(self, watch: Watch | None) -> Self:
+        """The same documents, with someone told how far each reading is."""
+        return replace(self, source=self.source.watched(watch))
+
+    def batches(self) -> Iterator[Batch]:
+        """Documents in the order of the rows."""
+        for batch in self.source.batches():
+            yield replace(batch, columns={**batch.columns, COLUMN: batch.columns[self.column]})
+
+
+def _files_below(folder: Path) -> list[Path]:
+    return sorted(
+        file
+        for file in folder.rglob("*")
+        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+    )
+
+
+def _bytes_of(file: Path, encoding: str | None) -> bytes:
+    raw = read_bytes(file)
+    return raw if encoding is None else transcoding(io.BytesIO(raw).read, encoding, str(file))(-1)
+
+
+def _whole_lines(read: Callable[[int], Any]) -> Iterator[bytes]:
+    """What is read, cut after a line; the last line may have no end."""
+    parts: list[bytes] = []
+    while chunk := bytes(read(LINES)):
+        head, end, rest = chunk.rpartition(b"\n")
+        if not end:
+            parts.append(chunk)
+            continue
+        yield b"".join([*parts, head, end])
+        parts = [rest] if rest else []
+    if parts:
+        yield b"".join(parts)

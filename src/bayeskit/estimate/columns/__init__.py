@@ -1,0 +1,1 @@
+"""What a column is believed to be in each class: one file a kind, one protocol (`column.py`)."""

@@ -1,0 +1,200 @@
+"""Columns whose cells are codes, categories and intervals alike: a table of smoothed counts each, scored together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels, logspace
+from bayeskit.data.block import Block
+from bayeskit.data.schema import Categorical, Numeric
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value
+from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings
+from bayeskit.estimate.columns.histogram import Histogram
+from bayeskit.estimate.columns.one_cell import Row
+from bayeskit.estimate.sampling import mixed
+from bayeskit.estimate.smoothing import as_smoothing
+from bayeskit.estimate.value_table import LeftOutValues, ValueTable, value_table
+from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class CodedColumns(Columns):
+    """The value table of each column, or its histogram; in the order in which they are counted."""
+
+    kind = "histogram"
+    statistic = "families"
+    smoothed = True
+    names: tuple[str, ...]
+    tables: Mapping[str, ValueTable]
+
+    @classmethod
+    def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
+        """P(value | class) under the smoothing of each column."""
+        tables = {}
+        for name in names:
+            family, role = tally.families[name], tally.schema.columns[name]
+            smoothing = as_smoothing(settings.setting_for("smoothing", name, tally.schema))
+            unseen = "ignore" if isinstance(role, Numeric) else settings.unseen  # no interval is unseen
+            table = value_table(family, smoothing, tally.class_counts, settings.missing, unseen)
+            tables[name] = Histogram.of(table, role.cuts or ()) if isinstance(role, Numeric) else table
+        return cls(tuple(names), tables)
+
+    @cached_property
+    def used(self) -> list[str]:
+        """Columns with a distribution in every class."""
+        return [name for name, table in self.tables.items() if table.used]
+
+    def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
+        """All columns in one call of the kernel."""
+        if self.used:
+            tables = [self.tables[name].log_table for name in self.used]
+            kernels.score_codes([block.codes[name] for name in self.used], tables, scores, n_threads)
+
+    def scores(self, name: str, cells: Index) -> Floats:
+        """Rows of the table."""
+        table = self.tables[name]
+        return np.asarray(table.log_table[cells]) if table.used else np.zeros((len(cells), table.log_table.shape[1]))
+
+    @property
+    def values(self) -> Mapping[str, tuple[Value, ...]]:
+        """Codes of the values as the tables have them."""
+        return {name: table.values for name, table in self.tables.items()}
+
+    def labels(self, name: str) -> list[Value]:
+        """Values, or intervals."""
+        return self.tables[name].labels
+
+    def cells(self, name: str, block: Block) -> Index:
+        """The codes."""
+        return block.codes[name]
+
+    def table(self, name: str, tally: Tally) -> Table:
+        """P(value | class) with counts."""
+        family, table = tally.families[name], self.tables[name]
+        labels: list[Any] = table.labels
+        slots = [*range(1, len(labels) + 1)]
+        if not np.isnan(table.pseudo[0]):
+            labels, slots = [None, *labels], [0, *slots]
+        first = [str(label) if label is not None else None for label in labels] if mixed(labels) else labels
+        columns: dict[str, Any] = {name: first}
+        columns |= {f"count | {c}": family.counts[i, slots].tolist() for i, c in enumerate(tally.classes)}
+        columns |= {f"P({name} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(tally.classes)}
+        return Table(columns)
+
+    def sample(self, name: str, labels: Index, rng: np.random.Generator) -> Any:
+        """A value by its probability; inside an interval, evenly."""
+        return self.tables[name].sample(labels, rng)
+
+    def n_parameters(self) -> int:
+        """All probabilities of a class but one."""
+        return sum(table.log_table.shape[1] * table.n_free for table in self.tables.values())
+
+    def one_cell(self, name: str, refuse_unseen: bool) -> Callable[[Any], Row]:
+        """A row of the table."""
+        return self.tables[name].one_cell(refuse_unseen)
+
+    def powered(self, powers: Mapping[str, float]) -> Self:
+        """What is impossible stays so."""
+        return replace(self, tables={n: _power(t, powers[n]) if n in powers else t for n, t in self.tables.items()})
+
+    def left_out(self, tally: Tally, settings: Settings) -> LeftOutColumns:
+        """Tables for each label, one slot less."""
+        columns = {}
+        for name in self.used:
+            role = tally.schema.columns[name]
+            declared = not isinstance(role, Categorical) or role.domain is not None
+            smoothing = as_smoothing(settings.setting_for("smoothing", name, tally.schema))
+            columns[name] = LeftOutValues.of(self.tables[name], tally.families[name], smoothing, declared)
+        return LeftOutCodes(columns, tally)
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutCodes(LeftOutColumns):
+    """The coded columns that the model uses, without one row."""
+
+    columns: Mapping[str, LeftOutValues]
+    tally: Tally
+
+    def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
+        """Rows that leave as a whole share a table of all slots; those that leave by a part have each their own."""
+        if not self.columns:
+            return
+        block, labels = leaving.block, leaving.labels
+        if leaving.whole:
+            self._whole(block, labels, scores, n_threads)
+        else:
+            whole = (leaving.unit == 1) & leaving.stays
+            if whole.any():
+                part = scores[whole]
+                self._whole(block.take(whole), labels[whole], part, n_threads)
+                scores[whole] = part
+            for label in np.unique(labels[leaving.stays & ~whole]):
+                rows = np.flatnonzero(leaving.stays & ~whole & (labels == label))
+                for name in self.columns:
+                    scores[rows] += self._parts(name, block.codes[name][rows], int(label), leaving.unit[rows])
+        self._refuse_unlearnt(leaving, scores)
+
+    def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
+        """The terms of each column, a class of rows at a time."""
+        block, labels, unit = leaving.block, leaving.labels, leaving.unit
+        terms = {name: np.zeros((block.n_rows, len(self.tally.classes))) for name in self.columns}
+        for label in np.unique(labels):
+            rows = np.flatnonzero((labels == label) & leaving.stays)
+            for (name, column), table in zip(self.columns.items(), self._tables, strict=True):
+                codes = block.codes[name][rows]
+                if (unit[rows] == 1).all():
+                    terms[name][rows] = table[label][codes]
+                else:
+                    terms[name][rows], terms[name][rows, label] = column.scores(codes, labels[rows], unit[rows])
+        return terms
+
+    def _whole(self, block: Block, labels: Index, scores: Floats, n_threads: int) -> None:
+        codes = [block.codes[name] for name in self.columns]
+        kernels.score_codes_left_out(codes, self._tables, labels, scores, n_threads)
+
+    def _parts(self, name: str, codes: Index, label: int, unit: Floats) -> Floats:
+        """Scores of rows of one class; NaN for what cannot have been learnt."""
+        others, in_class = self.columns[name].scores(codes, np.full(len(codes), label), unit)
+        others[:, label] = np.where(self._lacks(name, codes, label, unit), np.nan, in_class)
+        return others
+
+    @cached_property
+    def _tables(self) -> list[Floats]:
+        """ln P'(value | class) of each column, a table for each label: (labels, slots, classes)."""
+        tables = []
+        for name, column in self.columns.items():
+            slots = np.arange(column.counts.shape[1])
+            one = np.ones(len(slots))
+            tables.append(np.stack([self._parts(name, slots, label, one) for label in range(len(self.tally.classes))]))
+        return tables
+
+    def _lacks(self, name: str, slots: Index, label: int, unit: Floats) -> npt.NDArray[np.bool_]:
+        """Cells that cannot have been learnt: there are not as many of them in the class."""
+        counts = np.append(self.tally.families[name].counts[label], 0)
+        lacks: npt.NDArray[np.bool_] = counts[slots] < unit * (1 - GONE)
+        return lacks
+
+    def _refuse_unlearnt(self, leaving: Leaving, scores: Floats) -> None:
+        if not np.isnan(scores.sum()):  # −∞ for an impossible class is no NaN
+            return
+        in_class = scores[np.arange(len(scores)), leaving.labels]
+        row = int(np.argmax(np.isnan(in_class)))
+        for name in self.columns:
+            codes, unit = leaving.block.codes[name][[row]], leaving.unit[[row]]
+            if self._lacks(name, codes, int(leaving.labels[row]), unit)[0]:
+                raise leaving.refuse(row, name)
+
+
+def _power(table: ValueTable, power: float) -> ValueTable:
+    return replace(table, log_table=logspace.power(table.log_table, power))

@@ -1,0 +1,196 @@
+"""Columns of numbers that are normal in each class: scored together, and left out in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels
+from bayeskit.data.block import Block
+from bayeskit.data.table import Table
+from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings, by_class
+from bayeskit.estimate.columns.one_cell import Row, number
+from bayeskit.estimate.left_out import ClosedGaussian, LeftOutGaussians, numbers_in_steps
+from bayeskit.estimate.sampling import nulls_for_nan
+from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, log_peak, n_parameters
+from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import LEAST_REST
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianColumns(Columns):
+    """Means and variances (classes, columns), and the rule by which each column shares its variance."""
+
+    kind = "gaussian"
+    statistic = "moments"
+    names: tuple[str, ...]
+    gaussian: Gaussian
+    rules: tuple[Any, ...]
+    powers: Mapping[str, float] | None = None  # exponents of the used columns
+
+    @classmethod
+    def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
+        """Each variance rule over the columns that follow it."""
+        rules = tuple(settings.setting_for("variance", name, tally.schema) for name in names)
+        shape = (len(tally.classes), len(rules))
+        normal = Gaussian(np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(len(rules), dtype=bool))
+        floor, moments = as_variance_floor(settings.variance_floor), tally.moments_of(names)
+        for rule in dict.fromkeys(rules):
+            index = [i for i, other in enumerate(rules) if other == rule]
+            part = gaussian(moments.columns(index), rule, settings.ddof, tally.class_counts, floor)
+            normal.mean[:, index], normal.variance[:, index] = part.mean, part.variance
+            normal.used[index] = part.used
+        return cls(tuple(names), normal, rules)
+
+    @cached_property
+    def used(self) -> list[str]:
+        """Columns that vary, with a number in every class."""
+        return [name for name, used in zip(self.names, self.gaussian.used, strict=True) if used]
+
+    @cached_property
+    def normal_form(self) -> tuple[Floats, Floats, Floats]:
+        """(mean, precision, constant) of the used columns (classes, columns), the latter two times the exponent."""
+        mean, variance = (
+            np.ascontiguousarray(part[:, self.gaussian.used]) for part in (self.gaussian.mean, self.gaussian.variance)
+        )
+        precision, constant = 1 / variance, log_peak(variance)
+        if self.powers is None:
+            return mean, precision, constant
+        powers = np.array([self.powers[name] for name in self.used])
+        return mean, precision * powers, constant * powers
+
+    def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
+        """All columns in one call of the kernel."""
+        if self.used:
+            kernels.score_gaussian([block.floats[name] for name in self.used], *self.normal_form, scores, n_threads)
+
+    def scores(self, name: str, cells: Index) -> Floats:
+        """ln of the normal density; a missing number has 0."""
+        scores = np.zeros((len(cells), len(self.gaussian.mean)))
+        if name in self.used:
+            index = [self.used.index(name)]
+            mean, precision, constant = (np.ascontiguousarray(part[:, index]) for part in self.normal_form)
+            kernels.score_gaussian([np.asarray(cells, dtype=np.float64)], mean, precision, constant, scores, 1)
+        return scores
+
+    def points(self, name: str, n: int) -> Floats:
+        """Quantiles in even steps."""
+        from scipy.special import ndtri
+
+        i = [self.names.index(name)]
+        mean, spread = self.gaussian.mean[:, i], np.sqrt(self.gaussian.variance[:, i])
+        return np.asarray(mean + spread * ndtri((np.arange(n) + 0.5) / n))
+
+    def table(self, name: str, tally: Tally) -> Table:
+        """Mean and variance of each class."""
+        i = self.names.index(name)
+        mean, variance = (part[:, i].tolist() for part in (self.gaussian.mean, self.gaussian.variance))
+        count = tally.moments_of([name]).n[:, 0].tolist()
+        return by_class(tally, {"count": count, "mean": mean, "variance": variance})
+
+    def sample(self, name: str, labels: Index, rng: np.random.Generator) -> Any:
+        """Normal numbers."""
+        i = self.names.index(name)
+        spread = np.sqrt(self.gaussian.variance[labels, i])
+        return nulls_for_nan(self.gaussian.mean[labels, i] + spread * rng.standard_normal(len(labels)))
+
+    def n_parameters(self) -> int:
+        """Means, and as many variances as the rules leave free."""
+        rules = [rule for rule, used in zip(self.rules, self.gaussian.used, strict=True) if used]
+        n_classes = len(self.gaussian.mean)
+        return sum(n_parameters(rule, n_classes, rules.count(rule)) for rule in dict.fromkeys(rules))
+
+    def one_cell(self, name: str, refuse_unseen: bool) -> Callable[[Any], Row]:
+        """As the kernel computes it."""
+        if name not in self.used:
+            return GaussianCell((), (), ())
+        j = self.used.index(name)
+        mean, precision, constant = (part[:, j] for part in self.normal_form)
+        return GaussianCell(mean.tolist(), (0.5 * precision).tolist(), constant.tolist())
+
+    def powered(self, powers: Mapping[str, float]) -> Self:
+        """Precisions and constants times the exponents."""
+        return replace(self, powers=powers)
+
+    def left_out(self, tally: Tally, settings: Settings) -> LeftOutColumns:
+        """Columns by their variance rule, those with a closed form apart."""
+        by_rule: dict[Any, list[str]] = {}
+        for name, rule in zip(self.names, self.rules, strict=True):
+            by_rule.setdefault(rule, []).append(name)
+        counts = tally.class_counts.astype(np.float64)
+        parts: list[GaussianPart] = []
+        for rule, names in by_rule.items():
+            floor = as_variance_floor(settings.variance_floor)
+            gaussians = LeftOutGaussians(tally.moments_of(names), counts, rule, settings.ddof, floor)
+            closed = gaussians.closed()
+            for index in (np.flatnonzero(closed), np.flatnonzero(~closed)):
+                if len(index):
+                    part = gaussians.columns(index)
+                    form = part.closed_form() if closed[index[0]] else None
+                    parts.append(GaussianPart([names[i] for i in index], part, form))
+        return LeftOutGaussianColumns(parts, self.used)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianPart:
+    """Columns of one variance rule, and their closed form where they have one."""
+
+    names: list[str]
+    gaussians: LeftOutGaussians
+    form: ClosedGaussian | None
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutGaussianColumns(LeftOutColumns):
+    """Gaussian columns without one row."""
+
+    parts: Sequence[GaussianPart]
+    used: Sequence[str]
+
+    def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
+        """In closed form where nothing is lost by it, else in double-double."""
+        for part in self.parts:
+            rows = leaving.stays
+            if part.form is not None and leaving.whole:
+                columns = [leaving.block.floats[name] for name in part.names]
+                least = max(LEAST_REST, float(part.gaussians.floored_rest().max()))
+                labels, form = leaving.labels, part.form.parts
+                rows = kernels.score_gaussian_left_out(columns, labels, *form, least, scores, n_threads)
+            if rows.any():
+                exact = part.gaussians.scores
+                for some, x in numbers_in_steps(leaving, np.flatnonzero(rows), part.names, part.gaussians.moments):
+                    scores[some] += exact(x, leaving.labels[some], leaving.unit[some])
+
+    def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
+        """In double-double."""
+        shape = (leaving.block.n_rows, len(leaving.classes))
+        terms = {name: np.zeros(shape) for name in self.used}
+        for part in self.parts:
+            for some, x in numbers_in_steps(leaving, leaving.rows, part.names):
+                of_part = part.gaussians.terms(x, leaving.labels[some], leaving.unit[some])
+                for j, name in enumerate(part.names):
+                    if name in terms:
+                        terms[name][some] = of_part[:, :, j]
+        return terms
+
+
+class GaussianCell:
+    """The scores of a number under a normal distribution in each class."""
+
+    def __init__(self, mean: Iterable[float], half: Iterable[float], constant: Iterable[float]) -> None:
+        self.parts = list(zip(mean, half, constant, strict=True))
+        self.missing: Row = (0.0,) * len(self.parts)
+
+    def __call__(self, cell: Any) -> Row:
+        x = number(cell)
+        if x is None:
+            return self.missing
+        return tuple([k - h * ((x - m) * (x - m)) for m, h, k in self.parts])

@@ -1,0 +1,155 @@
+"""Columns of numbers with a kernel density in each class (`estimate/kernel_density.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.block import Block
+from bayeskit.data.numbers import raise_unusable
+from bayeskit.data.table import Table
+from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings, by_class, no_terms
+from bayeskit.estimate.kernel_density import Bells, KernelDensity, kernel_density
+from bayeskit.estimate.sampling import nulls_for_nan
+from bayeskit.estimate.variance import as_variance_floor
+from bayeskit.tally.plan import Request
+from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelColumns(Columns):
+    """The density of each column."""
+
+    kind = "kernel"
+    statistic = "distinct"
+    names: tuple[str, ...]
+    densities: Mapping[str, KernelDensity]
+
+    @classmethod
+    def request(cls, names: Sequence[str], settings: Settings) -> Request:
+        """The distinct numbers, as many as are kept."""
+        return Request(cls.statistic, tuple(names), {"max_values": int(settings.max_values)})
+
+    @classmethod
+    def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
+        """With Silverman's bandwidths, none below the floor."""
+        floor = as_variance_floor(settings.variance_floor)
+        return cls(
+            tuple(names), {n: kernel_density(tally.values[n], tally.class_counts, floor=floor) for n in names}
+        )  # fmt: skip
+
+    @cached_property
+    def used(self) -> list[str]:
+        """Columns that vary, with a number in every class."""
+        return [name for name, density in self.densities.items() if density.used]
+
+    def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
+        """One column after the other."""
+        for name in self.used:
+            scores += self.densities[name].scores(block.floats[name])
+
+    def scores(self, name: str, cells: Index) -> Floats:
+        """ln of the density."""
+        return self.densities[name].scores(np.asarray(cells, dtype=np.float64))
+
+    def points(self, name: str, n: int) -> Floats:
+        """Numbers that stand for equal parts of the probability."""
+        return self.densities[name].equally_probable(n)
+
+    def table(self, name: str, tally: Tally) -> Table:
+        """How many numbers a class has, how many of them differ, and its bandwidth."""
+        density = self.densities[name]
+        counts = density.values.counts
+        sizes = {"count": counts.sum(axis=1).tolist(), "distinct": (counts > 0).sum(axis=1).tolist()}
+        return by_class(tally, {**sizes, "bandwidth": density.bandwidths.tolist()})
+
+    def sample(self, name: str, labels: Index, rng: np.random.Generator) -> Any:
+        """A number that was seen, moved by the bandwidth."""
+        return nulls_for_nan(self.densities[name].draw(labels, rng))
+
+    def n_parameters(self) -> int:
+        """A density is its values, each with a count."""
+        bells = (bells for density in self.densities.values() for bells in density.classes)
+        return sum(0 if one is None else len(one.points) for one in bells)
+
+    def holding(self, all_rows: Self, classes: Index) -> Self:
+        """The bandwidths."""
+        return replace(self, densities={n: density.restrict(classes) for n, density in all_rows.densities.items()})
+
+    def left_out(self, tally: Tally, settings: Settings) -> LeftOutColumns:
+        """Bandwidths are held."""
+        return LeftOutKernels(self, {name: LeftOutKernel(self.densities[name]) for name in self.used})
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutKernels(LeftOutColumns):
+    """Kernel densities without one row."""
+
+    columns: KernelColumns
+    kernels: Mapping[str, LeftOutKernel]
+
+    def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
+        """One column after the other."""
+        floats = {name: leaving.block.floats[name] for name in self.kernels}
+        raise_unusable(floats, leaving.block.start)
+        rows = leaving.rows
+        labels, unit = leaving.labels[rows], leaving.unit[rows]
+        for name, kernel in self.kernels.items():
+            x = floats[name][rows]
+            lacks = kernel.lacks(x, labels, unit)
+            if lacks.any():
+                raise leaving.refuse(int(rows[np.argmax(lacks)]), name)
+            scores[rows] += kernel.scores(x, labels, unit)
+
+    def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
+        """Not yet."""
+        raise no_terms(self.columns)
+
+
+@dataclass(frozen=True)
+class LeftOutKernel:
+    """A kernel density without one of its values, the bandwidths held."""
+
+    density: KernelDensity
+
+    @cached_property
+    def _tables(self) -> dict[int, Floats]:
+        return {}
+
+    def lacks(self, x: Floats, labels: Index, unit: Floats) -> npt.NDArray[np.bool_]:
+        """Which numbers (rows,) were not counted in their class, or not so often."""
+        values = self.density.values
+        at = values.read(x)
+        slot = np.minimum(np.searchsorted(values.points, at), max(len(values.points) - 1, 0))
+        if not len(values.points):
+            return ~np.isnan(x)
+        counted = values.counts[labels, slot] * (values.points[slot] == at)
+        return np.asarray(~np.isnan(x) & (counted < unit * (1 - GONE)))
+
+    def scores(self, x: Floats, labels: Index, unit: Floats) -> Floats:
+        """ln p'(x | class) (rows, classes); zero for all classes where the own one has no other value."""
+        scores = self.density.scores(x)
+        at, n = self.density.values.read(x), self.density.values.counts.sum(axis=1)
+        present = ~np.isnan(x)
+        for c, bells in enumerate(self.density.classes):
+            rows = np.flatnonzero(present & (labels == c) if n[c] > 0 else present)  # without rows: all together
+            if bells is not None and len(rows):
+                scores[rows, c] = self._without(c, bells, at[rows], unit[rows])
+        scores[present & (n[labels] - unit <= GONE * n[labels])] = 0.0
+        return scores
+
+    def _without(self, c: int, bells: Bells, x: Floats, unit: Floats) -> Floats:
+        if not (unit == 1).all() or len(x) < len(bells.points):
+            return bells.left_out(x, unit)
+        if c not in self._tables:
+            self._tables[c] = bells.left_out(bells.points, np.ones(len(bells.points)))
+        return self._tables[c][np.searchsorted(bells.points, x)]

@@ -1,0 +1,31 @@
+"""The kinds of columns by the names that the setting ``numeric`` has for them: a new one is a file and a name here."""
+
+from __future__ import annotations
+
+from bayeskit.errors import BayesError
+from bayeskit.estimate.columns.coded import CodedColumns
+from bayeskit.estimate.columns.column import Columns
+from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.estimate.columns.kernel import KernelColumns
+from bayeskit.estimate.columns.poisson import PoissonColumns
+from bayeskit.estimate.columns.student import StudentColumns
+
+BUILT_IN: tuple[type[Columns], ...] = (CodedColumns, GaussianColumns, KernelColumns, StudentColumns, PoissonColumns)
+NUMERIC: dict[str, type[Columns]] = {columns.kind: columns for columns in BUILT_IN}  # in the order of scoring
+
+
+def register(kind: type[Columns]) -> type[Columns]:
+    """Make a kind of numeric column known by its name, ``numeric=kind.kind``."""
+    if NUMERIC.setdefault(kind.kind, kind) is not kind:
+        raise BayesError(f"another kind of column is registered as {kind.kind!r}")
+    return kind
+
+
+def kind_of(setting: str, statistic: str) -> type[Columns]:
+    """The kind that a setting names where its statistic was counted, else the first kind that reads what was.
+
+    >>> kind_of("gaussian", "moments").__name__, kind_of("gaussian", "distinct").__name__
+    ('GaussianColumns', 'KernelColumns')
+    """
+    named = NUMERIC[setting]
+    return named if named.statistic == statistic else next(k for k in NUMERIC.values() if k.statistic == statistic)

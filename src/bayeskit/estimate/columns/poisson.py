@@ -1,0 +1,167 @@
+"""Columns of counts, how often something happens: Poisson in each class, with the doubt about the rate carried along.
+
+The rate of a class has a Gamma prior worth one row at the rate r of all classes together. With n_c counts that sum to
+S_c its posterior is Gamma(r + S_c, 1 + n_c), and the next count is negative binomial:
+
+    P(x | c) = Γ(k + x) / (Γ(k) x!) · p^k (1 − p)^x,     k = r + S_c,   p = (1 + n_c) / (2 + n_c)
+
+Its mean is (r + S_c) / (1 + n_c); with many rows it is the Poisson distribution of that rate. No rate is zero, so that
+no count rules a class out by itself. A class that is declared and has no rows has the prior alone. A column that is
+constant, or in which a class that occurs has no count, is left out for all classes.
+
+Numbers that are no counts (negative, or with a fraction) are refused in learning. When a model is asked of one it is as
+a value never seen: it says nothing, and ``unseen="error"`` refuses it.
+
+Gelman, Carlin, Stern, Rubin, "Bayesian Data Analysis", 1995, section 2.7.
+
+Formula: the posterior predictive of a Poisson rate
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.block import Block
+from bayeskit.data.table import Table
+from bayeskit.errors import UnknownValue
+from bayeskit.estimate.columns.column import Settings, by_class
+from bayeskit.estimate.columns.of_moments import Belief, MomentColumns, Parameters
+from bayeskit.estimate.columns.one_cell import Odd, Row, number
+from bayeskit.estimate.left_out import Without
+from bayeskit.estimate.sampling import nulls_for_nan
+from bayeskit.estimate.variance import pooled_variance
+from bayeskit.tally.counts import LARGEST_COUNT, are_counts
+from bayeskit.tally.tally import Tally
+
+Floats = npt.NDArray[np.float64]
+FEW = 1024  # counts below it are scored once and looked up
+
+
+class PoissonColumns(MomentColumns):
+    """k and the rows behind it, 1 + n_c, of each class.
+
+    >>> from bayeskit import NaiveBayes
+    >>> model = NaiveBayes(numeric="poisson").fit({"calls": [0, 1, 2, 9]}, ["a", "a", "a", "b"])
+    >>> print(model.table("calls"))                             # r = 3: (3 + 3) / (1 + 3), (3 + 9) / (1 + 1)
+    class  count  sum  rate
+    a          3    3   1.5
+    b          1    9     6
+    """
+
+    kind = "poisson"
+    statistic = "counts"
+    whole = True
+
+    @classmethod
+    def believe(cls, moments: Without, occurs: npt.NDArray[np.bool_], settings: Settings) -> Belief:
+        """The formulas above."""
+        _, _, used = pooled_variance(moments.n, moments.squares, moments.total_squares, occurs, 0)
+        sums = np.where(moments.n > 0, moments.n * moments.mean, 0.0)
+        return Belief({"size": moments.total_mean[..., None, :] + sums, "rows": moments.n + 1}, used)
+
+    @staticmethod
+    def log_density(x: Floats, parameters: Parameters) -> Floats:
+        """−ln(x B(k, x)) + k ln p + x ln(1 − p), where ln Γ(k + x)/(Γ(k) x!) = −ln(x B(k, x)): it keeps its digits."""
+        from scipy.special import betaln
+
+        size, rows = parameters["size"], parameters["rows"]
+        some = x > 0
+        ways = np.where(some, -betaln(size, np.where(some, x, 1.0)) - np.log(np.where(some, x, 1.0)), 0.0)
+        return np.asarray(ways - size * np.log1p(1 / rows) - x * np.log1p(rows))
+
+    @staticmethod
+    def possible(x: Floats) -> npt.NDArray[np.bool_]:
+        """Counts."""
+        return are_counts(x)
+
+    def scores(self, name: str, cells: npt.NDArray[Any]) -> Floats:
+        """Small counts are looked up."""
+        x = np.asarray(cells, dtype=np.float64)
+        small = (x >= 0) & (x < FEW) & (x == np.floor(x))
+        if not small.any() or name not in self.used:
+            return super().scores(name, x)
+        if not small.all():
+            scores = np.empty((len(x), len(self.belief.parameters["size"])))
+            scores[small], scores[~small] = self.scores(name, x[small]), super().scores(name, x[~small])
+            return scores
+        return self._small(name)[x.astype(np.int64)]
+
+    def _small(self, name: str) -> Floats:
+        if name not in self._looked_up:
+            self._looked_up[name] = super().scores(name, np.arange(FEW, dtype=np.float64))
+        return self._looked_up[name]
+
+    @cached_property
+    def _looked_up(self) -> dict[str, Floats]:
+        return {}
+
+    def one_cell(self, name: str, refuse_unseen: bool) -> Callable[[Any], Row]:
+        """Small counts are looked up."""
+        score = super().one_cell(name, refuse_unseen)
+        if name not in self.used:
+            return score
+        small: list[Row] = [tuple(row) for row in self._small(name).tolist()]
+
+        def score_count(cell: Any) -> Row:
+            x = number(cell)
+            if x is not None and 0 <= x < FEW and x.is_integer():
+                return small[int(x)]
+            if refuse_unseen and x is not None and not are_counts(np.array(x)):
+                raise Odd
+            return score(cell)
+
+        return score_count
+
+    def refuse_unseen(self, block: Block) -> None:
+        """Numbers that are no counts."""
+        for name in self.used:
+            x = block.floats[name]
+            rows = np.flatnonzero(~np.isnan(x) & ~are_counts(x))
+            if len(rows):
+                raise UnknownValue(
+                    f"column {name!r} has {x[rows[0]]:g} in row {block.start + rows[0]}, which is no count. "
+                    'Pass unseen="ignore" to leave the column out for such rows.'
+                )
+
+    def points(self, name: str, n: int) -> Floats:
+        """Quantiles in even steps."""
+        from scipy.stats import nbinom
+
+        size, rows = (part[:, None] for part in self.parameters(name).values())
+        return np.asarray(nbinom.ppf((np.arange(n) + 0.5) / n, size, rows / (rows + 1)))
+
+    def table(self, name: str, tally: Tally) -> Table:
+        """Counts, their sums and the rates to be expected."""
+        moments, (size, rows) = tally.moments_of([name]), self.parameters(name).values()
+        rate = np.where(self.belief.used[self.names.index(name)], size / rows, np.nan)
+        return by_class(
+            tally, {"count": moments.n[:, 0].tolist(), "sum": moments.sum_hi[:, 0].tolist(), "rate": rate.tolist()}
+        )  # fmt: skip
+
+    def sample(self, name: str, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
+        """Counts as they are to be expected."""
+        if name not in self.used:
+            return nulls_for_nan(np.full(len(labels), np.nan))
+        size, rows = (part[labels] for part in self.parameters(name).values())
+        return nulls_for_nan(np.minimum(rng.negative_binomial(size, rows / (rows + 1)), LARGEST_COUNT) + 0.0)
+
+    def n_parameters(self) -> int:
+        """A rate a class."""
+        return len(self.belief.parameters["size"]) * len(self.used)
+
+
+def log_poisson(count: npt.ArrayLike, rate: float) -> Floats:
+    """ln P(count) where things happen at a rate that is known.
+
+    >>> log_poisson([0, 2], 2.0).round(6).tolist()                       # e⁻², e⁻² 2² / 2!
+    [-2.0, -1.306853]
+    """
+    from scipy.special import gammaln, xlogy
+
+    n = np.asarray(count, dtype=np.float64)
+    return np.asarray(xlogy(n, rate) - rate - gammaln(n + 1))

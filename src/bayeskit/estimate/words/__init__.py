@@ -1,0 +1,1 @@
+"""What words say of classes: weights, evidence, EM, and documents left out."""

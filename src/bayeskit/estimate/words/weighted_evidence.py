@@ -1,0 +1,219 @@
+"""Weighted evidence for text: a naive Bayes whose words are weighed by about twenty weights fitted on leave-one-out.
+
+Mass of word w in document d: t = ln(1 + tf) / ‖ln(1 + tf)‖. n_cw sums it over the documents of class c, n_w over
+all, s_c is the class's share of all mass. With pseudo-mass a for each word, shared out like s_c, the log odds are
+
+    λᴹ_cw = ln[(n_cw / s_c + a) / (n_w + a)]         λᶜ_cw = −ln[((n_w − n_cw) / (1 − s_c) + a) / (n_w + a)]
+
+the second one for more than two classes only. A document with u distinct known words scores
+
+    ln P(c) + b_c + u^−g Σ_w [ (1 + ln tf) (θ₀ Σ_m λᵐ + Σ_m θ_{m,band(w)} λᵐ) + ln(tf) Σ_m θ_{m,tf} λᵐ ]
+
+where the band of a word is by its document frequency. θ and b minimise the mean log loss of the training documents,
+each scored without itself, with a small penalty; so the probabilities are calibrated by the same fit.
+
+Formula: weighted evidence of words, and the fit of its weights
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels, logspace
+from bayeskit.data.vocabulary import Value
+from bayeskit.estimate.words.weights import cosine_normalised
+from bayeskit.tolerance import LEAST_SHARE, POSITIVE
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
+BANDS = 8
+FEATURES = BANDS + 1  # the bands, and Σ ln(tf) λ
+PENALTY, FIRST_PENALTY = 10.0, 0.001
+STEPS = 60
+AS_GOOD = 1e-4  # of log loss: of fits that are as good the simplest is taken
+LARGEST = 1 << 26  # numbers held as features; of more documents than fit, evenly spaced ones are taken
+CHUNK = 1 << 16  # words at a time
+
+
+@dataclass(frozen=True)
+class EvidenceWeights:
+    """a, g, θ and b. ``bands`` (kinds, 8) and ``repeated`` (kinds,): for λᴹ, and for λᶜ where there are two kinds."""
+
+    a: float = 1.0
+    g: float = 1.0
+    first: float = 1.0
+    bands: Floats = field(default_factory=lambda: np.zeros((1, BANDS)))
+    repeated: Floats = field(default_factory=lambda: np.zeros(1))
+    bias: dict[Value, float] = field(default_factory=dict)
+    log_loss: float = np.nan  # leave-one-out, on the training documents
+
+
+def masses(counts: Index, indptr: Index) -> Floats:
+    """t of each cell: ln(1 + tf), every document of length one."""
+    return cosine_normalised(np.log1p(counts.astype(np.float64)), indptr)
+
+
+def bands_of(documents: Floats) -> npt.NDArray[np.uint8]:
+    """min(7, ⌊log₂(max(df, 2)) / 1.5⌋).
+
+    >>> bands_of(np.array([1.0, 2.0, 3.0, 8.0, 1e6])).tolist()
+    [0, 0, 1, 2, 7]
+    """
+    return np.minimum(BANDS - 1, np.log2(np.maximum(documents, 2.0)) / 1.5).astype(np.uint8)
+
+
+def words_log_odds(mass: Floats, a: float, both: bool = False, totals: Floats | None = None) -> list[Floats]:
+    """[λᴹ] or [λᴹ, λᶜ] of words with these masses (words, classes); ``totals`` are those of all words, of which these
+    may be some."""
+    totals = mass.sum(axis=0) if totals is None else totals
+    share = totals / max(float(totals.sum()), POSITIVE)
+    of_word = mass.sum(axis=1, keepdims=True)
+    middle = np.log(of_word + a)
+    found = [np.log(mass / np.maximum(share, LEAST_SHARE) + a) - middle]
+    if both:
+        others = np.maximum(of_word - mass, 0.0)
+        found.append(middle - np.log(others / np.maximum(1 - share, LEAST_SHARE) + a))
+    return found
+
+
+def evidence_tables(class_mass: Floats, documents: Floats, weights: EvidenceWeights) -> tuple[Floats, Floats]:
+    """(A, T) (words, classes): what a word says by being there, and more by every ln(tf)."""
+    both, totals, bands = len(weights.repeated) > 1, class_mass.sum(axis=0), bands_of(documents)
+    evidence, repeated = np.empty_like(class_mass), np.empty_like(class_mass)
+    for start in range(0, len(class_mass), CHUNK):
+        part = slice(start, start + CHUNK)
+        odds = words_log_odds(class_mass[part], weights.a, both, totals)
+        evidence[part] = sum(
+            (weights.first + own[bands[part]])[:, None] * lam for own, lam in zip(weights.bands, odds, strict=True)
+        )
+        repeated[part] = sum(own * lam for own, lam in zip(weights.repeated, odds, strict=True))
+    return evidence, repeated
+
+
+@dataclass(frozen=True)
+class TrainingDocuments:
+    """What weights are fitted on: word ids[k] stands counts[k] times, k in indptr[d]:indptr[d + 1]."""
+
+    indptr: Index
+    ids: Index
+    counts: Index
+    labels: Index
+    importance: Floats
+    class_mass: Floats  # (words, classes)
+    documents: Floats  # that have the word (words,)
+    log_prior: Floats
+    classes: tuple[Value, ...]
+
+
+def fit_weights(
+    d: TrainingDocuments, a_values: tuple[float, ...], g_values: tuple[float, ...], n_threads: int = 1
+) -> list[EvidenceWeights]:
+    """Weights for every (a, g), each with its leave-one-out log loss."""
+    n_classes = len(d.classes)
+    if n_classes < 2:
+        return [EvidenceWeights(a_values[0], g_values[0])]
+    both = n_classes > 2
+    d = _at_most(d, LARGEST // (FEATURES * (1 + both) * n_classes))
+    labels = d.labels.astype(np.uint32)
+    mass = masses(d.counts, d.indptr) * np.repeat(np.minimum(d.importance, 1.0), np.diff(d.indptr))
+    known = np.add.reduceat(np.append(d.documents[d.ids] > 1, 0), d.indptr[:-1]) * (np.diff(d.indptr) > 0)
+    bands = bands_of(d.documents)
+    found = []
+    for a in a_values:
+        features = kernels.left_out_evidence(
+            d.indptr.astype(np.int64), d.ids.astype(np.uint32), d.counts.astype(np.uint32), mass, labels,
+            d.class_mass, bands, a, both, n_threads,
+        )  # fmt: skip
+        for g in g_values:
+            scale = np.maximum(known, 1.0) ** -g
+            found.append(_fitted(features, scale, labels, d, a, g, n_threads))
+    return found
+
+
+def best(candidates: list[tuple[EvidenceWeights, Any]]) -> tuple[EvidenceWeights, Any]:
+    """The smallest log loss; of those within 1e-4 the largest a, then g = 1, then the first."""
+    least = min(weights.log_loss for weights, _ in candidates)
+    near = [pair for pair in candidates if not pair[0].log_loss > least + AS_GOOD]
+    return max(near, key=lambda pair: (pair[0].a, pair[0].g == 1.0))
+
+
+def _fitted(
+    features: Floats, scale: Floats, labels: Index, d: TrainingDocuments, a: float, g: float, n_threads: int
+) -> EvidenceWeights:
+    from scipy.optimize import minimize
+    from threadpoolctl import threadpool_limits
+
+    n_features, k = features.shape[1:]
+    in_band = np.arange(n_features) % FEATURES < BANDS
+    n, importance = float(d.importance.sum()), np.ascontiguousarray(d.importance)
+    by_row = importance * scale**2 / (n * k)
+    squares = np.concatenate([
+        [by_row @ np.square(features[:, in_band].sum(axis=1)).sum(axis=1)],
+        by_row @ np.einsum("nfk,nfk->nf", features, features),
+    ])  # fmt: skip
+    size = np.sqrt(squares)
+    unit = np.where(size > 0, 1 / np.where(size > 0, size, 1.0), 0.0)  # a feature that says nothing has no weight
+    penalty = np.concatenate([[FIRST_PENALTY], np.ones(n_features + k)]) * (PENALTY / n)
+
+    def effective(v: Floats) -> Floats:
+        theta = v[: n_features + 1] * unit
+        return np.ascontiguousarray(theta[1:] + theta[0] * in_band)
+
+    def loss(v: Floats) -> tuple[float, Floats]:
+        bias = d.log_prior + v[n_features + 1 :]
+        total, by_weight, by_bias = kernels.softmax_loss(
+            features, scale, importance, effective(v), bias, labels, n_threads
+        )
+        slopes = np.concatenate([[by_weight[in_band].sum()], by_weight]) * unit
+        return total / n + float(penalty @ (v * v)) / 2, np.concatenate([slopes, by_bias]) / n + penalty * v
+
+    start = np.zeros(1 + n_features + k)
+    start[0] = 1.0
+    with threadpool_limits(1, user_api="blas"):  # forty numbers are no work for many threads
+        v = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}).x
+    bias = v[n_features + 1 :]
+    left_out = kernels.softmax_loss(features, scale, importance, effective(v), d.log_prior + bias, labels, n_threads)[0]
+    theta = v[: n_features + 1] * unit
+    table = theta[1:].reshape(-1, FEATURES)
+    named = dict(zip(d.classes, bias.tolist(), strict=True))
+    return EvidenceWeights(a, g, float(theta[0]), table[:, :BANDS].copy(), table[:, BANDS].copy(), named, left_out / n)
+
+
+def _at_most(d: TrainingDocuments, limit: int) -> TrainingDocuments:
+    n = len(d.labels)
+    if n <= limit:
+        return d
+    rows = np.linspace(0, n - 1, limit).astype(np.int64)
+    sizes = np.diff(d.indptr)[rows]
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    cells = np.arange(indptr[-1]) + np.repeat(d.indptr[rows] - indptr[:-1], sizes)
+    return TrainingDocuments(
+        indptr, d.ids[cells], d.counts[cells], d.labels[rows], d.importance[rows], d.class_mass, d.documents,
+        d.log_prior, d.classes,
+    )  # fmt: skip
+
+
+def scores(
+    indptr: Index, ids: Index, counts: Index, tables: tuple[Floats, Floats], g: float, constant: Floats, n_threads: int
+) -> Floats:
+    """Scores (documents, classes) of documents given by their known words."""
+    log_count = np.log(counts.astype(np.float64))
+    out = np.zeros((len(indptr) - 1, len(constant)))
+    kernels.score_rows(indptr, ids, 1.0 + log_count, tables[0], out, n_threads)
+    kernels.score_rows(indptr, ids, log_count, tables[1], out, n_threads)
+    out *= distinct_scale(indptr, g)[:, None]
+    return np.asarray(out + constant)
+
+
+def distinct_scale(indptr: Index, g: float) -> Floats:
+    """u^−g of each document, u the number of its distinct known words, at least 1."""
+    return np.asarray(np.maximum(np.diff(indptr), 1).astype(np.float64) ** -g)
+
+
+def log_prior_of(class_counts: npt.NDArray[Any]) -> Floats:
+    """ln(n_c / n)."""
+    return np.asarray(logspace.log(class_counts / class_counts.sum()))

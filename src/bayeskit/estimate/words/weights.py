@@ -1,0 +1,163 @@
+"""What each word says of each class: the weights of the naive Bayes recipes for text.
+
+All tables are (words, classes), and a document's score is
+
+    score_c = constant_c + Σ_w value_w · table[w, c]
+
+n_cw is how often word w stands in class c, α_w its pseudo-count, N_c = Σ_w n_cw and A = Σ_w α_w.
+
+Formula: weights of words: multinomial, complement, normalised, set of words; tf-idf
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.data.text.word_list import Words
+from bayeskit.errors import BayesError
+from bayeskit.estimate.smoothing import MLE, MOST, Automatic, Dirichlet, Laplace, Lidstone, as_smoothing, is_number
+from bayeskit.tally.words import WordCounts
+from bayeskit.tolerance import POSITIVE
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class WordWeights:
+    """table (words, classes) and constant (classes,) of a score."""
+
+    table: Floats
+    constant: Floats
+
+
+def multinomial(counts: Floats, pseudo: Floats) -> WordWeights:
+    """ln θ_cw = ln (n_cw + α_w) − ln (N_c + A): a word is drawn anew at every place of the document.
+
+    >>> logspace.exp(multinomial(np.array([[2.0, 0.0], [1.0, 3.0]]), np.ones(2)).table).round(6).tolist()
+    [[0.6, 0.2], [0.4, 0.8]]
+    """
+    with np.errstate(invalid="ignore"):
+        table = logspace.log(counts + pseudo[:, None]) - logspace.log(counts.sum(axis=0) + pseudo.sum())
+    return WordWeights(_no_nan(table), np.zeros(counts.shape[1]))
+
+
+def multinomial_of(counted: WordCounts, pseudo: Floats) -> WordWeights:
+    """:func:`multinomial` of a tally, which keeps no zeros: logarithms are taken only of the cells that are there."""
+    log_totals = logspace.log(counted.n_tokens + pseudo.sum())
+    word, alpha = counted.word_of_cell, logspace.log(pseudo)
+    with np.errstate(invalid="ignore"):
+        table = alpha[:, None] - log_totals
+        table[word, counted.classes] = logspace.log(counted.counts + pseudo[word]) - log_totals[counted.classes]
+    return WordWeights(table if np.isfinite(log_totals).all() else _no_nan(table), np.zeros(counted.n_classes))
+
+
+def complement(counts: Floats, pseudo: Floats) -> WordWeights:
+    """−ln θ_c̄w, with θ_c̄w the smoothed share of the word in all *other* classes (Rennie et al. 2003).
+
+    A score, not the logarithm of a probability.
+
+    >>> logspace.exp(-complement(np.array([[2.0, 0.0], [1.0, 3.0]]), np.ones(2)).table).round(6).tolist()
+    [[0.2, 0.6], [0.8, 0.4]]
+    """
+    others = counts.sum(axis=1, keepdims=True) - counts
+    return WordWeights(-multinomial(others, pseudo).table, np.zeros(counts.shape[1]))
+
+
+def normalised_complement(counts: Floats, pseudo: Floats) -> WordWeights:
+    """Complement weights divided by Σ_w ∣ln θ_c̄w∣, so that no class gains by having larger ones.
+
+    >>> normalised_complement(np.array([[2.0, 0.0], [1.0, 3.0]]), np.ones(2)).table.sum(axis=0).round(6).tolist()
+    [1.0, 1.0]
+    """
+    weights = complement(counts, pseudo)
+    size = np.abs(weights.table).sum(axis=0)
+    return WordWeights(weights.table / np.where(size > 0, size, 1.0), weights.constant)
+
+
+def set_of_words(documents: Floats, n_documents: Floats, pseudo: Floats) -> WordWeights:
+    """Bernoulli: a word is there or not, p_cw = (documents of c with w + α_w) / (documents of c + 2 α_w).
+
+    Absent words count as well: Σ_w ln(1 − p_cw) is the constant, and a word that is present puts
+    ln p − ln(1 − p) in its place. So a score costs as much as the words present.
+    """
+    total = n_documents + 2 * pseudo[:, None]
+    absent = logspace.log(n_documents - documents + pseudo[:, None])
+    return WordWeights(
+        logspace.log(documents + pseudo[:, None]) - absent, np.asarray((absent - logspace.log(total)).sum(axis=0))
+    )
+
+
+def pseudo_counts(smoothing: Any, words: Words, counts: npt.NDArray[Any]) -> Floats:
+    """α_w of each word (words,): one number for all, or a mapping that gives some words their own.
+
+    >>> pseudo_counts({"game": 5.0}, Words.of(["a", "game"]), np.zeros((2, 1))).tolist()
+    [1.0, 5.0]
+    """
+    if isinstance(smoothing, Mapping):
+        for word, alpha in smoothing.items():
+            if not is_number(alpha) or not 0 <= alpha <= MOST:
+                raise BayesError(f"smoothing gives {word!r} {alpha!r}; a pseudo-count is a number from 0 to {MOST:g}")
+        pseudo = np.ones(len(words))
+        given = list(smoothing)
+        where = words.positions(given)
+        pseudo[where[where >= 0]] = [float(smoothing[word]) for word, at in zip(given, where, strict=True) if at >= 0]
+        return pseudo
+    rule = as_smoothing(smoothing)
+    if not isinstance(rule, (MLE, Laplace, Lidstone, Dirichlet, Automatic)):
+        raise BayesError(
+            f"smoothing={smoothing!r} is no rule for words: give a number, a mapping from word to number, "
+            "MLE(), Laplace(), Lidstone(a), Dirichlet(beta) or 'auto'"
+        )
+    named = words.tolist() if isinstance(rule, Dirichlet) else range(len(words))
+    return np.asarray(rule.pseudo_counts(named, np.ascontiguousarray(counts.T)), dtype=np.float64)
+
+
+# -- values of the words of documents: word ids[k] stands counts[k] times, k in indptr[d]:indptr[d + 1] --------
+
+
+def document_of_cell(indptr: Index) -> Index:
+    """The document of each cell."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+def sums_by_document(values: Floats, indptr: Index) -> Floats:
+    """Σ of the values of each document (documents,)."""
+    return np.asarray(np.bincount(document_of_cell(indptr), values, minlength=len(indptr) - 1), dtype=np.float64)
+
+
+def cosine_normalised(values: Floats, indptr: Index) -> Floats:
+    """Values divided by the length √Σv² of their document; an empty document stays so."""
+    length = np.sqrt(sums_by_document(values * values, indptr))
+    return np.asarray(values / np.where(length > 0, length, 1.0)[document_of_cell(indptr)])
+
+
+def inverse_document_frequency(documents: Floats, n_documents: float) -> Floats:
+    """ln(N / df): 0 for a word that every document has.
+
+    >>> inverse_document_frequency(np.array([1.0, 5.0]), 5).round(6).tolist()
+    [1.609438, 0.0]
+    """
+    with np.errstate(divide="ignore"):
+        return np.where(documents > 0, np.log(n_documents / np.maximum(documents, POSITIVE)), 0.0)
+
+
+def tf_idf(counts: Floats, ids: Index, indptr: Index, idf: Floats) -> Floats:
+    """#(t, d) · ln(N / df), cosine-normalised."""
+    return cosine_normalised(counts * idf[ids], indptr)
+
+
+def log_tf_idf(counts: Floats, ids: Index, indptr: Index, idf: Floats) -> Floats:
+    """ln(1 + #(t, d)) · ln(N / df), cosine-normalised: the transforms of Rennie et al. 2003."""
+    return cosine_normalised(np.log1p(counts) * idf[ids], indptr)
+
+
+def _no_nan(table: Floats) -> Floats:
+    """−∞ − −∞, a class without anything and no smoothing: impossible."""
+    return np.where(np.isnan(table), -np.inf, table)

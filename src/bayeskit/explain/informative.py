@@ -1,0 +1,194 @@
+"""What tells most of the class: mutual information of each column, and of each value.
+
+    I(C; X_j) = Σ_c P(c) Σ_v P(v | c) log₂ P(v | c) / P(v),   P(v) = Σ_c P(c) P(v | c)
+
+in bits, under the model's own estimates: from 0 (the column says nothing of the class) to the entropy of the class (it
+says all). A number has an integral in the place of the sum over v, here to about 0.001 bits.
+
+The formula is that of ``estimate/information.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value
+from bayeskit.errors import BayesError
+from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_values
+from bayeskit.explain.phrases import cell, times
+from bayeskit.printable import printable
+from bayeskit.tally.tally import Tally
+
+Floats = npt.NDArray[np.float64]
+BITS = 1 / NATS_IN_A_BIT
+POINTS = 2_000  # of equal probability in each class, at which a density is asked
+
+
+class Columnwise(Protocol):
+    """A fitted model in which every column speaks for itself."""
+
+    @property
+    def tally_(self) -> Tally: ...
+    @property
+    def params_(self) -> Any: ...
+    def column_scores(self, params: Any, name: str, cells: npt.NDArray[Any]) -> Floats:
+        """ln P(cell | class) of codes or numbers (cells, classes)."""
+        ...
+
+    def column_points(self, params: Any, name: str, n: int) -> Floats:
+        """Numbers of equal probability in each class (classes, n)."""
+        ...
+
+    def tempered(self, scores: Floats) -> Floats:
+        """Log scores as they become probabilities."""
+        ...
+
+
+@dataclass(frozen=True)
+class TellingColumn:
+    """``bits`` of mutual information of a ``column`` with the class, and their ``share`` of the class's entropy."""
+
+    column: str
+    bits: float
+    share: float
+
+
+@dataclass(frozen=True)
+class TellingValue:
+    """A ``value`` of a ``column`` that tells much.
+
+    ``favours``: the class that it makes more likely, ``log_odds``: by what factor as against all other classes (natural
+    logarithm), ``probability``: how often it occurs, ``bits``: what it adds to the column's mutual information.
+    """
+
+    column: str
+    value: Value
+    favours: Value
+    log_odds: float
+    probability: float
+    bits: float
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        what = f"{self.column} {cell(self.value)}"
+        if np.isinf(self.log_odds):
+            return f"{what} occurs in {self.favours} alone"
+        return f"{what} is {times(self.log_odds)} times as frequent in {self.favours} as elsewhere"
+
+
+@dataclass(frozen=True)
+class Telling:
+    """``columns`` and ``values`` of a model by what they tell of the class, the most first; ``class_bits``: all there
+    is to tell, the entropy of the class."""
+
+    target: str
+    class_bits: float
+    columns: tuple[TellingColumn, ...]
+    values: tuple[TellingValue, ...]
+
+    @property
+    def table(self) -> Table:
+        """Mutual information of each column with the class."""
+        return Table(
+            {
+                "column": [c.column for c in self.columns],
+                f"bits of {self.target}": [c.bits for c in self.columns],
+                "share": [c.share for c in self.columns],
+            }
+        )
+
+    def __str__(self) -> str:
+        lines = [f"{self.target} has {self.class_bits:.3g} bits to tell; its columns tell by themselves"]
+        width = max(len(c.column) for c in self.columns)
+        lines += [f"  {c.column:{width}}  {c.bits:.3f} bits  {c.share:4.0%}" for c in self.columns[:12]]
+        lines += [f"  … and {len(self.columns) - 12} more"] if len(self.columns) > 12 else []
+        lines += ["", "most telling values", *(f"  {v.sentence}" for v in self.values[:8])] if self.values else []
+        return "\n".join(printable(line, keep="") for line in lines)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        sentences = (html.escape(printable(v.sentence, keep="")) for v in self.values[:8])
+        items = "".join(f"<li>{sentence}</li>" for sentence in sentences)
+        return f"{self.table._repr_html_()}<ul>{items}</ul>"
+
+
+def refuse_texts(tally: Tally) -> None:
+    """Texts have no few values to list, nor a line of numbers."""
+    if tally.words:
+        raise BayesError(
+            f"column {next(iter(tally.words))!r} is text, whose words are no values to list here: "
+            "restrict the model to the other columns, or use TextClassifier.telling_words"
+        )
+
+
+def telling(model: Columnwise) -> Telling:
+    """The record of a fitted model."""
+    tally, params = model.tally_, model.params_
+    refuse_texts(tally)
+    prior = logspace.exp(params.log_prior)
+    class_bits = entropy(prior) * BITS
+    columns, values = [], []
+    for name in tally.schema.used:
+        if name in params.by_column[name].values:
+            bits, of_column = _values(model, name, prior)
+            values += of_column
+        else:
+            bits = _numbers(model, name, prior)
+        columns.append(TellingColumn(name, bits, bits / class_bits if class_bits > 0 else 0.0))
+    columns.sort(key=lambda c: -c.bits)
+    values.sort(key=lambda v: -v.bits)
+    return Telling(tally.schema.target.name, class_bits, tuple(columns), tuple(values))
+
+
+def _values(model: Columnwise, name: str, prior: Floats) -> tuple[float, list[TellingValue]]:
+    """Bits of a coded column, and its values."""
+    tally, params = model.tally_, model.params_
+    names = params.by_column[name].labels(name)
+    if name in params.silent or not names:
+        return 0.0, []
+    log_p = model.column_scores(params, name, np.arange(1, len(names) + 1))  # (values, classes)
+    p = logspace.exp(log_p)
+    p = p / p.sum(axis=0)  # a value that stands for missing or unseen ones is left out
+    parts = information_of_values(p, prior) * BITS
+    joint = p * prior
+    of_value = joint.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        elsewhere = (of_value[:, None] - joint) / (1 - prior)
+        ratio = logspace.log_odds(logspace.log(p), logspace.log(elsewhere))
+    ratio = np.where(np.isnan(ratio), -np.inf, ratio)
+    best = ratio.argmax(axis=1)
+    found = [
+        TellingValue(name, value, tally.classes[c], float(ratio[i, c]), float(of_value[i]), max(float(parts[i]), 0.0))
+        for i, (value, c) in enumerate(zip(names, best.tolist(), strict=True))
+        if of_value[i] > 0
+    ]
+    return max(float(parts.sum()), 0.0), found
+
+
+def _numbers(model: Columnwise, name: str, prior: Floats) -> float:
+    """Bits of a measured column: the mean over each class of log₂ p(x | c) / p(x), at points of equal probability."""
+    params = model.params_
+    if name in params.silent:
+        return 0.0
+    points = model.column_points(params, name, POINTS)
+    bits = 0.0
+    for c, x in enumerate(points):
+        if prior[c] > 0:
+            log_p = model.column_scores(params, name, x)
+            whole = logspace.log_sum_exp(log_p + logspace.log(prior))
+            bits += float(prior[c] * (log_p[:, c] - whole).mean()) * BITS
+    return max(bits, 0.0)
+
+
+def by_column(records: tuple[TellingColumn, ...]) -> Mapping[str, float]:
+    """Bits by column name."""
+    return {record.column: record.bits for record in records}

@@ -1,0 +1,1 @@
+"""The counting ensemble: members with cuts and parents of their own, class chains, exponents."""

@@ -1,0 +1,308 @@
+"""BayesClassifier: an ensemble learnt by counting alone, for raw mixed tables, without parameters to tune.
+
+    s(y) = w_0 ln P(y) + Σ_i w_i f_i(y) + w_a o_1(y) + w_b o_2(y)
+    P(y | x) = (n softmax(s)_y + 1) / (n + C)
+
+f_i is the mean over the members of ln P(x_i | y, parents of i), estimated by back-off from longer to shorter
+contexts; o_1 and o_2 are the geometric and the arithmetic mean of class chains, contexts chosen one column at a
+time. The few exponents w are fitted to scores of rows left out. No model learnt from n rows may claim more than
+the last line allows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from bayeskit.data.block import Block
+from bayeskit.data.frames import BLOCK
+from bayeskit.data.schema import Schema
+from bayeskit.data.table import Table
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge
+from bayeskit.explain.evidence import telescoped
+from bayeskit.explain.structure import StructureDescription
+from bayeskit.memory import memory_of_the_machine, memory_size
+from bayeskit.model_file import State
+from bayeskit.models.base.classifier import Scores
+from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.learner import Learner
+from bayeskit.models.base.settings import seed_of
+from bayeskit.models.base.tally_classifier import TOGETHER
+from bayeskit.models.ensemble.fitting import Learning, left_out_table
+from bayeskit.models.ensemble.learnt_rows import LearntRows, block_columns, learnt_rows, plan_of, rows_of
+from bayeskit.models.ensemble.members import Structure, from_parts, to_parts, with_rows
+from bayeskit.models.ensemble.parameters import EnsembleParameters, count, log_scores, memory_needed, unknown
+from bayeskit.models.ensemble.progress import Bar, check_progress
+from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.remedy import Remedy, Setting
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.rows import SAMPLE
+from bayeskit.tally.tally import Tally
+
+Progress = Callable[[str, int, int], object]
+
+
+class BayesClassifier(Learner):
+    """The best by counting, for people in a hurry: hand over a raw table, tune nothing.
+
+    Parameters
+    ----------
+    n_members: models of the columns that are averaged; more cost time and gain a little.
+    n_chains: class chains; 0 is the same as ``fast``.
+    fast: leave the class chains out: about half the time, a little less accurate.
+    memory_limit: bytes the fit may take; more is refused beforehand, with the figure.
+    random_state: seed of cuts, parents and chains; the same seed gives the same model for any number of threads.
+    n_threads: None for all cores.
+    progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting: stages "columns",
+        "chains" and "exponents".
+    structure: the ``structure_`` of another model: its cuts, parents, m and exponents are taken and only the counts
+        learnt. Models of several places that share one can be merged.
+    roles: one role for all columns or a mapping from name or position: "categorical", "numeric", "ignore".
+    domains: mapping from column to all its possible values; the target's name declares classes.
+    schema: the ``schema_`` of another model, taken instead of one inferred from the data.
+    unseen: a value never seen in training is left out ("ignore") or refused ("error").
+    ties: the "first" class in sorted order, or one drawn at "random" by ``random_state`` and the row's content.
+
+    Attributes
+    ----------
+    left_out_: accuracy and log loss on the rows of the fit (20,000 at most), each left out of the counts, beside those
+        of naive Bayes and of the majority. Ours are a little optimistic: structure, m and exponents have seen the row.
+    importance_: of each column, by how much the log loss of rows left out rises without its factor, everything else
+        held; the class chains are left as they are.
+    structure_: cuts, parents, m, chains and exponents, held when rows are learnt, forgotten or merged.
+
+    The model keeps its rows, as counts of all its contexts would take far more room: they are what is added and taken
+    away, and what a saved file holds.
+
+    Examples
+    --------
+    >>> from bayeskit.datasets import load_penguins
+    >>> birds = load_penguins().drop_columns(["year"])
+    >>> model = BayesClassifier(n_members=4, fast=True).fit(birds.slice(0, 300), "species")
+    >>> bird = {"island": "Dream", "bill_length_mm": 49.3, "bill_depth_mm": None,
+    ...         "flipper_length_mm": 195, "body_mass_g": None, "sex": "male"}
+    >>> model.predict(bird)[0]
+    np.str_('Chinstrap')
+    """
+
+    absent: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("fit_tally", "restrict", "with_prior"), "it is made of rows and of what was learnt from them"),
+        **dict.fromkeys(("predict_joint_log_proba", "score_samples", "log_likelihood"), "it knows P(class | x) alone"),
+        **dict.fromkeys(("telling", "nomogram"), TOGETHER),
+        "sample": "it knows P(class | x) alone",
+        "leave_one_out": "its structure, m and exponents have seen every row. left_out_ has the scores of the rows of "
+        "the fit with these held, and bayeskit.cross_validate those to rely on",
+    }
+    unsaved: ClassVar[tuple[str, ...]] = ("structure",)  # one that was given stands with what is held
+
+    def __init__(
+        self,
+        n_members: int = 16,
+        n_chains: int = 64,
+        fast: bool = False,
+        memory_limit: float = 4e9,
+        roles: Any = None,
+        domains: Any = None,
+        schema: Schema | None = None,
+        unseen: str = "ignore",
+        ties: str = "first",
+        random_state: Any = 0,
+        n_threads: int | None = None,
+        progress: Progress | bool | None = None,
+        structure: Structure | None = None,
+    ) -> None:
+        self.n_members = n_members
+        self.n_chains = n_chains
+        self.fast = fast
+        self.memory_limit = memory_limit
+        self.roles = roles
+        self.domains = domains
+        self.schema = schema
+        self.unseen = unseen
+        self.ties = ties
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+        self.structure = structure
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        for name, least in (("n_members", 1), ("n_chains", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+                raise BayesError(f"{name}={value!r}: give a whole number of at least {least}")
+        if self.unseen == "smooth":
+            raise BayesError(
+                Setting("unseen", "smooth"),
+                " has no meaning here: it is ",
+                Remedy("unseen", "ignore", short=True),
+                " or ",
+                Remedy("unseen", "error", short=True),
+            )
+        if not isinstance(self.memory_limit, (int, float, np.number)) or not self.memory_limit > 0:
+            raise BayesError(f"memory_limit={self.memory_limit!r}: give a number of bytes")
+        if self.structure is not None and not isinstance(self.structure, Structure):
+            raise BayesError(f"structure= takes the structure_ of a model, not {type(self.structure).__name__}")
+        check_progress(self.progress)
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def plan(self, schema: Schema) -> Plan:
+        """The rows, and what naive Bayes counts."""
+        return plan_of(schema)
+
+    def _begin(self, tally: Tally) -> Self:
+        rows = learnt_rows(tally)
+        self._refuse_too_large(rows, self.memory_limit, self.structure)
+        naive = NaiveBayes(schema=tally.schema, n_threads=self.n_threads).fit_tally(tally)
+        rng = np.random.default_rng(seed_of(self.random_state))
+        if self.structure is not None:
+            rows = self._in_order(rows, self.structure)
+        with Bar(self.progress) as tell:
+            learning = Learning(rows, self.n_members, self._n_chains(), rng, self._threads(), tell, self.structure)
+            params = learning.run()
+        beside = _naive_left_out(naive)[learning.asked]
+        self.left_out_ = left_out_table(learning.log_proba, beside, rows, learning.asked)
+        self.importance_ = Table({"column": list(rows.codes), "importance": learning.importance})
+        return self._settle(tally, params)
+
+    def _move(self, tally: Tally) -> Self:
+        """The counts of more rows or fewer in the same contexts: structure, cuts, m and exponents are held."""
+        return self.recount(tally, self.structure_)
+
+    def _merged(self, other: Any) -> Self:
+        tally = self.tally_ + other.tally_
+        if self.structure_ != other.structure_:
+            raise SchemaMismatch(
+                "the two sides have different structures, so their counts cannot be added: ",
+                Remedy("structure", shown="first.structure_", clause="fit the other with BayesClassifier({})"),
+            )
+        made = clone(self)
+        made.left_out_, made.importance_ = self.left_out_, self.importance_
+        return made.recount(tally, self.structure_)
+
+    @staticmethod
+    def _in_order(rows: LearntRows, structure: Structure) -> LearntRows:
+        """The rows with their columns as the structure has them."""
+        if set(rows.codes) != set(structure.columns):
+            raise SchemaMismatch(
+                f"the structure is one of the columns {', '.join(structure.columns)}, and there are "
+                f"{', '.join(rows.codes)}"
+            )
+        for name, how in rows.codes.items():
+            if (how.values is None) != (name in structure.cuts[0]):
+                raise SchemaMismatch(f"column {name!r} is numeric on one side only: pass schema= as well")
+        by_name = dict(zip(rows.codes, rows.columns, strict=True))
+        codes = {name: rows.codes[name] for name in structure.columns}
+        return replace(rows, codes=codes, columns=[by_name[name] for name in codes])
+
+    def recount(self, tally: Tally, structure: Structure) -> Self:
+        """Become the model of a tally's rows, counted in the contexts of a structure that was learnt."""
+        rows = learnt_rows(tally)
+        self._refuse_too_large(rows, self.memory_limit, structure)
+        with Bar(self.progress) as tell:
+            params = count(self._in_order(rows, structure), structure, self._threads(), tell)
+        return self._settle(tally, params)
+
+    def _settle(self, tally: Tally, params: EnsembleParameters) -> Self:
+        self.structure_ = params.structure
+        return self._become(params, tally, tally.classes)
+
+    def _n_chains(self) -> int:
+        return 0 if self.fast else int(self.n_chains)
+
+    def _refuse_too_large(self, rows: LearntRows, limit: float, held: Structure | None) -> None:
+        if len(rows.classes) > 65_535:
+            raise TooLarge(f"{len(rows.classes):,} classes are more than the 65,535 that can be told apart")
+        members, chains = (self.n_members, self._n_chains()) if held is None else (len(held.cuts), len(held.steps))
+        needed = memory_needed(rows, members, chains, self._threads())
+        if needed > limit:
+            size = f"{len(rows.labels):,} rows × {len(rows.columns):,} columns × {len(rows.classes):,} classes"
+            raise TooLarge(
+                f"learning {size} may take {memory_size(needed)}, more than ",
+                Setting("memory_limit", limit, shown=memory_size(limit)),
+                ". Raise it, ",
+                Remedy("n_members", clause="ask for fewer n_members, ", without=""),
+                *SAMPLE,
+            )
+
+    # -- in a file -----------------------------------------------------------------------------------
+
+    def held_state(self) -> State:
+        """What a file holds besides settings and tally: structure and scores."""
+        return State(*to_parts(self.structure_, self.left_out_, self.importance_))
+
+    def restore(self, tally: Tally, state: State | None) -> Self:
+        """The model of a file, its rows counted again."""
+        if state is None:
+            raise BadFile("a BayesClassifier holds a structure beside its counts, and there is none")
+        self.check_settings()
+        tally, arrays = with_rows(tally, state.header, state.arrays)
+        structure, left_out, importance = from_parts(tally, state.header, arrays)
+        self._refuse_too_large(learnt_rows(tally), memory_of_the_machine(), structure)
+        self.left_out_, self.importance_ = left_out, importance
+        return self.recount(tally, structure)
+
+    # -- saying --------------------------------------------------------------------------------------
+
+    def report(self) -> str:
+        """The scores on rows left out, beside naive Bayes and the most frequent class, and what they are worth."""
+        self._check_is_fitted()
+        return (
+            f"{self.left_out_}\nEach row of the fit was left out of the counts in turn. The first line is a little "
+            "optimistic:\nstructure, m and exponents have seen the row. Cross-validate for a figure to rely on."
+        )
+
+    def log_joint(self, params: EnsembleParameters, block: Block) -> Scores:
+        """ln P(class | x) of each row (rows, classes), capped."""
+        return log_scores(params, block_columns(block, params.codes), self._threads())
+
+    def log_terms(self, params: EnsembleParameters, block: Block) -> dict[str, Scores]:
+        """By how much ln P(class | x) changes when a column joins those before it (rows, classes), in schema order."""
+        told = dict(zip(params.codes, block_columns(block, params.codes), strict=True))
+        known = dict(zip(params.codes, unknown(params, block.n_rows), strict=True))
+
+        def joining(name: str) -> Scores:
+            known[name] = told[name]
+            return log_scores(params, list(known.values()), self._threads())
+
+        return telescoped(params.log_start, ((name, joining(name)) for name in self.schema_.used))
+
+    def describe_structure(self) -> StructureDescription:
+        """The members in short: of each column its intervals, the parents that most members give it, its exponent."""
+        self._check_is_fitted()
+        held, names = self.structure_, list(self.structure_.columns)
+        rows: dict[str, list[Any]] = {"column": names, "exponent": [], "intervals": [], "parents in members": []}
+        for i, name in enumerate(names):
+            sizes = sorted({len(cuts[name]) + 1 for cuts in held.cuts if name in cuts})
+            rows["intervals"].append("–".join(map(str, sizes[:1] + sizes[-1:] if len(sizes) > 1 else sizes)) or None)
+            given = Counter(names[p] for p in held.parents[:, i].ravel() if p >= 0)
+            rows["parents in members"].append(", ".join(f"{p} {n}" for p, n in given.most_common(3)) or None)
+            rows["exponent"].append(float(held.exponents[i]))
+        chains = f" and {len(held.steps)} class chains" if len(held.steps) else ""
+        sentence = f"{len(held.cuts)} members with cuts and parents of their own{chains}, each column to its exponent"
+        return StructureDescription(sentence, Table(rows))
+
+    def column_table(self, column: str) -> Table:
+        """The exponent with which a column counts."""
+        names = list(self.params_.codes)
+        if column not in names:
+            raise BayesError(f"column {column!r} is ignored: there is nothing to show")
+        return Table({"column": [column], "exponent": [float(self.structure_.exponents[names.index(column)])]})
+
+
+def _naive_left_out(naive: NaiveBayes) -> Scores:
+    """ln P(x, class) by naive Bayes of each row with a weight, left out (rows, classes): its codes are the tally's."""
+    rows = rows_of(naive.tally_)
+    left_out, scores = naive.left_out(), []
+    for first in range(0, len(rows.labels), BLOCK):
+        part = rows.take(slice(first, first + BLOCK))
+        codes = {name: cells for name, cells in part.cells.items() if cells.dtype.kind != "f"}
+        floats = {name: np.ascontiguousarray(cells) for name, cells in part.cells.items() if name not in codes}
+        block = Block(len(part.labels), first, codes, floats, part.labels, weights=part.weights)
+        scores.append(left_out.scores(block))
+    return np.concatenate(scores)

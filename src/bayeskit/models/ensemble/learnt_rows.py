@@ -1,0 +1,137 @@
+"""Rows as the ensemble reads them: codes 0 … V − 1, missing a value where it occurs, V for what is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.block import Block
+from bayeskit.data.numbers import raise_unusable
+from bayeskit.data.schema import Schema
+from bayeskit.data.vocabulary import Value, positions
+from bayeskit.errors import BayesError
+from bayeskit.remedy import OtherModel, Remedy
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.rows import Part, Rows
+from bayeskit.tally.tally import Tally
+
+Floats = npt.NDArray[np.float64]
+LIGHTEST, HEAVIEST = 1e-30, 1e30  # what counts of 32 bits hold with room to spare
+
+
+@dataclass(frozen=True)
+class ColumnCodes:
+    """How one column is coded: its values, and whether missing is one of them."""
+
+    values: tuple[Value, ...] | None  # None for a number; the intervals of given cuts are 0, 1, …
+    missing: bool
+
+    @property
+    def size(self) -> int:
+        """Number of values of a coded column, at least one; 0 for a number."""
+        return 0 if self.values is None else max(len(self.values) + self.missing, 1)
+
+    def shift(self, codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The encoder's codes (0 missing, 1 … V, V + 1 unseen) as those of the ensemble."""
+        if self.missing:
+            return codes
+        unknown = self.size
+        return np.where(codes == 0, unknown, np.minimum(codes - 1, unknown)).astype(np.min_scalar_type(unknown))
+
+    def codes_in(self, other: ColumnCodes) -> npt.NDArray[np.int64]:
+        """The code that another coding has for each of ours, −1 where it has none.
+
+        >>> ColumnCodes(("rain", "sun"), True).codes_in(ColumnCodes(("hail", "sun"), True)).tolist()
+        [0, -1, 2]
+        """
+        found = positions(self.values or (), other.values or ())
+        found[found >= 0] += other.missing
+        return np.concatenate([[0 if other.missing else -1], found]) if self.missing else found
+
+
+@dataclass(frozen=True)
+class LearntRows:
+    """All rows to learn from, in memory: columns in the schema's order, labels as codes."""
+
+    codes: dict[str, ColumnCodes]
+    columns: list[npt.NDArray[Any]]
+    labels: npt.NDArray[np.uint32]
+    classes: tuple[Value, ...]
+    weights: Floats | None
+
+    def __post_init__(self) -> None:
+        if self.weights is not None and len(self.weights):
+            least, total = float(self.weights.min()), float(self.weights.sum())
+            if least < LIGHTEST or not total <= HEAVIEST:
+                raise BayesError(
+                    f"weights from {least:g} on that sum to {total:g}: BayesClassifier counts in single precision, for "
+                    f"weights from {LIGHTEST:g} on that sum to {HEAVIEST:g} at most; scale them"
+                )
+
+    @property
+    def n(self) -> float:
+        """Rows, or the sum of their weights."""
+        return float(len(self.labels) if self.weights is None else self.weights.sum())
+
+    @property
+    def class_weights(self) -> Floats:
+        """Rows of each class, weighed."""
+        return np.bincount(self.labels, self.weights, minlength=len(self.classes)).astype(np.float64)
+
+
+def plan_of(schema: Schema) -> Plan:
+    """What the ensemble is made of: its rows; and what naive Bayes counts, shown in tables and summaries."""
+    if texts := schema.texts():
+        raise BayesError(
+            f"column {texts[0]!r} is a text, which BayesClassifier does not read: pass ",
+            Remedy("roles", {texts[0]: "ignore"}),
+            " or ",
+            Remedy("roles", {texts[0]: "categorical"}, short=True),
+            ", or use ",
+            OtherModel("NaiveBayes"),
+            culprit=texts[0],
+        )
+    if not schema.used:
+        raise BayesError("every column is ignored: there is nothing to learn from")
+    return Plan(families=schema.coded(), moments=schema.measured(), rows=schema.used)
+
+
+def rows_of(tally: Tally) -> Part:
+    """The rows that a tally holds."""
+    match tally.statistics.get(Rows.kind):
+        case Rows() as rows:
+            return rows.whole
+    raise BayesError("BayesClassifier learns from rows, and these counts have none: fit on rows")
+
+
+def learnt_rows(tally: Tally) -> LearntRows:
+    """The rows of a tally as the ensemble codes them: missing is a value where it occurs."""
+    rows = rows_of(tally)
+    codes, columns = {}, []
+    for name in tally.schema.used:
+        cells = rows.cells[name]
+        if cells.dtype.kind == "f":
+            codes[name] = ColumnCodes(None, bool(np.isnan(cells).any()))
+            columns.append(np.ascontiguousarray(cells))
+        else:
+            codes[name] = ColumnCodes(tuple(tally.space.values[name]), bool((cells == 0).any()))
+            columns.append(codes[name].shift(cells).astype(np.min_scalar_type(codes[name].size)))
+    weights = None if rows.weights is None or (rows.weights == 1).all() else rows.weights
+    return LearntRows(codes, columns, rows.labels.astype(np.uint32), tally.classes, weights)
+
+
+def block_columns(block: Block, codes: Mapping[str, ColumnCodes]) -> list[npt.NDArray[Any]]:
+    """The columns of new rows, coded as they were learnt; infinity, which here means unknown, is refused."""
+    raise_unusable(block.floats, block.start)
+    found = []
+    for name, how in codes.items():
+        if how.values is None:
+            found.append(np.ascontiguousarray(block.floats[name]))
+        else:
+            coded = how.shift(block.codes[name])
+            found.append(np.minimum(coded, how.size).astype(np.min_scalar_type(how.size)))
+    return found

@@ -1,0 +1,163 @@
+"""The logistic form: log odds that are a sum of one term per column, as weights and an intercept.
+
+    P(c | x) = exp(z_c) / Σ_k exp(z_k),    z_c = b_c + Σ_j w_cj · x_j + Σ_j t_c[x_j]
+
+A number adds its weight times itself, a value its entry of a table. Logistic regression learns such a form; naive
+Bayes with one variance per feature, and with tables, *is* one:
+
+    w_cj = μ_cj / σ²_j      b_c = ln P(c) − Σ_j μ²_cj / 2σ²_j      t_c[v] = ln P(v | c)
+
+Formula: naive Bayes as weights and intercept
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels, logspace
+from bayeskit.data.block import Block
+from bayeskit.data.encoder import Encoder
+from bayeskit.data.numbers import raise_unusable
+from bayeskit.data.reader import NO_ROWS
+from bayeskit.data.schema import Numeric
+from bayeskit.data.source import open_source
+from bayeskit.data.table import Table
+from bayeskit.errors import BayesError
+from bayeskit.estimate import cuts as cut_points
+from bayeskit.estimate.columns.coded import CodedColumns
+from bayeskit.estimate.columns.gaussian import GaussianColumns
+
+if TYPE_CHECKING:
+    from bayeskit.models.naive_bayes.classifier import NaiveBayes
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LogisticForm:
+    """Weights and intercept that give probabilities (rows, classes).
+
+    Numbers are taken from a `center`, so that far from zero no digits are lost; `weights` and `intercept` are those of
+    the plain x.
+    """
+
+    classes: npt.NDArray[Any]
+    encoder: Encoder
+    base: Floats  # (classes,)
+    columns: tuple[str, ...]  # measured ones
+    center: Floats  # (columns,)
+    slope: Floats  # (classes, columns): of x − center
+    present: Floats  # (classes, columns): added where the cell is there
+    tables: dict[str, Floats]  # (slots, classes) of the coded columns; slot 0 missing, the last unseen
+
+    def scores(self, block: Block) -> Floats:
+        """z of each row (rows, classes)."""
+        z = np.empty((block.n_rows, len(self.classes)))
+        z[:] = self.base
+        if self.tables:
+            kernels.score_codes([block.codes[n] for n in self.tables], list(self.tables.values()), z, 1)
+        if self.columns:
+            x = np.column_stack([block.floats[name] for name in self.columns])
+            gaps = np.isnan(x)
+            if self.present.any():
+                z += (~gaps).astype(np.float64) @ self.present.T
+            z += np.where(gaps, 0.0, x - self.center) @ self.slope.T
+        if not np.isfinite(z).all():
+            raise_unusable(block.floats, block.start)
+        return z
+
+    def log_odds(self, X: Any) -> Floats:
+        """z of each row, as a classifier's ``decision_function``: (rows,) of two classes, else (rows, classes)."""
+        z = self._stack(X)
+        return z[:, 1] - z[:, 0] if len(self.classes) == 2 else z
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """ln P(class | x) of each row (rows, classes)."""
+        return logspace.log_normalise(self._stack(X))[0]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | x) of each row (rows, classes)."""
+        return logspace.normalise(self._stack(X))[0]
+
+    def _stack(self, X: Any) -> Floats:
+        parts = [self.scores(block) for block in self.encoder.blocks(open_source(X))]
+        if not parts:
+            raise BayesError(NO_ROWS)
+        return np.concatenate(parts)
+
+    @property
+    def features(self) -> list[str]:
+        """What each weight belongs to: a measured column, or ``column=value``."""
+        named = [f"{name}={value}" for name in self.tables for value in self._values(name)]
+        return [*self.columns, *named]
+
+    @property
+    def weights(self) -> Floats:
+        """(1, features) for two classes, the log odds of the second; else (classes, features)."""
+        tables = [table[1:-1].T for table in self.tables.values()]
+        return self._against_first(np.column_stack([self.slope, *tables]))
+
+    @property
+    def intercept(self) -> Floats:
+        """(1,) for two classes, the log odds of the second; else (classes,). For rows without gaps."""
+        plain = self.base + self.present.sum(axis=1) - self.slope @ self.center
+        return self._against_first(plain[:, None])[:, 0]
+
+    def _against_first(self, by_class: Floats) -> Floats:
+        return by_class[1:] - by_class[:1] if len(self.classes) == 2 else by_class
+
+    def _values(self, name: str) -> list[Any]:
+        role = self.encoder.schema.columns[name]
+        if isinstance(role, Numeric):
+            return list(cut_points.labels(role.cuts or ()))
+        return list(self.encoder.vocabularies[name].values)
+
+    def table(self) -> Table:
+        """The weights, readable."""
+        heads = (
+            [f"log odds of {self.classes[1]}"] if len(self.classes) == 2 else [f"score of {c}" for c in self.classes]
+        )
+        numbers = np.column_stack([self.intercept, self.weights])
+        rows = {"feature": ["(intercept)", *self.features]}
+        return Table(rows | {head: row.tolist() for head, row in zip(heads, numbers, strict=True)})
+
+
+def naive_form(model: NaiveBayes) -> LogisticForm:
+    """The logistic form of a fitted naive Bayes model: exact, in closed form.
+
+    Gaussians must share one variance per feature (or one for all), else the log odds are quadratic in x.
+    """
+    params = model.params_
+    for kind in params.kinds:
+        if not isinstance(kind, (CodedColumns, GaussianColumns)):
+            what = "text, and a logistic form has no words yet" if kind.words else f"{kind.kind}: its log odds bend"
+            raise BayesError(f"column {kind.names[0]!r} is {what}: restrict it")
+    normal = params.of_kind(GaussianColumns)
+    names = () if normal is None else tuple(normal.used)
+    rules = {} if normal is None else {n: r for n, r in zip(normal.names, normal.rules, strict=True) if n in names}
+    own = [name for name, rule in rules.items() if rule not in ("feature", "all")]
+    if own:
+        raise BayesError(
+            f"column {own[0]!r} has a variance of its own in each class (variance={rules[own[0]]!r}): its log odds are "
+            'quadratic in x and no logistic form holds them. Fit with variance="feature".'
+        )
+    tables = {name: table.log_table for name, table in params.tables.items() if table.used}
+    zero = [name for name, table in tables.items() if not np.isfinite(table).all()]
+    if zero or not np.isfinite(params.log_prior).all():
+        what = f"column {zero[0]!r} has" if zero else "the class prior has"
+        raise BayesError(f"{what} a probability of zero, whose weight would be infinite. Smooth the estimates.")
+    nothing = np.zeros((len(params.log_prior), 0))
+    mean, precision, _ = (nothing, nothing, nothing) if normal is None else normal.normal_form
+    center = mean.mean(axis=0) if names else np.zeros(0)
+    apart = mean - center
+    prior, slope, present = (
+        model.tempered(part) for part in (params.log_prior, apart * precision, -0.5 * apart**2 * precision)
+    )
+    tables = {name: model.tempered(table) for name, table in tables.items()}
+    return LogisticForm(
+        model.classes_, model.encoder(), prior, names, center, slope, present, tables
+    )  # fmt: skip

@@ -1,0 +1,351 @@
+"""Naive Bayes over mixed columns: given the class, every column speaks for itself.
+
+    P(c | x) ∝ P(c) · Π_j P(x_j | c)
+
+Categorical columns and histograms are tables of smoothed counts, numeric ones are Gaussians or other densities, texts
+are bags of words. Missing cells drop out of the counts and of the product.
+
+Formula: P(c ∣ x) ∝ P(c) Π P(x_j ∣ c)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.data.block import Block
+from bayeskit.data.schema import Schema
+from bayeskit.data.source import Source
+from bayeskit.data.table import Table
+from bayeskit.data.text.word_list import Words
+from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.errors import BayesError
+from bayeskit.estimate.columns.coded import CodedColumns
+from bayeskit.estimate.columns.column import Columns
+from bayeskit.estimate.columns.kinds import NUMERIC, kind_of
+from bayeskit.estimate.columns.text import TextColumns
+from bayeskit.estimate.learn_cuts import learn_cuts
+from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.smoothing import as_smoothing
+from bayeskit.estimate.value_table import ValueTable
+from bayeskit.estimate.variance import BEFORE, as_variance_floor
+from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.settings import held_choices, one_of, seed_of
+from bayeskit.models.base.single_row import OneRow
+from bayeskit.models.base.tuning import best_smoothing, best_temperature
+from bayeskit.models.logistic.form import LogisticForm, naive_form
+from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
+from bayeskit.tally.distinct import LEAST, MOST
+from bayeskit.tally.plan import Plan, Request
+from bayeskit.tally.tally import Tally
+
+K = TypeVar("K", bound=Columns)
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NaiveParameters:
+    """What a naive Bayes model believes: the class prior, and the columns of each kind in the order of their scores."""
+
+    log_prior: Floats
+    kinds: tuple[Columns, ...] = ()
+
+    @cached_property
+    def by_column(self) -> Mapping[str, Columns]:
+        """The kind that each column is of."""
+        return {name: kind for kind in self.kinds for name in kind.names}
+
+    @cached_property
+    def words(self) -> Mapping[str, Words]:
+        """The known words of each text."""
+        return {name: words for kind in self.kinds for name, words in kind.words.items()}
+
+    @cached_property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """Codes of the values as the tables have them."""
+        return {name: Vocabulary(values) for kind in self.kinds for name, values in kind.values.items()}
+
+    @cached_property
+    def used(self) -> tuple[str, ...]:
+        """Columns that speak, in the order of their scores."""
+        return tuple(name for kind in self.kinds for name in kind.used)
+
+    @cached_property
+    def silent(self) -> frozenset[str]:
+        """Columns that tell nothing of any class, and are left out."""
+        return frozenset(self.by_column).difference(self.used)
+
+    def of_kind(self, kind: type[K]) -> K | None:
+        """All columns of a kind; None where there are none."""
+        return next((columns for columns in self.kinds if isinstance(columns, kind)), None)
+
+    def with_kind(self, columns: Columns) -> Self:
+        """The same with other beliefs about the columns of one kind."""
+        return replace(self, kinds=tuple(columns if type(k) is type(columns) else k for k in self.kinds))
+
+    @property
+    def tables(self) -> Mapping[str, ValueTable]:
+        """The value table of each coded column."""
+        coded = self.of_kind(CodedColumns)
+        return {} if coded is None else coded.tables
+
+
+class NaiveBayes(TallyClassifier):
+    """Naive Bayes for tables with categorical, numeric and text columns, missing cells and unseen values.
+
+    Parameters
+    ----------
+    smoothing: pseudo-count added to every value's count: a number (1.0 is Laplace), "auto" (chosen per column
+        by leave-one-out likelihood), or ``MLE()``, ``Laplace()``, ``Lidstone(a)``, ``MEstimate(m, prior)``,
+        ``Dirichlet(beta)``; a mapping gives some columns their own.
+    prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
+    numeric: "gaussian", "student" (a normal with the doubt about its mean and variance), "poisson" (counts),
+        "histogram" or "kernel"; a mapping gives some columns their own.
+    variance: what Gaussians share: "class_feature" (nothing), "feature" (one for all classes), "class", "all".
+    ddof: 1 for unbiased variances, 0 for maximum likelihood.
+    cuts: for histograms, a number of intervals of equal width, the cut points, or how to learn them: "mdl" (by the
+        classes), "frequency", "width", "random", or one of these with a number: ("frequency", 5); also by column.
+    roles: one role for all columns or a mapping from name or position: "categorical", "numeric", "text" (or
+        ``Text(Tokenizer(…))``), "ignore".
+    domains: mapping from column to all its possible values; they count in smoothing.
+    schema: the ``schema_`` of another model, taken instead of one inferred from the data.
+    missing: "ignore" leaves missing cells out; "value" makes missing one more value of categorical columns.
+    unseen: a value never seen in training is left out ("ignore"), smoothed ("smooth") or refused ("error"); words of
+        a text that were never seen are always left out.
+    undecidable: rows impossible under every class get the class priors ("prior"), "nan", or an "error".
+    ties: the "first" class in sorted order, or one drawn at "random" by ``random_state`` and the row's content;
+        without a seed, one is drawn for each fitted model.
+    n_threads: None for all cores; the result is the same for any number.
+    max_values: for kernel densities, how many different numbers of a column are kept; past it, all are read with
+        fewer digits.
+    temperature: log scores are divided by it before they become probabilities; ``tune`` fits it.
+    variance_floor: no Gaussian is narrower than this share of the column's variance within the classes (where they have
+        none, of its total variance), nor is the spread by which a kernel density chooses its bandwidth; or a
+        ``VarianceFloor(share, of="total")``. A column that is constant within a class would rule out all else.
+
+    Examples
+    --------
+    >>> from bayeskit.datasets import load_worked_example
+    >>> model = NaiveBayes(smoothing=0).fit(load_worked_example("tennis"), "play")
+    >>> day = {"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "strong"}
+    >>> model.predict(day)[0], round(model.predict_proba(day)[0, 0], 6)
+    (np.str_('no'), np.float64(0.795417))
+    >>> print(model.table("outlook"))
+    outlook   count | no  count | yes  P(outlook | no)  P(outlook | yes)
+    overcast           0            4                0          0.444444
+    rain               2            3              0.4          0.333333
+    sunny              3            2              0.6          0.222222
+    """
+
+    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
+
+    def __init__(
+        self,
+        smoothing: Any = 1.0,
+        prior: Any = "empirical",
+        numeric: Any = "gaussian",
+        variance: Any = "class_feature",
+        ddof: int = 1,
+        cuts: Any = 10,
+        roles: Any = None,
+        domains: Any = None,
+        schema: Schema | None = None,
+        missing: str = "ignore",
+        unseen: str = "ignore",
+        undecidable: str = "prior",
+        ties: str = "first",
+        random_state: Any = None,
+        n_threads: int | None = None,
+        max_values: int = 4096,
+        temperature: float = 1.0,
+        variance_floor: Any = 0.01,
+    ) -> None:
+        self.smoothing = smoothing
+        self.prior = prior
+        self.numeric = numeric
+        self.variance = variance
+        self.ddof = ddof
+        self.cuts = cuts
+        self.roles = roles
+        self.domains = domains
+        self.schema = schema
+        self.missing = missing
+        self.unseen = unseen
+        self.undecidable = undecidable
+        self.ties = ties
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.max_values = max_values
+        self.temperature = temperature
+        self.variance_floor = variance_floor
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        one_of("missing", self.missing, ("ignore", "value"))
+        if not isinstance(self.max_values, (int, np.integer)) or not LEAST <= self.max_values <= MOST:
+            raise BayesError(f"max_values={self.max_values!r}: give a whole number from {LEAST} to {MOST:,}")
+        for value in _all_settings(self.numeric):
+            one_of("numeric", value, tuple(sorted(NUMERIC)))
+        for value in _all_settings(self.variance):
+            one_of("variance", value, ("class_feature", "feature", "class", "all"))
+        for value in _all_settings(self.smoothing):
+            as_smoothing(value)
+        as_variance_floor(self.variance_floor)
+        if self.ddof not in (0, 1):
+            raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
+
+    def complete_schema(self, schema: Schema, source: Source) -> Schema:
+        """Cut points for the histograms: as given, or learnt as the setting says."""
+        for setting in _DEFAULTS:
+            for key in given if isinstance(given := getattr(self, setting), Mapping) else ():
+                schema.find(key)  # a misspelt column is an error
+        wanted = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "histogram"]
+        chosen = {name: self.setting_for("cuts", name, schema) for name in wanted}
+        return learn_cuts(schema, source, chosen, self._threads(), seed_of(self.random_state))
+
+    def decided(self, schema: Schema) -> Iterable[str]:
+        """Numbers that were called whole ones."""
+        return [n for n in schema.measured() if NUMERIC[self.setting_for("numeric", n, schema)].whole]
+
+    def plan(self, schema: Schema) -> Plan:
+        columns: dict[type[Columns], list[str]] = {}
+        for name in schema.measured():
+            kind = NUMERIC[self.setting_for("numeric", name, schema)]
+            columns.setdefault(kind, []).append(name)
+        requests: dict[str, Request] = {}
+        for kind, names in columns.items():
+            request = kind.request(names, self)
+            before = requests.get(request.kind)  # kinds that read the same statistic have it counted together
+            if before is not None:
+                both = {*before.columns, *names}
+                request = replace(request, columns=tuple(name for name in schema.measured() if name in both))
+            requests[request.kind] = request
+        return Plan(Request("families", tuple(schema.coded())), *requests.values(), words=schema.texts())
+
+    def estimate(self, tally: Tally) -> NaiveParameters:
+        kinds: list[type[Columns]] = [*NUMERIC.values(), TextColumns]
+        columns: dict[type[Columns], list[str]] = {kind: [] for kind in kinds}
+        for statistic in dict.fromkeys(kind.statistic for kind in columns):
+            counted = tally.statistics.get(statistic)
+            for name in counted.request.names if counted is not None else ():
+                columns[self._kind(name, statistic, tally.schema)].append(name)
+        prior = class_prior(self.prior, tally.classes, tally.class_counts)
+        beliefs = (kind.estimate(names, tally, self) for kind, names in columns.items() if names)
+        return NaiveParameters(logspace.log(prior), tuple(beliefs))
+
+    def _kind(self, name: str, statistic: str, schema: Schema) -> type[Columns]:
+        """The kind of a column of which a statistic was counted."""
+        if statistic == TextColumns.statistic:
+            return TextColumns
+        return kind_of(self.setting_for("numeric", name, schema), statistic)
+
+    def log_joint(self, params: NaiveParameters, block: Block) -> Scores:
+        scores = np.repeat(params.log_prior[None], block.n_rows, axis=0)
+        threads = self._threads()
+        for kind in params.kinds:
+            kind.add_scores(block, scores, threads)
+            if self.unseen == "error":
+                kind.refuse_unseen(block)
+        return scores
+
+    def one_row(self) -> OneRow | None:
+        """Scores records one at a time, to the same bits as :meth:`log_joint`."""
+        refuse = self.unseen == "error"
+        cells = {name: kind.one_cell(name, refuse) for name, kind in self.params_.by_column.items()}
+        return OneRow.of(self.params_.log_prior, cells)
+
+    def column_scores(self, params: NaiveParameters, name: str, cells: npt.NDArray[Any]) -> Scores:
+        """ln P(cell | class) of the codes or numbers of one column (cells, classes); zero where it says nothing."""
+        return params.by_column[name].scores(name, cells)
+
+    def column_points(self, params: NaiveParameters, name: str, n: int) -> Floats:
+        """Numbers of a measured column that are equally probable in each class (classes, n)."""
+        return params.by_column[name].points(name, n)
+
+    def log_terms(self, params: NaiveParameters, block: Block) -> dict[str, Scores]:
+        """What each column adds to the scores of a block (rows, classes), in schema order."""
+        threads, of = self._threads(), params.by_column
+        return {name: of[name].term(name, block, threads) for name in self.schema_.used}
+
+    def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit with the one smoothing and the temperature that predict the classes best, leaving each row out in turn.
+
+        Fixes the numbers: ``smoothing``, one for all columns, and ``temperature`` are they afterwards. ("auto" asks
+        the counts alone, column by column.)
+        """
+        start = clone(self).set_params(smoothing=1.0, temperature=1.0).fit(X, y, sample_weight)
+        if start.schema_.coded() or start.schema_.texts():
+            start.temperature = best_temperature(start, self._labelled(X, y, sample_weight))
+            self.smoothing = best_smoothing(start, self._labelled(X, y, sample_weight))
+        self.fit_tally(start.tally_)
+        self.temperature = best_temperature(self, self._labelled(X, y, sample_weight))
+        return self
+
+    def left_out(self) -> NaiveLeftOut:
+        """Scores of learnt rows under the estimates made without them."""
+        self._check_is_fitted()
+        return NaiveLeftOut(self)
+
+    def held_while_left_out(self) -> tuple[str, ...]:
+        return held_choices(self.smoothing, self.cuts, self.schema_)
+
+    def to_logistic(self) -> LogisticForm:
+        """The same model as weights and intercept of a logistic function: exact, for tables and shared variances.
+
+        >>> x = {"x": [0.0, 2.0, 1.0, 3.0]}                     # means 1 and 2, variance 2
+        >>> form = NaiveBayes(variance="feature").fit(x, ["a", "a", "b", "b"]).to_logistic()
+        >>> form.weights.tolist(), form.intercept.round(12).tolist()      # (2 − 1)/2 and (1² − 2²)/(2 · 2)
+        ([[0.5]], [-0.75])
+        """
+        self._check_is_fitted()
+        return naive_form(self)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters: class prior, tables, means and variances."""
+        self._check_is_fitted()
+        params: NaiveParameters = self.params_
+        return len(self.tally_.classes) - 1 + sum(kind.n_parameters() for kind in params.kinds)
+
+    def column_table(self, column: str) -> Table:
+        """P(value | class) with counts, or what describes the density of each class."""
+        params: NaiveParameters = self.params_
+        if column not in params.by_column:
+            raise BayesError(f"column {column!r} is ignored: there is nothing to show")
+        return params.by_column[column].table(column, self.tally_)
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
+        """Rows drawn from the model, and their classes: a class by the prior, then each column by itself.
+
+        A column that the model leaves out is drawn as missing.
+        """
+        self._check_is_fitted()
+        if not isinstance(n, (int, np.integer)) or n < 0:
+            raise BayesError(f"sample({n!r}): give a whole number of rows")
+        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
+        params = self.params_
+        labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(params.log_prior))
+        columns = {name: params.by_column[name].sample(name, labels, rng) for name in self.schema_.used}
+        return Table(columns), self.classes_[labels]
+
+    def setting_for(self, setting: str, name: str, schema: Schema) -> Any:
+        """A setting for one column: by its name or position where a mapping was given, else the default."""
+        value = getattr(self, setting)
+        if not isinstance(value, Mapping):
+            return value
+        own = {schema.find(key): v for key, v in value.items() if key in schema.columns or not isinstance(key, str)}
+        return own.get(name, _DEFAULTS[setting])
+
+
+_DEFAULTS = {"smoothing": 1.0, "numeric": "gaussian", "variance": "class_feature", "cuts": 10}
+
+
+def _all_settings(setting: Any) -> list[Any]:
+    return list(setting.values()) if isinstance(setting, Mapping) else [setting]

@@ -1,0 +1,232 @@
+"""FullJointBayes: no independence at all; a row is judged by the rows that equal it.
+
+    P(c | x) ∝ P(c) · P(x | c),   P(x | c) = (n(x, c) + α) / (n(c) + α · Π V_j)
+
+With a few columns and many rows it is the best there is; with more columns most rows were never seen, and under
+α = 0 they are undecidable.
+
+Formula: P(c, x) itself
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels, logspace
+from bayeskit.data.block import Block
+from bayeskit.data.schema import Schema
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.errors import BayesError
+from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
+from bayeskit.models.base import Scores
+from bayeskit.models.semi_naive.coded import CodedClassifier, CodedLeftOut, names_of
+from bayeskit.remedy import Setting
+from bayeskit.tally.joints import Joint, Joints
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.tally import Tally
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JointParameters:
+    """What the full joint believes: the counts of whole rows, and what smoothing adds to each possible one."""
+
+    log_prior: Floats
+    joint: Joint
+    values: dict[str, tuple[Value, ...]]
+    alpha: float
+
+    @cached_property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """Codes of the values."""
+        return {name: Vocabulary(values) for name, values in self.values.items()}
+
+    @property
+    def silent(self) -> list[str]:
+        """Columns that say nothing of any class."""
+        return [name for name, values in self.values.items() if not values]
+
+    def added(self, columns: tuple[str, ...]) -> tuple[float, float]:
+        """(pseudo-count of one row of these columns, pseudo-count of all)."""
+        whole = self.alpha * prod(float(len(values)) for values in self.values.values())
+        return whole / max(prod(float(len(self.values[name])) for name in columns), 1.0), whole
+
+
+class FullJointBayes(CodedClassifier):
+    """The full joint distribution of the columns in each class, for few columns.
+
+    A missing cell is summed out: a row is judged by the columns it has, over the training rows that have them too. A
+    value never seen in training counts as missing.
+
+    Parameters
+    ----------
+    smoothing: pseudo-count of every possible row: 0 (none), 1 for Laplace.
+    prior, cuts, roles, domains, schema, unseen, undecidable, ties, random_state, n_threads, temperature,
+    memory_limit: as for ``TAN``.
+
+    >>> from bayeskit.datasets import load_worked_example
+    >>> model = FullJointBayes().fit(load_worked_example("abc"), "C")
+    >>> logspace.exp(model.predict_joint_log_proba({"A": "g", "B": "q"})).round(6).tolist()      # f, t
+    [[0.1, 0.2]]
+    >>> model.set_params(undecidable="error").predict({"A": "m", "B": "q"})
+    Traceback (most recent call last):
+    ...
+    bayeskit.errors.BayesError: row 0 is impossible under every class (probability zero). ...
+    """
+
+    params_: JointParameters
+
+    def __init__(
+        self,
+        smoothing: Any = 0,
+        prior: Any = "empirical",
+        cuts: Any = "mdl",
+        roles: Any = None,
+        domains: Any = None,
+        schema: Schema | None = None,
+        unseen: str = "ignore",
+        undecidable: str = "prior",
+        ties: str = "first",
+        random_state: Any = None,
+        n_threads: int | None = None,
+        temperature: float = 1.0,
+        memory_limit: int | None = None,
+    ) -> None:
+        self.smoothing = smoothing
+        self.prior = prior
+        self.cuts = cuts
+        self.roles = roles
+        self.domains = domains
+        self.schema = schema
+        self.unseen = unseen
+        self.undecidable = undecidable
+        self.ties = ties
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.temperature = temperature
+        self.memory_limit = memory_limit
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        if not isinstance(as_smoothing(self.smoothing), (MLE, Laplace, Lidstone)):
+            raise BayesError(
+                Setting.given("smoothing", self.smoothing), ": the full joint takes one number for every possible row"
+            )
+
+    def plan(self, schema: Schema) -> Plan:
+        columns = tuple(schema.coded())
+        return Plan(families=columns, joints=(tuple(sorted(columns)),))
+
+    def estimate(self, tally: Tally) -> JointParameters:
+        joint = next((j for j in tally.joints.values() if {*j.columns} == {*tally.families}), None)
+        if joint is None or tally.moment_columns:
+            raise BayesError("FullJointBayes needs the counts of whole rows, which this tally has not: fit on rows")
+        values = {name: tally.families[name].values for name in joint.columns}
+        alpha = float(as_smoothing(self.smoothing).pseudo_counts(["row"], np.zeros((1, 1)))[0])
+        return JointParameters(self.log_prior(tally), joint, values, alpha)
+
+    def restricted(self, columns: list[str]) -> Tally:
+        """What was counted of these columns alone: all others are summed out."""
+        tally = self.tally_.restrict(columns)
+        joint = self.params_.joint.marginal(tuple(tally.families))
+        return tally.with_statistic(Joints({joint.columns: joint}))
+
+    def log_joint(self, params: JointParameters, block: Block) -> Scores:
+        return self.log_likelihoods(params, block, 0.0) + params.log_prior
+
+    def log_likelihoods(self, params: JointParameters, block: Block, unit: float) -> Floats:
+        """ln P(x | class) (rows, classes); with a unit, each class has lost the row itself."""
+        names = params.joint.columns
+        known = [(block.codes[name] > 0) & (block.codes[name] <= len(params.values[name])) for name in names]
+        scores = np.empty((block.n_rows, len(params.log_prior)))
+        pattern, first = kernels.factor_codes([mask.astype(np.uint8) for mask in known], [2] * len(names))
+        for i, row in enumerate(first.tolist()):
+            rows = np.flatnonzero(pattern == i)
+            present = tuple(name for name, mask in zip(names, known, strict=True) if mask[row])
+            scores[rows] = self._of_pattern(params, block.take(rows), present, unit)
+        return scores
+
+    def _of_pattern(self, params: JointParameters, block: Block, present: tuple[str, ...], unit: float) -> Floats:
+        """Rows that have these columns alone, among the training rows that have them."""
+        if not present:
+            return np.zeros((block.n_rows, len(params.log_prior)))
+        marginal = params.joint.marginal(present)
+        complete = (marginal.cells > 0).all(axis=1)
+        cells, counts = marginal.cells[complete], marginal.counts[complete].astype(np.float64)
+        one, whole = params.added(marginal.columns)
+        columns = [
+            np.concatenate([cells[:, j], block.codes[name].astype(np.uint32)])
+            for j, name in enumerate(marginal.columns)
+        ]
+        indices, _ = kernels.factor_codes(columns, [len(params.values[name]) + 1 for name in marginal.columns])
+        found = np.concatenate([counts, np.zeros((int(indices.max(initial=0)) + 1 - len(counts), counts.shape[1]))])
+        own = np.maximum(found[indices[len(cells) :]] - unit, 0.0)
+        total = counts.sum(axis=0) - unit
+        p = smoothed(own, total, one, whole)
+        return np.asarray(logspace.log(np.where(total + whole > 0, p, 0.0)))
+
+    def left_out(self) -> JointLeftOut:
+        """Scores of learnt rows under the estimates made without them."""
+        self._check_is_fitted()
+        return JointLeftOut(self)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters: class prior, and a probability for every possible row but one in each class."""
+        self._check_is_fitted()
+        possible = prod(max(len(values), 1) for values in self.params_.values.values())
+        return len(self.classes_) * possible - 1
+
+    def column_table(self, column: str) -> Table:
+        """P(value | class) with counts: all other columns summed out."""
+        if column not in self.params_.values:
+            raise BayesError(f"column {column!r} is ignored: there is nothing to show")
+        names, counts = (
+            names_of(self.params_.values[column], self.schema_, column),
+            self.tally_.families[column].present,
+        )
+        one, whole = self.params_.added((column,))
+        shares = smoothed(counts, counts.sum(axis=1, keepdims=True), one, whole)
+        columns: dict[str, Any] = {column: names.tolist()}
+        columns |= {f"count | {c}": counts[i].tolist() for i, c in enumerate(self.tally_.classes)}
+        return Table(columns | {f"P({column} | {c})": shares[i].tolist() for i, c in enumerate(self.tally_.classes)})
+
+    def draw(self, labels: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+        """A training row without missing cells, or by smoothing any possible one."""
+        params = self.params_
+        complete = (params.joint.cells > 0).all(axis=1)
+        cells, counts = params.joint.cells[complete], params.joint.counts[complete].astype(np.float64)
+        total, (_, whole) = counts.sum(axis=0), params.added(params.joint.columns)
+        slots = {name: np.zeros(len(labels), dtype=np.int64) for name in params.values}
+        if not all(map(len, params.values.values())):
+            return {}
+        for label in np.unique(labels):
+            rows = np.flatnonzero(labels == label)
+            if total[label] + whole <= 0:
+                continue
+            invented = rng.random(len(rows)) * (total[label] + whole) < whole
+            seen = np.ones(len(cells)) if not total[label] else counts[:, label]
+            drawn = cells[rng.choice(len(cells), len(rows), p=seen / seen.sum())] if len(cells) else None
+            for j, name in enumerate(params.joint.columns):
+                any_value = rng.integers(1, len(params.values[name]) + 1, len(rows))
+                slots[name][rows] = any_value if drawn is None else np.where(invented, any_value, drawn[:, j])
+        return {name: slots[name] for name in self.tally_.families}
+
+
+class JointLeftOut(CodedLeftOut):
+    """Leave-one-out for the full joint."""
+
+    model: FullJointBayes
+
+    def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
+        params = self.model.params_
+        return self.model.log_likelihoods(params, block, 0.0), self.model.log_likelihoods(params, block, unit)

@@ -1,0 +1,481 @@
+"""Subclass Bayes: each class is a mixture of clusters, and naive Bayes holds inside each of them.
+
+    P(c | x) ∝ P(c) · Σ_s P(s | c) · Π_j P(x_j | s)
+
+A class that is two things at once (XOR) is no product, but each of the two is. The clusters are found by EM, their
+number by the likelihood of held-out rows.
+
+Formula: mixtures inside a class
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import accumulate, islice
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.data.block import Block
+from bayeskit.data.encoder import Encoder
+from bayeskit.data.reader import read_block
+from bayeskit.data.schema import Categorical, Schema
+from bayeskit.data.source import Source
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value, Vocabulary, canonical
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.calibration import fit_temperature
+from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.variance import BEFORE
+from bayeskit.explain.evidence import telescoped
+from bayeskit.explain.phrases import cell
+from bayeskit.explain.structure import StructureDescription
+from bayeskit.model_file import State
+from bayeskit.models.base.classifier import Scores
+from bayeskit.models.base.column_advice import tell_one_class
+from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.joint_scores import KnowsJoint
+from bayeskit.models.base.settings import one_of, seed_of
+from bayeskit.models.base.tally_classifier import TOGETHER, refuse_no_counts
+from bayeskit.models.ensemble.progress import Bar, check_progress
+from bayeskit.models.naive_bayes.classifier import NaiveBayes, NaiveParameters
+from bayeskit.models.subclass.em import ClassRows, best_number, by_class, smallest_gaps, widened
+from bayeskit.models.subclass.parts import name_of, of_classes, parts_of
+from bayeskit.tally.tally import Tally
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
+Progress = Callable[[str, int, int], object]
+
+
+@dataclass(frozen=True)
+class SubclassParameters:
+    """What a model of subclasses believes: naive Bayes over subclasses, and whose they are."""
+
+    log_prior: Floats  # of the classes
+    naive: NaiveParameters  # of the subclasses
+    owner: Index  # the class of each subclass
+
+    @property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """Codes of the values."""
+        return self.naive.vocabularies
+
+    @property
+    def silent(self) -> frozenset[str]:
+        """Columns that tell nothing."""
+        return self.naive.silent
+
+
+class SubclassBayes(KnowsJoint):
+    """Naive Bayes inside clusters of each class, found by EM: for classes that are several things at once.
+
+    Parameters
+    ----------
+    n_subclasses: "auto" (for each class the number under which held-out rows are most likely), one number for all
+        classes, or a mapping from class to number.
+    max_subclasses: the most that "auto" tries for a class.
+    smoothing, prior, numeric, variance, ddof, cuts, roles, domains, schema, missing, unseen, undecidable, ties: as in
+        ``NaiveBayes``; numbers are "gaussian" or "histogram".
+    folds: of the held-out likelihood.
+    restarts: EM from so many starts; the most likely end is kept.
+    max_rounds: of EM.
+    random_state: the same seed and the same rows give the same model, for any number of threads.
+    progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting.
+    variance_floor: as in ``NaiveBayes``, of the variance within the subclasses.
+
+    There is no ``partial_fit``, ``forget``, ``merge`` or ``leave_one_out``: other rows make other clusters. Use
+    ``cross_validate`` for honest scores.
+
+    No subclass is narrower than a thousandth of its class's variance; nor, unless the class is, than gap² / 2π for the
+    smallest gap between two numbers of the column: its normal is then 1 / gap high. Without that, a subclass for each
+    whole number would seem likely without end.
+
+    After ``fit``: ``subclasses_`` (a table of what each is), ``n_subclasses_`` (by class) and ``held_out_`` (ln p a
+    held-out row, by class and number).
+
+    Examples
+    --------
+    >>> xor = {"a": [0, 0, 1, 1] * 8, "b": [0, 1, 0, 1] * 8}
+    >>> y = ["same", "other", "other", "same"] * 8
+    >>> model = SubclassBayes(roles="categorical").fit(xor, y)
+    >>> model.score(xor, y), NaiveBayes(roles="categorical").fit(xor, y).score(xor, y)
+    (1.0, 0.5)
+    >>> model.n_subclasses_
+    {'other': 2, 'same': 2}
+    """
+
+    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
+    absent: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            ("partial_fit", "forget", "merge", "learn_source", "forget_source", "restrict"),
+            "other rows make other clusters. Fit again.",
+        ),
+        "leave_one_out": "other rows make other clusters. Score it by bayeskit.cross_validate.",
+        **dict.fromkeys(("telling", "nomogram"), TOGETHER),
+    }
+
+    def __init__(
+        self,
+        n_subclasses: Any = "auto",
+        max_subclasses: int = 8,
+        smoothing: Any = 1.0,
+        prior: Any = "empirical",
+        numeric: str = "gaussian",
+        variance: str = "class_feature",
+        ddof: int = 1,
+        cuts: Any = 10,
+        roles: Any = None,
+        domains: Any = None,
+        schema: Schema | None = None,
+        missing: str = "ignore",
+        unseen: str = "ignore",
+        undecidable: str = "prior",
+        ties: str = "first",
+        folds: int = 3,
+        restarts: int = 3,
+        max_rounds: int = 100,
+        temperature: float = 1.0,
+        random_state: Any = 0,
+        n_threads: int | None = None,
+        progress: Progress | bool | None = None,
+        variance_floor: Any = 0.01,
+    ) -> None:
+        self.n_subclasses = n_subclasses
+        self.max_subclasses = max_subclasses
+        self.smoothing = smoothing
+        self.prior = prior
+        self.numeric = numeric
+        self.variance = variance
+        self.ddof = ddof
+        self.cuts = cuts
+        self.roles = roles
+        self.domains = domains
+        self.schema = schema
+        self.missing = missing
+        self.unseen = unseen
+        self.undecidable = undecidable
+        self.ties = ties
+        self.folds = folds
+        self.restarts = restarts
+        self.max_rounds = max_rounds
+        self.temperature = temperature
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+        self.variance_floor = variance_floor
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        one_of("numeric", self.numeric, ("gaussian", "histogram"))
+        for name, least in (("max_subclasses", 1), ("folds", 2), ("restarts", 1), ("max_rounds", 1)):
+            _whole(name, getattr(self, name), least)
+        given = self.n_subclasses
+        for k in given.values() if isinstance(given, Mapping) else [given]:
+            if k != "auto" or not isinstance(k, str):
+                _whole("n_subclasses", k, 1)
+        check_progress(self.progress)
+        self._naive().check_settings()
+
+    def _naive(self) -> NaiveBayes:
+        """Naive Bayes with these settings, for subclasses."""
+        shared = ["smoothing", "numeric", "variance", "ddof", "variance_floor", "cuts", "missing", "unseen"]
+        shared += ["undecidable", "n_threads"]
+        return NaiveBayes(**{name: getattr(self, name) for name in shared})
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def complete_schema(self, schema: Schema, source: Source) -> Schema:
+        if texts := schema.texts():
+            raise BayesError.takes_no_texts("SubclassBayes", texts[0])
+        return self._naive().complete_schema(schema, source)
+
+    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn from files or any other source. Its rows are kept in memory while EM goes over them."""
+        self.check_settings()
+        source = self._labelled_source(source, target)
+        schema = self._schema_for(source)
+        naive = self._naive()
+        counted = self._collect(source, schema, naive.plan(schema), engine)
+        block, encoder = self._read(source, counted)
+        gaps = smallest_gaps(block)
+        with Bar(self.progress) as tell:
+            shares, names = self._clusters(naive, block, encoder, counted, gaps, tell)
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        soft = replace(block, labels=None, weights=None, responsibilities=shares * weights[:, None])
+        named = replace(encoder, schema=counted.schema, classes=Vocabulary(names))
+        target_ = replace(counted.schema.target, domain=None)
+        tally = self.count_blocks([soft], named, naive.plan(schema)).with_schema(
+            replace(counted.schema, target=target_)
+        )
+        return self.fit_parts(tally, gaps)
+
+    def _read(self, source: Source, counted: Tally) -> tuple[Block, Encoder]:
+        """All rows of any weight as one block, in the sorted values of the tally, and what reads them so."""
+        values = {name: family.values for name, family in counted.families.items()}
+        roles = {
+            name: Categorical(values[name])
+            for name, role in counted.schema.columns.items()
+            if isinstance(role, Categorical) and name in values and values[name]
+        }
+        schema = counted.schema.replace(roles)
+        vocabularies = {name: Vocabulary(values[name]) for name in values}
+        classes = Vocabulary(counted.classes)
+        encoder = Encoder(schema, vocabularies, classes, n_threads=self._threads())
+        reading = Encoder(counted.schema, vocabularies, classes, n_threads=self._threads())
+        block = read_block(reading, source)
+        if block.labels is None:
+            raise BayesError("SubclassBayes needs one label a row, not responsibilities")
+        return block if block.weights is None else block.take(block.weights > 0), encoder
+
+    def _clusters(
+        self, naive: NaiveBayes, block: Block, encoder: Encoder, counted: Tally, gaps: dict[str, float], tell: Progress
+    ) -> tuple[Floats, tuple[str, ...]]:
+        """(shares of each row (rows, subclasses), names of the subclasses): the largest of each class first."""
+        labels, classes = np.asarray(block.labels), counted.classes
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        seeds = np.random.SeedSequence(seed_of(self.random_state)).spawn(len(classes))
+        parts: list[tuple[Index, Floats]] = []
+        names: list[str] = []
+        self.held_out_: dict[Value, dict[int, float]] = {}
+        for c, label in enumerate(classes):
+            tell("classes", c, len(classes))
+            rows = np.flatnonzero(labels == c)
+            if not len(rows):
+                continue
+            own = ClassRows(naive, encoder, block.take(rows), weights[rows], gaps)
+            rng = np.random.default_rng(seeds[c])
+            k = self._number(label, own, rng, tell)
+            mixture = own.mixture(k, rng, self.restarts, self.max_rounds)
+            order = np.argsort(-(own.weights @ mixture.shares), kind="stable")
+            parts.append((rows, mixture.shares[:, order]))
+            names += [name_of(label, s + 1) for s in range(len(order))]
+        tell("classes", len(classes), len(classes))
+        shares, at = np.zeros((block.n_rows, len(names))), 0
+        for rows, some in parts:
+            shares[rows, at : at + some.shape[1]] = some
+            at += some.shape[1]
+        by_name = np.argsort(np.array(names, dtype=object))  # as a tally sorts its classes
+        return np.ascontiguousarray(shares[:, by_name]), tuple(names[i] for i in by_name)
+
+    def _number(self, label: Value, rows: ClassRows, rng: np.random.Generator, tell: Progress) -> int:
+        given = self.n_subclasses
+        if isinstance(given, Mapping):
+            own = {canonical(key): k for key, k in given.items()}
+            given = own.get(canonical(label), "auto")
+        if not isinstance(given, str):
+            return min(int(given), rows.block.n_rows)
+        best, found = best_number(
+            rows,
+            self.max_subclasses,
+            self.folds,
+            min(self.restarts, 2),
+            min(self.max_rounds, 40),
+            rng,
+            lambda done, of: tell(f"subclasses of {label}", done, of),
+        )
+        self.held_out_[label] = found
+        return best
+
+    def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit, and choose the ``temperature`` that predicts the classes best, cross-validated in ``folds`` parts."""
+        from bayeskit.evaluate.cross_validation import cross_validate
+
+        plain = clone(self).set_params(temperature=1.0, progress=None)
+        scores = logspace.log(cross_validate(plain, X, y, self.folds, sample_weight).probabilities)
+        self.fit(X, y, sample_weight)
+        block = read_block(self.encoder(), self._labelled(X, y, sample_weight))
+        labels = np.asarray(block.labels, dtype=np.int64)
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        rows = np.flatnonzero((weights > 0) & (labels < len(self.classes_)))
+        rows = rows[np.isfinite(scores[rows, labels[rows]])]  # a class that only one fold shows is lost for every T
+        if len(rows) and scores.shape[1] > 1:
+            self.temperature = 1 / fit_temperature(scores[rows], labels[rows], weights[rows])
+        return self
+
+    def tally_to_save(self) -> Tally:
+        """The counts of the subclasses."""
+        return self.subclass_tally_
+
+    def fit_tally(self, tally: Tally) -> Self:
+        """Learn from the counts of subclasses: what another SubclassBayes has, as ``subclass_tally_``."""
+        return self.fit_parts(tally, {})
+
+    def held_state(self) -> State | None:
+        """The gaps between numbers, which are no counts."""
+        return State({"gaps": self.gaps_}, []) if self.gaps_ else None
+
+    def restore(self, tally: Tally, state: State | None) -> Self:
+        """The model of a file."""
+        self.check_settings()
+        gaps = {} if state is None else state.header["gaps"]
+        if not all(isinstance(gap, float) and 0 < gap < np.inf for gap in gaps.values()):
+            raise BadFile("the gaps between the numbers of a column are above zero, and these are not")
+        return self.fit_parts(tally, gaps)
+
+    def fit_parts(self, tally: Tally, gaps: dict[str, float]) -> Self:
+        """The model of the counts of subclasses, and of the smallest gap between the numbers of each column."""
+        self.check_settings()
+        refuse_no_counts(tally)
+        owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
+        params = self._estimate(tally, gaps)  # may refuse; the model is still as it was
+        self._become(params, of_classes(tally, owner, classes), classes)
+        self.subclass_tally_, self.gaps_ = tally, gaps
+        tell_one_class(self)
+        return self
+
+    def _estimate(self, tally: Tally, gaps: dict[str, float]) -> SubclassParameters:
+        owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
+        naive = self._naive()
+        counts = tally.class_counts.astype(np.float64)
+        rows = np.bincount(owner, counts, minlength=len(classes))
+        prior = class_prior(self.prior, classes, rows)
+        params = naive.estimate(tally)
+        within = logspace.log(counts / rows[owner])
+        log_prior = logspace.log(prior)
+        params = replace(params, log_prior=log_prior[owner] + within)
+        of_class = by_class(tally, owner, len(classes))
+        return SubclassParameters(log_prior, widened(params, of_class, gaps), owner)
+
+    def with_prior(self, prior: Any) -> Self:
+        """A new model with another class prior, from the same subclasses."""
+        self._check_is_fitted()
+        made: Self = clone(self)
+        return made.set_params(prior=prior).fit_parts(self.subclass_tally_, self.gaps_)
+
+    # -- saying --------------------------------------------------------------------------------------
+
+    def log_joint(self, params: SubclassParameters, block: Block) -> Scores:
+        return _summed(self._naive().log_joint(params.naive, block), params.owner, len(params.log_prior))
+
+    def log_terms(self, params: SubclassParameters, block: Block) -> dict[str, Scores]:
+        """What each column adds to the scores (rows, classes) when it joins those before it, in schema order."""
+        naive, n_classes = self._naive(), len(params.log_prior)
+        naive.schema_ = self.schema_
+        terms = naive.log_terms(params.naive, block)
+        joined = accumulate(terms.values(), np.add, initial=np.tile(params.naive.log_prior, (block.n_rows, 1)))
+        scores = (_summed(of_parts, params.owner, n_classes) for of_parts in islice(joined, 1, None))
+        return telescoped(params.log_prior, zip(terms, scores, strict=True))
+
+    def subclass_proba(self, X: Any) -> Floats:
+        """P(subclass | x) of each row (rows, subclasses), in the order of ``subclasses_``."""
+        self._check_is_fitted()
+        naive = self._naive()
+        order = self._order()
+        scores = [naive.log_joint(self.params_.naive, block) for block, _ in self._score(X)]
+        return np.concatenate([logspace.normalise(part)[0] for part in scores])[:, order]
+
+    def _order(self) -> Index:
+        """The subclasses by class and number."""
+        names = [json.loads(str(name)) for name in self.subclass_tally_.classes]
+        at = {label: i for i, label in enumerate(self.tally_.classes)}
+        return np.array(sorted(range(len(names)), key=lambda i: (at[names[i][0]], names[i][1])))
+
+    @property
+    def n_subclasses_(self) -> dict[Value, int]:
+        """How many subclasses each class has."""
+        self._check_is_fitted()
+        counts = np.bincount(self.params_.owner, minlength=len(self.tally_.classes))
+        return dict(zip(self.tally_.classes, counts.tolist(), strict=True))
+
+    @property
+    def subclasses_(self) -> Table:
+        """The subclasses of each class, the largest first: their share of it, and what sets them apart in it."""
+        self._check_is_fitted()
+        params, order, names = self.params_, self._order(), self.subclass_tally_.classes
+        counts = self.subclass_tally_.class_counts
+        share = counts / np.bincount(params.owner, counts)[params.owner]
+        told = [json.loads(str(names[i])) for i in order]
+        return Table(
+            {
+                self._class_header(): [label for label, _ in told],
+                "subclass": [number for _, number in told],
+                "count": [round(float(counts[i]), 3) for i in order],
+                "share": [float(share[i]) for i in order],
+                "what sets it apart": [self._apart(int(i)) for i in order],
+            },
+            keys=2,
+        )
+
+    def describe_structure(self) -> StructureDescription:
+        """The subclasses of each class, and what sets them apart."""
+        return StructureDescription("each class is a mixture of subclasses, naive Bayes in each", self.subclasses_)
+
+    def _apart(self, s: int) -> str:
+        """The columns in which a subclass differs most from the rest of its class."""
+        naive, tally = self.params_.naive, self.subclass_tally_
+        rest = np.flatnonzero((self.params_.owner == self.params_.owner[s]) & (np.arange(len(tally.classes)) != s))
+        if not len(rest):
+            return "all of the class"
+        weight = tally.class_counts[rest] / tally.class_counts[rest].sum()
+        found: list[tuple[float, str]] = []
+        for name, table in naive.tables.items():
+            if table.used and table.values:
+                own = np.nan_to_num(table.probabilities[s, 1 : len(table.values) + 1])
+                others = weight @ np.nan_to_num(table.probabilities[rest, 1 : len(table.values) + 1])
+                at = int(np.argmax(own - others))
+                value = self._naive_names(name, table.values)[at]
+                found.append((float(own[at] - others[at]), f"{name} {cell(value)} ({own[at]:.0%})"))
+        normal = naive.of_kind(GaussianColumns)
+        for j, name in enumerate(normal.names if normal is not None else ()):
+            if normal.gaussian.used[j]:
+                own, others = normal.gaussian.mean[s, j], float(weight @ normal.gaussian.mean[rest, j])
+                spread = float(np.sqrt(normal.gaussian.variance[s, j]))
+                far = abs(own - others) / (abs(own - others) + spread)
+                found.append((far, f"{name} near {own:.4g}"))
+        found.sort(key=lambda pair: -pair[0])
+        return ", ".join(text for size, text in found[:3] if size > 0.1) or "nothing much"
+
+    def _naive_names(self, name: str, values: tuple[Value, ...]) -> list[Any]:
+        from bayeskit.models.semi_naive.coded import names_of
+
+        return list(names_of(values, self.schema_, name))
+
+    def column_table(self, column: str) -> Table:
+        """What was learnt of one column, by subclass."""
+        if column not in self.schema_.used:
+            raise BayesError(f"column {column!r} is ignored: there is nothing to show")
+        naive = self._naive()
+        naive.params_, naive.schema_ = self.params_.naive, self.schema_
+        names = [json.loads(str(name)) for name in self.subclass_tally_.classes]
+        shown = tuple(f"{label} {number}" for label, number in names)
+        naive.tally_ = self.subclass_tally_.with_classes(np.arange(len(shown)), shown)
+        return naive.column_table(column)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters: class prior, shares of the subclasses, and naive Bayes in each."""
+        self._check_is_fitted()
+        naive = self._naive()
+        naive.params_, naive.tally_, naive.schema_ = self.params_.naive, self.subclass_tally_, self.schema_
+        return naive.n_parameters_
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
+        """Rows drawn from the model, and their classes: a subclass by its prior, then each column by itself."""
+        self._check_is_fitted()
+        naive = self._naive()
+        naive.params_, naive.tally_, naive.schema_ = self.params_.naive, self.subclass_tally_, self.schema_
+        naive.classes_ = np.arange(len(self.params_.owner))
+        chosen = self.random_state if random_state is None else random_state
+        drawn, subclass = naive.sample(n, chosen)
+        return drawn, self.classes_[self.params_.owner[subclass]]
+
+
+def _summed(scores: Floats, owner: Index, n_classes: int) -> Scores:
+    """ln Σ exp over the subclasses of each class (rows, classes); −∞ for a class without any."""
+    found = np.full((len(scores), n_classes), -np.inf)
+    for c in range(n_classes):
+        if (owner == c).any():
+            found[:, c] = logspace.log_sum_exp(np.ascontiguousarray(scores[:, owner == c]))
+    return found
+
+
+def _whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        word = ' or "auto"' if name == "n_subclasses" else ""
+        raise BayesError(f"{name}={value!r}: give a whole number of at least {least}{word}")

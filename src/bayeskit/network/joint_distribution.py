@@ -1,0 +1,394 @@
+"""JointDistribution: the probability of every combination of values, listed; every question is a sum over that list.
+
+Formula: P(E ∣ C) as a sum over cells
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bayeskit import logspace
+from bayeskit.data.schema import Categorical, Numeric, Schema, as_domain, infer
+from bayeskit.data.source import open_source
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value
+from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch
+from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_cells
+from bayeskit.estimate.smoothing import MLE, Dirichlet, Lidstone, as_smoothing, probabilities
+from bayeskit.nearest import nearest
+from bayeskit.network.cells import Codes, Combinations, Floats, by_value, every_cell, read_cells
+from bayeskit.network.inference.elimination import MEMORY_LIMIT, check_cost
+from bayeskit.network.inference.junction_tree import draw
+from bayeskit.network.query.grammar import Comparison, Query, Statement, parse, parse_statement
+from bayeskit.network.query.truth import Domain, Mask, evaluate, holds, impossible, unknown_column
+from bayeskit.printable import printable
+from bayeskit.remedy import Remedy
+from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
+
+if TYPE_CHECKING:
+    from bayeskit.network.network import BayesianNetwork
+
+
+class Independence(NamedTuple):
+    """I(a; b | given) in nats; where rows were counted also G = 2 n I, its degrees of freedom, and how often chance
+    gives as large a one."""
+
+    mutual_information: float
+    statistic: float | None
+    degrees_of_freedom: int
+    p_value: float | None
+
+
+class JointDistribution:
+    """P(x_1, …, x_n) as a list of cells: a value of each variable, and the probability of that combination.
+
+    Cells of probability zero need not be listed, so a hundred columns are no trouble where few combinations occur.
+
+    >>> weather = JointDistribution.from_table({"sky": ["sun", "sun", "rain"], "wet": [True, False, True],
+    ...                                         "probability": [0.1, 0.6, 0.3]})
+    >>> round(weather.probability("P(sky = rain | wet)"), 9)
+    0.75
+    >>> weather.n_parameters_                                   # 2 · 2 − 1
+    3
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Sequence[Value]],
+        codes: Mapping[str, Codes],
+        p: Floats,
+        n_rows: float | None = None,
+        cuts: Mapping[str, tuple[float, ...]] | None = None,
+    ) -> None:
+        """From codes of the values of each cell; use `from_table`, `from_data` or `from_network`."""
+        self.values = {name: tuple(own) for name, own in values.items()}
+        self.variables = tuple(self.values)
+        self.codes = {name: np.asarray(codes[name], dtype=np.int64) for name in self.variables}
+        self.p = p
+        self.n_rows = n_rows
+        self.cuts = dict(cuts or {})
+
+    # -- where it comes from -------------------------------------------------------------------------
+
+    @classmethod
+    def from_table(cls, data: Any, probability: str | None = None, count: str | None = None) -> JointDistribution:
+        """From a table with a column a variable and a column of probabilities or counts; what is not listed has none.
+
+        Without names, the column called "probability" is taken, else "count". Probabilities within 1e-3 of summing to
+        one are normalised, and their sum is said; counts are divided by their total.
+        """
+        source = open_source(data)
+        names = list(source.kinds)
+        number = probability or count or next((n for n in ("probability", "count") if n in names), None)
+        if number not in names:
+            raise SchemaMismatch(
+                f"there is no column {number or 'probability'!r} ({nearest(number or 'probability', names)}): name the "
+                "column that holds them, ",
+                Remedy("probability", shown="…"),
+                " or ",
+                Remedy("count", shown="…"),
+                culprit=number,
+            )
+        is_count = count is not None or (probability is None and number == "count")
+        rest = [name for name in names if name != number]
+        if not rest:
+            raise SchemaMismatch(f"there is no column beside {number!r}: a distribution is over at least one variable")
+        cells = read_cells(source, Schema({n: Numeric() if n == number else Categorical() for n in names}))
+        weights = cells.floats[number]
+        for what, bad in (("no number", np.isnan(weights)), ("negative", weights < 0), ("infinite", np.isinf(weights))):
+            if bad.any():
+                row = int(np.argmax(bad))
+                raise BayesError(f"row {row} has the {number} {weights[row]}, which is {what}")
+        for name in rest:
+            if not cells.codes[name].all():
+                raise BayesError(f"row {int(np.argmin(cells.codes[name]))} has no value of {name!r}: fill it in")
+        total = float(weights.sum())
+        if not total > 0 or (not is_count and abs(total - 1) > SLACK):
+            raise BayesError(
+                f"the column {number!r} sums to {total:.9g}, not to one; mend the table, or pass ",
+                Remedy("count", number),
+                " where these are counts",
+                culprit=number,
+            )
+        if not is_count and abs(total - 1) > OFF_ONE:
+            warnings.warn(f"the probabilities sum to {total:.9g}; they were normalised", BayesWarning, stacklevel=2)
+        p = weights if abs(total - 1) <= SUMS_TO_ONE else weights / total
+        codes = {name: cells.codes[name] - 1 for name in rest}
+        whole = cls({name: cells.values[name] for name in rest}, codes, p, total if is_count else None)
+        return whole.marginal(*rest)
+
+    @classmethod
+    def from_data(
+        cls,
+        data: Any,
+        smoothing: Any = 0,
+        *,
+        roles: Any = None,
+        domains: Mapping[str, Iterable[Any]] | None = None,
+        memory_limit: int = MEMORY_LIMIT,
+    ) -> JointDistribution:
+        """The relative frequency of each combination of values in some rows; numbers are values like any other.
+
+        ``roles`` leaves columns out ("ignore") or cuts numbers, ``domains`` declares values. Any smoothing above zero
+        lists every combination there can be. Rows with a missing cell are left out, and that is said.
+
+        >>> JointDistribution.from_data({"a": [0, 0, 1], "b": [0, 1, 1]}).probability("P(a = 1 | b = 1)")
+        0.5
+        """
+        source = open_source(data)
+        schema = infer(source.kinds, roles=by_value(roles, source.kinds), named=source.named)
+        schema = schema.replace({schema.find(n): Categorical(as_domain(v, n)) for n, v in (domains or {}).items()})
+        cells = read_cells(source, schema)
+        present = np.ones(cells.n_rows, dtype=bool)
+        for codes in cells.codes.values():
+            present &= codes > 0
+        if not present.any():
+            raise BayesError("there is no row without a missing cell, so nothing can be counted")
+        if not present.all():
+            gone = int((~present).sum())
+            warnings.warn(
+                f"{gone} of {cells.n_rows} rows have a missing cell and were left out", BayesWarning, stacklevel=2
+            )
+        n = int(present.sum())
+        kept = {name: column[present] - 1 for name, column in cells.codes.items()}
+        counted = cls(cells.values, kept, np.full(n, 1 / n), n, cells.cuts).marginal(*cells.values)
+        rule = as_smoothing(smoothing)
+        return counted if rule in (MLE(), Lidstone(0), Dirichlet(1)) else counted.smoothed(rule, memory_limit)
+
+    @classmethod
+    def from_network(cls, network: BayesianNetwork) -> JointDistribution:
+        """The joint distribution of all nodes of a network; refused with the figure where it would be too large."""
+        cells = prod(len(own) for own in network.states.values())
+        check_cost(
+            8 * cells * (4 + len(network.nodes)), network.memory_limit, "the list of every combination of values"
+        )
+        table, log_scale = network.joint_table(range(len(network.nodes)), {})
+        dense = table.reshape(-1) * float(logspace.exp(log_scale))
+        return cls(network.states, every_cell(network.states), dense, None, network.cuts)
+
+    def smoothed(self, rule: Any, memory_limit: int = MEMORY_LIMIT) -> JointDistribution:
+        """Every combination of values there can be, counted and smoothed by a rule."""
+        cells = prod(len(own) for own in self.values.values())
+        check_cost(8 * cells * (2 + len(self.variables)), memory_limit, "the list of every combination of values")
+        counts = np.zeros((1, cells))
+        counts[0, self.cell_numbers(self.variables)[0]] = self.p * float(self.n_rows or 1)
+        counts = np.rint(counts) if self.n_rows == int(self.n_rows or 0) else counts
+        p = probabilities(counts, rule.pseudo_counts(Combinations(self.values), counts))[0]
+        return JointDistribution(self.values, every_cell(self.values), p, self.n_rows, self.cuts)
+
+    # -- questions -----------------------------------------------------------------------------------
+
+    def probability(self, query: str) -> float:
+        """P(event | condition) in the query language: the cells that match both over those that match the condition."""
+        question = parse(query)
+        known = self._holds(question, question.condition) if question.condition is not None else slice(None)
+        p = self.p[known]
+        total = float(p.sum())
+        if total == 0:
+            raise impossible(question)
+        return min(1.0, float(p[self._holds(question, question.event)[known]].sum()) / total)
+
+    def given(self, condition: str | Mapping[str, Any]) -> JointDistribution:
+        """The distribution where a statement holds: ``"sky = sun and not wet"``, or ``{"sky": "sun"}``."""
+        held = self._matching(condition)
+        total = float(self.p[held].sum())
+        if total == 0:
+            said = condition if isinstance(condition, str) else dict(condition)
+            raise QueryError(f"the condition {said} has probability 0, so nothing can be said given it")
+        codes = {name: column[held] for name, column in self.codes.items()}
+        rows = None if self.n_rows is None else self.n_rows * total
+        return JointDistribution(self.values, codes, self.p[held] / total, rows, self.cuts)
+
+    def marginal(self, *names: str | Sequence[str]) -> JointDistribution:
+        """The distribution of some variables, the others summed out."""
+        chosen = [self._find(name) for name in _all_names(names)]
+        if not chosen:
+            raise BayesError("name at least one variable to keep")
+        cell, _ = self.cell_numbers(chosen)
+        _, first, which = np.unique(cell, return_index=True, return_inverse=True)
+        p: Floats = np.bincount(which, weights=self.p).astype(np.float64)
+        codes = {name: self.codes[name][first] for name in chosen}
+        cuts = {name: cut for name, cut in self.cuts.items() if name in chosen}
+        return JointDistribution({name: self.values[name] for name in chosen}, codes, p, self.n_rows, cuts)
+
+    def conditional(self, target: str, *given: str | Sequence[str]) -> Table:
+        """P(target | given), a row for each combination of the given variables that can occur."""
+        target, known = self._find(target), [self._find(name) for name in _all_names(given)]
+        both = self.marginal(*known, target)
+        _, first, context = np.unique(both.cell_numbers(known)[0], return_index=True, return_inverse=True)
+        check_cost(
+            16 * len(first) * len(self.values[target]),
+            MEMORY_LIMIT,
+            f"the table of {target!r} in {len(first):,} contexts",
+        )
+        table = np.zeros((len(first), len(self.values[target])))
+        table[context, both.codes[target]] = both.p
+        can = table.sum(axis=1) > 0
+        table = table[can] / table[can].sum(axis=1, keepdims=True)
+        columns: dict[str, Any] = {}
+        for name in known:
+            values = [self.values[name][i] for i in both.codes[name][first[can]]]
+            columns[name] = [str(v) if isinstance(v, bool) else v for v in values]
+        said = f" | {', '.join(known)}" if known else ""
+        for i, value in enumerate(self.values[target]):
+            columns[f"P({target} = {value}{said})"] = table[:, i].tolist()
+        return Table(columns, keys=max(len(known), 1))
+
+    def expectation(
+        self, of: str | Callable[[dict[str, Any]], Any], given: str | Mapping[str, Any] | None = None
+    ) -> float:
+        """The mean of a variable of numbers, or of a function of the columns, where a statement holds.
+
+        >>> dice = JointDistribution.from_table({"eyes": [1, 2, 3, 4, 5, 6], "count": [1] * 6})
+        >>> dice.expectation("eyes"), dice.expectation("eyes", "eyes > 3"), dice.expectation(lambda c: c["eyes"] ** 2)
+        (3.5, 5.0, 15.166666666666666)
+        """
+        here = self if given is None else self.given(given)
+        if callable(of):
+            numbers = np.asarray(of({name: np.array(here.listed(name)) for name in here.variables}), dtype=np.float64)
+        else:
+            domain = self._domains[self._find(of)]
+            if not domain.numeric or domain.cuts is not None:
+                raise QueryError(f"{of!r} has no mean, for its values are no numbers: {list(self.values[of])[:6]}")
+            numbers = np.array(self.values[of], dtype=np.float64)[here.codes[of]]
+        return float(np.sum(here.p * numbers))
+
+    def entropy(self, *names: str | Sequence[str], given: Sequence[str] | str = (), bits: bool = False) -> float:
+        """H(names | given) = −Σ P ln P(names | given), in nats or in bits; of all variables where none is named."""
+        other = _names(given)
+        chosen = [n for n in (_all_names(names) or self.variables) if n not in other]
+        joint = entropy(self.marginal(*chosen, *other).p) if chosen else 0.0
+        nats = joint - (entropy(self.marginal(*other).p) if other else 0.0) if chosen else 0.0
+        return max(0.0, nats) / (NATS_IN_A_BIT if bits else 1.0)
+
+    def mutual_information(
+        self, a: str | Sequence[str], b: str | Sequence[str], given: Sequence[str] | str = (), bits: bool = False
+    ) -> float:
+        """I(a; b | given) = Σ P(a, b, g) ln P(a, b | g) / P(a | g) P(b | g): zero where they are independent.
+
+        >>> bits = {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "xor": [0, 1, 1, 0], "count": [1] * 4}
+        >>> xor = JointDistribution.from_table(bits)
+        >>> xor.mutual_information("a", "xor"), round(xor.mutual_information("a", "xor", given="b", bits=True), 9)
+        (0.0, 1.0)
+        """
+        left, right, known = _names(a), _names(b), _names(given)
+        every = self.marginal(*dict.fromkeys([*left, *right, *known])).possible()
+        both, of_a, of_b = (
+            every.cell_numbers(list(dict.fromkeys([*group, *known])))[0] for group in ([*left, *right], left, right)
+        )
+        nats = information_of_cells(every.p, both, of_a, of_b, every.cell_numbers(known)[0] if known else None)
+        return nats / (NATS_IN_A_BIT if bits else 1.0)
+
+    def independence(self, a: str, b: str, given: Sequence[str] | str = ()) -> Independence:
+        """How far a and b are from independent given others; where rows were counted, the G test against chance."""
+        information = self.mutual_information(a, b, given)
+        contexts = prod(len(self.values[g]) for g in _names(given))
+        freedom = (len(self.values[a]) - 1) * (len(self.values[b]) - 1) * contexts
+        if self.n_rows is None:
+            return Independence(information, None, freedom, None)
+        from scipy.special import chdtrc
+
+        statistic = 2 * self.n_rows * information
+        return Independence(information, statistic, freedom, float(chdtrc(freedom, statistic)) if freedom else 1.0)
+
+    def argmax(self, given: str | Mapping[str, Any] | None = None) -> tuple[dict[str, Value], float]:
+        """The most probable combination of values, and its probability; of equals the first."""
+        here = self if given is None else self.given(given)
+        at = int(np.argmax(here.p))
+        return {name: self.values[name][here.codes[name][at]] for name in self.variables}, float(here.p[at])
+
+    def sample(self, n: int, random_state: Any = None) -> Table:
+        """n rows drawn from the distribution."""
+        drawn = draw(self.p[None], np.zeros(n, dtype=np.int64), np.random.default_rng(random_state))
+        return Table({name: [self.values[name][i] for i in self.codes[name][drawn]] for name in self.variables})
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free numbers of a full table over these variables: Π values − 1, whatever is listed."""
+        return prod(len(own) for own in self.values.values()) - 1
+
+    @property
+    def n_cells(self) -> int:
+        """Combinations that are listed."""
+        return len(self.p)
+
+    def table(self) -> Table:
+        """The list itself."""
+        columns: dict[str, Any] = {name: self.listed(name) for name in self.variables}
+        return Table(columns | {"probability": self.p.tolist()})
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.variables[:8]) + (", …" if len(self.variables) > 8 else "")
+        return printable(f"<JointDistribution of {names}: {self.n_cells} cells>", keep="")
+
+    # -- inside --------------------------------------------------------------------------------------
+
+    @cached_property
+    def _domains(self) -> dict[str, Domain]:
+        return {name: Domain(name, self.values[name], self.cuts.get(name)) for name in self.variables}
+
+    def possible(self) -> JointDistribution:
+        """The same without cells of probability zero."""
+        keep = self.p > 0
+        codes = {name: column[keep] for name, column in self.codes.items()}
+        return JointDistribution(self.values, codes, self.p[keep], self.n_rows, self.cuts)
+
+    def listed(self, name: str) -> list[Value]:
+        """The value that a variable has in each cell."""
+        return [self.values[name][i] for i in self.codes[name]]
+
+    def _find(self, name: str) -> str:
+        if not isinstance(name, str):
+            raise BayesError(f"{name!r} is no variable: name one of {', '.join(self.variables)}")
+        if name not in self.values:
+            raise SchemaMismatch(f"there is no variable {name!r}: {nearest(name, self.variables)}")
+        return name
+
+    def _matching(self, condition: str | Mapping[str, Any]) -> Mask:
+        if isinstance(condition, str):
+            question = parse_statement(condition)
+            return self._holds(question, question.event)
+        held = np.ones(self.n_cells, dtype=bool)
+        for name, value in condition.items():
+            known = self.values[self._find(name)]
+            if value not in known:
+                raise QueryError(f"{name!r} has no value {value!r}: {nearest(value, known)}")
+            held &= self.codes[name] == known.index(value)
+        return held
+
+    def _holds(self, question: Query, statement: Statement) -> Mask:
+        for column in question.columns:
+            if column not in self.values:
+                raise unknown_column(question, column, self.variables)
+
+        def leaf(comparison: Comparison) -> Mask:
+            return holds(question, comparison, self._domains[comparison.column])[self.codes[comparison.column]]
+
+        return evaluate(statement, leaf)
+
+    def cell_numbers(self, names: Sequence[str]) -> tuple[Codes, int]:
+        """A number for each cell's values of some variables (equal where these are), and how many there can be."""
+        size = prod(len(self.values[name]) for name in names)
+        cell = np.zeros(self.n_cells, dtype=np.int64)
+        if size < 2**62:
+            for name in names:
+                cell = cell * len(self.values[name]) + self.codes[name]
+            return cell, size
+        for name in names:  # too many for one number: renumber as we go
+            cell = np.unique(cell * len(self.values[name]) + self.codes[name], return_inverse=True)[1]
+        return cell, size
+
+
+def _all_names(names: Sequence[str | Sequence[str]]) -> list[str]:
+    """Names given one by one, or in lists."""
+    return [name for some in names for name in _names(some)]
+
+
+def _names(names: Sequence[str] | str) -> list[str]:
+    return list(names) if isinstance(names, Iterable) and not isinstance(names, str) else [names]

@@ -1,0 +1,111 @@
+"""Charts are drawn from records alone, and hold what the records say."""
+
+import json
+import math
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import bayeskit as bk
+from bayeskit import datasets
+from bayeskit.charts.evidence import evidence_chart, nomogram_chart
+
+
+def penguins():
+    birds = datasets.load_penguins()
+    return birds, bk.NaiveBayes(roles={"year": "ignore"}).fit(birds, "species")
+
+
+def test_the_bars_are_the_contributions_and_their_sum(tmp_path):
+    birds, model = penguins()
+    record = model.explain(birds.slice(60, 1))[0]
+    chart = evidence_chart(record)
+    bars = {row["what"]: row["log_odds"] for row in json.loads(chart.data.values)}
+    assert bars.pop("together") == record.log_odds
+    assert sum(bars.values()) == pytest.approx(record.log_odds)
+    chart.save(tmp_path / "evidence.png")
+    assert (tmp_path / "evidence.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_probability_zero_is_named_and_has_no_bar():
+    table = datasets.load_worked_example("computer")
+    model = bk.NaiveBayes(smoothing=0).fit(table, "buys_computer")
+    chart = evidence_chart(model.explain(table.slice(2, 1))[0])
+    assert "rules it out" in chart.title.text.expr
+    assert all(math.isfinite(row["log_odds"]) for row in json.loads(chart.data.values))
+
+
+def test_the_rulers_are_those_of_the_nomogram(tmp_path):
+    _, model = penguins()
+    record = model.nomogram("Gentoo", "Adelie")
+    chart = nomogram_chart(record)
+    drawn = json.loads(chart.vconcat[0].data.values)
+    assert {mark["column"] for mark in drawn} <= {axis.column for axis in record.axes}
+    for axis in record.axes:
+        marks = {mark["points"] for mark in drawn if mark["column"] == axis.column}
+        assert marks <= set(axis.points)
+    chart.save(tmp_path / "nomogram.svg")
+    assert "<svg" in (tmp_path / "nomogram.svg").read_text()
+
+
+def test_columns_that_do_not_tell_two_classes_apart_are_not_drawn():
+    model = bk.NaiveBayes().fit({"x": ["u", "v", "u", "v"]}, ["a", "a", "b", "b"])
+    with pytest.raises(bk.BayesError, match="nothing to draw"):
+        nomogram_chart(model.nomogram())
+
+
+def test_the_evidence_of_words_is_drawn_as_well(tmp_path):
+    model = bk.TextClassifier("multinomial").fit(["a close game", "the election was over"], ["sport", "politics"])
+    record = model.explain(["a very close game together"])[0]
+    chart = evidence_chart(record)
+    bars = {row["what"]: row["log_odds"] for row in json.loads(chart.data.values)}
+    assert bars.pop("(together)") == pytest.approx(record.total)
+    assert sum(bars.values()) == pytest.approx(record.total)
+    chart.save(tmp_path / "words.png")
+    long = bk.TextClassifier("multinomial", pattern="words1").fit(
+        [" ".join(f"w{i}" for i in range(40)), "other"], ["a", "b"]
+    )
+    drawn = json.loads(evidence_chart(long.explain([" ".join(f"w{i}" for i in range(40))])[0]).data.values)
+    assert [row["what"] for row in drawn][-2:] == ["(and 20 more)", "(together)"]
+
+
+def test_what_is_no_explanation_of_one_row_is_refused():
+    birds, model = penguins()
+    with pytest.raises(bk.BayesError, match="draw one of them"):
+        evidence_chart(model.explain(birds.slice(0, 2)))
+    with pytest.raises(bk.BayesError, match="not NaiveBayes"):
+        evidence_chart(model)
+    with pytest.raises(bk.BayesError, match="not Explanation"):
+        nomogram_chart(model.explain(birds.slice(0, 1))[0])
+
+
+def test_no_text_of_the_data_can_be_read_as_html():
+    evil = "</script><b>&"
+    model = bk.NaiveBayes().fit({evil: [evil, "b", "b", "b"] * 2, "n": [1.0, 2.0, 4.0, 3.0] * 2}, [evil, "a"] * 4)
+    words = bk.TextClassifier("multinomial", pattern=r"\S+").fit([evil, "b c"], [evil, "y"])
+    charts = [
+        evidence_chart(model.explain({evil: [evil], "n": [2.0]})[0]),
+        nomogram_chart(model.nomogram()),
+        evidence_chart(words.explain([f"{evil} {evil}"])[0]),
+    ]
+    for chart in charts:
+        assert not set("<>&") & set(json.dumps(chart.to_dict()))
+
+
+def test_without_altair_a_chart_is_refused_by_the_name_of_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)  # importing it is an ImportError
+    birds, model = penguins()
+    record = model.explain(birds.slice(60, 1))[0]
+    for ask in (lambda: evidence_chart(record), lambda: nomogram_chart(model.nomogram("Gentoo", "Adelie"))):
+        with pytest.raises(bk.BayesError, match=r"drawn by Altair.*pip install 'bayeskit\[charts\]'"):
+            ask()
+
+
+def test_charts_are_an_extra_and_no_dependency_of_the_rest():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {"altair", "vl-convert-python"}
+    assert {re.split("[<>=]", need)[0] for need in project["optional-dependencies"]["charts"]} == named
+    assert named.isdisjoint(re.split("[<>=]", need)[0] for need in project["dependencies"])

@@ -1,0 +1,195 @@
+"""Recipes of text as objects: what each can honour, and a new one from outside in one class."""
+
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import bayeskit as bk
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.words.weights import multinomial
+from bayeskit.model_file import State
+from bayeskit.models import from_bytes, to_bytes
+from bayeskit.models.base import TallyClassifier
+from bayeskit.models.text.parameters import PresenceParameters
+from bayeskit.models.text.recipe import CONDITIONAL, Recipe
+from bayeskit.models.text.recipes import RECIPES, recipe_named, register
+
+TEXTS = ["sun sun sea", "sea and sun", "rain and wind", "wind wind rain", "sun and wind"]
+LABELS = ["good", "good", "bad", "bad", "good"]
+NEW = ["sun sun sun", "rain sea", "and", "", "unheard of"]
+
+
+class Binarised(Recipe):
+    """Multinomial over sets of words: a word counts once a document."""
+
+    name = "binarised"
+    parameters = PresenceParameters
+
+    def weigh(self, counted, class_counts, pseudo):
+        return multinomial(counted.table("documents").astype(float), pseudo)
+
+
+@dataclass(frozen=True, eq=False)
+class FirstWords(Binarised):
+    """The same on the words of the first fit alone, which it holds."""
+
+    name = "first_words"
+    words: tuple[str, ...] = ()
+
+    def learn(self, training):
+        tally = training.count()
+        return replace(self, words=tuple(tally.words["text"].words.tolist())), tally
+
+    def weigh(self, counted, class_counts, pseudo):
+        weights = super().weigh(counted, class_counts, pseudo)
+        weights.table[[word not in self.words for word in counted.words.tolist()]] = 0.0
+        return weights
+
+    def state(self):
+        return State({"words": list(self.words)}, [])
+
+    def from_state(self, state, tally):
+        if state is None or not all(isinstance(word, str) for word in state.header["words"]):
+            raise BadFile("the first words are no words")
+        return replace(self, words=tuple(state.header["words"]))
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """Two recipes from outside, known until the test ends."""
+    for recipe in (Binarised(), FirstWords()):
+        monkeypatch.setitem(RECIPES, recipe.name, recipe)  # as it will be taken out again
+        del RECIPES[recipe.name]
+        register(recipe)
+
+
+def once(texts):
+    """Documents in which every word stands once."""
+    return [" ".join(dict.fromkeys(text.split())) for text in texts]
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_recipe_from_outside_learns_forgets_merges_explains_and_is_saved():
+    model = bk.TextClassifier("binarised").fit(TEXTS, LABELS)
+    peer = bk.TextClassifier("multinomial").fit(once(TEXTS), LABELS)
+    scores = peer.predict_joint_log_proba(once(NEW))
+    np.testing.assert_allclose(model.predict_joint_log_proba(NEW), scores, rtol=1e-12)
+    some, others = (bk.TextClassifier("binarised").fit(TEXTS[a:4:2], LABELS[a:4:2]) for a in (0, 1))
+    grown = (some + others).partial_fit(TEXTS[4:], LABELS[4:])
+    assert grown.tally_ == model.tally_
+    assert grown.forget(["sun and wind"], ["good"]).tally_.n_rows == 4
+    again = from_bytes(to_bytes(model))
+    assert np.array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
+    told = model.explain(["sun sun rain"])[0]
+    assert told.total == pytest.approx(told.base + sum(evidence for _, _, evidence in told.words))
+    assert model.similarity(["sun sea"], ["sun"])[0, 0] == pytest.approx(1 / np.sqrt(2))
+    with pytest.raises(AttributeError, match="no closed form"):
+        _ = model.leave_one_out
+
+
+@pytest.mark.usefixtures("registered")
+def test_what_a_recipe_has_fitted_is_held_saved_and_handed_on():
+    model = bk.TextClassifier("first_words").fit(TEXTS, LABELS)
+    model = from_bytes(to_bytes(model.partial_fit(["snow"], ["bad"])))
+    assert model.recipe_.words == ("and", "rain", "sea", "sun", "wind")
+    assert "snow" in list(model.words_)
+    assert model.predict_joint_log_proba(["snow"]) == pytest.approx(model.params_.log_prior[None])
+    assert model.with_prior("uniform").recipe_ is model.recipe_
+    wrong = bk.TextClassifier("binarised")
+    with pytest.raises(BayesError, match="cannot go by what 'first_words' has fitted"):
+        wrong.fit_recipe(model.recipe_, model.tally_)
+    assert not hasattr(wrong, "recipe_")
+
+
+def test_a_file_that_names_an_unregistered_recipe_is_refused(monkeypatch):
+    with monkeypatch.context() as known:
+        known.setitem(RECIPES, "binarised", Binarised())
+        data = to_bytes(bk.TextClassifier("binarised").fit(TEXTS, LABELS))
+    with pytest.raises(BadFile, match="'binarised' is not one of 'multinomial'"):
+        from_bytes(data)
+    with pytest.raises(BayesError, match="no recipe 'binarised'"):
+        recipe_named("binarised")
+
+
+def test_a_name_is_registered_once_and_only_methods_that_can_be_absent_are():
+    class Other(Binarised):
+        name = "multinomial"
+
+    class Dumb(Binarised):
+        name = "dumb"
+        absent = MappingProxyType({"predict": "it will not say"})
+
+    with pytest.raises(BayesError, match="another recipe is registered as 'multinomial'"):
+        register(Other())
+    with pytest.raises(BayesError, match="cannot do without 'predict'"):
+        register(Dumb())
+    assert "dumb" not in RECIPES
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_absent_method_says_why_and_every_other_is_there(name):
+    recipe, model = RECIPES[name], bk.TextClassifier(name)
+    assert recipe.name == name
+    for method in CONDITIONAL:
+        assert callable(getattr(bk.TextClassifier, method))
+        if method in recipe.absent:
+            with pytest.raises(AttributeError, match=rf"no {method}: with recipe='{name}', \w+"):
+                getattr(model, method)
+        else:
+            assert callable(getattr(model, method))
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_that_is_registered_holds_nothing_and_learning_leaves_it_so(name):
+    before = dict(vars(RECIPES[name]))
+    model = bk.TextClassifier(name).fit(TEXTS, LABELS)
+    assert vars(RECIPES[name]) == before
+    assert model.recipe_.name == name
+    held = {"weights_", "candidates_"} if model.recipe_.weights_by_em else set()
+    held |= {"tfidf": {"held_"}, "twcnb": {"held_"}, "nbsvm": {"linear_"}}.get(name, set())
+    assert {a for a in ("weights_", "candidates_", "held_", "linear_") if hasattr(model, a)} == held
+    with pytest.raises(AttributeError, match=r"no (linear_|weights_): recipe='.*' fits no (linear|weights)"):
+        _ = model.weights_ if name == "nbsvm" else model.linear_
+    with pytest.raises(AttributeError, match="no weights_: nothing is fitted yet"):
+        _ = bk.TextClassifier(name).weights_
+
+
+@pytest.mark.parametrize("name", ["auto", "fast", "weighted", "tfidf", "twcnb"])
+def test_counts_alone_do_not_tell_what_a_recipe_fits_on_documents(name):
+    tally, model = bk.TextClassifier(name).fit(TEXTS, LABELS).tally_, bk.TextClassifier(name)
+    with pytest.raises(BayesError, match="call fit"):
+        model.fit_tally(tally)
+    assert not [attribute for attribute in vars(model) if attribute.endswith("_")]
+    with pytest.raises(BayesError, match="takes a Tally, not dict"):
+        model.fit_tally({})
+
+
+def test_the_face_overrides_few_methods_of_its_bases_and_unsets_none():
+    """What a base leaves open (estimate) is no override; what the linter cannot see is counted here."""
+    own = {name for name, thing in vars(bk.TextClassifier).items() if callable(thing) and not name.startswith("__")}
+    own |= {name for name in CONDITIONAL if vars(bk.TextClassifier)[name].method.__qualname__.startswith("TextClass")}
+    overridden = {name for name in own if hasattr(TallyClassifier, name)} - {"estimate"}
+    assert overridden == {
+        "check_settings", "fit_source", "partial_fit", "fit_tally", "_collect", "_with_tally", "held_state", "restore",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "ask",
+    ["sample", "score_samples", "document_log_likelihood", "similarity", "centroid_similarity", "explain", "left_out"],
+)
+def test_a_model_that_has_learnt_nothing_says_so(ask):
+    given = () if ask in ("sample", "left_out") else (NEW,)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(bk.TextClassifier("multinomial"), ask)(*given)
+
+
+def test_a_model_of_some_words_is_made_from_the_same_counts():
+    model = bk.TextClassifier("multinomial").fit(TEXTS, LABELS)
+    few = model.with_words([word in ("sun", "rain") for word in model.words_])
+    peer = bk.TextClassifier("multinomial").fit(["sun sun", "sun", "rain", "rain", "sun"], LABELS)
+    np.testing.assert_allclose(few.predict_proba(NEW), peer.predict_proba(NEW), rtol=1e-12)
+    assert len(model.words_) == 5
