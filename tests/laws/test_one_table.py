@@ -163,7 +163,20 @@ FUNCTIONS = {
     "cross_validate", "learning_curve", "vocabulary_curve", "generative_vs_discriminative", "held_out", "open_source",
     "from_bytes", "write_whole",  # bytes, no table
 }  # fmt: skip
-INSIDE = ("cli", "data", "tally", "engines", "estimate", "kernels", "models", "network", "explain", "charts", "io")
+INSIDE = (
+    "cli",
+    "data",
+    "tally",
+    "engines",
+    "estimate",
+    "kernels",
+    "models",
+    "network",
+    "explain",
+    "charts",
+    "container",
+    "model_file",
+)
 """Packages whose functions are no public way in; their public names are in ``bayeskit.__all__``."""
 
 

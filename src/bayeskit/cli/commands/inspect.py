@@ -37,7 +37,7 @@ def command(
     fitted = load_model(model)
     tally, target = fitted.tally_, fitted.schema_.target.name
     if column is not None:
-        of_text = documents.is_text(fitted) and column == fitted.column
+        of_text = texts.is_text(fitted) and column == fitted.column
         with suggesting([column], tally.schema.columns):
             table = fitted.table("text" if of_text else column)
         columns = {name: table[name] for name in table.column_names}
@@ -47,7 +47,7 @@ def command(
         page.json({"column": column, **columns})
         return
     settings = _settings(fitted)
-    what = "document" if documents.is_text(fitted) else "row"
+    what = "document" if texts.is_text(fitted) else "row"
     rows = int(tally.n_rows) if tally.n_rows == int(tally.n_rows) else tally.n_rows
     page.line(f"{model}: {type(fitted).__name__} of {target}, {plural(rows, what)}", style="bold")
     if settings:
