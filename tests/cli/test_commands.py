@@ -471,3 +471,11 @@ def test_wide_tables_are_cut_short_and_told(bayes, here):
     assert "… and 28 more columns" in told.out
     assert "… and 8 more classes" in told.out
     assert len(bayes("fit", "wide.parquet", "-t", "y", "--json").json["columns"]) == 40
+
+
+def test_every_command_that_reads_rows_reads_them_by_the_same_options():
+    from bayeskit.cli.app import options
+
+    reading = {"--type", "--delimiter", "--encoding", "--empty"}
+    for command in ("fit", "predict", "rank", "evaluate", "explain", "ask", "learn", "forget"):
+        assert reading <= options()[command], command

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.cli.options import pairs
+from bayeskit.cli.options import Reading, pairs
 from bayeskit.cli.wording import suggesting
 from bayeskit.container.packing import MAGIC
 from bayeskit.disk.locks import PATIENCE, locked
@@ -27,23 +27,16 @@ if TYPE_CHECKING:
 BAR_AFTER = 0.5  # seconds before a bar appears
 
 
-def open_data(
-    path: str,
-    target: str | None = None,
-    types: Sequence[str] | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    empty: Sequence[str] | None = None,
-) -> FileSource:
+def open_data(path: str, target: str | None, reading: Reading) -> FileSource:
     """The data of a command."""
     from bayeskit.cli.no_tables import refuse_no_table
     from bayeskit.data.files.file_source import FileSource
 
-    delimiter = "\t" if delimiter == "\\t" else delimiter
-    reading = {"delimiter": delimiter, "encoding": encoding, "missing": empty or None}
-    source = FileSource.of(path, None, pairs("--type", types) or None, None, **reading)
+    delimiter = "\t" if reading.delimiter == "\\t" else reading.delimiter
+    settings = {"delimiter": delimiter, "encoding": reading.encoding, "missing": reading.empty or None}
+    source = FileSource.of(path, None, pairs("--type", reading.column_type) or None, None, **settings)
     if len(source.files) == 1:
-        refuse_no_table(source.files[0].place, encoding)
+        refuse_no_table(source.files[0].place, reading.encoding)
     if target is None:
         return source
     with suggesting([target], source.head):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.capabilities import HasProbabilities, can
+from bayeskit.cli.options import Reading
 from bayeskit.errors import BayesError, UndecidableWarning
 
 if TYPE_CHECKING:
@@ -26,20 +27,20 @@ def refuse_text(model: Any, text: str | None) -> None:
         raise BayesError(f"--text is for models of documents, and this is a {type(model).__name__}")
 
 
-def open_labelled(data: str, text: str | None, target: str, reading: tuple[Any, ...]) -> Any:
+def open_labelled(data: str, text: str | None, target: str, reading: Reading) -> Any:
     """Documents with classes: two columns of a table, or a folder with one sub-folder a class."""
     from bayeskit.cli.inputs import open_data
     from bayeskit.data.text.folders import FolderSource, TextColumn
 
     if Path(data).is_dir() and (text is None or not _has_tables(Path(data))):
-        return FolderSource.of_classes(data, target, encoding=reading[2])
-    source = open_data(data, target, *reading)
+        return FolderSource.of_classes(data, target, encoding=reading.encoding)
+    source = open_data(data, target, reading)
     if text is None:
         raise BayesError(f"which column of {source.name} holds the text? --text COLUMN ({', '.join(source.kinds)})")
     return TextColumn.of(source, text)
 
 
-def open_unlabelled(data: str, text: str | None, named: bool, reading: tuple[Any, ...]) -> Any:
+def open_unlabelled(data: str, text: str | None, named: bool, reading: Reading) -> Any:
     """Documents to predict: a column of a table, the files of a folder, else the lines of a file or of a pipe.
 
     ``named``: whether the column was named in this very command; then a pipe is a table, too.
@@ -49,13 +50,13 @@ def open_unlabelled(data: str, text: str | None, named: bool, reading: tuple[Any
 
     where = Path(data)
     if where.is_dir() and not (text is not None and _has_tables(where)):
-        return FolderSource.of_files(where, encoding=reading[2])
+        return FolderSource.of_files(where, encoding=reading.encoding)
     if named or (data != "-" and (_is_table(where) or not where.exists())):
-        source = open_data(data, None, *reading)
+        source = open_data(data, None, reading)
         if text is None:
             raise BayesError(f"which column of {source.name} holds the text? --text COLUMN ({', '.join(source.kinds)})")
         return TextColumn.of(source, text)
-    return LinesSource.of(data, encoding=reading[2])
+    return LinesSource.of(data, encoding=reading.encoding)
 
 
 def _is_table(path: Path) -> bool:

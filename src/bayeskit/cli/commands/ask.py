@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import Delimiter, Empty, Encoding, Json, Types
+from bayeskit.cli.options import AS_IT_IS, Json, Reading, grouped
 
 if TYPE_CHECKING:
     from bayeskit.data.source import Source
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 
+@grouped
 def command(
     data_or_model: Annotated[
         str,
@@ -31,10 +32,7 @@ def command(
     count: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The file is a table of counts, in this column.")
     ] = None,
-    types: Types = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    empty: Empty = None,
+    reading: Reading = AS_IT_IS,
     json: Json = False,
 ) -> None:
     """Ask a probability of data by counting its rows, of a network or a model exactly.
@@ -60,7 +58,7 @@ def command(
         refuse_untabled(model, network, question)
         found = of_network(network, question)
     else:
-        source = open_data(data_or_model, None, types, delimiter, encoding, empty)
+        source = open_data(data_or_model, None, reading)
         with watched(source, "counting") as rows:
             if probability is not None or count is not None:
                 found = of_table(rows, question, probability, count)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 from bayeskit.capabilities import Forgets, Learns, can
+from bayeskit.cli.options import Reading
 from bayeskit.disk.locks import PATIENCE
 from bayeskit.errors import BayesError
 
@@ -22,10 +22,7 @@ def change(
     data: str,
     output: str | None,
     as_json: bool,
-    types: Sequence[str] | None,
-    delimiter: str | None,
-    encoding: str | None,
-    empty: Sequence[str] | None,
+    reading: Reading,
     text: str | None = None,
     wait: float = PATIENCE,
 ) -> None:
@@ -41,12 +38,12 @@ def change(
     with rewriting(path, output, wait) as model:
         check_writable(where, is_model=True)
         before = model.tally_.n_rows
-        target, settings = model.schema_.target.name, (types, delimiter, encoding, empty)
+        target = model.schema_.target.name
         if texts.is_text(model):
-            source: Any = texts.open_labelled(data, text or model.column, target, settings)
+            source: Any = texts.open_labelled(data, text or model.column, target, reading)
         else:
             texts.refuse_text(model, text)
-            source = open_data(data, target, *settings)
+            source = open_data(data, target, reading)
         if not can(model, ability):
             of_texts = texts.is_text(model)
             who = f"recipe {model.recipe}" if of_texts else f"{path}: a {type(model).__name__}"
@@ -57,8 +54,8 @@ def change(
                 else f"forget: fit it without those {rows}"
             )
             raise BayesError(f"{who} cannot {told}")
-        with watched(source, doing) as reading:
-            getattr(model, f"{how}_source")(reading)
+        with watched(source, doing) as rows_to_move:
+            getattr(model, f"{how}_source")(rows_to_move)
         after = model.tally_.n_rows
     before, after = (int(n) if n == int(n) else n for n in (before, after))
     moved = abs(after - before)

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.capabilities import LeavesOut, can
-from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Text, Types
+from bayeskit.cli.options import AS_IT_IS, Data, Json, Model, Reading, Text, grouped
 
 
+@grouped
 def command(
     model: Model,
     data: Data,
@@ -20,10 +21,7 @@ def command(
         bool, typer.Option("--held-out", help="The rows are new to the model: score it as it is.")
     ] = False,
     text: Text = None,
-    column_type: Types = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    empty: Empty = None,
+    reading: Reading = AS_IT_IS,
     json: Json = False,
 ) -> None:
     """Score a model on the rows it learnt, or on new ones.
@@ -44,13 +42,12 @@ def command(
     page = Page(json)
     fitted = load_model(model)
     target = fitted.schema_.target.name
-    reading = (column_type, delimiter, encoding, empty)
     of_texts = texts.is_text(fitted)
     if of_texts:
         source: Any = texts.open_labelled(data, text or fitted.column, target, reading)
     else:
         texts.refuse_text(fitted, text)
-        source = open_data(data, target, *reading)
+        source = open_data(data, target, reading)
     with watched(source, "scoring") as rows:
         found = []
         if held_out:

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.capabilities import Explains, SpeaksByColumn, can
-from bayeskit.cli.options import Delimiter, Empty, Encoding, Json, Model, Text, Types
+from bayeskit.cli.options import AS_IT_IS, Json, Model, Reading, Text, grouped
 
 
+@grouped
 def command(
     model: Model,
     data: Annotated[
@@ -20,10 +21,7 @@ def command(
         str | None, typer.Option(metavar="CLASS", help="Compare with this class instead of the runner-up.")
     ] = None,
     text: Text = None,
-    column_type: Types = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    empty: Empty = None,
+    reading: Reading = AS_IT_IS,
     json: Json = False,
 ) -> None:
     """Say why a row is put in its class, column by column.
@@ -44,7 +42,6 @@ def command(
 
     page = Page(json)
     fitted = load_model(model)
-    reading = (column_type, delimiter, encoding, empty)
     if texts.is_text(fitted):
         _explain_texts(page, fitted, model, data, text, sorted(set(row or [0])), against, reading)
         return
@@ -55,7 +52,7 @@ def command(
     if data is None:
         _show_model(page, fitted)
         return
-    source = open_data(data, None, *reading)
+    source = open_data(data, None, reading)
     rival = _label(against, fitted)
     records = []
     for i, (number, part) in enumerate(_rows(source, sorted(set(row or [0])))):
@@ -68,7 +65,7 @@ def command(
 
 def _explain_texts(
     page: Any, model: Any, path: str, data: str | None, text: str | None, rows: list[int], against: str | None,
-    reading: Any,
+    reading: Reading,
 ) -> None:  # fmt: skip
     """The words for and against, or the most telling words."""
     from bayeskit.cli import texts

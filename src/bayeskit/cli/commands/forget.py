@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Json, Model, Text, Types, Wait
+from bayeskit.cli.options import AS_IT_IS, Data, Json, Model, Reading, Text, Wait, grouped
 from bayeskit.disk.locks import PATIENCE
 
 
+@grouped
 def command(
     model: Model,
     data: Data,
@@ -17,10 +18,7 @@ def command(
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of over MODEL.")
     ] = None,
     text: Text = None,
-    column_type: Types = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    empty: Empty = None,
+    reading: Reading = AS_IT_IS,
     wait: Wait = PATIENCE,
     json: Json = False,
 ) -> None:
@@ -38,4 +36,4 @@ def command(
     """
     from bayeskit.cli.commands.change import change
 
-    change("forget", model, data, output, json, column_type, delimiter, encoding, empty, text, wait)
+    change("forget", model, data, output, json, reading, text, wait)

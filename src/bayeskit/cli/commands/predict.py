@@ -7,10 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.capabilities import HasProbabilities, can
-from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Model, Text, Types
+from bayeskit.cli.options import AS_IT_IS, Data, Model, Reading, Text, grouped
 from bayeskit.errors import BayesError, SchemaMismatch
 
 
+@grouped
 def command(
     model: Model,
     data: Data,
@@ -32,10 +33,7 @@ def command(
         typer.Option(metavar="COST", min=0, help="What it costs to abstain: rows worse than that get no decision."),
     ] = None,
     text: Text = None,
-    column_type: Types = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    empty: Empty = None,
+    reading: Reading = AS_IT_IS,
     json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of CSV.")] = False,
 ) -> None:
     """Predict the class of each row, in the order of the data.
@@ -62,9 +60,9 @@ def command(
         option = "--proba" if proba else "--costs and --reject"
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities: leave {option} out")
     decide = None if costs is None and reject is None else _decider(fitted, costs, reject)
-    source, of_batch = open_for(fitted, data, text, keep or [], (column_type, delimiter, encoding, empty))
-    with watched(source, "predicting") as reading, writer(output, "jsonl" if json else None) as write:
-        for batch in reading.batches():
+    source, of_batch = open_for(fitted, data, text, keep or [], reading)
+    with watched(source, "predicting") as rows, writer(output, "jsonl" if json else None) as write:
+        for batch in rows.batches():
             write(_said(fitted, of_batch(batch), proba, decide))
 
 
@@ -91,7 +89,7 @@ def _decider(model: Any, costs: str | None, reject: float | None) -> Any:
     return columns
 
 
-def open_for(model: Any, data: str, text: str | None, keep: list[str], reading: Any) -> tuple[Any, Any]:
+def open_for(model: Any, data: str, text: str | None, keep: list[str], reading: Reading) -> tuple[Any, Any]:
     """(a source of what the model uses and of what is kept, a function from its batches to (rows, kept columns))."""
     from bayeskit.cli import texts
     from bayeskit.cli.inputs import open_data
@@ -107,7 +105,7 @@ def open_for(model: Any, data: str, text: str | None, keep: list[str], reading: 
             {name: batch.columns[name] for name in (["file"] if "file" in batch.columns else []) + keep},
         )
     texts.refuse_text(model, text)
-    source = _narrowed(open_data(data, None, *reading), model, keep)
+    source = _narrowed(open_data(data, None, reading), model, keep)
     return source, lambda batch: (
         OneBatch(source.kinds, batch, source.here),
         {name: batch.columns[name] for name in keep},

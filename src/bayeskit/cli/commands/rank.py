@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.capabilities import HasProbabilities, can
-from bayeskit.cli.options import Data, Delimiter, Empty, Encoding, Model, Text, Types
+from bayeskit.cli.options import AS_IT_IS, Data, Model, Reading, Text, grouped
 
 
+@grouped
 def command(
     model: Model,
     data: Data,
@@ -24,10 +25,7 @@ def command(
         list[str] | None, typer.Option(metavar="COLUMN", help="Copy a column of the data. May be repeated.")
     ] = None,
     text: Text = None,
-    column_type: Types = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    empty: Empty = None,
+    reading: Reading = AS_IT_IS,
     json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of CSV.")] = False,
 ) -> None:
     """Put the rows in order, the most probable of a class first.
@@ -51,11 +49,11 @@ def command(
     fitted = load_model(model)
     if not can(fitted, HasProbabilities):
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities to rank by")
-    source, of_batch = open_for(fitted, data, text, keep or [], (column_type, delimiter, encoding, empty))
+    source, of_batch = open_for(fitted, data, text, keep or [], reading)
     best: Any = None
     start = 0
-    with watched(source, "ranking") as reading, suggesting([label], fitted.classes_.tolist()):
-        for batch in reading.batches():
+    with watched(source, "ranking") as rows, suggesting([label], fitted.classes_.tolist()):
+        for batch in rows.batches():
             best = _first(best, _ranked(fitted, of_batch(batch), label, start), limit)
             start += batch.n_rows
     with writer(output, "jsonl" if json else None) as write:

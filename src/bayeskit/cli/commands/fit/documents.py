@@ -3,22 +3,50 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
 from bayeskit.capabilities import LeavesOut, can
+from bayeskit.cli.commands.fit.shared import Shared
+from bayeskit.cli.options import Reading
 
 
-def fit_text(
-    data: str,
-    text: str | None,
-    target: str,
-    output: str,
-    settings: dict[str, Any],
-    scores: bool,
-    json: bool,
-    reading: tuple[Any, ...],
+@dataclass(frozen=True)
+class DocumentOptions:
+    """What is learnt of documents; what is not said is the recipe's own."""
+
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="COLUMN", help="Classify documents: the column that holds the text.")
+    ] = None
+    recipe: Annotated[
+        str | None,
+        typer.Option("--recipe", metavar="NAME", help="Of documents: auto, fast, multinomial, complement, ..."),
+    ] = None
+    pattern: Annotated[
+        str | None,
+        typer.Option("--pattern", metavar="PATTERN", help="Of documents: words, words1, char, ..., or an expression."),
+    ] = None
+    ngrams: Annotated[
+        str | None,
+        typer.Option("--ngrams", metavar="N|LOW-HIGH", help="Of documents: count runs of words, such as 1-2."),
+    ] = None
+    hash_bits: Annotated[
+        int | None,
+        typer.Option("--hash-bits", metavar="BITS", help="Of documents: bound the memory to 2^BITS words."),
+    ] = None
+
+    def settings(self, shared: Shared) -> dict[str, Any]:
+        """Settings of a TextClassifier."""
+        given: dict[str, Any] = {"recipe": self.recipe, "prior": shared.prior, "pattern": self.pattern}
+        given |= {"hash_bits": self.hash_bits, "smoothing": shared.amount}
+        given["ngrams"] = None if self.ngrams is None else _runs(self.ngrams)
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def fit_documents(
+    data: str, target: str, shared: Shared, options: DocumentOptions, reading: Reading, json: bool
 ) -> None:
     """Learn a TextClassifier, score it and keep it."""
     from bayeskit.cli import summary, texts
@@ -27,6 +55,8 @@ def fit_text(
     from bayeskit.cli.wording import plural, size_of
     from bayeskit.models.text.classifier import TextClassifier
 
+    output, text = shared.output, options.text
+    settings = options.settings(shared)
     check_writable(output, is_model=True)
     page = Page(json, sys.stderr if output == "-" else None)
     model = TextClassifier(column=text, **settings)
@@ -35,7 +65,7 @@ def fit_text(
     with watched(source, "reading") as documents:
         model.fit_source(documents)
     found = None
-    if scores and model.tally_.n_rows > 1 and can(model, LeavesOut):
+    if shared.scores and model.tally_.n_rows > 1 and can(model, LeavesOut):
         with watched(source, "leaving each document out") as documents:
             found = model.leave_one_out(documents, None)
     written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
@@ -94,31 +124,6 @@ def _what(model: Any) -> str:
         chosen = f"; chose a = {w.a:g}, g = {w.g:g}{runs or ' and single words'} of {len(model.candidates_['a'])} tried"
         runs = ""
     return f"recipe {model.recipe}: {counted}{runs}{chosen}"
-
-
-def settings_of(
-    recipe: str | None,
-    smoothing: str | None,
-    prior: str | None,
-    pattern: str | None,
-    ngrams: str | None,
-    hash_bits: int | None,
-) -> dict[str, Any]:
-    """Settings of a TextClassifier; what was not said is the recipe's own."""
-    given: dict[str, Any] = {"recipe": recipe, "prior": prior, "pattern": pattern, "hash_bits": hash_bits}
-    given["smoothing"] = amount(smoothing)
-    given["ngrams"] = None if ngrams is None else _runs(ngrams)
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def amount(smoothing: str | None) -> Any:
-    """The number that was written, or "auto"."""
-    if smoothing is None or smoothing == "auto":
-        return smoothing
-    try:
-        return float(smoothing)
-    except ValueError:
-        raise typer.BadParameter(f"{smoothing!r} is neither a number nor auto", param_hint="--smoothing") from None
 
 
 def _runs(text: str) -> tuple[int, int]:

@@ -1,0 +1,48 @@
+"""Options of ``bayes fit`` that tables and documents have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+DEFAULT = "model.bayes"
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What the class is, where the model goes, and how counts become probabilities."""
+
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column that holds the class.")
+    ] = None
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes; - for stdout.")
+    ] = DEFAULT
+    smoothing: Annotated[
+        str | None,
+        typer.Option(
+            "--smoothing",
+            metavar="NUMBER|auto",
+            help="Added to every count; 1 is Laplace, 0 is none; else as the model does.",
+        ),
+    ] = None
+    prior: Annotated[
+        str | None,
+        typer.Option("--prior", metavar="empirical|uniform", help="What classes are worth beforehand."),
+    ] = None
+    scores: Annotated[
+        bool, typer.Option("--scores/--no-scores", help="Leave-one-out scores take a second read of the data.")
+    ] = True
+
+    @property
+    def amount(self) -> Any:
+        """The smoothing as a number, or "auto"."""
+        if self.smoothing is None or self.smoothing == "auto":
+            return self.smoothing
+        try:
+            return float(self.smoothing)
+        except ValueError:
+            told = f"{self.smoothing!r} is neither a number nor auto"
+            raise typer.BadParameter(told, param_hint="--smoothing") from None
