@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import kernels, logspace
+from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder, encode_labels
 from bayeskit.data.numbers import raise_unusable
@@ -33,7 +33,7 @@ from bayeskit.models.base.kinds import PredictsClasses
 from bayeskit.models.base.settings import check_temperature, one_of
 from bayeskit.models.base.single_row import record_scores
 from bayeskit.models.base.storage import Stored
-from bayeskit.models.base.ties import best_class, tie_seed
+from bayeskit.models.base.ties import best_class, first_best, tie_seed
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.statistic import check_movable
@@ -203,7 +203,7 @@ class Classifier(Stored, PredictsClasses):
         """The most probable class of each row; ties as the setting ``ties`` says."""
         one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
         if one is not None and one.max() > -np.inf:
-            return np.asarray(self.classes_[kernels.best_classes(one, logspace.TIE, 1)])
+            return np.asarray(self.classes_[first_best(one)])
         chosen, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
             impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)

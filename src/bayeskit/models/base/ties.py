@@ -19,6 +19,15 @@ from bayeskit.models.base.settings import seed_of
 from bayeskit.tolerance import TIE
 
 
+def first_best(scores: npt.NDArray[np.float64], n_threads: int = 1) -> npt.NDArray[np.int64]:
+    """The position of the best class in each row (rows, classes), the first of a tie.
+
+    >>> first_best(np.array([[0.1 + 0.2, 0.3]])).tolist()                # 0.30000000000000004 and 0.3
+    [0]
+    """
+    return kernels.best_classes(np.ascontiguousarray(scores), TIE, n_threads)
+
+
 def best_class(
     scores: npt.NDArray[np.float64], block: Block, random: bool, seed: int, n_threads: int = 1
 ) -> npt.NDArray[np.int64]:
@@ -27,7 +36,7 @@ def best_class(
     A draw depends on the seed and the row's content alone, so neither order nor batches matter.
     """
     if not random:
-        return kernels.best_classes(np.ascontiguousarray(scores), TIE, n_threads)
+        return first_best(scores, n_threads)
     best = scores.max(axis=1)
     within = scores >= (best - TIE * np.maximum(1.0, np.abs(best)))[:, None]
     within[np.isneginf(best)] = True

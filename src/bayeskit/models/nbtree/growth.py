@@ -137,7 +137,7 @@ class Growth:
             tables.append(table.reshape(n_contexts * size, n_classes))
             cells.append((context * size + codes).astype(np.uint32))
         kernels.score_codes(cells, tables, scores, self.n_threads)
-        right = kernels.best_classes(scores, logspace.TIE, self.n_threads) == labels
+        right = first_best(scores, self.n_threads) == labels
         return float(right.sum() if weights is None else weights[right].sum())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import kernels, logspace
+from bayeskit import logspace
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
@@ -18,6 +18,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.words import em as text_em
 from bayeskit.estimate.words.em import DocumentEM
+from bayeskit.models.base.ties import first_best
 from bayeskit.models.text.classifier import TextClassifier
 from bayeskit.models.text.reading import LabelledDocuments, document_frequency, text_column, values_matrix
 from bayeskit.models.text.recipes import recipe_named
@@ -58,7 +59,7 @@ class DocumentModel:
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each document."""
-        return np.asarray(self.classes_[kernels.best_classes(self.predict_joint_log_proba(X), logspace.TIE, 1)])
+        return np.asarray(self.classes_[first_best(self.predict_joint_log_proba(X))])
 
 
 def check_learns_unlabelled(model: TextClassifier) -> None:
