@@ -6,66 +6,39 @@ Labels are class codes 0..C-1 in the same types. Number columns may be strided v
 call have the same length. ``n_threads`` is checked and otherwise not used here.
 """
 
-from bayeskit.kernels.twins.aode import score_aode, score_parents
-from bayeskit.kernels.twins.backoff import learn_backoff, score_backoff
-from bayeskit.kernels.twins.bins import bin_codes
-from bayeskit.kernels.twins.chains import count_chains, learn_chains, score_chains
-from bayeskit.kernels.twins.counting import count_codes, count_responsibilities
-from bayeskit.kernels.twins.cuts import mdl_cuts
-from bayeskit.kernels.twins.exponents import exponent_loss
-from bayeskit.kernels.twins.integers import int_ranges, lookup_codes
-from bayeskit.kernels.twins.joints import context_codes, count_pairs, factor_codes
-from bayeskit.kernels.twins.junction import propagate
-from bayeskit.kernels.twins.left_out import score_gaussian_left_out
-from bayeskit.kernels.twins.moments import moments, moments_responsibilities
-from bayeskit.kernels.twins.scoring import (
-    best_classes,
-    judge,
-    normalise,
-    score_codes,
-    score_codes_left_out,
-    score_gaussian,
-)
-from bayeskit.kernels.twins.strings import factor_strings
-from bayeskit.kernels.twins.tokens import text_alphabet, token_classes, token_rows
-from bayeskit.kernels.twins.word_evidence import left_out_evidence, softmax_loss
-from bayeskit.kernels.twins.word_lists import WordIndex, score_rows, union_words
-
-__all__ = [
-    "best_classes",
-    "bin_codes",
-    "context_codes",
-    "count_chains",
-    "count_codes",
-    "count_pairs",
-    "count_responsibilities",
-    "exponent_loss",
-    "factor_codes",
-    "factor_strings",
-    "int_ranges",
-    "judge",
-    "learn_backoff",
-    "learn_chains",
-    "left_out_evidence",
-    "lookup_codes",
-    "mdl_cuts",
-    "moments",
-    "moments_responsibilities",
-    "normalise",
-    "propagate",
-    "score_aode",
-    "score_backoff",
-    "score_chains",
-    "score_codes",
-    "score_codes_left_out",
-    "score_gaussian",
-    "score_gaussian_left_out",
-    "score_parents",
-    "score_rows",
-    "softmax_loss",
-    "text_alphabet",
-    "token_classes",
-    "token_rows",
-    "union_words",
-    "WordIndex",
-]
+from bayeskit.kernels.twins.aode import score_aode as score_aode
+from bayeskit.kernels.twins.aode import score_parents as score_parents
+from bayeskit.kernels.twins.backoff import learn_backoff as learn_backoff
+from bayeskit.kernels.twins.backoff import score_backoff as score_backoff
+from bayeskit.kernels.twins.bins import bin_codes as bin_codes
+from bayeskit.kernels.twins.chains import count_chains as count_chains
+from bayeskit.kernels.twins.chains import learn_chains as learn_chains
+from bayeskit.kernels.twins.chains import score_chains as score_chains
+from bayeskit.kernels.twins.counting import count_codes as count_codes
+from bayeskit.kernels.twins.counting import count_responsibilities as count_responsibilities
+from bayeskit.kernels.twins.cuts import mdl_cuts as mdl_cuts
+from bayeskit.kernels.twins.exponents import exponent_loss as exponent_loss
+from bayeskit.kernels.twins.integers import int_ranges as int_ranges
+from bayeskit.kernels.twins.integers import lookup_codes as lookup_codes
+from bayeskit.kernels.twins.joints import context_codes as context_codes
+from bayeskit.kernels.twins.joints import count_pairs as count_pairs
+from bayeskit.kernels.twins.joints import factor_codes as factor_codes
+from bayeskit.kernels.twins.junction import propagate as propagate
+from bayeskit.kernels.twins.left_out import score_gaussian_left_out as score_gaussian_left_out
+from bayeskit.kernels.twins.moments import moments as moments
+from bayeskit.kernels.twins.moments import moments_responsibilities as moments_responsibilities
+from bayeskit.kernels.twins.scoring import best_classes as best_classes
+from bayeskit.kernels.twins.scoring import judge as judge
+from bayeskit.kernels.twins.scoring import normalise as normalise
+from bayeskit.kernels.twins.scoring import score_codes as score_codes
+from bayeskit.kernels.twins.scoring import score_codes_left_out as score_codes_left_out
+from bayeskit.kernels.twins.scoring import score_gaussian as score_gaussian
+from bayeskit.kernels.twins.strings import factor_strings as factor_strings
+from bayeskit.kernels.twins.tokens import text_alphabet as text_alphabet
+from bayeskit.kernels.twins.tokens import token_classes as token_classes
+from bayeskit.kernels.twins.tokens import token_rows as token_rows
+from bayeskit.kernels.twins.word_evidence import left_out_evidence as left_out_evidence
+from bayeskit.kernels.twins.word_evidence import softmax_loss as softmax_loss
+from bayeskit.kernels.twins.word_lists import WordIndex as WordIndex
+from bayeskit.kernels.twins.word_lists import score_rows as score_rows
+from bayeskit.kernels.twins.word_lists import union_words as union_words

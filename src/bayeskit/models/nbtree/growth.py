@@ -20,6 +20,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.information import mutual_information
 from bayeskit.estimate.smoothing import smoothed
+from bayeskit.models.base.ties import first_best
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
