@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bayeskit.data.schema import Schema, Target, as_domain
 from bayeskit.data.source import Source, for_schema, naming_the_file
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, with_article
 from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.tally.plan import Plan
@@ -91,7 +91,9 @@ class Learner(Classifier):
         """A new model of the rows of both; settings are those of this one. Both sides stay as they are."""
         self._check_is_fitted()
         if type(other) is not type(self):
-            raise BayesError(f"a {type(self).__name__} merges with another one, not with {type(other).__name__}")
+            raise BayesError(
+                f"{with_article(type(self).__name__)} merges with another one, not with {type(other).__name__}"
+            )
         check_is_fitted(other, "rows and classes")
         return self._merged(other)
 
