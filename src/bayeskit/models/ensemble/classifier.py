@@ -29,7 +29,7 @@ from bayeskit.memory import memory_of_the_machine, memory_size
 from bayeskit.model_file import State
 from bayeskit.models.base.classifier import Scores
 from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.learner import Learner
+from bayeskit.models.base.learner import Learner, remarked
 from bayeskit.models.base.settings import seed_of
 from bayeskit.models.base.tally_classifier import TOGETHER
 from bayeskit.models.ensemble.fitting import Learning, left_out_table
@@ -135,6 +135,22 @@ class BayesClassifier(Learner):
         check_progress(self.progress)
 
     # -- learning ------------------------------------------------------------------------------------
+
+    partial_fit = remarked(
+        Learner.partial_fit,
+        "After a fit its structure is held: rows are counted with the same cuts, parents, m, chains and exponents.\n"
+        "``left_out_`` and ``importance_`` stay those of the fit.",
+    )
+    forget = remarked(
+        Learner.forget,
+        "The structure, which these rows may have shaped, is held, and so are ``left_out_`` and ``importance_``.\n"
+        "This model keeps its rows, not counts alone: one that was not learnt is always refused.",
+    )
+    merge = remarked(
+        Learner.merge,
+        "Both need one structure, or their counts cannot be added: fit the other with ``structure=first.structure_``.\n"
+        "``left_out_`` and ``importance_`` are those of this one.",
+    )
 
     def plan(self, schema: Schema) -> Plan:
         """The rows, and what naive Bayes counts."""
