@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,17 @@ def test_every_tolerance_has_a_reason_and_a_use():
     elsewhere = "".join(f.read_text("utf-8") for f in source.rglob("*.py") if f.name != "tolerance.py")
     unused = [body[i].targets[0].id for i in constants if not re.search(rf"\b{body[i].targets[0].id}\b", elsewhere)]
     assert not unused
+
+
+def test_no_message_writes_an_article_before_a_name_that_it_cannot_know():
+    package = Path(bayeskit.__file__).parent
+    wrong = [
+        f"{file.relative_to(package)}:{text.lineno}"
+        for file in package.rglob("*.py")
+        for text in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(text, ast.JoinedStr)
+        for before, after in pairwise(text.values)
+        if isinstance(before, ast.Constant) and isinstance(after, ast.FormattedValue)
+        if re.search(r"\ban? $", before.value, re.IGNORECASE)
+    ]
+    assert not wrong, "with_article(name) says 'an AODE' and 'a TAN'"

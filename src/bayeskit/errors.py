@@ -5,11 +5,23 @@ Messages name columns, values and files; as text they hold no character that wou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Self
 
 from bayeskit.printable import printable
 from bayeskit.remedy import OtherModel, Piece, Remedy, Setting
+
+_SPOKEN_VOWEL = re.compile("[AEIOaeio]|[FHLMNRSX][A-Z]|nd")  # letters spelt out too: en-bee-tree, en-dee-array
+
+
+def with_article(name: str) -> str:
+    """The name of a class or kind as a sentence has it.
+
+    >>> [with_article(name) for name in ("AODE", "NBTree", "TAN", "NaiveBayes", "int", "uint8")]
+    ['an AODE', 'an NBTree', 'a TAN', 'a NaiveBayes', 'an int', 'a uint8']
+    """
+    return ("an " if _SPOKEN_VOWEL.match(name) else "a ") + name
 
 
 class Message:

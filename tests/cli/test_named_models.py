@@ -30,6 +30,12 @@ def test_settings_that_a_named_model_lacks_are_refused(bayes):
     assert "naive, tan" in bayes("fit", "birds.csv", "-t", "species", "--model", "all", code=2).err
 
 
+@pytest.mark.parametrize(("name", "sentence"), [("aode", "an AODE has no explanation"), ("tan", "a TAN has no")])
+def test_a_refusal_speaks_of_the_model_with_its_article(bayes, name, sentence):
+    bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--model", name, "-o", "m.bayes")
+    assert sentence in bayes("explain", "m.bayes", code=1).err
+
+
 @pytest.mark.slow
 def test_a_tree_forgets_and_learns_again_and_a_model_of_subclasses_says_that_it_cannot(bayes, here):
     for name in ("nbtree", "subclass"):

@@ -1,5 +1,6 @@
 """The ensemble at its level: counts move exactly while structure, cuts, m and exponents are held."""
 
+import inspect
 import pickle
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import bayeskit as bk
 from bayeskit import kernels
 from bayeskit.data import frames
+from bayeskit.models.base import Learner
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")]
 lawful = settings.get_profile("laws" if kernels.NATIVE else "slow laws")
@@ -110,6 +112,20 @@ def test_models_of_different_structures_do_not_merge():
         a.merge(bk.NaiveBayes().fit(X, y))
     with pytest.raises(bk.BayesError, match="structure"):
         bk.BayesClassifier(structure=a.structure_).fit({"a": ["x", "y"]}, ["no", "yes"])
+
+
+def test_scores_and_structure_stay_those_of_the_fit_while_rows_come_and_go_as_the_methods_say():
+    X, y = {"a": ["x", "y"] * 10, "b": np.arange(20.0)}, ["no", "yes"] * 10
+    model, more = bk.BayesClassifier(**SMALL).fit(X, y), ({"a": ["x"], "b": [3.5]}, ["yes"])
+    fitted = model.structure_, str(model.left_out_), str(model.importance_)
+    second = bk.BayesClassifier(**SMALL, structure=model.structure_, schema=model.schema_).fit(X, y)
+    for changed in (model.partial_fit(*more), model.forget(*more), model.merge(second)):
+        assert (changed.structure_, str(changed.left_out_), str(changed.importance_)) == fitted
+    for method in ("partial_fit", "forget", "merge"):
+        general, special = (inspect.getdoc(getattr(kind, method)) for kind in (Learner, bk.BayesClassifier))
+        assert special.startswith(general)
+        assert "structure" in special.removeprefix(general)
+        assert "``left_out_`` and ``importance_``" in special
 
 
 @lawful

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.cli.options import Reading
-from bayeskit.errors import BayesError, UndecidableWarning
+from bayeskit.errors import BayesError, UndecidableWarning, with_article
 
 if TYPE_CHECKING:
     from bayeskit.cli.console import Page
@@ -24,7 +24,7 @@ def is_text(model: Any) -> bool:
 def refuse_text(model: Any, text: str | None) -> None:
     """``--text`` with a model of a table."""
     if text is not None:
-        raise BayesError(f"--text is for models of documents, and this is a {type(model).__name__}")
+        raise BayesError(f"--text is for models of documents, and this is {with_article(type(model).__name__)}")
 
 
 def open_labelled(data: str, text: str | None, target: str, reading: Reading) -> Any:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from bayeskit.data.arrow_arrays import arrow_array
 from bayeskit.data.schema import NO_COLUMNS, Kind
 from bayeskit.data.source import Batch, Column, Responsibilities, cut, is_arrow
-from bayeskit.errors import BayesError, NotScalar, SchemaMismatch
+from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, with_article
 
 BLOCK = 1 << 18  # rows: enough for two threads to share, few enough for the codes to stay in the cache
 FEW = 256  # values of a list
@@ -130,8 +130,8 @@ def _arrow_table(data: Any) -> Any:
         return pa.table(data)
     except (pa.ArrowInvalid, TypeError, ValueError):
         raise BayesError(
-            f"a {type(data).__name__} is no table. Expected 2D array, got 1D array instead: pass a frame, or name the "
-            "column as in {'x': values}. Reshape your data with X.reshape(-1, 1) if it has a single column."
+            f"{with_article(type(data).__name__)} is no table. Expected 2D array, got 1D array instead: pass a frame, "
+            "or name the column as in {'x': values}. Reshape your data with X.reshape(-1, 1) if it has a single column."
         ) from None
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.table import Table
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, with_article
 from bayeskit.evaluate.evaluation import Evaluation
 
 Floats = npt.NDArray[np.float64]
@@ -65,8 +65,8 @@ def _counts(confusion: Any) -> Floats:
         return np.asarray(confusion, dtype=np.float64)
     except (TypeError, ValueError):
         raise BayesError(
-            f"a confusion table is square and counts: give an array, or the confusion of an Evaluation, not a "
-            f"{type(confusion).__name__}"
+            f"a confusion table is square and counts: give an array, or the confusion of an Evaluation, not "
+            f"{with_article(type(confusion).__name__)}"
         ) from None
 
 

@@ -59,7 +59,8 @@ def from_bytes(data: bytes) -> TallyClassifier:
     kind = saved_class(saved.model)
     if kind is None:
         raise BadFile(
-            f"it holds a {saved.model!r}, which this bayeskit does not know (known: {', '.join(SAVED)}): upgrade"
+            f"it holds the model {saved.model!r}, which this bayeskit does not know "
+            f"(known: {', '.join(SAVED)}): upgrade"
         )
     try:
         model = kind()
@@ -82,11 +83,11 @@ def from_bytes(data: bytes) -> TallyClassifier:
 def to_bytes(model: Any) -> bytes:
     """The bytes of the file of a fitted model."""
     from bayeskit import model_file
-    from bayeskit.errors import BayesError
+    from bayeskit.errors import BayesError, with_article
 
     name = type(model).__name__
     if saved_class(name) is not type(model):
-        raise BayesError(f"a {name} cannot be saved; those that can are {', '.join(SAVED)}")
+        raise BayesError(f"{with_article(name)} cannot be saved; those that can are {', '.join(SAVED)}")
     return model_file.to_bytes(
         model_file.Saved(name, model.settings_to_save(), model.tally_to_save(), model.held_state())
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from bayeskit.models.base.kinds import PredictsClasses
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 
 
+@dataclass(eq=False, repr=False)
 class CostSensitive(PredictsClasses):
     """Any classifier with probabilities, asked for the decision of least expected cost.
 
@@ -33,13 +35,10 @@ class CostSensitive(PredictsClasses):
     ['ham', 'spam']
     """
 
-    def __init__(
-        self, classifier: Any = None, costs: Any = None, reject_cost: float | None = None, reject_label: Any = None
-    ) -> None:
-        self.classifier = classifier
-        self.costs = costs
-        self.reject_cost = reject_cost
-        self.reject_label = reject_label
+    classifier: Any = None
+    costs: Any = None
+    reject_cost: float | None = None
+    reject_label: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier; the costs are checked against its classes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.threads import thread_count
 
 
+@dataclass(eq=False, repr=False)
 class Discretizer(Transforms):
     """Numbers into intervals: a value on a cut belongs to the left one, and a missing cell stays missing.
 
@@ -51,19 +53,11 @@ class Discretizer(Transforms):
     > 27  m
     """
 
-    def __init__(
-        self,
-        cuts: Any = "mdl",
-        output: str = "labels",
-        roles: Any = None,
-        random_state: Any = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self.cuts = cuts
-        self.output = output
-        self.roles = roles
-        self.random_state = random_state
-        self.n_threads = n_threads
+    cuts: Any = "mdl"
+    output: str = "labels"
+    roles: Any = None
+    random_state: Any = None
+    n_threads: int | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the cuts of the numeric columns of ``X``; "mdl" needs the classes ``y``."""

@@ -171,7 +171,7 @@ class Hypotheses:
             unknown = [name for name in given if name not in self._index]
             problem = f"no {what} for {_some(lacking)}" if lacking else f"{_some(unknown)}: no such hypothesis"
             raise BayesError(f"{problem}. Give one number for each hypothesis ({_some(self.names)}).")
-        return _numbers([given[name] for name in self.names], f"a {what}")
+        return _numbers([given[name] for name in self.names], what)
 
 
 def _copy(beliefs: Hypotheses) -> Hypotheses:
@@ -209,7 +209,7 @@ def _numbers(values: list[Any], what: str) -> Floats:
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise BayesError(f"{what} are numbers, one a hypothesis") from None
+        raise BayesError(f"{what}: give numbers, one a hypothesis") from None
 
 
 def _some(names: Any) -> str:

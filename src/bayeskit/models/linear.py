@@ -11,6 +11,7 @@ Formula: least squares, ridge, predictive intervals
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -35,6 +36,7 @@ Floats = npt.NDArray[np.float64]
 RANGE = (1e-8, 1e8)  # of the λ that evidence may choose
 
 
+@dataclass(eq=False, repr=False)
 class LinearRegression(PredictsNumbers):
     """Linear regression over mixed columns, with predictive intervals.
 
@@ -61,23 +63,13 @@ class LinearRegression(PredictsNumbers):
     ([9.5], [[5.12, 13.88]])
     """
 
-    def __init__(
-        self,
-        penalty: Any = 0.0,
-        scale: bool = True,
-        coding: str = "auto",
-        roles: Any = None,
-        domains: Any = None,
-        schema: Schema | None = None,
-        unseen: str = "ignore",
-    ) -> None:
-        self.penalty = penalty
-        self.scale = scale
-        self.coding = coding
-        self.roles = roles
-        self.domains = domains
-        self.schema = schema
-        self.unseen = unseen
+    penalty: Any = 0.0
+    scale: bool = True
+    coding: str = "auto"
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with numbers ``y`` (values, or the name of a column of ``X``)."""

@@ -12,6 +12,7 @@ Formula: Σ_h P(c ∣ h, x) P(h ∣ D), and Gibbs' draw
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -109,6 +110,7 @@ class _Committee(PredictsClasses):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class BayesOptimalClassifier(_Committee):
     """The posterior-weighted vote of all hypotheses.
 
@@ -132,14 +134,11 @@ class BayesOptimalClassifier(_Committee):
     ('-', [[0.4, 0.6]], '+')
     """
 
-    def __init__(
-        self, members: Any = None, weights: Any = "auto", prior: Any = None, prefit: bool = False, cv: Any = 5
-    ) -> None:
-        self.members = members
-        self.weights = weights
-        self.prior = prior
-        self.prefit = prefit
-        self.cv = cv
+    members: Any = None
+    weights: Any = "auto"
+    prior: Any = None
+    prefit: bool = False
+    cv: Any = 5
 
     def predict_proba(self, X: Any) -> Floats:
         """Σ_h P(c | h, x) · P(h | D) of each row (rows, classes)."""
@@ -156,27 +155,19 @@ class BayesOptimalClassifier(_Committee):
         return float(1 - self.predict_proba(X).max(axis=1).mean())
 
 
+@dataclass(eq=False, repr=False)
 class GibbsClassifier(_Committee):
     """One hypothesis drawn for each row: as cheap as a single member, at most twice the optimal error.
 
     Parameters as for :class:`BayesOptimalClassifier`; ``random_state`` is the seed of the draws.
     """
 
-    def __init__(
-        self,
-        members: Any = None,
-        weights: Any = "auto",
-        prior: Any = None,
-        prefit: bool = False,
-        cv: Any = 5,
-        random_state: Any = None,
-    ) -> None:
-        self.members = members
-        self.weights = weights
-        self.prior = prior
-        self.prefit = prefit
-        self.cv = cv
-        self.random_state = random_state
+    members: Any = None
+    weights: Any = "auto"
+    prior: Any = None
+    prefit: bool = False
+    cv: Any = 5
+    random_state: Any = None
 
     def predict_proba(self, X: Any) -> Floats:
         """P(c | h, x) of the hypothesis drawn for each row (rows, classes)."""

@@ -57,6 +57,7 @@ class Comparison:
         )
 
 
+@dataclass(eq=False, repr=False)
 class SemiSupervised(PredictsClasses):
     """EM around a classifier: rows whose label is missing (None, NaN, NA) teach as well.
 
@@ -92,29 +93,16 @@ class SemiSupervised(PredictsClasses):
     (1, 2)
     """
 
-    def __init__(
-        self,
-        classifier: Any = None,
-        unlabelled: Any = None,
-        weight: float | None = None,
-        rounds: int | None = None,
-        balance: bool = True,
-        folds: int = 5,
-        n_classes: int | None = None,
-        restarts: int = 5,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.classifier = classifier
-        self.unlabelled = unlabelled
-        self.weight = weight
-        self.rounds = rounds
-        self.balance = balance
-        self.folds = folds
-        self.n_classes = n_classes
-        self.restarts = restarts
-        self.random_state = random_state
-        self.verbose = verbose
+    classifier: Any = None
+    unlabelled: Any = None
+    weight: float | None = None
+    rounds: int | None = None
+    balance: bool = True
+    folds: int = 5
+    n_classes: int | None = None
+    restarts: int = 5
+    random_state: Any = None
+    verbose: bool = False
 
     # -- learning ------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ Formula: P(c)^w0 Π P(x_j ∣ c)^w_j
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -39,6 +39,7 @@ def weighted(params: NaiveParameters, target: str, powers: dict[str, float]) -> 
     return replace(params, log_prior=log_prior - logspace.log_sum_exp(log_prior), kinds=kinds)
 
 
+@dataclass(eq=False, repr=False)
 class DiscriminativeWeights(PredictsClasses):
     """Naive Bayes whose columns have learnt exponents: the cheap cure for overconfidence.
 
@@ -74,13 +75,10 @@ class DiscriminativeWeights(PredictsClasses):
     1.0
     """
 
-    def __init__(
-        self, nb: Any = None, penalty: float = 1.0, max_rows: int | None = None, random_state: Any = 0
-    ) -> None:
-        self.nb = nb
-        self.penalty = penalty
-        self.max_rows = max_rows
-        self.random_state = random_state
+    nb: Any = None
+    penalty: float = 1.0
+    max_rows: int | None = None
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn tables and exponents from rows ``X`` with classes ``y``."""

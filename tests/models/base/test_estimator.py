@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -47,6 +48,16 @@ def test_all_estimators_of_the_package_stand_on_the_one_base():
     kinds = {"NaiveBayes", "BayesClassifier", "TextClassifier", "LogisticRegression", "LinearRegression", "Discretizer"}
     kinds |= {"TokenCounter", "GibbsClassifier", "SemiSupervised", "CostSensitive", "SubclassBayes"}
     assert kinds <= set(ESTIMATORS)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS.values(), ids=ESTIMATORS)
+def test_settings_are_listed_once_as_fields_in_the_order_of_the_arguments(kind):
+    assert "__dataclass_fields__" in vars(kind), "its settings are fields of its own, none inherited"
+    settings = [field.name for field in fields(kind) if field.init]
+    assert settings == list(inspect.signature(kind).parameters)
+    assert set(settings) == set(vars(kind())), "nothing is there before a fit but the settings"
+    for name, base in {"__repr__": Estimator, "__hash__": object, "__eq__": object}.items():
+        assert getattr(kind, name) is getattr(base, name), f"{name} is not that of every model"
 
 
 @pytest.mark.parametrize("ours", CHANGED, ids=repr)

@@ -85,7 +85,7 @@ def test_empty_missing_and_unknown_texts_say_nothing():
 
 
 def test_numbers_where_text_is_expected_are_refused():
-    with pytest.raises(bk.BayesError, match=r"'body' has '1' in row 0, a int where text is expected"):
+    with pytest.raises(bk.BayesError, match=r"'body' has '1' in row 0, an int where text is expected"):
         bk.NaiveBayes(roles=ROLES).fit({"body": [1, 2]}, ["a", "b"])
 
 

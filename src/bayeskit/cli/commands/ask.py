@@ -141,7 +141,7 @@ def network_of(model: Any) -> BayesianNetwork:
 
     from bayeskit import logspace
     from bayeskit.data.schema import Numeric
-    from bayeskit.errors import BayesError, QueryError
+    from bayeskit.errors import BayesError, QueryError, with_article
     from bayeskit.estimate.cuts import labels
     from bayeskit.network.network import BayesianNetwork
 
@@ -150,7 +150,8 @@ def network_of(model: Any) -> BayesianNetwork:
     tables = getattr(getattr(model, "params_", None), "tables", None)
     if tables is None:
         raise BayesError(
-            f"a {type(model).__name__} holds no tables to ask of; save a network, or a naive, tan or kdb model"
+            f"{with_article(type(model).__name__)} holds no tables to ask of; "
+            "save a network, or a naive, tan or kdb model"
         )
     target = model.schema_.target.name
     parents: dict[str, tuple[str, ...]] = {target: ()}

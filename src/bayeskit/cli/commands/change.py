@@ -8,7 +8,7 @@ from typing import Any
 from bayeskit.capabilities import Forgets, Learns, can
 from bayeskit.cli.options import Reading
 from bayeskit.disk.locks import PATIENCE
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, with_article
 
 DOING: dict[str, tuple[str, str, type]] = {
     "learn": ("learning", "+", Learns),
@@ -46,7 +46,7 @@ def change(
             source = open_data(data, target, reading)
         if not can(model, ability):
             of_texts = texts.is_text(model)
-            who = f"recipe {model.recipe}" if of_texts else f"{path}: a {type(model).__name__}"
+            who = f"recipe {model.recipe}" if of_texts else f"{path}: {with_article(type(model).__name__)}"
             rows = "documents" if of_texts else "rows"
             told = (
                 f"learn more: fit it again with all {rows}"

@@ -74,11 +74,11 @@ def command(
 
 
 def _left_out(model: Any, source: Any, target: str) -> Any:
-    from bayeskit.errors import BayesError, NotLearnt
+    from bayeskit.errors import BayesError, NotLearnt, with_article
 
     if not can(model, LeavesOut):
         raise BayesError(
-            f"a {type(model).__name__} has no leave-one-out in closed form: use --folds 10, "
+            f"{with_article(type(model).__name__)} has no leave-one-out in closed form: use --folds 10, "
             "or --held-out if the rows are new to the model"
         )
     try:

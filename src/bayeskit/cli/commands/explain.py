@@ -38,7 +38,7 @@ def command(
     from bayeskit.cli import texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model, open_data
-    from bayeskit.errors import BayesError
+    from bayeskit.errors import BayesError, with_article
 
     page = Page(json)
     fitted = load_model(model)
@@ -48,7 +48,7 @@ def command(
     texts.refuse_text(fitted, text)
     if not can(fitted, Explains if data else SpeaksByColumn):
         remedy = "" if data else ": its columns speak together. Name DATA, and rows are explained"
-        raise BayesError(f"a {type(fitted).__name__} has no explanation that is the model itself{remedy}")
+        raise BayesError(f"{with_article(type(fitted).__name__)} has no explanation that is the model itself{remedy}")
     if data is None:
         _show_model(page, fitted)
         return

@@ -27,7 +27,7 @@ def command(
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import changing, check_writable, load_model, save_model
     from bayeskit.cli.wording import plural
-    from bayeskit.errors import BayesError
+    from bayeskit.errors import BayesError, with_article
 
     if len(models) < 2:
         raise typer.BadParameter("name two models at least", param_hint="MODEL")
@@ -37,7 +37,9 @@ def command(
         both, counts = load_model(models[0]), []
         counts.append(both.tally_.n_rows)
         if not can(both, Merges):
-            raise BayesError(f"{models[0]}: a {type(both).__name__} cannot be merged: fit it again with all rows")
+            raise BayesError(
+                f"{models[0]}: {with_article(type(both).__name__)} cannot be merged: fit it again with all rows"
+            )
         for path in models[1:]:
             other = load_model(path)
             counts.append(other.tally_.n_rows)

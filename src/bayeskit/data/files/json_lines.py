@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.data.files.encodings import marked, not_in, transcoding
 from bayeskit.data.files.streams import Place, peek, unpacked
-from bayeskit.errors import BadFile, SchemaMismatch
+from bayeskit.errors import BadFile, SchemaMismatch, with_article
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,7 +104,7 @@ class JsonLines:
         if changed := re.search(r"Column\(/(.*)\) changed from (\w+) to (\w+)", text):
             column, before, now = changed.groups()
             return SchemaMismatch(
-                f"{where}: column {column!r} holds a {now}, but before it held a {before}. "
+                f"{where}: column {column!r} holds {with_article(now)}, but before it held {with_article(before)}. "
                 "Mend the cell, make it null, or leave the column out of all lines."
             )
         if found := re.search(r"Failed to convert JSON to (\w+).*?:(.*)", text):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.source import as_one_array
-from bayeskit.errors import BayesError, NotScalar
+from bayeskit.errors import BayesError, NotScalar, with_article
 
 CELLS = 1 << 31  # bytes that 32-bit offsets reach
 
@@ -132,11 +132,13 @@ def _listed(column: Any) -> Any:
     try:
         return list(column)
     except TypeError:
-        raise BayesError(f"documents are strings in a list, series or column, not a {type(column).__name__}") from None
+        raise BayesError(
+            f"documents are strings in a list, series or column, not {with_article(type(column).__name__)}"
+        ) from None
 
 
 def _no_text(name: str, row: int, cell: object) -> NotScalar:
     return NotScalar(
-        f"column {name!r} has {str(cell)[:40]!r} in row {row}, a {type(cell).__name__} where text is expected: "
-        "its argument must be a string. Turn the cells into strings, or choose another role."
+        f"column {name!r} has {str(cell)[:40]!r} in row {row}, {with_article(type(cell).__name__)} where text is "
+        "expected: its argument must be a string. Turn the cells into strings, or choose another role."
     )

@@ -83,11 +83,13 @@ def _requester(kind: type) -> Any:
 
 
 class Estimator:
-    """Settings are the arguments of ``__init__``, kept under their names.
+    """Settings are the arguments of ``__init__``, kept under their names: fields of a dataclass, each listed once.
 
-    >>> class Threshold(Estimator):
-    ...     def __init__(self, at=0.5, strict=False):
-    ...         self.at, self.strict = at, strict
+    >>> from dataclasses import dataclass
+    >>> @dataclass(eq=False, repr=False)
+    ... class Threshold(Estimator):
+    ...     at: float = 0.5
+    ...     strict: bool = False
     >>> Threshold(strict=True).get_params(), Threshold().set_params(at=0.7)
     ({'at': 0.5, 'strict': True}, Threshold(at=0.7))
     """

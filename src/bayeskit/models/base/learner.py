@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from functools import wraps
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from bayeskit.data.schema import Schema, Target, as_domain
 from bayeskit.data.source import Source, for_schema, naming_the_file
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, with_article
 from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Learner(Classifier):
@@ -91,7 +96,9 @@ class Learner(Classifier):
         """A new model of the rows of both; settings are those of this one. Both sides stay as they are."""
         self._check_is_fitted()
         if type(other) is not type(self):
-            raise BayesError(f"a {type(self).__name__} merges with another one, not with {type(other).__name__}")
+            raise BayesError(
+                f"{with_article(type(self).__name__)} merges with another one, not with {type(other).__name__}"
+            )
         check_is_fitted(other, "rows and classes")
         return self._merged(other)
 
@@ -111,3 +118,20 @@ class Learner(Classifier):
         values = {name: family.values for name, family in self.tally_.families.items()}
         known = for_schema(source, self.schema_, values, self.tally_.classes)
         return self._collect(known, self.schema_, self.tally_.plan, engine)
+
+
+def remarked(method: Method, remark: str) -> Method:
+    """The same method, for a model that has more to say of it: the remark ends its docstring.
+
+    >>> print(remarked(Learner.merge, "Both need one structure.").__doc__)
+    A new model of the rows of both; settings are those of this one. Both sides stay as they are.
+    <BLANKLINE>
+    Both need one structure.
+    """
+
+    @wraps(method)
+    def same(*args: Any, **settings: Any) -> Any:
+        return method(*args, **settings)
+
+    same.__doc__ = f"{cleandoc(method.__doc__ or '')}\n\n{remark}"
+    return cast(Method, same)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value
-from bayeskit.errors import BadFile, BayesError
+from bayeskit.errors import BadFile, BayesError, with_article
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.informative import Telling, telling
@@ -101,7 +101,7 @@ class TallyClassifier(Learner, KnowsJoint):
     def restore(self, tally: Tally, state: State | None) -> Self:
         """Become the fitted model that was saved."""
         if state is not None:
-            raise BadFile(f"a {type(self).__name__} holds nothing beside its counts")
+            raise BadFile(f"{with_article(type(self).__name__)} holds nothing beside its counts")
         return self.fit_tally(tally)
 
     # -- saying --------------------------------------------------------------------------------------

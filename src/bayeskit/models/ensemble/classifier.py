@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,7 +29,7 @@ from bayeskit.memory import memory_of_the_machine, memory_size
 from bayeskit.model_file import State
 from bayeskit.models.base.classifier import Scores
 from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.learner import Learner
+from bayeskit.models.base.learner import Learner, remarked
 from bayeskit.models.base.settings import seed_of
 from bayeskit.models.base.tally_classifier import TOGETHER
 from bayeskit.models.ensemble.fitting import Learning, left_out_table
@@ -46,6 +46,7 @@ from bayeskit.tally.tally import Tally
 Progress = Callable[[str, int, int], object]
 
 
+@dataclass(eq=False, repr=False)
 class BayesClassifier(Learner):
     """The best by counting, for people in a hurry: hand over a raw table, tune nothing.
 
@@ -89,6 +90,20 @@ class BayesClassifier(Learner):
     np.str_('Chinstrap')
     """
 
+    n_members: int = 16
+    n_chains: int = 64
+    fast: bool = False
+    memory_limit: float = 4e9
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
+    ties: str = "first"
+    random_state: Any = 0
+    n_threads: int | None = None
+    progress: Progress | bool | None = None
+    structure: Structure | None = None
+
     absent: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("fit_tally", "restrict", "with_prior"), "it is made of rows and of what was learnt from them"),
         **dict.fromkeys(("predict_joint_log_proba", "score_samples", "log_likelihood"), "it knows P(class | x) alone"),
@@ -98,36 +113,6 @@ class BayesClassifier(Learner):
         "the fit with these held, and bayeskit.cross_validate those to rely on",
     }
     unsaved: ClassVar[tuple[str, ...]] = ("structure",)  # one that was given stands with what is held
-
-    def __init__(
-        self,
-        n_members: int = 16,
-        n_chains: int = 64,
-        fast: bool = False,
-        memory_limit: float = 4e9,
-        roles: Any = None,
-        domains: Any = None,
-        schema: Schema | None = None,
-        unseen: str = "ignore",
-        ties: str = "first",
-        random_state: Any = 0,
-        n_threads: int | None = None,
-        progress: Progress | bool | None = None,
-        structure: Structure | None = None,
-    ) -> None:
-        self.n_members = n_members
-        self.n_chains = n_chains
-        self.fast = fast
-        self.memory_limit = memory_limit
-        self.roles = roles
-        self.domains = domains
-        self.schema = schema
-        self.unseen = unseen
-        self.ties = ties
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
-        self.structure = structure
 
     def check_settings(self) -> None:
         super().check_settings()
@@ -150,6 +135,22 @@ class BayesClassifier(Learner):
         check_progress(self.progress)
 
     # -- learning ------------------------------------------------------------------------------------
+
+    partial_fit = remarked(
+        Learner.partial_fit,
+        "After a fit its structure is held: rows are counted with the same cuts, parents, m, chains and exponents.\n"
+        "``left_out_`` and ``importance_`` stay those of the fit.",
+    )
+    forget = remarked(
+        Learner.forget,
+        "The structure, which these rows may have shaped, is held, and so are ``left_out_`` and ``importance_``.\n"
+        "This model keeps its rows, not counts alone: one that was not learnt is always refused.",
+    )
+    merge = remarked(
+        Learner.merge,
+        "Both need one structure, or their counts cannot be added: fit the other with ``structure=first.structure_``.\n"
+        "``left_out_`` and ``importance_`` are those of this one.",
+    )
 
     def plan(self, schema: Schema) -> Plan:
         """The rows, and what naive Bayes counts."""

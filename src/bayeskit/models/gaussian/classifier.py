@@ -64,6 +64,7 @@ class GaussianParameters:
         return frozenset(n for n, used in zip(self.columns, self.normal.spread.used, strict=True) if not used)
 
 
+@dataclass(eq=False, repr=False)
 class GaussianBayes(TallyClassifier):
     """A multivariate normal for each class, over columns of numbers with missing cells.
 
@@ -98,35 +99,20 @@ class GaussianBayes(TallyClassifier):
     rising       4   1.5   1.66667
     """
 
-    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
+    covariance: str = "full"
+    shrinkage: Any = None
+    prior: Any = "empirical"
+    ddof: int = 1
+    roles: Any = None
+    schema: Schema | None = None
+    ties: str = "first"
+    random_state: Any = None
+    n_threads: int | None = None
+    temperature: float = 1.0
+    memory_limit: Any = None
+    variance_floor: Any = 0.01
 
-    def __init__(
-        self,
-        covariance: str = "full",
-        shrinkage: Any = None,
-        prior: Any = "empirical",
-        ddof: int = 1,
-        roles: Any = None,
-        schema: Schema | None = None,
-        ties: str = "first",
-        random_state: Any = None,
-        n_threads: int | None = None,
-        temperature: float = 1.0,
-        memory_limit: Any = None,
-        variance_floor: Any = 0.01,
-    ) -> None:
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.prior = prior
-        self.ddof = ddof
-        self.roles = roles
-        self.schema = schema
-        self.ties = ties
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.temperature = temperature
-        self.memory_limit = memory_limit
-        self.variance_floor = variance_floor
+    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
 
     def check_settings(self) -> None:
         super().check_settings()

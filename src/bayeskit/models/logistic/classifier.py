@@ -9,6 +9,7 @@ prior w ~ N(0, 1/λ) turns that into the maximum of the posterior.
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -36,6 +37,7 @@ Floats = npt.NDArray[np.float64]
 LONG_STEP = 0.1  # deviations times nats: a step this long at the end means that there is no end
 
 
+@dataclass(eq=False, repr=False)
 class LogisticRegression(PredictsClasses):
     """Logistic regression over mixed columns, started from naive Bayes.
 
@@ -71,35 +73,19 @@ class LogisticRegression(PredictsClasses):
     [[0.5, 0.5]]
     """
 
-    def __init__(
-        self,
-        penalty: Any = 1.0,
-        scale: bool = True,
-        coding: str = "auto",
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        cv: Any = 5,
-        roles: Any = None,
-        domains: Any = None,
-        schema: Schema | None = None,
-        unseen: str = "ignore",
-        random_state: Any = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.scale = scale
-        self.coding = coding
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cv = cv
-        self.roles = roles
-        self.domains = domains
-        self.schema = schema
-        self.unseen = unseen
-        self.random_state = random_state
-        self.n_threads = n_threads
+    penalty: Any = 1.0
+    scale: bool = True
+    coding: str = "auto"
+    solver: str = "auto"
+    tol: float = 1e-6
+    max_iter: int = 1000
+    cv: Any = 5
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
+    random_state: Any = None
+    n_threads: int | None = None
 
     # -- learning ------------------------------------------------------------------------------------
 

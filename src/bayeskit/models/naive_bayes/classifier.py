@@ -97,6 +97,7 @@ class NaiveParameters:
         return {} if coded is None else coded.tables
 
 
+@dataclass(eq=False, repr=False)
 class NaiveBayes(TallyClassifier):
     """Naive Bayes for tables with categorical, numeric and text columns, missing cells and unseen values.
 
@@ -144,47 +145,26 @@ class NaiveBayes(TallyClassifier):
     sunny              3            2              0.6          0.222222
     """
 
-    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
+    smoothing: Any = 1.0
+    prior: Any = "empirical"
+    numeric: Any = "gaussian"
+    variance: Any = "class_feature"
+    ddof: int = 1
+    cuts: Any = 10
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    missing: str = "ignore"
+    unseen: str = "ignore"
+    undecidable: str = "prior"
+    ties: str = "first"
+    random_state: Any = None
+    n_threads: int | None = None
+    max_values: int = 4096
+    temperature: float = 1.0
+    variance_floor: Any = 0.01
 
-    def __init__(
-        self,
-        smoothing: Any = 1.0,
-        prior: Any = "empirical",
-        numeric: Any = "gaussian",
-        variance: Any = "class_feature",
-        ddof: int = 1,
-        cuts: Any = 10,
-        roles: Any = None,
-        domains: Any = None,
-        schema: Schema | None = None,
-        missing: str = "ignore",
-        unseen: str = "ignore",
-        undecidable: str = "prior",
-        ties: str = "first",
-        random_state: Any = None,
-        n_threads: int | None = None,
-        max_values: int = 4096,
-        temperature: float = 1.0,
-        variance_floor: Any = 0.01,
-    ) -> None:
-        self.smoothing = smoothing
-        self.prior = prior
-        self.numeric = numeric
-        self.variance = variance
-        self.ddof = ddof
-        self.cuts = cuts
-        self.roles = roles
-        self.domains = domains
-        self.schema = schema
-        self.missing = missing
-        self.unseen = unseen
-        self.undecidable = undecidable
-        self.ties = ties
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.max_values = max_values
-        self.temperature = temperature
-        self.variance_floor = variance_floor
+    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
 
     def check_settings(self) -> None:
         super().check_settings()

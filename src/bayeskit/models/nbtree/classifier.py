@@ -12,7 +12,7 @@ Formula: naive Bayes in the leaves of a tree
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -52,6 +52,7 @@ Index = npt.NDArray[Any]
 Progress = Callable[[str, int, int], None]
 
 
+@dataclass(eq=False, repr=False)
 class NBTree(CodedClassifier):
     """Naive Bayes in the leaves of a rough tree, over raw mixed tables.
 
@@ -85,53 +86,32 @@ class NBTree(CodedClassifier):
     a = 1: leaf 1, 40 rows (other 20, same 20)
     """
 
-    tree_: Tree
-    leaf_tally_: Tally
+    smoothing: Any = "back-off"
+    prior: Any = "empirical"
+    min_rows: float = 30
+    min_gain: float = 0.05
+    folds: int = 5
+    max_columns: int = 32
+    tree: Any = None
+    cuts: Any = "mdl"
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
+    undecidable: str = "prior"
+    ties: str = "first"
+    random_state: Any = 0
+    n_threads: int | None = None
+    temperature: float = 1.0
+    progress: Progress | None = None
+
+    tree_: Tree = field(init=False)
+    leaf_tally_: Tally = field(init=False)
 
     column_wise: ClassVar[bool] = False
     absent: ClassVar[Mapping[str, str]] = {
         "restrict": "the tree may ask for the columns that would be gone. Fit again."
     }
-
-    def __init__(
-        self,
-        smoothing: Any = "back-off",
-        prior: Any = "empirical",
-        min_rows: float = 30,
-        min_gain: float = 0.05,
-        folds: int = 5,
-        max_columns: int = 32,
-        tree: Any = None,
-        cuts: Any = "mdl",
-        roles: Any = None,
-        domains: Any = None,
-        schema: Schema | None = None,
-        unseen: str = "ignore",
-        undecidable: str = "prior",
-        ties: str = "first",
-        random_state: Any = 0,
-        n_threads: int | None = None,
-        temperature: float = 1.0,
-        progress: Progress | None = None,
-    ) -> None:
-        self.smoothing = smoothing
-        self.prior = prior
-        self.min_rows = min_rows
-        self.min_gain = min_gain
-        self.folds = folds
-        self.max_columns = max_columns
-        self.tree = tree
-        self.cuts = cuts
-        self.roles = roles
-        self.domains = domains
-        self.schema = schema
-        self.unseen = unseen
-        self.undecidable = undecidable
-        self.ties = ties
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.temperature = temperature
-        self.progress = progress
 
     def check_settings(self) -> None:
         super().check_settings()

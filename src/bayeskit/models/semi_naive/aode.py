@@ -11,7 +11,7 @@ Formula: the mean over all parents: AODE
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
@@ -65,6 +65,7 @@ class AODEParameters:
         return [name for name, used in zip(self.model.values, self.model.used, strict=True) if not used]
 
 
+@dataclass(eq=False, repr=False)
 class AODE(CodedClassifier):
     """Averaged one-dependence estimators for tables: numbers are cut, missing cells and unseen values left out.
 
@@ -85,42 +86,24 @@ class AODE(CodedClassifier):
     [1, 0]
     """
 
-    params_: AODEParameters
-    exponents_: Floats
+    min_count: float = 1
+    weights: Any = "equal"
+    smoothing: Any = "back-off"
+    prior: Any = "empirical"
+    cuts: Any = "mdl"
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
+    undecidable: str = "prior"
+    ties: str = "first"
+    random_state: Any = None
+    n_threads: int | None = None
+    temperature: float = 1.0
+    memory_limit: int | None = None
 
-    def __init__(
-        self,
-        min_count: float = 1,
-        weights: Any = "equal",
-        smoothing: Any = "back-off",
-        prior: Any = "empirical",
-        cuts: Any = "mdl",
-        roles: Any = None,
-        domains: Any = None,
-        schema: Schema | None = None,
-        unseen: str = "ignore",
-        undecidable: str = "prior",
-        ties: str = "first",
-        random_state: Any = None,
-        n_threads: int | None = None,
-        temperature: float = 1.0,
-        memory_limit: int | None = None,
-    ) -> None:
-        self.min_count = min_count
-        self.weights = weights
-        self.smoothing = smoothing
-        self.prior = prior
-        self.cuts = cuts
-        self.roles = roles
-        self.domains = domains
-        self.schema = schema
-        self.unseen = unseen
-        self.undecidable = undecidable
-        self.ties = ties
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.temperature = temperature
-        self.memory_limit = memory_limit
+    params_: AODEParameters = field(init=False)
+    exponents_: Floats = field(init=False)
 
     def check_settings(self) -> None:
         super().check_settings()

@@ -11,7 +11,7 @@ Formula: P(c, x) itself
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -61,6 +61,7 @@ class JointParameters:
         return whole / max(prod(float(len(self.values[name])) for name in columns), 1.0), whole
 
 
+@dataclass(eq=False, repr=False)
 class FullJointBayes(CodedClassifier):
     """The full joint distribution of the columns in each class, for few columns.
 
@@ -83,37 +84,21 @@ class FullJointBayes(CodedClassifier):
     bayeskit.errors.BayesError: row 0 is impossible under every class (probability zero). ...
     """
 
-    params_: JointParameters
+    smoothing: Any = 0
+    prior: Any = "empirical"
+    cuts: Any = "mdl"
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
+    undecidable: str = "prior"
+    ties: str = "first"
+    random_state: Any = None
+    n_threads: int | None = None
+    temperature: float = 1.0
+    memory_limit: int | None = None
 
-    def __init__(
-        self,
-        smoothing: Any = 0,
-        prior: Any = "empirical",
-        cuts: Any = "mdl",
-        roles: Any = None,
-        domains: Any = None,
-        schema: Schema | None = None,
-        unseen: str = "ignore",
-        undecidable: str = "prior",
-        ties: str = "first",
-        random_state: Any = None,
-        n_threads: int | None = None,
-        temperature: float = 1.0,
-        memory_limit: int | None = None,
-    ) -> None:
-        self.smoothing = smoothing
-        self.prior = prior
-        self.cuts = cuts
-        self.roles = roles
-        self.domains = domains
-        self.schema = schema
-        self.unseen = unseen
-        self.undecidable = undecidable
-        self.ties = ties
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.temperature = temperature
-        self.memory_limit = memory_limit
+    params_: JointParameters = field(init=False)
 
     def check_settings(self) -> None:
         super().check_settings()

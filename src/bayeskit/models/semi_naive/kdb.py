@@ -12,6 +12,7 @@ Formula: P(x_j ∣ c, parents): TAN, k-DB
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ from bayeskit.tolerance import TIE
 Floats = npt.NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class KDB(StructuredClassifier):
     """k-dependence Bayes for tables: numbers are cut, missing cells and unseen values left out.
 
@@ -62,41 +64,22 @@ class KDB(StructuredClassifier):
     [0.5, 0.5, 1.0]
     """
 
-    def __init__(
-        self,
-        k: int = 2,
-        selective: bool = False,
-        parents: Mapping[Any, Any] | None = None,
-        smoothing: Any = "back-off",
-        prior: Any = "empirical",
-        cuts: Any = "mdl",
-        roles: Any = None,
-        domains: Any = None,
-        schema: Schema | None = None,
-        unseen: str = "ignore",
-        undecidable: str = "prior",
-        ties: str = "first",
-        random_state: Any = None,
-        n_threads: int | None = None,
-        temperature: float = 1.0,
-        memory_limit: int | None = None,
-    ) -> None:
-        self.k = k
-        self.selective = selective
-        self.parents = parents
-        self.smoothing = smoothing
-        self.prior = prior
-        self.cuts = cuts
-        self.roles = roles
-        self.domains = domains
-        self.schema = schema
-        self.unseen = unseen
-        self.undecidable = undecidable
-        self.ties = ties
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.temperature = temperature
-        self.memory_limit = memory_limit
+    k: int = 2
+    selective: bool = False
+    parents: Mapping[Any, Any] | None = None
+    smoothing: Any = "back-off"
+    prior: Any = "empirical"
+    cuts: Any = "mdl"
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
+    undecidable: str = "prior"
+    ties: str = "first"
+    random_state: Any = None
+    n_threads: int | None = None
+    temperature: float = 1.0
+    memory_limit: int | None = None
 
     def check_settings(self) -> None:
         super().check_settings()

@@ -11,6 +11,7 @@ Formula: P(x_j ∣ c, parents): TAN, k-DB
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import POSITIVE
 
 
+@dataclass(eq=False, repr=False)
 class TAN(StructuredClassifier):
     """Tree-augmented naive Bayes for tables: numbers are cut, missing cells and unseen values left out.
 
@@ -58,39 +60,21 @@ class TAN(StructuredClassifier):
     a       b                      0.693147
     """
 
-    def __init__(
-        self,
-        smoothing: Any = "back-off",
-        prior: Any = "empirical",
-        parents: Mapping[Any, Any] | None = None,
-        root: str | int | None = None,
-        cuts: Any = "mdl",
-        roles: Any = None,
-        domains: Any = None,
-        schema: Schema | None = None,
-        unseen: str = "ignore",
-        undecidable: str = "prior",
-        ties: str = "first",
-        random_state: Any = None,
-        n_threads: int | None = None,
-        temperature: float = 1.0,
-        memory_limit: int | None = None,
-    ) -> None:
-        self.smoothing = smoothing
-        self.prior = prior
-        self.parents = parents
-        self.root = root
-        self.cuts = cuts
-        self.roles = roles
-        self.domains = domains
-        self.schema = schema
-        self.unseen = unseen
-        self.undecidable = undecidable
-        self.ties = ties
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.temperature = temperature
-        self.memory_limit = memory_limit
+    smoothing: Any = "back-off"
+    prior: Any = "empirical"
+    parents: Mapping[Any, Any] | None = None
+    root: str | int | None = None
+    cuts: Any = "mdl"
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
+    undecidable: str = "prior"
+    ties: str = "first"
+    random_state: Any = None
+    n_threads: int | None = None
+    temperature: float = 1.0
+    memory_limit: int | None = None
 
     def plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded())

@@ -72,6 +72,7 @@ class SubclassParameters:
         return self.naive.silent
 
 
+@dataclass(eq=False, repr=False)
 class SubclassBayes(KnowsJoint):
     """Naive Bayes inside clusters of each class, found by EM: for classes that are several things at once.
 
@@ -110,6 +111,30 @@ class SubclassBayes(KnowsJoint):
     {'other': 2, 'same': 2}
     """
 
+    n_subclasses: Any = "auto"
+    max_subclasses: int = 8
+    smoothing: Any = 1.0
+    prior: Any = "empirical"
+    numeric: str = "gaussian"
+    variance: str = "class_feature"
+    ddof: int = 1
+    cuts: Any = 10
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    missing: str = "ignore"
+    unseen: str = "ignore"
+    undecidable: str = "prior"
+    ties: str = "first"
+    folds: int = 3
+    restarts: int = 3
+    max_rounds: int = 100
+    temperature: float = 1.0
+    random_state: Any = 0
+    n_threads: int | None = None
+    progress: Progress | bool | None = None
+    variance_floor: Any = 0.01
+
     unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
     absent: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(
@@ -119,56 +144,6 @@ class SubclassBayes(KnowsJoint):
         "leave_one_out": "other rows make other clusters. Score it by bayeskit.cross_validate.",
         **dict.fromkeys(("telling", "nomogram"), TOGETHER),
     }
-
-    def __init__(
-        self,
-        n_subclasses: Any = "auto",
-        max_subclasses: int = 8,
-        smoothing: Any = 1.0,
-        prior: Any = "empirical",
-        numeric: str = "gaussian",
-        variance: str = "class_feature",
-        ddof: int = 1,
-        cuts: Any = 10,
-        roles: Any = None,
-        domains: Any = None,
-        schema: Schema | None = None,
-        missing: str = "ignore",
-        unseen: str = "ignore",
-        undecidable: str = "prior",
-        ties: str = "first",
-        folds: int = 3,
-        restarts: int = 3,
-        max_rounds: int = 100,
-        temperature: float = 1.0,
-        random_state: Any = 0,
-        n_threads: int | None = None,
-        progress: Progress | bool | None = None,
-        variance_floor: Any = 0.01,
-    ) -> None:
-        self.n_subclasses = n_subclasses
-        self.max_subclasses = max_subclasses
-        self.smoothing = smoothing
-        self.prior = prior
-        self.numeric = numeric
-        self.variance = variance
-        self.ddof = ddof
-        self.cuts = cuts
-        self.roles = roles
-        self.domains = domains
-        self.schema = schema
-        self.missing = missing
-        self.unseen = unseen
-        self.undecidable = undecidable
-        self.ties = ties
-        self.folds = folds
-        self.restarts = restarts
-        self.max_rounds = max_rounds
-        self.temperature = temperature
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
-        self.variance_floor = variance_floor
 
     def check_settings(self) -> None:
         super().check_settings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral
@@ -24,6 +25,7 @@ from bayeskit.threads import thread_count
 NATIVE = {r"(?u)\b\w\w+\b": "words", r"(?u)\b\w+\b": "words1", r"(?u)\w+|[^\w\s]": "words_and_punctuation"}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TokenCounter(Transforms):
     """Counts of the words of each document, as a CSR matrix (documents, words) for any model.
 
@@ -48,48 +50,25 @@ class TokenCounter(Transforms):
     ['close', 'game', 'great', 'match', 'very']
     """
 
-    def __init__(
-        self,
-        *,
-        input: str = "content",  # noqa: A002
-        encoding: str = "utf-8",
-        decode_error: str = "strict",
-        strip_accents: Any = None,
-        lowercase: bool = True,
-        preprocessor: Any = None,
-        tokenizer: Any = None,
-        stop_words: Any = None,
-        token_pattern: str | None = r"(?u)\b\w\w+\b",
-        ngram_range: tuple[int, int] = (1, 1),
-        analyzer: Any = "word",
-        max_df: float = 1.0,
-        min_df: float = 1,
-        max_features: int | None = None,
-        vocabulary: Any = None,
-        binary: bool = False,
-        dtype: Any = np.int64,
-        hash_bits: int | None = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self.input = input
-        self.encoding = encoding
-        self.decode_error = decode_error
-        self.strip_accents = strip_accents
-        self.lowercase = lowercase
-        self.preprocessor = preprocessor
-        self.tokenizer = tokenizer
-        self.stop_words = stop_words
-        self.token_pattern = token_pattern
-        self.ngram_range = ngram_range
-        self.analyzer = analyzer
-        self.max_df = max_df
-        self.min_df = min_df
-        self.max_features = max_features
-        self.vocabulary = vocabulary
-        self.binary = binary
-        self.dtype = dtype
-        self.hash_bits = hash_bits
-        self.n_threads = n_threads
+    input: str = "content"
+    encoding: str = "utf-8"
+    decode_error: str = "strict"
+    strip_accents: Any = None
+    lowercase: bool = True
+    preprocessor: Any = None
+    tokenizer: Any = None
+    stop_words: Any = None
+    token_pattern: str | None = r"(?u)\b\w\w+\b"
+    ngram_range: tuple[int, int] = (1, 1)
+    analyzer: Any = "word"
+    max_df: float = 1.0
+    min_df: float = 1
+    max_features: int | None = None
+    vocabulary: Any = None
+    binary: bool = False
+    dtype: Any = np.int64
+    hash_bits: int | None = None
+    n_threads: int | None = None
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the vocabulary of the documents."""
