@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 MOVED = {
+    "bayeskit.cli.ask": "bayeskit.cli.commands.ask",
     "bayeskit.data.csv_files": "bayeskit.data.files.csv",
     "bayeskit.data.documents": "bayeskit.data.text.documents",
     "bayeskit.data.encode": "bayeskit.data.encoder",
@@ -75,6 +76,7 @@ MOVED = {
     "bayeskit.models.ties": "bayeskit.models.base.ties",
     "bayeskit.models.token_counter": "bayeskit.models.text.token_counter",
     "bayeskit.models.tuning": "bayeskit.models.base.tuning",
+    "bayeskit.models.undecidable": "bayeskit.undecidable",
     "bayeskit.models.updating": "bayeskit.models.base.storage",
     "bayeskit.network.asking": "bayeskit.network.query.answers",
     "bayeskit.network.elimination": "bayeskit.network.inference.elimination",
@@ -88,6 +90,7 @@ MOVED = {
     "bayeskit.network.views": "bayeskit.network.display",
     "bayeskit.tally.container": "bayeskit.container.packing",
     "bayeskit.tally.value_lists": "bayeskit.container.value_lists",
+    "bayeskit.tally.values": "bayeskit.tally.distinct",
 }
 """Modules by their old names."""
 
