@@ -118,3 +118,16 @@ def test_every_tolerance_has_a_reason_and_a_use():
     elsewhere = "".join(f.read_text("utf-8") for f in source.rglob("*.py") if f.name != "tolerance.py")
     unused = [body[i].targets[0].id for i in constants if not re.search(rf"\b{body[i].targets[0].id}\b", elsewhere)]
     assert not unused
+
+
+def test_no_file_imports_a_private_name_of_another():
+    source = Path(bayeskit.__file__).parent
+    private = [
+        (file.relative_to(source).as_posix(), name.name)
+        for file in sorted(source.rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bayeskit")
+        for name in node.names
+        if re.match(r"_(?!_)", name.name)
+    ]
+    assert private == []
