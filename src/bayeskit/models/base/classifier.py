@@ -42,6 +42,7 @@ from bayeskit.threads import thread_count
 from bayeskit.undecidable import Impossible, refuse_no_numbers
 
 Scores = npt.NDArray[np.float64]
+COLUMNS = 20  # whose tables a notebook shows
 
 
 class Parameters(Protocol):
@@ -335,9 +336,6 @@ def stacked(parts: list[Scores], n_classes: int) -> Scores:
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.zeros((0, n_classes))
-
-
-COLUMNS = 20  # shown at most
 
 
 def model_html(model: Any) -> str:

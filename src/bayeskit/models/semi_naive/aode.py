@@ -3,7 +3,8 @@
     P(c, x) = mean over parents p of P(c) · P(x_p | c) · Π_j P(x_j | c, x_p)
 
 No structure is searched; a value takes part as a parent if it was seen ``min_count`` times. Where none was, naive
-Bayes answers (Webb, Boughton, Wang, 2005).
+Bayes answers (Webb, Boughton, Wang, 2005). In place of the mean, exponents of the parents can be fitted to rows that
+are left out.
 
 Formula: the mean over all parents: AODE
 """
