@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from importlib.resources import files
 from pathlib import Path
 
@@ -131,3 +132,14 @@ def test_no_file_imports_a_private_name_of_another():
         if re.match(r"_(?!_)", name.name)
     ]
     assert private == []
+
+
+SAME_IDEA = {  # names that stand in several folders, for the same thing in each
+    "__init__", "aode", "classifier", "cuts", "demo", "documents", "em", "evidence", "explain", "exponents",
+    "joints", "left_out", "moments", "parameters", "tokens",
+}  # fmt: skip
+
+
+def test_no_two_files_share_a_name_for_different_things():
+    names = Counter(file.stem for file in Path(bayeskit.__file__).parent.rglob("*.py"))
+    assert {name for name, count in names.items() if count > 1} == SAME_IDEA

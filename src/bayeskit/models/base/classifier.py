@@ -29,7 +29,7 @@ from bayeskit.explain.evidence import explain_rows
 from bayeskit.models.base.available import absent, available_where, having
 from bayeskit.models.base.column_advice import advise
 from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.kinds import PredictsClasses
+from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.settings import check_temperature, one_of
 from bayeskit.models.base.single_row import record_scores
 from bayeskit.models.base.storage import Stored

@@ -33,9 +33,9 @@ from bayeskit.estimate.smoothing import as_smoothing, is_number
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.model_file import State
 from bayeskit.models.base import Scores
+from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, need_pairs
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.tuning import weighty_blocks
-from bayeskit.models.semi_naive.coded import CodedClassifier, CodedLeftOut, names_of, need_pairs
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, POSITIVE
