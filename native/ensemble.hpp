@@ -1,4 +1,4 @@
-// The kernels of the counting ensemble. What each does stands at its twin (_ensemble_twins.py).
+// The kernels of the counting ensemble. What each does stands at its twin (kernels/twins/).
 #pragma once
 
 #include "support/columns.hpp"

@@ -1,4 +1,4 @@
-// The kernels: plain functions on arrays, without state. What each does stands at its NumPy twin (twins.py).
+// The kernels: plain functions on arrays, without state. What each does stands at its NumPy twin (kernels/twins/).
 #pragma once
 
 #include "support/columns.hpp"

@@ -1,4 +1,4 @@
-// Documents into words and counts. What each function does stands at its twin in Python (token_twins.py).
+// Documents into words and counts. What each function does stands at its twin (kernels/twins/tokens.py).
 #pragma once
 
 #include <cstddef>

@@ -58,12 +58,38 @@ def test_every_link_to_a_file_leads_somewhere(page):
     assert [target for target in local if not (page.parent / target).exists()] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_source_file_named_exists(page):
-    named = re.findall(r"`(src/bayeskit/[\w/.]+|tests/[\w/.]+|native/[\w/.]+)`", page.read_text(encoding="utf-8"))
-    examples = {"src/bayeskit/models/one_rule.py", "tests/models/test_one_rule.py"}
-    examples |= {"src/bayeskit/tally/zeros.py", "tests/tally/test_zeros.py"}
-    assert [path for path in named if path not in examples and not (ROOT / path).exists()] == []
+def files_of_the_project() -> list[str]:
+    """Paths below the root, of all files that a page or a comment may name."""
+    rooms = [ROOT / name for name in ("src", "native", "tests", "benchmarks", "scripts", "fuzz", "docs")]
+    return [file.relative_to(ROOT).as_posix() for room in rooms for file in room.rglob("*") if file.is_file()]
+
+
+def test_every_source_file_named_exists():
+    """In pages and in comments: a path may start at the root, at the package or further down."""
+    project = files_of_the_project()
+    ends = {file[at:] for file in project for at in [0, *(i + 1 for i, c in enumerate(file) if c == "/")]}
+    to_write = {"one_rule.py", "test_one_rule.py", "zeros.py", "test_zeros.py", "utils.py"}  # by the reader, or never
+    sources = [ROOT / file for file in project if file.startswith(("src/", "native/")) and file.endswith((".py", "pp"))]
+    wrong = [
+        (name(file), path)
+        for file in [*PAGES, ROOT / "CHANGELOG.md", *sources]
+        for path in re.findall(r"(?<![\w/.\\])[\w/-]+\.(?:py|cpp|hpp)\b", file.read_text(encoding="utf-8"))
+        if path not in ends and path.rpartition("/")[2] not in to_write
+    ]
+    assert wrong == []
+
+
+def test_every_folder_named_exists_and_every_room_has_a_line():
+    package = ROOT / "src" / "bayeskit"
+    rooms = {room.parent.relative_to(package).as_posix() + "/" for room in package.rglob("__init__.py")} - {"./"}
+    page = (ROOT / "docs" / "how_it_works.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `([\w/]+/)` \|", page, re.MULTILINE)) == rooms
+    named = [
+        (name(page), path)
+        for page in PAGES
+        for path in re.findall(r"`((?:src|tests|native)/[\w/]*/)`", page.read_text("utf-8"))
+    ]
+    assert [(page, path) for page, path in named if not (ROOT / path).is_dir()] == []
 
 
 def test_every_make_target_named_exists():

@@ -59,7 +59,7 @@ _HOMES = {
     "mistake_probability": "evaluate.mistake",
     "generative_vs_discriminative": "evaluate.generative_discriminative",
     "LogisticRegression": "models.logistic.classifier",
-    "DiscriminativeWeights": "models.weights",
+    "DiscriminativeWeights": "models.discriminative_weights",
     "BayesClassifier": "models.ensemble.classifier",
     "BernoulliNB": "models.drop_in",
     "CategoricalNB": "models.drop_in",

@@ -37,6 +37,7 @@ from bayeskit.models import load as load
 from bayeskit.models.base.storage import updating as updating
 from bayeskit.models.cost_sensitive import CostSensitive as CostSensitive
 from bayeskit.models.discretizer import Discretizer as Discretizer
+from bayeskit.models.discriminative_weights import DiscriminativeWeights as DiscriminativeWeights
 from bayeskit.models.drop_in import BernoulliNB as BernoulliNB
 from bayeskit.models.drop_in import CategoricalNB as CategoricalNB
 from bayeskit.models.drop_in import ComplementNB as ComplementNB
@@ -59,7 +60,6 @@ from bayeskit.models.semi_supervised import SemiSupervised as SemiSupervised
 from bayeskit.models.subclass.classifier import SubclassBayes as SubclassBayes
 from bayeskit.models.text.classifier import TextClassifier as TextClassifier
 from bayeskit.models.text.token_counter import TokenCounter as TokenCounter
-from bayeskit.models.weights import DiscriminativeWeights as DiscriminativeWeights
 from bayeskit.network.bif import read_bif as read_bif
 from bayeskit.network.bif import write_bif as write_bif
 from bayeskit.network.joint_distribution import JointDistribution as JointDistribution

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 MOVED = {
+    "bayeskit.cli.ask": "bayeskit.cli.commands.ask",
     "bayeskit.data.csv_files": "bayeskit.data.files.csv",
     "bayeskit.data.documents": "bayeskit.data.text.documents",
     "bayeskit.data.encode": "bayeskit.data.encoder",
@@ -53,7 +54,7 @@ MOVED = {
     "bayeskit.models.bayes_progress": "bayeskit.models.ensemble.progress",
     "bayeskit.models.bayes_rows": "bayeskit.models.ensemble.learnt_rows",
     "bayeskit.models.bayes_structure": "bayeskit.models.ensemble.members",
-    "bayeskit.models.coded": "bayeskit.models.semi_naive.coded",
+    "bayeskit.models.coded": "bayeskit.models.base.coded_classifier",
     "bayeskit.models.exponents": "bayeskit.estimate.exponents",
     "bayeskit.models.gaussian_left_out": "bayeskit.models.gaussian.left_out",
     "bayeskit.models.joint": "bayeskit.models.semi_naive.full_joint",
@@ -66,7 +67,7 @@ MOVED = {
     "bayeskit.models.nbtree_growth": "bayeskit.models.nbtree.growth",
     "bayeskit.models.nbtree_left_out": "bayeskit.models.nbtree.left_out",
     "bayeskit.models.one_row": "bayeskit.models.base.single_row",
-    "bayeskit.models.parts_of_classes": "bayeskit.models.subclass.parts",
+    "bayeskit.models.parts_of_classes": "bayeskit.models.base.parts_of_classes",
     "bayeskit.models.settings": "bayeskit.models.base.settings",
     "bayeskit.models.structured": "bayeskit.models.semi_naive.structured",
     "bayeskit.models.subclass_em": "bayeskit.models.subclass.em",
@@ -75,7 +76,9 @@ MOVED = {
     "bayeskit.models.ties": "bayeskit.models.base.ties",
     "bayeskit.models.token_counter": "bayeskit.models.text.token_counter",
     "bayeskit.models.tuning": "bayeskit.models.base.tuning",
+    "bayeskit.models.undecidable": "bayeskit.undecidable",
     "bayeskit.models.updating": "bayeskit.models.base.storage",
+    "bayeskit.models.weights": "bayeskit.models.discriminative_weights",
     "bayeskit.network.asking": "bayeskit.network.query.answers",
     "bayeskit.network.elimination": "bayeskit.network.inference.elimination",
     "bayeskit.network.evidence": "bayeskit.network.findings",
@@ -88,6 +91,7 @@ MOVED = {
     "bayeskit.network.views": "bayeskit.network.display",
     "bayeskit.tally.container": "bayeskit.container.packing",
     "bayeskit.tally.value_lists": "bayeskit.container.value_lists",
+    "bayeskit.tally.values": "bayeskit.tally.distinct",
 }
 """Modules by their old names."""
 

@@ -17,7 +17,7 @@ from bayeskit.errors import BayesError
 
 __all__ = ["MOST_THREADS", "thread_count"]
 
-MOST_THREADS = 4096  # as in native/parallel.hpp
+MOST_THREADS = 4096  # as in native/support/parallel.hpp
 
 
 def thread_count(n_threads: Any) -> int:

@@ -1,7 +1,8 @@
-"""Lists and NumPy arrays as Arrow arrays, without pandas.
+"""Lists and NumPy arrays as Arrow arrays, and Arrow arrays as NumPy ones, without pandas.
 
 ``pyarrow.array`` imports pandas, where it is installed, to ask whether what it is given is one of its own: more than a
-second, in a command that takes half of one. Of long lists, and where pandas is there, it is the faster.
+second, in a command that takes half of one. Of long lists, and where pandas is there, it is the faster. Arrow's own
+``scalar`` and ``to_numpy`` load pandas as well.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.source import aligned
+
 if TYPE_CHECKING:
     import pyarrow as pa
-
 
 MANY = 100_000  # values of a list that pay for pandas
 
@@ -43,6 +45,19 @@ def arrow_array(values: Any, nan_is_missing: bool = False) -> pa.Array:
     elif str in kinds and kinds <= {str, type(None)}:
         return _texts(values)
     return pa.array(values, from_pandas=nan_is_missing)
+
+
+def filled(array: pa.Array, one: npt.NDArray[Any]) -> pa.Array:
+    """Nulls replaced by the one value of an array."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.fill_null(array, pa.Array.from_buffers(array.type, 1, [None, pa.py_buffer(one)])[0])
+
+
+def view(array: pa.Array) -> npt.NDArray[Any]:
+    """Numbers of Arrow, none null, where they lie."""
+    return aligned(np.from_dlpack(array))
 
 
 def _numbers(values: npt.NDArray[Any]) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Batch → Block: values become codes through vocabularies, numbers become floats or bins."""
+"""Batch → Block: values and labels become codes through vocabularies, numbers floats or bins, texts documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.block import Block, Codes
-from bayeskit.data.factors import Factor, _is_beyond, factor_integers, factor_values
+from bayeskit.data.factors import Factor, beyond_int64, factor_integers, factor_values
 from bayeskit.data.numbers import as_floats, raise_unusable
 from bayeskit.data.schema import NO_TARGET, Categorical, Numeric, Schema, Text
 from bayeskit.data.source import (
@@ -123,7 +123,7 @@ class Encoder:
 
     def _factor(self, column: Column, name: str, start: int) -> Factor:
         """The column as indices; the values of integers are looked up by a table where there is one."""
-        if is_arrow(column) or column.dtype.kind not in "biu" or _is_beyond(column):
+        if is_arrow(column) or column.dtype.kind not in "biu" or beyond_int64(column):
             return factor_values(column, name, start)
         if column.dtype.kind == "b":
             return Factor(column.view(np.uint8), 0, [False, True])
@@ -194,7 +194,7 @@ def encode_labels(column: Column, classes: Vocabulary, start: int, *, grow: bool
         else:
             factor = factor_values(column, "class", start)
         factor.values = [None if value is None else float(value) for value in factor.values]
-    elif not is_arrow(column) and column.dtype.kind in "iu" and not _is_beyond(column):
+    elif not is_arrow(column) and column.dtype.kind in "iu" and not beyond_int64(column):
         factor = factor_integers([column], ["class"], 1)[0]
     else:
         factor = factor_values(column, "class", start)

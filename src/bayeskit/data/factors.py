@@ -1,4 +1,4 @@
-"""A column of any values as indices into its distinct ones."""
+"""A column of any values as indices into its distinct ones; a cell that is no single value is named with its row."""
 
 from __future__ import annotations
 
@@ -10,12 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.source import (
-    Column,
-    aligned,
-    as_one_array,
-    is_arrow,
-)
+from bayeskit.data.arrow_arrays import filled, view
+from bayeskit.data.source import Column, as_one_array, is_arrow
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError, NotScalar
 
@@ -23,7 +19,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MANY = 256  # objects other than strings that are told apart one by one
-
 NARROW = 1_024  # integers within this span are coded without looking for the values in between
 
 
@@ -48,7 +43,7 @@ def factor_integers(columns: Sequence[npt.NDArray[Any]], names: Sequence[str], n
     ]
 
 
-def _is_beyond(column: npt.NDArray[Any]) -> bool:
+def beyond_int64(column: npt.NDArray[Any]) -> bool:
     """Whether some integer has no place in int64, which the kernels read."""
     return column.dtype == np.uint64 and bool(column.max(initial=0) > np.iinfo(np.int64).max)
 
@@ -70,7 +65,7 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
         return Factor(np.zeros(len(array), dtype=np.uint8), 0, [None])
     if pa.types.is_nested(array.type):
         row = next(i for i in range(len(array)) if array[i].is_valid)
-        raise _not_scalar(name, start + row, array[row].as_py())
+        raise not_scalar(name, start + row, array[row].as_py())
     if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
         array = array.cast(pa.timestamp("us", array.type.tz), safe=False)
     if not pa.types.is_dictionary(array.type):
@@ -78,21 +73,8 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
     indices = array.indices
     if indices.null_count:
         indices = indices.cast(pa.int32()) if pa.types.is_unsigned_integer(indices.type) else indices
-        indices = _filled(indices, np.full(1, -1, dtype=f"i{indices.type.bit_width // 8}"))
-    return Factor(_view(indices), -1, [None, *_canonical_all(array.dictionary, name)])
-
-
-def _filled(array: pa.Array, one: npt.NDArray[Any]) -> pa.Array:
-    """Nulls replaced by the one value. (Arrow's own ``scalar`` loads pandas where that is installed.)"""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return pc.fill_null(array, pa.Array.from_buffers(array.type, 1, [None, pa.py_buffer(one)])[0])
-
-
-def _view(array: pa.Array) -> npt.NDArray[Any]:
-    """Numbers of Arrow, none null, where they lie. (Arrow's own ``to_numpy`` loads pandas where that is installed.)"""
-    return aligned(np.from_dlpack(array))
+        indices = filled(indices, np.full(1, -1, dtype=f"i{indices.type.bit_width // 8}"))
+    return Factor(view(indices), -1, [None, *_canonical_all(array.dictionary, name)])
 
 
 def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
@@ -132,13 +114,14 @@ def _canonical_cells(cells: Sequence[Any], name: str, rows: npt.NDArray[np.int64
         try:
             values.append(canonical(cell))
         except NotScalar:
-            raise _not_scalar(name, row, cell) from None
+            raise not_scalar(name, row, cell) from None
         except BayesError as problem:
             raise problem.within(f"column {name!r}, row {row}") from None
     return values
 
 
-def _not_scalar(name: str, row: int, cell: object) -> NotScalar:
+def not_scalar(name: str, row: int, cell: object) -> NotScalar:
+    """The refusal of a cell that is a list, a set or the like."""
     return NotScalar(
         f"column {name!r} has {str(cell)[:40]} in row {row}, which is no single value: "
         "a cell's argument must be a string or a number. Split it into columns of its own."

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.factors import _filled, _not_scalar, _view
-from bayeskit.data.source import (
-    Column,
-    as_one_array,
-    is_arrow,
-)
+from bayeskit.data.arrow_arrays import filled, view
+from bayeskit.data.factors import not_scalar
+from bayeskit.data.source import Column, as_one_array, is_arrow
 from bayeskit.data.vocabulary import canonical
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.remedy import Remedy
@@ -47,7 +44,7 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
         if types.is_boolean(array.type):
             array = array.cast(pa.uint8())
         numbers = array.cast(pa.float64(), safe=False)
-        return _view(_filled(numbers, np.full(1, np.nan)) if numbers.null_count else numbers)
+        return view(filled(numbers, np.full(1, np.nan)) if numbers.null_count else numbers)
     except OverflowError:  # integers beyond 64 bits, as objects
         return _checked_numbers(column, name, start)
     except (pa.ArrowException, UnicodeError):
@@ -68,7 +65,7 @@ def _not_a_number(column: Column, name: str, start: int) -> SchemaMismatch:
             float(cell if cell is not None else "nan")
         except (OverflowError, TypeError, ValueError):
             if cell is not None and not isinstance(cell, (str, bytes)) and not np.isscalar(cell):
-                return _not_scalar(name, start + row, cell)  # type: ignore[return-value]
+                return not_scalar(name, start + row, cell)  # type: ignore[return-value]
             return SchemaMismatch(
                 f"column {name!r} has {cell!r} in row {start + row}, which is no number. Mend or empty the cell, or "
                 "declare ",

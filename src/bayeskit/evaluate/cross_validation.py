@@ -64,17 +64,17 @@ def cross_validate(
             warnings.simplefilter("ignore", BayesWarning)  # what is worth knowing of a fold stands in the record
             weighed = {} if w is None else {"sample_weight": w}
             fitted = clone(model).fit(table.take(train), labels.take(train), **weighed)
-            said, evidence = _posterior(fitted, table.take(test), classes)
+            log_posterior, evidence = _posterior(fitted, table.take(test), classes)
             chosen = positions(fitted.predict(table.take(test)).tolist(), classes)
         n_undecidable += int(np.isneginf(evidence).sum())
-        probabilities[test] = logspace.exp(said)
+        probabilities[test] = logspace.exp(log_posterior)
         counts = np.bincount(codes[train], w, minlength=len(classes)).astype(np.float64)
-        own = np.arange(len(test)), codes[test]
+        truth = np.arange(len(test)), codes[test]
         lost = counts[codes[test]] == 0
         tested = None if weights is None else weights[test]
-        board.add(codes[test], chosen, said[own], brier(probabilities[test], codes[test]), tested, lost)
+        board.add(codes[test], chosen, log_posterior[truth], brier(probabilities[test], codes[test]), tested, lost)
         share = np.tile(counts / counts.sum(), (len(test), 1))
-        guess, true = share.argmax(axis=1), logspace.log(share[own])
+        guess, true = share.argmax(axis=1), logspace.log(share[truth])
         baseline.add(codes[test], guess, true, brier(share, codes[test]), tested, lost)
     method = f"{folds}-fold cross-validation"
     return finished(method, table.target, classes, board, baseline, probabilities, n_undecidable)
@@ -85,15 +85,15 @@ def _posterior(model: Any, X: Any, classes: tuple[Any, ...]) -> tuple[Floats, Fl
     known = positions(model.classes_.tolist(), classes)
     if can(model, HasJoint):
         scores = model.predict_joint_log_proba(X) / getattr(model, "temperature", 1.0)
-        said, evidence = logspace.log_normalise(scores)
+        log_posterior, evidence = logspace.log_normalise(scores)
         impossible = np.isneginf(evidence)
         if impossible.any():
-            said[impossible] = logspace.log_normalise(model.params_.log_prior[None])[0]
+            log_posterior[impossible] = logspace.log_normalise(model.params_.log_prior[None])[0]
     else:
-        said = logspace.log(model.predict_proba(X))
-        evidence = np.zeros(len(said))
-    whole = np.full((len(said), len(classes)), -np.inf)
-    whole[:, known] = said
+        log_posterior = logspace.log(model.predict_proba(X))
+        evidence = np.zeros(len(log_posterior))
+    whole = np.full((len(log_posterior), len(classes)), -np.inf)
+    whole[:, known] = log_posterior
     return whole, evidence
 
 

@@ -53,10 +53,10 @@ def vocabulary_curve(models: Mapping[str, Any], X_test: Any, y_test: Any, sizes:
         gain = information_gain(counted.table("documents"), model.tally_.class_counts)
         rank = np.empty(len(gain), dtype=np.int64)
         rank[np.argsort(-gain, kind="stable")] = np.arange(len(gain))
-        found = []
+        accuracies = []
         for size in sizes:
             kept: npt.NDArray[np.bool_] = rank < size
             fewer = model.with_words(kept)
-            found.append(float(np.mean(np.asarray(fewer.predict(test.data), dtype=object) == truth)))
-        columns[name] = found
+            accuracies.append(float(np.mean(np.asarray(fewer.predict(test.data), dtype=object) == truth)))
+        columns[name] = accuracies
     return Table(columns)

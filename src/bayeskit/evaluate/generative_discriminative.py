@@ -49,7 +49,7 @@ def generative_vs_discriminative(
     if len(classes) < 2 or counts.min() < 4:
         raise BayesError(f"the comparison needs two classes of at least 4 rows each; counts are {counts.tolist()}")
     chosen = dict(models) if models is not None else default_models()
-    found: dict[tuple[str, int], list[tuple[float, float]]] = {}
+    losses: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for repeat in range(repeats):
         learn, test = train_test_split(
             np.arange(len(labels)), test_size=test_size, stratify=labels, random_state=random_state + repeat
@@ -60,8 +60,8 @@ def generative_vs_discriminative(
             part, rest = table.take(rows), table.take(test)
             for name, model in chosen.items():
                 fitted = clone(model).fit(part, labels[rows])
-                found.setdefault((name, n), []).append(_judge(fitted, rest, labels[test]))
-    return [_record(name, n, pairs) for (name, n), pairs in sorted(found.items(), key=lambda item: item[0][1])]
+                losses.setdefault((name, n), []).append(_judge(fitted, rest, labels[test]))
+    return [_record(name, n, pairs) for (name, n), pairs in sorted(losses.items(), key=lambda item: item[0][1])]
 
 
 def simulated_grid(
@@ -73,7 +73,7 @@ def simulated_grid(
     """
     from sklearn.base import clone
 
-    found: dict[tuple[str, str, int], list[tuple[float, float]]] = {}
+    losses: dict[tuple[str, str, int], list[tuple[float, float]]] = {}
     for case in CASES:
         for repeat in range(repeats):
             rng = np.random.default_rng([random_state, repeat, list(CASES).index(case)])
@@ -82,8 +82,8 @@ def simulated_grid(
                 rows, labels = _simulate(case, n, n_columns, rng)
                 for name, model in default_models(shared=True).items():
                     fitted = clone(model).fit(rows, labels)
-                    found.setdefault((case, name, n), []).append(_judge(fitted, test, test_labels))
-    return [{"case": case} | _record(name, n, pairs) for (case, name, n), pairs in found.items()]
+                    losses.setdefault((case, name, n), []).append(_judge(fitted, test, test_labels))
+    return [{"case": case} | _record(name, n, pairs) for (case, name, n), pairs in losses.items()]
 
 
 def default_models(shared: bool = False) -> dict[str, Any]:
@@ -120,11 +120,11 @@ def _interleaved(labels: npt.NDArray[Any], rng: np.random.Generator) -> npt.NDAr
 
 def _sizes(sizes: Iterable[int] | None, most: int, n_classes: int) -> list[int]:
     if sizes is None:
-        found, n = [], 4 * n_classes
+        doubled, n = [], 4 * n_classes
         while n < most:
-            found.append(n)
+            doubled.append(n)
             n *= 2
-        return [*found, most]
+        return [*doubled, most]
     wanted = sorted({int(n) for n in sizes})
     if not wanted or wanted[0] < 2 * n_classes or wanted[-1] > most:
         raise BayesError(f"sizes={wanted}: from {2 * n_classes} rows up to the {most} there are to learn from")
@@ -134,8 +134,10 @@ def _sizes(sizes: Iterable[int] | None, most: int, n_classes: int) -> list[int]:
 def _judge(model: Any, X: Any, labels: npt.NDArray[Any]) -> tuple[float, float]:
     """(error, mean log loss); a probability of 0 counts as 1e-15."""
     p = np.asarray(model.predict_proba(X))
-    own = (p * (labels[:, None] == np.asarray(model.classes_))).sum(axis=1)
-    return float((model.predict(X) != labels).mean()), float(-logspace.log(np.clip(own, LEAST_PROBABILITY, 1)).mean())
+    p_true = (p * (labels[:, None] == np.asarray(model.classes_))).sum(axis=1)
+    return float((model.predict(X) != labels).mean()), float(
+        -logspace.log(np.clip(p_true, LEAST_PROBABILITY, 1)).mean()
+    )
 
 
 def _record(name: str, n: int, pairs: list[tuple[float, float]]) -> Record:

@@ -48,22 +48,22 @@ def held_out(model: Any, source: Source) -> Evaluation:
     if not labels:
         raise BayesError("there are no rows to score")
     classes = tuple(sort_values(vocabulary.values))
-    own = positions(known, classes)
-    said, evidence = logspace.log_normalise(np.concatenate(scores))
+    learnt = positions(known, classes)
+    log_posterior, evidence = logspace.log_normalise(np.concatenate(scores))
     impossible = np.isneginf(evidence)
-    said[impossible] = logspace.log_normalise(model.params_.log_prior[None])[0]
-    log_proba = np.full((len(said), len(classes)), -np.inf)
-    log_proba[:, own] = said
+    log_posterior[impossible] = logspace.log_normalise(model.params_.log_prior[None])[0]
+    log_proba = np.full((len(log_posterior), len(classes)), -np.inf)
+    log_proba[:, learnt] = log_posterior
     true = positions(vocabulary.values, classes)[np.concatenate(labels)]
-    lost = ~np.isin(true, own)
+    lost = ~np.isin(true, learnt)
     proba = logspace.exp(log_proba)
     taken = positions([label for part in chosen for label in part], classes)
     each = np.arange(len(true))
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
-    said_true = np.where(lost, 0.0, log_proba[each, true])
-    board.add(true, taken, said_true, brier(proba, true), None, lost)
+    log_true = np.where(lost, 0.0, log_proba[each, true])
+    board.add(true, taken, log_true, brier(proba, true), None, lost)
     share = np.zeros(len(classes))
-    share[own] = model.tally_.class_counts / model.tally_.class_counts.sum()
+    share[learnt] = model.tally_.class_counts / model.tally_.class_counts.sum()
     shares = np.tile(share, (len(true), 1))
     share_true = np.where(lost, 0.0, logspace.log(shares)[each, true])
     baseline.add(true, shares.argmax(axis=1), share_true, brier(shares, true), None, lost)

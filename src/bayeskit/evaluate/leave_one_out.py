@@ -76,14 +76,14 @@ def leave_one_out(
         scores = left_out.scores(block)
         if temperature != 1:
             scores = scores / temperature
-        found = kernels.judge(scores, block.labels, logspace.TIE, n_threads)
-        impossible = np.flatnonzero(np.isneginf(found[1]))
+        judged = kernels.judge(scores, block.labels, logspace.TIE, n_threads)
+        impossible = np.flatnonzero(np.isneginf(judged[1]))
         if len(impossible):
             _settle(left_out, block, scores, impossible, undecidable)
-            for part, mended in zip(found, _judged(scores, block, impossible), strict=True):
+            for part, mended in zip(judged, _judged(scores, block, impossible), strict=True):
                 part[impossible] = mended
             n_undecidable += len(impossible)
-        proba, _, best, log_true, squares = found
+        proba, _, best, log_true, squares = judged
         chosen = best if choose is None else choose(scores, block)
         board.add(labels, chosen, log_true, squares, block.weights, _lost(counts, labels, unit))
         majority.add(baseline, labels, unit, block.weights)

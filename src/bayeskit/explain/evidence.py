@@ -233,15 +233,17 @@ def _explain(
     scores = model.log_joint(params, block)
     if not np.isfinite(scores).all():
         raise_unusable(block.floats, block.start)
-    said = compared(model, scores, block, params.log_prior, against)
+    comparison = compared(model, scores, block, params.log_prior, against)
     terms = {name: model.tempered(term) for name, term in model.log_terms(params, block).items()}
     prior = model.tempered(getattr(params, "log_start", params.log_prior))  # what is said before any column
     rows = np.arange(block.n_rows)
-    log_odds = {n: logspace.log_odds(t[rows, said.chosen], t[rows, said.rivals]).tolist() for n, t in terms.items()}
+    log_odds = {
+        n: logspace.log_odds(t[rows, comparison.chosen], t[rows, comparison.rivals]).tolist() for n, t in terms.items()
+    }
     cells = {name: _cells(batch.columns[where[name]]) for name in terms}
     states = {name: _states(block, name, params) for name in terms}
     for i in range(block.n_rows):
-        a, b = int(said.chosen[i]), int(said.rivals[i])
+        a, b = int(comparison.chosen[i]), int(comparison.rivals[i])
         parts = tuple(
             Contribution(name, cells[name][i], log_odds[name][i], states[name][i], classes[a], classes[b])
             for name in terms
@@ -250,12 +252,12 @@ def _explain(
             block.start + i,
             classes[a],
             classes[b],
-            float(logspace.exp(said.log_posterior[i, a])),
-            float(logspace.exp(said.log_posterior[i, b])),
-            float(logspace.log_odds(*(params.log_prior if said.undecidable[i] else prior)[[a, b]])),
+            float(logspace.exp(comparison.log_posterior[i, a])),
+            float(logspace.exp(comparison.log_posterior[i, b])),
+            float(logspace.log_odds(*(params.log_prior if comparison.undecidable[i] else prior)[[a, b]])),
             parts,
-            float(said.log_odds[i]),
-            bool(said.undecidable[i]),
+            float(comparison.log_odds[i]),
+            bool(comparison.undecidable[i]),
         )
 
 

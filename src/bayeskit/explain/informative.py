@@ -166,12 +166,12 @@ def _values(model: Columnwise, name: str, prior: Floats) -> tuple[float, list[Te
         ratio = logspace.log_odds(logspace.log(p), logspace.log(elsewhere))
     ratio = np.where(np.isnan(ratio), -np.inf, ratio)
     best = ratio.argmax(axis=1)
-    found = [
+    values = [
         TellingValue(name, value, tally.classes[c], float(ratio[i, c]), float(of_value[i]), max(float(parts[i]), 0.0))
         for i, (value, c) in enumerate(zip(names, best.tolist(), strict=True))
         if of_value[i] > 0
     ]
-    return max(float(parts.sum()), 0.0), found
+    return max(float(parts.sum()), 0.0), values
 
 
 def _numbers(model: Columnwise, name: str, prior: Floats) -> float:

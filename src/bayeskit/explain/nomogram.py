@@ -101,12 +101,12 @@ def nomogram(model: Columnwise, predicted: Any = None, against: Any = None) -> N
     refuse_texts(model.tally_)
     a, b = _pair(model, predicted, against)
     tally, params = model.tally_, model.params_
-    found = [_log_odds(model, name, a, b) for name in tally.schema.used if name not in params.silent]
-    lows, highs = zip(*(_ends(odds) for _, _, odds, _ in found), strict=True) if found else ((), ())
+    columns = [_log_odds(model, name, a, b) for name in tally.schema.used if name not in params.silent]
+    lows, highs = zip(*(_ends(odds) for _, _, odds, _ in columns), strict=True) if columns else ((), ())
     reach = max((high - low for low, high in zip(lows, highs, strict=True)), default=0.0)
     scale = LONGEST / reach if reach > 0 else 1.0
     axes = []
-    for (name, values, odds, gap), low in zip(found, lows, strict=True):
+    for (name, values, odds, gap), low in zip(columns, lows, strict=True):
         points = tuple(float(p) for p in (odds - low) * scale)
         is_number = name not in params.by_column[name].values
         axes.append(Axis(name, tuple(values), tuple(odds.tolist()), points, float((gap - low) * scale), is_number))

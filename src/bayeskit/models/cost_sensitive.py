@@ -12,7 +12,7 @@ from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.decide import Costs, Decisions, decide
 from bayeskit.errors import BayesError
 from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.kinds import PredictsClasses
+from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 
 

@@ -19,7 +19,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.learn_cuts import check_cuts, learn_cuts
 from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.kinds import Transforms, as_wanted, feature_names
+from bayeskit.models.base.estimator_kinds import Transforms, as_wanted, feature_names
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.threads import thread_count
 

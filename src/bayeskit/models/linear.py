@@ -27,7 +27,7 @@ from bayeskit.data.table import Table
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.conjugate.belief import tails
 from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.kinds import PredictsNumbers
+from bayeskit.models.base.estimator_kinds import PredictsNumbers
 from bayeskit.models.design import Design, collinear, collinear_sentence
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.tolerance import CONSTANT, DEPENDENT, POSITIVE

@@ -27,7 +27,7 @@ from bayeskit.data.vocabulary import sort_values
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
 from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.kinds import PredictsClasses
+from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.tolerance import LEAST_PROBABILITY
 

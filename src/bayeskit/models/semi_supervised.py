@@ -25,7 +25,7 @@ from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.words.em import balanced
 from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.kinds import PredictsClasses
+from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.text.classifier import TextClassifier
 from bayeskit.models.text.recipes import recipe_named

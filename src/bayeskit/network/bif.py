@@ -181,19 +181,19 @@ class _Parser:
     def number(self) -> float:
         token = self.word("a number")
         try:
-            found = float(token.content)
+            number = float(token.content)
         except ValueError:
-            found = float("nan")
-        if not isfinite(found):
+            number = float("nan")
+        if not isfinite(number):
             raise self.error(token.at, f"{token.content!r} is no number")
-        return found
+        return number
 
     def listed(self, one: str) -> list[_Token]:
-        found = [self.word(one)]
+        tokens = [self.word(one)]
         while self.is_sign(","):
             self.take()
-            found.append(self.word(one))
-        return found
+            tokens.append(self.word(one))
+        return tokens
 
     def file(self) -> None:
         """Every block of the file."""
@@ -241,11 +241,11 @@ class _Parser:
             if n.content != str(len(states)):
                 raise self.error(n.at, f"{name.content!r} should have {n.content} states, and {len(states)} follow")
             self.sign(";")
-        found = [state.content for state in states]
-        if not found or len(set(found)) < len(found):
-            raise self.error(name.at, f"{name.content!r} needs states, each once; it has {found}")
+        states_named = [state.content for state in states]
+        if not states_named or len(set(states_named)) < len(states_named):
+            raise self.error(name.at, f"{name.content!r} needs states, each once; it has {states_named}")
         self.take()
-        self.states[name.content] = tuple(found)
+        self.states[name.content] = tuple(states_named)
 
     def probability(self) -> None:
         self.sign("(")
@@ -303,8 +303,8 @@ class _Parser:
         if len(place) < n_rows and default is None:
             unsaid = next(row for row in range(n_rows) if row not in place)
             context = np.unravel_index(unsaid, shape) if shape else ()
-            said = ", ".join(self.states[p][i] for p, i in zip(parents, context, strict=True))
-            raise self.error(end.at, f"the probabilities of {node.content!r} lack the row ({said})")
+            context_states = ", ".join(self.states[p][i] for p, i in zip(parents, context, strict=True))
+            raise self.error(end.at, f"the probabilities of {node.content!r} lack the row ({context_states})")
         table = np.empty((n_rows, n_states))
         if default is not None:
             table[:] = default
@@ -326,11 +326,11 @@ class _Parser:
         return at
 
     def numbers(self, n: int, at: int) -> array[float]:
-        found = array("d", [self.number()])
+        numbers = array("d", [self.number()])
         while self.is_sign(","):
             self.take()
-            found.append(self.number())
-        if len(found) != n:
-            raise self.error(at, f"{n} numbers belong here, and there are {len(found)}")
+            numbers.append(self.number())
+        if len(numbers) != n:
+            raise self.error(at, f"{n} numbers belong here, and there are {len(numbers)}")
         self.sign(";")
-        return found
+        return numbers

@@ -27,16 +27,16 @@ class Combinations(Sequence[tuple[Value, ...]]):
         self.values = list(values.values())
 
     def __len__(self) -> int:
-        return prod(len(own) for own in self.values)
+        return prod(len(column_values) for column_values in self.values)
 
     def __getitem__(self, at: Any) -> Any:
         if not 0 <= at < len(self):
             raise IndexError(at)
-        found = []
-        for own in reversed(self.values):
-            at, i = divmod(at, len(own))
-            found.append(own[i])
-        return tuple(reversed(found))
+        cells = []
+        for column_values in reversed(self.values):
+            at, i = divmod(at, len(column_values))
+            cells.append(column_values[i])
+        return tuple(reversed(cells))
 
 
 class Cells(NamedTuple):
@@ -84,9 +84,9 @@ def every_cell(values: Mapping[str, Sequence[Value]]) -> dict[str, Codes]:
     >>> {name: codes.tolist() for name, codes in every_cell({"a": "xy", "b": "uvw"}).items()}
     {'a': [0, 0, 0, 1, 1, 1], 'b': [0, 1, 2, 0, 1, 2]}
     """
-    left, right, found = 1, prod(len(own) for own in values.values()), {}
-    for name, own in values.items():
-        right //= len(own)
-        found[name] = np.tile(np.repeat(np.arange(len(own)), right), left)
-        left *= len(own)
-    return found
+    left, right, codes = 1, prod(len(states) for states in values.values()), {}
+    for name, states in values.items():
+        right //= len(states)
+        codes[name] = np.tile(np.repeat(np.arange(len(states)), right), left)
+        left *= len(states)
+    return codes

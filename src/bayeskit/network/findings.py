@@ -78,14 +78,14 @@ class Reader:
 
     def read(self, findings: Pairs) -> dict[int, Floats]:
         """All findings of one row, those on the same node multiplied."""
-        found: dict[int, Floats] = {}
+        likelihoods: dict[int, Floats] = {}
         for node, finding in findings:
             if finding is None or finding != finding:  # a missing cell
                 continue
             v = self.find(node)
             likelihood = self.likelihood(v, finding)
-            found[v] = self._both(node, found[v], likelihood) if v in found else likelihood
-        return found
+            likelihoods[v] = self._both(node, likelihoods[v], likelihood) if v in likelihoods else likelihood
+        return likelihoods
 
     def _both(self, node: str, first: Floats, second: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
@@ -123,8 +123,8 @@ class Reader:
     def _soft_rows(self, records: Sequence[Mapping[str, Any]]) -> tuple[int, list[int], Floats]:
         observed = sorted({self.find(node) for record in records for node in record})
         unsaid = [np.ones(len(self._certain[v])) for v in observed]
-        found = [self.read(list(record.items())) for record in records]
-        rows = [[row.get(v, ones) for v, ones in zip(observed, unsaid, strict=True)] for row in found]
+        likelihoods = [self.read(list(record.items())) for record in records]
+        rows = [[row.get(v, ones) for v, ones in zip(observed, unsaid, strict=True)] for row in likelihoods]
         return 0, observed, np.array([np.concatenate(row) for row in rows])
 
     def _encoder(self, names: Sequence[str]) -> Encoder:
@@ -165,6 +165,6 @@ def contradiction(findings: Pairs, possible: Callable[[Pairs], bool], place: str
         fewer = [f for f in culprits if f is not finding]
         if not possible(fewer):
             culprits = fewer
-    said = " and ".join(f"{node} {f'like {f}' if isinstance(f, Mapping) else f'= {f}'}" for node, f in culprits)
+    listed = " and ".join(f"{node} {f'like {f}' if isinstance(f, Mapping) else f'= {f}'}" for node, f in culprits)
     what = "is impossible" if len(culprits) == 1 else "cannot hold together"
-    return QueryError(f"{place}the evidence has probability 0: {said} {what}. Change or drop a finding.")
+    return QueryError(f"{place}the evidence has probability 0: {listed} {what}. Change or drop a finding.")

@@ -27,10 +27,10 @@ def bits(nodes: Nodes) -> Iterator[int]:
 
 def as_set(nodes: Iterable[int]) -> Nodes:
     """The set of these nodes."""
-    found = 0
+    members = 0
     for node in nodes:
-        found |= 1 << node
-    return found
+        members |= 1 << node
+    return members
 
 
 class Graph:
@@ -46,8 +46,8 @@ class Graph:
     def __init__(self, parents: Sequence[Sequence[int]]) -> None:
         self.parents = [tuple(p) for p in parents]
         self.children: list[list[int]] = [[] for _ in parents]
-        for child, own in enumerate(self.parents):
-            for parent in own:
+        for child, listed in enumerate(self.parents):
+            for parent in listed:
                 self.children[parent].append(child)
         self.order = self._topological()
 
@@ -115,9 +115,9 @@ def join(near: list[Nodes], family: Nodes) -> None:
 
 def reach(near: Sequence[Nodes], start: Nodes, blocked: Nodes = 0) -> Nodes:
     """All nodes connected with the start without passing through a blocked one."""
-    found, waiting = start, list(bits(start))
+    reached, waiting = start, list(bits(start))
     for v in waiting:
-        new = near[v] & ~found & ~blocked
-        found |= new
+        new = near[v] & ~reached & ~blocked
+        reached |= new
         waiting.extend(bits(new))
-    return found
+    return reached

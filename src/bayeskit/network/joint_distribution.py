@@ -67,7 +67,7 @@ class JointDistribution:
         cuts: Mapping[str, tuple[float, ...]] | None = None,
     ) -> None:
         """From codes of the values of each cell; use `from_table`, `from_data` or `from_network`."""
-        self.values = {name: tuple(own) for name, own in values.items()}
+        self.values = {name: tuple(listed) for name, listed in values.items()}
         self.variables = tuple(self.values)
         self.codes = {name: np.asarray(codes[name], dtype=np.int64) for name in self.variables}
         self.p = p
@@ -164,7 +164,7 @@ class JointDistribution:
     @classmethod
     def from_network(cls, network: BayesianNetwork) -> JointDistribution:
         """The joint distribution of all nodes of a network; refused with the figure where it would be too large."""
-        cells = prod(len(own) for own in network.states.values())
+        cells = prod(len(states) for states in network.states.values())
         check_cost(
             8 * cells * (4 + len(network.nodes)), network.memory_limit, "the list of every combination of values"
         )
@@ -174,7 +174,7 @@ class JointDistribution:
 
     def smoothed(self, rule: Any, memory_limit: int = MEMORY_LIMIT) -> JointDistribution:
         """Every combination of values there can be, counted and smoothed by a rule."""
-        cells = prod(len(own) for own in self.values.values())
+        cells = prod(len(listed) for listed in self.values.values())
         check_cost(8 * cells * (2 + len(self.variables)), memory_limit, "the list of every combination of values")
         counts = np.zeros((1, cells))
         counts[0, self.cell_numbers(self.variables)[0]] = self.p * float(self.n_rows or 1)
@@ -199,8 +199,8 @@ class JointDistribution:
         held = self._matching(condition)
         total = float(self.p[held].sum())
         if total == 0:
-            said = condition if isinstance(condition, str) else dict(condition)
-            raise QueryError(f"the condition {said} has probability 0, so nothing can be said given it")
+            statement = condition if isinstance(condition, str) else dict(condition)
+            raise QueryError(f"the condition {statement} has probability 0, so nothing can be said given it")
         codes = {name: column[held] for name, column in self.codes.items()}
         rows = None if self.n_rows is None else self.n_rows * total
         return JointDistribution(self.values, codes, self.p[held] / total, rows, self.cuts)
@@ -235,9 +235,9 @@ class JointDistribution:
         for name in known:
             values = [self.values[name][i] for i in both.codes[name][first[can]]]
             columns[name] = [str(v) if isinstance(v, bool) else v for v in values]
-        said = f" | {', '.join(known)}" if known else ""
+        bar = f" | {', '.join(known)}" if known else ""
         for i, value in enumerate(self.values[target]):
-            columns[f"P({target} = {value}{said})"] = table[:, i].tolist()
+            columns[f"P({target} = {value}{bar})"] = table[:, i].tolist()
         return Table(columns, keys=max(len(known), 1))
 
     def expectation(
@@ -311,7 +311,7 @@ class JointDistribution:
     @property
     def n_parameters_(self) -> int:
         """Free numbers of a full table over these variables: Π values − 1, whatever is listed."""
-        return prod(len(own) for own in self.values.values()) - 1
+        return prod(len(listed) for listed in self.values.values()) - 1
 
     @property
     def n_cells(self) -> int:

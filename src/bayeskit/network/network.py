@@ -204,12 +204,14 @@ class BayesianNetwork:
         if findings is None:
             parts = [self._rows(*rows, wanted, n_threads) for rows in self._reader.rows(evidence)]
             return {self.nodes[v]: np.concatenate([p[k] for p in parts]) for k, v in enumerate(wanted)}
-        found = self._reader.read(findings)
+        likelihood_of = self._reader.read(findings)
         if nodes is not None and not self.is_compiled:
-            listed = np.concatenate([np.zeros(0), *(self._eliminated([v], found, findings) for v in wanted)]).tolist()
+            listed = np.concatenate(
+                [np.zeros(0), *(self._eliminated([v], likelihood_of, findings) for v in wanted)]
+            ).tolist()
         else:
-            likelihoods = np.concatenate([*found.values()] if found else [np.zeros(0)])[None]
-            posteriors, log_evidence = self.tree.propagate(list(found), likelihoods, wanted)
+            likelihoods = np.concatenate([*likelihood_of.values()] if likelihood_of else [np.zeros(0)])[None]
+            posteriors, log_evidence = self.tree.propagate(list(likelihood_of), likelihoods, wanted)
             if log_evidence[0] == -np.inf:
                 raise self._contradiction(findings)
             listed = posteriors[0].tolist()
@@ -225,12 +227,12 @@ class BayesianNetwork:
         findings = one_row(evidence)
         if findings is None:
             rows, threads = self._reader.rows(evidence), thread_count(n_threads)
-            return np.concatenate([self.tree.propagate(v, found, [], threads)[1] for _, v, found in rows])
+            return np.concatenate([self.tree.propagate(v, likelihoods, [], threads)[1] for _, v, likelihoods in rows])
         return self.joint_table([], self._reader.read(findings))[1]
 
-    def joint_table(self, nodes: Sequence[int], found: Mapping[int, Floats]) -> tuple[Floats, float]:
+    def joint_table(self, nodes: Sequence[int], likelihoods: Mapping[int, Floats]) -> tuple[Floats, float]:
         """P(nodes, findings) as a table, and the log of what to multiply it by; nodes by number."""
-        table, log_scale = eliminate(self._graph, self._cards, self._tables, nodes, found, self.memory_limit)
+        table, log_scale = eliminate(self._graph, self._cards, self._tables, nodes, likelihoods, self.memory_limit)
         total = float(table.sum())
         return table / (total or 1.0), log_scale + float(logspace.log(total))
 
@@ -251,7 +253,7 @@ class BayesianNetwork:
         """
         v = self._reader.find(target)
         rows = list(self._reader.rows(data, ignore=[target]))
-        parts = [self._rows(start, observed, found, [v], n_threads)[0] for start, observed, found in rows]
+        parts = [self._rows(start, observed, likelihoods, [v], n_threads)[0] for start, observed, likelihoods in rows]
         return np.concatenate([np.zeros((0, self._cards[v])), *parts])
 
     def predict(self, data: Any, target: str) -> npt.NDArray[Any]:
@@ -263,11 +265,11 @@ class BayesianNetwork:
         """n rows drawn from the network, or from P(everything | evidence): exactly, without rejecting any."""
         rng = np.random.default_rng(random_state)
         findings = self._one(evidence, "sample")
-        found = self._reader.read(findings)
-        if found:
+        likelihoods = self._reader.read(findings)
+        if likelihoods:
             if not self._is_possible(findings):
                 raise self._contradiction(findings)
-            drawn = self.tree.sample(found, n, rng)
+            drawn = self.tree.sample(likelihoods, n, rng)
         else:
             drawn = self._forward(n, rng)
         return Table({node: [*map(self.states[node].__getitem__, drawn[:, v])] for v, node in enumerate(self.nodes)})
@@ -360,9 +362,9 @@ class BayesianNetwork:
             raise BayesError(f"{what} takes the evidence of one row: a mapping from node to state")
         return findings
 
-    def _eliminated(self, nodes: list[int], found: Mapping[int, Floats], findings: Pairs) -> Floats:
+    def _eliminated(self, nodes: list[int], likelihoods: Mapping[int, Floats], findings: Pairs) -> Floats:
         table, _ = eliminate(
-            self._graph, self._cards, self._tables, nodes, found, self.memory_limit, with_evidence=False
+            self._graph, self._cards, self._tables, nodes, likelihoods, self.memory_limit, with_evidence=False
         )
         if not table.any():
             raise self._contradiction(findings)

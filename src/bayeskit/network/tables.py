@@ -89,25 +89,25 @@ def tables_cost(node: str, parents: Sequence[str], cards: Mapping[str, int], bef
 def states_of(node: str, table: Any, has_parents: bool, declared: Sequence[Any] | None) -> tuple[Value, ...]:
     """The states of a node: declared, or in the order its table first names them."""
     if declared is not None:
-        found = [canonical(value) for value in declared]
+        states = [canonical(value) for value in declared]
     elif is_number(table):
-        found = [True, False]
+        states = [True, False]
     elif isinstance(table, Mapping) and table:
         rows = list(table.values()) if has_parents else [table]
-        found = []
+        states = []
         for row in rows:
-            found += (
+            states += (
                 [True, False] if is_number(row) else [canonical(s) for s in row] if isinstance(row, Mapping) else []
             )
-        found = list(dict.fromkeys(found))
+        states = list(dict.fromkeys(states))
     else:
         raise BayesError(
             f"the table of {node!r} names no states: write {{state: probability}}, or declare them as "
             f"states={{{node!r}: [...]}} and give the numbers in that order"
         )
-    if not found or None in found or len(set(found)) < len(found):
-        raise BayesError(f"the states of {node!r} are {found}: at least one, each once, and missing is none")
-    return tuple(value for value in found if value is not None)
+    if not states or None in states or len(set(states)) < len(states):
+        raise BayesError(f"the states of {node!r} are {states}: at least one, each once, and missing is none")
+    return tuple(value for value in states if value is not None)
 
 
 def table_of(node: str, given: Any, parents: Sequence[str], states: Mapping[str, tuple[Value, ...]]) -> Floats:

@@ -29,7 +29,7 @@ from bayeskit.explain.evidence import explain_rows
 from bayeskit.models.base.available import absent, available_where, having
 from bayeskit.models.base.column_advice import advise
 from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.kinds import PredictsClasses
+from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.settings import check_temperature, one_of
 from bayeskit.models.base.single_row import record_scores
 from bayeskit.models.base.storage import Stored
@@ -42,6 +42,7 @@ from bayeskit.threads import thread_count
 from bayeskit.undecidable import Impossible, refuse_no_numbers
 
 Scores = npt.NDArray[np.float64]
+COLUMNS = 20  # whose tables a notebook shows
 
 
 class Parameters(Protocol):
@@ -335,9 +336,6 @@ def stacked(parts: list[Scores], n_classes: int) -> Scores:
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.zeros((0, n_classes))
-
-
-COLUMNS = 20  # shown at most
 
 
 def model_html(model: Any) -> str:

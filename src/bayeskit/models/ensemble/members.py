@@ -1,7 +1,7 @@
-"""What is drawn at random for the ensemble: cuts that have not seen the classes, parents, and candidates of chains.
+"""The structure of the ensemble: members with cuts and parents, and chains; how it is drawn, and how a file holds it.
 
-In a file it is plain arrays, each checked when it is read; no count of a context is read, they are counted again in the
-rows. So nothing in a file can lead a kernel astray.
+Cuts have not seen the classes. In a file it is plain arrays, each checked when it is read; no count of a context is
+read, they are counted again in the rows. So nothing in a file can lead a kernel astray.
 """
 
 from __future__ import annotations
@@ -24,11 +24,16 @@ from bayeskit.tally.rows import Rows
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
 Codes = dict[str, ColumnCodes]
-PARENTS = 5
+Parts = tuple[dict[str, Any], list[Array]]
+PARENTS = 5  # of a column in a member, at most
 COARSE = 5  # intervals in which dependence is measured
-STEPS, TOGETHER, MOST_CUTS = 24, 12, 3
+STEPS, TOGETHER, MOST_CUTS = 24, 12, 3  # of a chain: its length, the columns it chooses a step from, the cuts of each
 PART = 5_000  # rows that choose a chain, about
+FIXED = 9  # arrays of a structure in a file
+MODELS = ("BayesClassifier", "NaiveBayes", "majority")  # that are scored on rows left out
+MOST = 1e9  # m, an exponent or a temperature, and one part of the least: far beyond any that is learnt
 
 
 @dataclass(frozen=True)
@@ -268,13 +273,6 @@ def draw_chains(
         at[:, 1:][at[:, 1:] == at[:, :-1]] = np.nan
         cuts[mine] = at
     return parts, candidates, cuts
-
-
-Array = npt.NDArray[Any]
-Parts = tuple[dict[str, Any], list[Array]]
-FIXED = 9
-MODELS = ("BayesClassifier", "NaiveBayes", "majority")
-MOST = 1e9  # m, an exponent or a temperature, and one part of the least: far beyond any that is learnt
 
 
 def to_parts(structure: Structure, left_out: Table, importance: Table) -> Parts:

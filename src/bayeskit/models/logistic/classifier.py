@@ -24,7 +24,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary, sort_values
 from bayeskit.errors import BayesError
 from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.kinds import PredictsClasses
+from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.design import Design, as_it_is, collinear, collinear_sentence, sparse_matrix
 from bayeskit.models.logistic import loss as logistic_loss

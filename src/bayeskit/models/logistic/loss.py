@@ -1,9 +1,10 @@
-"""The conditional likelihood of classes given rows, its slope and its curvature, over a dense or sparse matrix.
+"""The conditional likelihood of classes given rows: its slope and curvature, its minimum, and the choice of λ.
 
     f(b, w) = −Σ_i ω_i ln P(y_i | x_i)  +  λ/2 · Σ_j (s_j w_j)²
 
-Two classes have one vector of weights (the log odds of the second), more have one each. Unknowns are measured for
-columns moved to mean 0 and scaled to deviation 1, without touching the matrix; that is only a change of units.
+The matrix is dense or sparse. Two classes have one vector of weights (the log odds of the second), more have one each.
+Unknowns are measured for columns moved to mean 0 and scaled to deviation 1, without touching the matrix; that is only
+a change of units.
 
 Formula: conditional likelihood, its slope and curvature; λ by evidence
 """
@@ -22,10 +23,10 @@ from bayeskit.errors import BayesError
 Floats = npt.NDArray[np.float64]
 NEWTON = 300  # unknowns up to which curvature is worth its price
 RANGE = (1e-4, 1e6)  # of the λ that evidence may choose
-EVIDENCE = 2000  # unknowns up to which a determinant is
+EVIDENCE = 2000  # unknowns up to which a determinant is worth its price
 SAMPLE = 50_000  # rows of the first approximation
 STEPS = 8  # with the curvature of the sample
-LAMBDAS = np.logspace(4, -4, 17)
+LAMBDAS = np.logspace(4, -4, 17)  # that cross-validation tries, from strong to weak
 CHUNK = 4096  # rows whose cells stay in the cache
 
 

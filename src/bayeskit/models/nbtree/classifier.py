@@ -36,12 +36,12 @@ from bayeskit.explain.structure import StructureDescription
 from bayeskit.memory import Need, check_memory
 from bayeskit.model_file import State
 from bayeskit.models.base import Scores
+from bayeskit.models.base.coded_classifier import CodedClassifier, names_of
 from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of, readable
 from bayeskit.models.base.settings import seed_of
 from bayeskit.models.nbtree.growth import Growth, Routes, Tree, check_tree, leaf_paths, stratified_folds
 from bayeskit.models.nbtree.left_out import TreeLeftOut, TreeParameters
-from bayeskit.models.semi_naive.coded import CodedClassifier, names_of
-from bayeskit.models.subclass.parts import name_of, of_classes, parts_of, readable
 from bayeskit.printable import printable
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan

@@ -15,8 +15,8 @@ from bayeskit.data.block import Block
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.smoothing import smoothed
+from bayeskit.models.base.coded_classifier import CodedLeftOut
 from bayeskit.models.nbtree.growth import Routes, Tree, leaf_paths
-from bayeskit.models.semi_naive.coded import CodedLeftOut
 from bayeskit.threads import thread_count
 
 if TYPE_CHECKING:

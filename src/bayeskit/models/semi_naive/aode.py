@@ -3,7 +3,8 @@
     P(c, x) = mean over parents p of P(c) · P(x_p | c) · Π_j P(x_j | c, x_p)
 
 No structure is searched; a value takes part as a parent if it was seen ``min_count`` times. Where none was, naive
-Bayes answers (Webb, Boughton, Wang, 2005).
+Bayes answers (Webb, Boughton, Wang, 2005). In place of the mean, exponents of the parents can be fitted to rows that
+are left out.
 
 Formula: the mean over all parents: AODE
 """
@@ -32,9 +33,9 @@ from bayeskit.estimate.smoothing import as_smoothing, is_number
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.model_file import State
 from bayeskit.models.base import Scores
+from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, need_pairs
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.tuning import weighty_blocks
-from bayeskit.models.semi_naive.coded import CodedClassifier, CodedLeftOut, names_of, need_pairs
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, POSITIVE

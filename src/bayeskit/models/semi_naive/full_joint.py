@@ -27,7 +27,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
 from bayeskit.models.base import Scores
-from bayeskit.models.semi_naive.coded import CodedClassifier, CodedLeftOut, names_of
+from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of
 from bayeskit.remedy import Setting
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.plan import Plan

@@ -26,7 +26,7 @@ from bayeskit.estimate.conditional import ConditionalTable
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base import Scores
-from bayeskit.models.semi_naive.coded import CodedClassifier, CodedLeftOut, names_of
+from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of
 from bayeskit.threads import thread_count
 
 Floats = npt.NDArray[np.float64]

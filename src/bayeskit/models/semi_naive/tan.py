@@ -24,7 +24,7 @@ from bayeskit.estimate.information import conditional_information, dependence, i
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.trees import best_tree
 from bayeskit.explain.structure import StructureDescription, tree_lines
-from bayeskit.models.semi_naive.coded import need_pairs
+from bayeskit.models.base.coded_classifier import need_pairs
 from bayeskit.models.semi_naive.structured import StructuredClassifier, StructuredParameters, given_parents
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally

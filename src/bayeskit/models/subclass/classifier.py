@@ -40,12 +40,12 @@ from bayeskit.models.base.classifier import Scores
 from bayeskit.models.base.column_advice import tell_one_class
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.joint_scores import KnowsJoint
+from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.base.tally_classifier import TOGETHER, refuse_no_counts
 from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.models.naive_bayes.classifier import NaiveBayes, NaiveParameters
 from bayeskit.models.subclass.em import ClassRows, best_number, by_class, smallest_gaps, widened
-from bayeskit.models.subclass.parts import name_of, of_classes, parts_of
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -407,7 +407,7 @@ class SubclassBayes(KnowsJoint):
         return ", ".join(text for size, text in found[:3] if size > 0.1) or "nothing much"
 
     def _naive_names(self, name: str, values: tuple[Value, ...]) -> list[Any]:
-        from bayeskit.models.semi_naive.coded import names_of
+        from bayeskit.models.base.coded_classifier import names_of
 
         return list(names_of(values, self.schema_, name))
 

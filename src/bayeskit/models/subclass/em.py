@@ -33,6 +33,7 @@ Index = npt.NDArray[Any]
 NARROW = 1e-3  # of the variance within the class: no subclass is narrower
 SPACED = 1 / (2 * np.pi)  # of the squared gap between numbers: a normal of this variance is 1 / gap high
 EQUAL = 1e-4  # of ln p a row: numbers of subclasses as good as each other, of which the least is taken
+NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of subclasses that are tried
 MOST_ROWS = 3000  # of a class, by which the number of subclasses is chosen
 
 
@@ -182,6 +183,3 @@ def best_number(
         tell(len(found), len(numbers))
     enough = max(found.values()) - EQUAL
     return min(k for k in numbers if found[k] >= enough), found
-
-
-NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)

@@ -24,7 +24,7 @@ from bayeskit.models.text.document_classifier import DocumentClassifier, TextLef
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.recipe import CONDITIONAL, Recipe, RecipeAttribute, Training, by_recipe
 from bayeskit.models.text.recipes import RECIPES
-from bayeskit.models.text.vocabulary import tally_of_words, tally_within_limits
+from bayeskit.models.text.word_choice import tally_of_words, tally_within_limits
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally

@@ -1,4 +1,4 @@
-"""DocumentClassifier: reads, explains and leaves out documents where other classifiers do so with rows."""
+"""DocumentClassifier: what a classifier does with rows, but with documents: read, explain, compare, draw, leave out."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """A recipe: what is learnt of documents, what is believed of their words, and what it can honour.
 
 A recipe is a frozen object. That of :mod:`bayeskit.models.text.recipes` holds nothing; ``learn`` and ``from_state``
-give one that also holds what was fitted on documents, such as weights of evidence or document frequencies.
+give one that also holds what was fitted on documents, such as weights of evidence or document frequencies. The methods
+of a classifier that depend on its recipe, and what they say where it cannot honour them, stand at the end.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from bayeskit.tally.words import WordCounts
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
+Model = TypeVar("Model", bound=type)
 
 DRAWING = ("document_log_likelihood", "score_samples", "sample")
 LEAVING_OUT = ("left_out", "leave_one_out", "leave_one_out_scores")
@@ -227,9 +229,6 @@ class GenerativeRecipe(Recipe):
         raise TypeError(f"recipe {self.name!r} draws no documents")
 
 
-C = TypeVar("C", bound=type)
-
-
 class RecipeMethod(Conditional):
     """A method that is there unless ``model.absent_by_recipe`` names it."""
 
@@ -262,10 +261,10 @@ class RecipeAttribute(Conditional):
         return getattr(recipe, self.held)
 
 
-def by_recipe(*names: str) -> Callable[[C], C]:
+def by_recipe(*names: str) -> Callable[[Model], Model]:
     """Let ``model.absent_by_recipe``, from method to reason, rule over these methods of a class, inherited or not."""
 
-    def ruled(kind: C) -> C:
+    def ruled(kind: Model) -> Model:
         for name in names:
             setattr(kind, name, RecipeMethod(name, getattr_static(kind, name)))
         return kind

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TypeVar
 
 from bayeskit.errors import BayesError
-from bayeskit.models.text.counting import Complement, Multinomial, NormalisedComplement, SetOfWords
-from bayeskit.models.text.linear import NaiveBayesSVM
+from bayeskit.models.text.nbsvm import NaiveBayesSVM
+from bayeskit.models.text.plain_counts import Complement, Multinomial, NormalisedComplement, SetOfWords
 from bayeskit.models.text.recipe import CONDITIONAL, Recipe
 from bayeskit.models.text.tf_idf import TfIdf, TransformedComplement
 from bayeskit.models.text.weighted import AUTO, FAST, WEIGHTED

@@ -23,7 +23,7 @@ from bayeskit.models.text.parameters import Parameters, WordParameters
 from bayeskit.models.text.reading import count_more, document_frequency, mass_tally
 from bayeskit.models.text.recipe import Leaving, Recipe, Settings, Training
 from bayeskit.models.text.state import check_numbers, finite
-from bayeskit.models.text.vocabulary import rows_within_limits
+from bayeskit.models.text.word_choice import rows_within_limits
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.tolerance import ROUNDING

@@ -22,7 +22,7 @@ from bayeskit.models.base.ties import first_best
 from bayeskit.models.text.classifier import TextClassifier
 from bayeskit.models.text.reading import LabelledDocuments, document_frequency, text_column, values_matrix
 from bayeskit.models.text.recipes import recipe_named
-from bayeskit.models.text.vocabulary import rows_within_limits
+from bayeskit.models.text.word_choice import rows_within_limits
 
 Floats = npt.NDArray[np.float64]
 

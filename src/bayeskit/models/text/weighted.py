@@ -30,7 +30,7 @@ from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import LabelledDocuments, count_more, document_frequency, mass_tally
 from bayeskit.models.text.recipe import Leaving, Recipe, Settings, Training
 from bayeskit.models.text.state import check_numbers, finite
-from bayeskit.models.text.vocabulary import candidate_rows, limits_of
+from bayeskit.models.text.word_choice import candidate_rows, limits_of
 from bayeskit.remedy import Setting
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count

@@ -43,10 +43,10 @@ class Factor:
         table = logspace.log(table) if log else table
         return cls(tuple(sorted(variables)), table.transpose(order))
 
-    def at(self, found: Mapping[int, int]) -> Factor:
+    def at(self, states: Mapping[int, int]) -> Factor:
         """The part of the table where some variables have these values."""
-        index = tuple(found.get(v, slice(None)) for v in self.variables)
-        return Factor(tuple(v for v in self.variables if v not in found), self.table[index], self.log_scale)
+        index = tuple(states.get(v, slice(None)) for v in self.variables)
+        return Factor(tuple(v for v in self.variables if v not in states), self.table[index], self.log_scale)
 
 
 def combine(factors: Sequence[Factor], keep: Sequence[int], log: bool = False) -> Factor:

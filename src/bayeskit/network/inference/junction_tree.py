@@ -70,15 +70,15 @@ def clique_tree(elimination: Elimination) -> Cliques:
     last: list[int] = []
     waiting: dict[int, list[int]] = {}  # variable → cliques whose shared part begins with it
     for v, nodes in zip(elimination.order, elimination.cliques, strict=True):
-        own = next((k for k in waiting.get(v, ()) if above[k] == nodes), None)
-        if own is None:
-            own = len(members)
+        clique = next((k for k in waiting.get(v, ()) if above[k] == nodes), None)
+        if clique is None:
+            clique = len(members)
             members.append(nodes)
             above.append(0)
             last.append(v)
-        inside[v], above[own], last[own] = own, nodes & ~(1 << v), v
-        if above[own]:
-            waiting.setdefault(min(bits(above[own]), key=when.__getitem__), []).append(own)
+        inside[v], above[clique], last[clique] = clique, nodes & ~(1 << v), v
+        if above[clique]:
+            waiting.setdefault(min(bits(above[clique]), key=when.__getitem__), []).append(clique)
     parents = [inside[min(bits(rest), key=when.__getitem__)] if rest else -1 for rest in above]
     return _parents_first(members, parents)
 
@@ -127,7 +127,8 @@ class JunctionTree:
         self.cards = list(cards)
         shared = [list(bits(nodes)) for nodes in self.cliques.separators]
         self.variables = [  # of each table: the separator first, and slowest
-            [*own, *bits(nodes & ~as_set(own))] for nodes, own in zip(self.cliques.members, shared, strict=True)
+            [*separator, *bits(nodes & ~as_set(separator))]
+            for nodes, separator in zip(self.cliques.members, shared, strict=True)
         ]
         self.sizes = [table_size(nodes, cards) for nodes in self.cliques.members]
         by_size = sorted(range(len(self.sizes)), key=self.sizes.__getitem__)
@@ -204,10 +205,10 @@ class JunctionTree:
         order = np.argsort(project(self.variables[i], onto, self.cards), kind="stable")
         return table[order].reshape(table_size(as_set(onto), self.cards), -1)
 
-    def collect(self, found: dict[int, Floats], best: bool = False) -> tuple[list[Floats], list[Floats]]:
+    def collect(self, likelihoods: dict[int, Floats], best: bool = False) -> tuple[list[Floats], list[Floats]]:
         """Log tables with all messages sent up to the root, and those messages; ``best`` takes maxima for sums."""
         tables = [part.copy() for part in self._log_potentials]
-        for v, likelihood in found.items():
+        for v, likelihood in likelihoods.items():
             i = self.homes[v]
             tables[i] += logspace.log(likelihood)[project(self.variables[i], (v,), self.cards)]
         messages: list[Floats] = [np.zeros(1)] * len(tables)
@@ -220,21 +221,21 @@ class JunctionTree:
     def _to_separator(self, i: int) -> npt.NDArray[np.int32]:
         return project(self.variables[self.cliques.parents[i]], list(bits(self.cliques.separators[i])), self.cards)
 
-    def _in_logs(self, found: dict[int, Floats]) -> tuple[list[Floats], float]:
+    def _in_logs(self, likelihoods: dict[int, Floats]) -> tuple[list[Floats], float]:
         """All tables after messages up and down, in logarithms, and log P(evidence): slow, but nothing underflows."""
-        tables, messages = self.collect(found)
+        tables, messages = self.collect(likelihoods)
         log_evidence = float(logspace.log_sum_exp(tables[0]))
         for i in range(1, len(tables)):
-            own = list(bits(self.cliques.separators[i]))
-            down = logspace.log_sum_exp(self._by(tables[self.cliques.parents[i]], self.cliques.parents[i], own))
+            separator = list(bits(self.cliques.separators[i]))
+            down = logspace.log_sum_exp(self._by(tables[self.cliques.parents[i]], self.cliques.parents[i], separator))
             with np.errstate(invalid="ignore"):
                 down = np.where(np.isneginf(messages[i]), -np.inf, down - messages[i])
             tables[i] = (tables[i].reshape(len(down), -1) + down[:, None]).reshape(-1)
         return tables, log_evidence
 
-    def most_probable(self, found: dict[int, Floats]) -> tuple[list[int], float]:
+    def most_probable(self, likelihoods: dict[int, Floats]) -> tuple[list[int], float]:
         """The state of each variable in the most probable completion of the findings, and its log P(all, findings)."""
-        tables, _ = self.collect(found, best=True)
+        tables, _ = self.collect(likelihoods, best=True)
         states = [-1] * len(self.cards)
         for i, table in enumerate(tables):
             by = table.reshape(self._cliques[i, 2], -1)
@@ -248,9 +249,9 @@ class JunctionTree:
         for v in reversed(self.variables[i]):
             cell, states[v] = divmod(cell, self.cards[v])
 
-    def sample(self, found: dict[int, Floats], n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    def sample(self, likelihoods: dict[int, Floats], n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
         """States (n, variables) drawn from P(all | findings): the root first, then each table given its separator."""
-        tables, _ = self.collect(found)
+        tables, _ = self.collect(likelihoods)
         drawn = np.zeros((n, len(self.cards)), dtype=np.int64)
         for i, table in enumerate(tables):
             by = table.reshape(self._cliques[i, 2], -1)

@@ -26,37 +26,37 @@ def eliminate(
     cards: Sequence[int],
     tables: Sequence[Floats],
     keep: Sequence[int],
-    found: Mapping[int, Floats],
+    likelihoods: Mapping[int, Floats],
     memory_limit: int = MEMORY_LIMIT,
     with_evidence: bool = True,
 ) -> tuple[Floats, float]:
     """P(keep, findings) as a table over ``keep`` with its largest cell 1, and the log of what it was divided by.
 
-    ``found`` holds a likelihood for each state of the variables something is known of. Without ``with_evidence`` the
+    ``likelihoods`` holds one for each state of the variables something is known of. Without ``with_evidence`` the
     parts that bear neither on ``keep`` nor on whether the findings are possible are left out, and only proportions mean
     anything.
     """
-    hard = {v: int(np.argmax(p)) for v, p in found.items() if np.count_nonzero(p) == 1 and v not in keep}
-    relevant = graph.ancestors(as_set(keep) | as_set(found))
+    hard = {v: int(np.argmax(p)) for v, p in likelihoods.items() if np.count_nonzero(p) == 1 and v not in keep}
+    relevant = graph.ancestors(as_set(keep) | as_set(likelihoods))
     kept = [v for v in keep if cards[v] > 1]
     near = _graph_of_factors(graph, cards, relevant, as_set(hard))
     part = as_set(v for v in bits(relevant) if cards[v] > 1 and v not in hard)
     if not with_evidence:
-        part &= reach(near, as_set(kept) | _may_contradict(graph, tables, relevant, found))
+        part &= reach(near, as_set(kept) | _may_contradict(graph, tables, relevant, likelihoods))
     gone = part & ~as_set(kept)
     elimination = min_fill(near, cards, gone)
     cells = sum(table_size(nodes, cards) for nodes in elimination.cliques) + table_size(as_set(kept), cards)
     check_cost(2 * CELL * cells, memory_limit, "the tables of this question")
-    question = (graph, cards, tables, part, relevant, found, hard)
+    question = (graph, cards, tables, part, relevant, likelihoods, hard)
     try:
         return _laid_out(_sum_out(_factors(*question, log=False), elimination.order, kept, False), keep, cards, False)
     except Underflow:
         return _laid_out(_sum_out(_factors(*question, log=True), elimination.order, kept, True), keep, cards, True)
 
 
-def _may_contradict(graph: Graph, tables: Sequence[Floats], relevant: int, found: Mapping[int, Floats]) -> int:
+def _may_contradict(graph: Graph, tables: Sequence[Floats], relevant: int, likelihoods: Mapping[int, Floats]) -> int:
     """The variables of tables with a zero, whose findings could turn out impossible: they cannot be left out."""
-    unsure = as_set(v for v, likelihood in found.items() if not np.any(likelihood > 0))
+    unsure = as_set(v for v, likelihood in likelihoods.items() if not np.any(likelihood > 0))
     for v in bits(relevant):
         if not np.all(tables[v] > 0):
             unsure |= as_set((v, *graph.parents[v]))
@@ -77,7 +77,7 @@ def _factors(
     tables: Sequence[Floats],
     part: int,
     relevant: int,
-    found: Mapping[int, Floats],
+    likelihoods: Mapping[int, Floats],
     hard: Mapping[int, int],
     log: bool,
 ) -> list[Factor]:
@@ -89,7 +89,7 @@ def _factors(
         if free & part == free:
             whole = Factor.of(family, tables[v].reshape([cards[u] for u in family]), log)
             factors.append(whole.at(hard))
-    for v, likelihood in found.items():
+    for v, likelihood in likelihoods.items():
         soft = cards[v] > 1 and v not in hard
         if soft and part >> v & 1:
             factors.append(Factor.of((v,), likelihood, log))

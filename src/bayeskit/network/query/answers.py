@@ -72,7 +72,7 @@ class _Side:
     n: BayesianNetwork
     query: Query
     statements: list[Statement]
-    found: dict[int, Floats] = field(default_factory=dict)
+    likelihoods: dict[int, Floats] = field(default_factory=dict)
     rest: list[Statement] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class _Side:
                 continue
             v = self.n.reader.index[columns.pop()]
             mask = evaluate(statement, self._holds).astype(np.float64)
-            self.found[v] = self.found[v] * mask if v in self.found else mask
+            self.likelihoods[v] = self.likelihoods[v] * mask if v in self.likelihoods else mask
 
     def _holds(self, comparison: Comparison) -> Mask:
         return holds(self.query, comparison, self.n.domains[comparison.column])
@@ -91,7 +91,7 @@ class _Side:
     def log_probability(self) -> float:
         """log P(all statements)."""
         tied = sorted({self.n.reader.index[leaf.column] for one in self.rest for leaf in leaves(one)})
-        table, log_p = self.n.joint_table(tied, self.found)
+        table, log_p = self.n.joint_table(tied, self.likelihoods)
         if not self.rest or log_p == -np.inf:
             return log_p
         axis = {self.n.nodes[v]: i for i, v in enumerate(tied)}
@@ -196,8 +196,8 @@ class _Counter:
             self._bounds[comparison] = [number(self.query, token, op) for token in comparison.values]
         bounds = self._bounds[comparison]
         if op in ("in", "not in"):
-            found = np.isin(values, bounds)
-            return ~found if op == "not in" else found
+            listed = np.isin(values, bounds)
+            return ~listed if op == "not in" else listed
         return compare(values, op, bounds[0])
 
     def answer(self) -> Answer:
@@ -210,8 +210,10 @@ class _Counter:
                     holds(self.query, comparison, self._domain(comparison.column))
         left_out = self.n_rows - self.n_present
         if not self.n_condition:
-            said = f" ({left_out:,} of {self.n_rows:,} rows have a missing cell and were left out)" if left_out else ""
+            missing_rows = (
+                f" ({left_out:,} of {self.n_rows:,} rows have a missing cell and were left out)" if left_out else ""
+            )
             if self.query.condition is None:
-                raise QueryError(f"there is no row to count{said}")
-            raise QueryError(f"{impossible(self.query)}: no row matches it{said}")
+                raise QueryError(f"there is no row to count{missing_rows}")
+            raise QueryError(f"{impossible(self.query)}: no row matches it{missing_rows}")
         return Answer(self.n_both / self.n_condition, self.n_both, self.n_condition, self.n_rows, left_out)

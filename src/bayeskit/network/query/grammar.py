@@ -100,7 +100,7 @@ class Query:
     text: str
     event: Statement
     condition: Statement | None
-    said: str = ""  # the condition as it was written
+    condition_text: str = ""  # the condition as it was written
 
     @property
     def columns(self) -> list[str]:
@@ -178,11 +178,11 @@ class _Parser:
         if self.now.is_("|"):
             self.i += 1
             condition = self.statement("the condition after '|'")
-        said = self.text[begin : self.now.at].strip()
+        condition_text = self.text[begin : self.now.at].strip()
         self.expect(")", "')' is expected here, or 'and', 'or'")
         if self.now.kind != "end":
             raise error(self.text, self.now.at, "nothing can follow the closing parenthesis")
-        return Query(self.text, event, condition, said)
+        return Query(self.text, event, condition, condition_text)
 
     def expect_p(self) -> None:
         if not self.now.is_("p"):
@@ -231,12 +231,12 @@ class _Parser:
 
     def values(self) -> tuple[Token, ...]:
         self.expect("{", "'{' is expected here: in {a, b}")
-        found = [self.value()]
+        tokens = [self.value()]
         while self.now.is_(","):
             self.i += 1
-            found.append(self.value())
+            tokens.append(self.value())
         self.expect("}", "',' or '}' is expected here")
-        return tuple(found)
+        return tuple(tokens)
 
     def value(self) -> Token:
         if self.now.kind in ("sign", "end"):

@@ -45,7 +45,7 @@ def evaluate(statement: Statement, leaf: Callable[[Comparison], Mask]) -> Mask:
 
 def conjuncts(statement: Statement, negated: bool = False) -> list[Statement]:
     """Statements that hold together exactly where this one (or its negation) does, as many as can be told apart."""
-    waiting, found = [(statement, negated)], []
+    waiting, parts = [(statement, negated)], []
     while waiting:
         one, flip = waiting.pop()
         if isinstance(one, Negation):
@@ -53,8 +53,8 @@ def conjuncts(statement: Statement, negated: bool = False) -> list[Statement]:
         elif isinstance(one, Junction) and (one.kind == "and") != flip:
             waiting.extend((part, flip) for part in reversed(one.parts))
         else:
-            found.append(Negation(one) if flip else one)
-    return found
+            parts.append(Negation(one) if flip else one)
+    return parts
 
 
 class Domain:
@@ -98,15 +98,15 @@ def holds(query: Query, comparison: Comparison, domain: Domain, *, so_far: bool 
     if comparison.op == "true":
         return _is_true(query, comparison, domain)
     if comparison.op in ("=", "!=", "in", "not in"):
-        found = np.zeros(len(domain.values), dtype=bool)
+        mask = np.zeros(len(domain.values), dtype=bool)
         for token in comparison.values:
             at = domain.position(token)
             if at is not None:
-                found[at] = True
+                mask[at] = True
             elif not so_far:
                 meant = nearest(token.content, domain.values)
                 raise query.error(token.at, f"{domain.name!r} has no value {token.content!r} ({meant})")
-        return ~found if comparison.op in ("!=", "not in") else found
+        return ~mask if comparison.op in ("!=", "not in") else mask
     bound = number(query, comparison.values[0], comparison.op)
     if domain.cuts is not None:
         return _beside_cut(query, comparison, domain, bound)
@@ -128,12 +128,12 @@ def compare(numbers: npt.NDArray[Any], op: str, bound: float) -> Mask:
 def number(query: Query, token: Token, op: str) -> float:
     """The number a value is; an error where it is none."""
     try:
-        found = float(token.content)
+        bound = float(token.content)
     except ValueError:
-        found = np.nan
-    if np.isnan(found):
+        bound = np.nan
+    if np.isnan(bound):
         raise query.error(token.at, f"{op} compares numbers, and {token.content!r} is none")
-    return found
+    return bound
 
 
 def _is_true(query: Query, comparison: Comparison, domain: Domain) -> Mask:
@@ -172,5 +172,5 @@ def unknown_column(query: Query, column: str, known: Sequence[str]) -> QueryErro
 
 def impossible(query: Query) -> QueryError:
     """The error for a condition of probability zero."""
-    shown = query.said if len(query.said) < 80 else query.said[:77] + "…"
+    shown = query.condition_text if len(query.condition_text) < 80 else query.condition_text[:77] + "…"
     return QueryError(f"the condition {shown} has probability 0, so nothing can be said given it")

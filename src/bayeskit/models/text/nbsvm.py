@@ -26,7 +26,7 @@ from bayeskit.models.text.parameters import PresenceParameters
 from bayeskit.models.text.reading import LabelledDocuments, mass_tally
 from bayeskit.models.text.recipe import PROBABILITIES, TALLYING, Recipe, Training
 from bayeskit.models.text.state import check_numbers
-from bayeskit.models.text.vocabulary import rows_within_limits
+from bayeskit.models.text.word_choice import rows_within_limits
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts

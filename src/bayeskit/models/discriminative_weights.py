@@ -25,7 +25,7 @@ from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.exponents import best_exponents
 from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.kinds import PredictsClasses
+from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.naive_bayes.classifier import NaiveBayes, NaiveParameters
 
 Floats = npt.NDArray[np.float64]
