@@ -86,6 +86,7 @@ MOVED = {
     "bayeskit.network.joint": "bayeskit.network.joint_distribution",
     "bayeskit.network.junction_tree": "bayeskit.network.inference.junction_tree",
     "bayeskit.network.nearest": "bayeskit.nearest",
+    "bayeskit.network.tables": "bayeskit.network.conditional_tables",
     "bayeskit.network.truth": "bayeskit.network.query.truth",
     "bayeskit.network.variable_elimination": "bayeskit.network.inference.variable_elimination",
     "bayeskit.network.views": "bayeskit.network.display",

@@ -406,6 +406,13 @@ def test_every_command_has_help_with_an_example(bayes):
         assert max(map(len, told.out.splitlines())) <= 80, name
 
 
+def test_the_list_of_commands_cuts_no_sentence_short(bayes):
+    told = bayes("--help")
+    lines = told.out.split("Commands:\n")[1].splitlines()
+    assert len(lines) == len(COMMANDS)
+    assert [line for line in lines if not line.endswith(".") or line.endswith("...")] == []
+
+
 @pytest.mark.slow
 def test_colour_and_progress_are_for_terminals_only(here, monkeypatch):
     """A terminal of our own: stdout has colour, stderr a bar where the work takes long."""

@@ -52,8 +52,8 @@ def in_options(message: object, whose: Callable[[str], str] = lambda option: "")
 
     >>> from bayeskit.errors import AdviceWarning
     >>> from bayeskit.remedy import Remedy
-    >>> in_options(AdviceWarning("to take it so, pass ", Remedy("roles", {"the year": "categorical"})))
-    "to take it so, pass --role 'the year=categorical'"
+    >>> in_options(AdviceWarning("to leave it out, pass ", Remedy("roles", {"the year": "ignore"})))
+    "to leave it out, pass --role 'the year=ignore'"
     """
     return message.worded(lambda part: words(part, whose)) if isinstance(message, Message) else str(message)
 

@@ -21,6 +21,7 @@ LONG = 40  # mean characters that look like text
 SPACES = 4  # and mean spaces
 NEARLY = 0.9  # share of cells that are numbers where the others look like slips
 TEXTS = 3  # distinct texts among numbers that can all be named
+ROLES = {"categorical": "to take them as categories", "text": "to read it as documents", "ignore": "to leave it out"}
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 WITH_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+\s*")
 
@@ -48,9 +49,9 @@ def advice(batch: Batch, schema: Schema) -> Iterator[AdviceWarning]:
 def _of_integers(column: Column, name: str, n: int) -> AdviceWarning | None:
     values = factor_values(column, name, 0).values[1:]  # in the order of the rows, after the missing one
     if len(values) <= FEW and n >= 5 * len(values):
-        return _taken_so(name, f"holds only {len(values)} distinct whole numbers", "categorical")
+        return _better_as(name, f"holds only {len(values)} distinct whole numbers", "categorical")
     if len(values) == n and all(a < b for a, b in pairwise(values)):
-        return _taken_so(name, "rises from row to row, like an identifier", "ignore")
+        return _better_as(name, "rises from row to row, like an identifier", "ignore")
     return None
 
 
@@ -63,7 +64,7 @@ def _of_floats(column: Column, name: str) -> AdviceWarning | None:
     one, other = numbers[0], numbers[among[0]]
     if one % 1 or other % 1 or not ((numbers == one) | (numbers == other)).all():
         return None
-    return _taken_so(name, "holds only 2 distinct whole numbers", "categorical")
+    return _better_as(name, "holds only 2 distinct whole numbers", "categorical")
 
 
 def _of_categories(factor: Factor, name: str, n: int, of_objects: bool) -> AdviceWarning | None:
@@ -84,11 +85,11 @@ def _of_categories(factor: Factor, name: str, n: int, of_objects: bool) -> Advic
         return among
     if np.mean([len(v) for v in values]) > LONG:
         if np.mean([v.count(" ") for v in values]) > SPACES:
-            return _taken_so(name, "holds long strings", "text")
+            return _better_as(name, "holds long strings", "text")
         if len(values) < n:
-            return _taken_so(name, "holds long strings without spaces", "ignore")
+            return _better_as(name, "holds long strings without spaces", "ignore")
     if len(values) == n:
-        return _taken_so(name, "has another value in every row, like an identifier", "ignore")
+        return _better_as(name, "has another value in every row, like an identifier", "ignore")
     return None
 
 
@@ -128,8 +129,8 @@ def _remedy(texts: Sequence[str]) -> tuple[Piece, ...]:
     return ("to read the text as an empty cell of the file, pass ", Remedy("missing", [*texts, ""]))
 
 
-def _taken_so(name: str, what: str, role: str) -> AdviceWarning:
-    return AdviceWarning(f"column {name!r} {what}; to take it so, pass ", Remedy("roles", {name: role}), culprit=name)
+def _better_as(name: str, what: str, role: str) -> AdviceWarning:
+    return AdviceWarning(f"column {name!r} {what}; {ROLES[role]}, pass ", Remedy("roles", {name: role}), culprit=name)
 
 
 def _as_it_is(column: Column) -> Column:

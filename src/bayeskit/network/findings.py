@@ -21,7 +21,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError, QueryError, SchemaMismatch, UnknownValue
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.nearest import nearest
-from bayeskit.network.tables import position
+from bayeskit.network.conditional_tables import position
 from bayeskit.tolerance import UNDERFLOW
 
 Floats = npt.NDArray[np.float64]

@@ -21,8 +21,8 @@ from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.smoothing import as_smoothing, probabilities
 from bayeskit.nearest import nearest
+from bayeskit.network.conditional_tables import parents_of
 from bayeskit.network.inference.elimination import MEMORY_LIMIT
-from bayeskit.network.tables import parents_of
 from bayeskit.tally.contexts import Contexts
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally

@@ -19,6 +19,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.nearest import nearest
 from bayeskit.network import display, learning
+from bayeskit.network.conditional_tables import normalised, parents_of, states_of, table_of, tables_cost
 from bayeskit.network.findings import Pairs, Reader, contradiction, one_row
 from bayeskit.network.graph import Graph, as_set, bits
 from bayeskit.network.inference.elimination import MEMORY_LIMIT, amount
@@ -27,7 +28,6 @@ from bayeskit.network.inference.variable_elimination import eliminate
 from bayeskit.network.query import answers as asking
 from bayeskit.network.query.grammar import parse
 from bayeskit.network.query.truth import Domain
-from bayeskit.network.tables import normalised, parents_of, states_of, table_of, tables_cost
 from bayeskit.threads import thread_count
 
 Floats = npt.NDArray[np.float64]

@@ -35,7 +35,9 @@ def command(
     reading: Reading = AS_IT_IS,
     json: Json = False,
 ) -> None:
-    """Ask a probability of data by counting its rows, of a network or a model exactly.
+    """Ask a probability of data, of a network or of a model.
+
+    Data is answered by counting its rows, a network or a model exactly.
 
     \b
     Example:
