@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
@@ -27,6 +28,7 @@ def walk(checkout: Path, installed: Path, parts: list[str]) -> None:
     sys.path[:0] = [str(installed), str(checkout / "benchmarks")]
     told, said = sys.stdin, os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the benchmarks print is not for the other side
+    warnings.simplefilter("ignore")
     import bench
 
     def take_turns(ours: Callable[[], Any], theirs: Callable[[], Any], _: int, clock: Callable[[], float]) -> Any:
