@@ -73,3 +73,21 @@ def test_a_spread_far_below_its_floor_leaves_without_a_word(others):
     assert np.isfinite(bk.DiscriminativeWeights(naive).fit(X, y).predict_proba(X)).all()
     ensemble = bk.BayesClassifier(n_members=2, n_chains=2).fit(X, y)
     assert np.isfinite(ensemble.predict_proba(X)).all()
+
+
+def test_a_class_that_a_later_column_lets_in_again_is_explained():
+    """With few columns all parents of AODE may rule a class out that one more lets in: the odds were NaN."""
+    X = {"sky": ["sun", "sun", "rain", "sun"], "flag": [False, None, None, False], "size": [None, 0.0, 0.01, 0.0]}
+    X["year"] = [2000] * 4
+    model = bk.AODE(roles={"year": "categorical"}, cuts={"size": [-50, 0, 12.5]}, smoothing=0)
+    model.fit(X, ["a", "b", "a", "a"])
+    record = model.explain({"sky": ["sun"], "flag": [False], "size": [0.01], "year": [2000]})[0]
+    assert not record.undecidable
+    assert record.prior_log_odds + sum(part.log_odds for part in record.contributions) == record.log_odds
+
+
+def test_a_twin_that_is_sure_of_the_wrong_does_not_lead_the_logistic_fit_astray():
+    """Its intercept of −905 left no curvature to go by, and the solver met NaN."""
+    X, y = {"x": [0.0, 0.0], "y": [0.0, 1.0], "c": ["u", "u"]}, ["b", "a"]
+    model = bk.LogisticRegression().fit(X, y, sample_weight=[0.5, 10.0])
+    assert np.isfinite(model.predict_proba(X)).all()

@@ -187,17 +187,20 @@ def telescoped(before: Floats, scores: Iterable[tuple[str, Floats]]) -> dict[str
     """What each column adds to the scores (rows, classes) when it joins those before it.
 
     ``before`` are the scores without any column, ``scores`` those with each further one: the parts sum to the last.
-    A class that was impossible before has nothing to add.
+    A class that was impossible before has nothing to add; one that a column rules out and a later one lets in again,
+    as a further parent of AODE may, is not ruled out on the way.
 
     >>> steps = [("a", np.array([[-3.0, -np.inf]])), ("b", np.array([[-7.0, -np.inf]]))]
     >>> {name: part.tolist() for name, part in telescoped(np.array([-1.0, -2.0]), steps).items()}
     {'a': [[-2.0, -inf]], 'b': [[-4.0, 0.0]]}
     """
-    parts = {}
-    for name, after in scores:
+    parts, steps = {}, list(scores)
+    in_the_end = np.isneginf(steps[-1][1]) if steps else np.zeros(0, dtype=bool)
+    for name, after in steps:
+        for_now = np.isneginf(after) & ~in_the_end
         with np.errstate(invalid="ignore"):
-            parts[name] = np.where(np.isneginf(before), 0.0, after - before)
-        before = after
+            parts[name] = np.where(np.isneginf(before) | for_now, 0.0, after - before)
+        before = np.where(for_now, before, after)
     return parts
 
 

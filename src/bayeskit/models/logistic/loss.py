@@ -173,10 +173,9 @@ def solve(
 
 
 def good_start(loss: LogisticLoss, twin: Floats) -> Floats:
-    """The generative twin, or a part of the way to it: its overconfidence is worse than knowing nothing."""
-    shares = (1.0, 0.5, 0.25, 0.1, 0.0)
-    losses = [loss.value(_shrunk(twin, share, loss.K)) for share in shares]
-    return _shrunk(twin, shares[int(np.argmin(losses))], loss.K)
+    """The generative twin, a part of the way to it, or nothing: where its overconfidence is worse than that."""
+    starts = [_shrunk(twin, share, loss.K) for share in (1.0, 0.5, 0.25, 0.1, 0.0)] + [np.zeros_like(twin)]
+    return starts[int(np.argmin([loss.value(start) for start in starts]))]
 
 
 def _shrunk(theta: Floats, share: float, K: int) -> Floats:
