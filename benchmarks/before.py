@@ -59,13 +59,10 @@ def walk(checkout: Path, installed: Path, parts: list[str]) -> None:
 
 def interval(ratios: list[float]) -> tuple[float, float, float]:
     """The median and its 95 % interval, from the order of the ratios alone."""
+    from scipy.stats import binom
+
     ordered, n = sorted(ratios), len(ratios)
-    # P(fewer than k of n lie below the median) ≤ 2.5 %: the k-th from each end
-    tail, k, term = 0.0, 0, 0.5**n
-    while tail + term <= 0.025:
-        tail, k = tail + term, k + 1
-        term *= (n - k + 1) / k
-    k = max(k - 1, 0)
+    k = max(int(binom.ppf(0.025, n, 0.5)) - 1, 0)  # how many of them may lie below the median
     return ordered[n // 2], ordered[k], ordered[n - 1 - k]
 
 

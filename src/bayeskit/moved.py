@@ -39,7 +39,7 @@ MOVED = {
     "bayeskit.estimate.poisson": "bayeskit.estimate.columns.poisson",
     "bayeskit.estimate.structure": "bayeskit.estimate.information",
     "bayeskit.estimate.student": "bayeskit.estimate.columns.student",
-    "bayeskit.estimate.text_em": "bayeskit.estimate.words.em",
+    "bayeskit.estimate.text_em": "bayeskit.estimate.words.unlabelled_em",
     "bayeskit.estimate.text_left_out": "bayeskit.estimate.words.left_out",
     "bayeskit.estimate.text_weights": "bayeskit.estimate.words.weights",
     "bayeskit.estimate.word_evidence": "bayeskit.estimate.words.weighted_evidence",

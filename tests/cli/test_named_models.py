@@ -5,7 +5,7 @@ import pytest
 from pyarrow import parquet
 
 import bayeskit as bk
-from bayeskit.cli.commands.fit.tables import MODELS
+from bayeskit.cli.commands.fit.from_tables import MODELS
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 
 import bayeskit
 from bayeskit.cli.app import options
-from bayeskit.cli.commands.fit.tables import MODELS
+from bayeskit.cli.commands.fit.from_tables import MODELS
 from bayeskit.cli.remedies import INSTEAD, OPTIONS, in_options, words
 from bayeskit.data.schema import ROLES
 from bayeskit.errors import AdviceWarning, BayesError, NotScalar, UnknownValue

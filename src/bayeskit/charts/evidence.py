@@ -10,7 +10,7 @@ from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import Explanation
 from bayeskit.explain.nomogram import Nomogram
 from bayeskit.explain.phrases import cell, chance, times
-from bayeskit.models.text.explain import WordsForAndAgainst
+from bayeskit.models.text.words_for_and_against import WordsForAndAgainst
 
 FOR, AGAINST = "#2a6f97", "#c8553d"
 APART = 4.0  # points between two names on a ruler

@@ -115,6 +115,9 @@ def typed(options: Any) -> list[str]:
     """
     words = []
     for names, value in given(options):
+        if isinstance(value, bool):  # --yes/--no
+            words.append(names[-1].split("/")[0 if value else -1])
+            continue
         for one in value if isinstance(value, list) else [value]:
             words += [names[-1], str(one)]
     return words

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bayeskit.cli.commands.fit.tables import MODELS
+from bayeskit.cli.commands.fit.from_tables import MODELS
 from bayeskit.errors import Message
 from bayeskit.remedy import OPEN, OtherModel, Setting
 

@@ -1,7 +1,7 @@
 """SemiSupervised: a classifier taught by few labelled and many unlabelled rows, by EM.
 
 Tables: the expected counts of all rows, each unlabelled one shared among the classes by its posterior, make the
-next model (Dempster, Laird and Rubin 1977; Nigam et al. 2000). Documents: see ``estimate/words/em.py``.
+next model (Dempster, Laird and Rubin 1977; Nigam et al. 2000). Documents: see ``estimate/words/unlabelled_em.py``.
 
 Formula: EM for tables
 """
@@ -22,7 +22,7 @@ from bayeskit.data.source import Responsibilities
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BayesError, BayesWarning
-from bayeskit.estimate.words.em import balanced
+from bayeskit.estimate.words.unlabelled_em import balanced
 from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses

@@ -22,10 +22,10 @@ from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.prior import log_prior_without
 from bayeskit.evaluate.similarity import cosine_similarity, cosine_to_centroids
 from bayeskit.models.base import Scores, TallyClassifier
-from bayeskit.models.text.explain import WordsForAndAgainst, explain_documents, telling_words
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import content_hash, source_of, values_matrix
 from bayeskit.models.text.recipe import GenerativeRecipe, Leaving, Recipe
+from bayeskit.models.text.words_for_and_against import WordsForAndAgainst, explain_documents, telling_words
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts

@@ -119,7 +119,7 @@ class Recipe:
     probabilities: ClassVar[bool] = True
     """The softmax of scores is meant as probabilities."""
     weights_by_em: ClassVar[bool] = False
-    """Documents without labels teach weights, see ``estimate/words/em.py``, instead of counts."""
+    """Documents without labels teach weights, see ``estimate/words/unlabelled_em.py``, instead of counts."""
     parameters: ClassVar[type[WordParameters]] = WordParameters
     infinite: ClassVar[str] = ""
     """Which word would weigh infinitely without smoothing: one that … has; empty where none does."""

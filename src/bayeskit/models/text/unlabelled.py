@@ -16,8 +16,8 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import class_prior
-from bayeskit.estimate.words import em as text_em
-from bayeskit.estimate.words.em import DocumentEM
+from bayeskit.estimate.words import unlabelled_em as text_em
+from bayeskit.estimate.words.unlabelled_em import DocumentEM
 from bayeskit.models.base.ties import first_best
 from bayeskit.models.text.classifier import TextClassifier
 from bayeskit.models.text.reading import LabelledDocuments, document_frequency, text_column, values_matrix

@@ -10,9 +10,9 @@ from typing import Any
 
 import typer
 
-from bayeskit.cli.commands.fit.documents import DocumentOptions, fit_documents
+from bayeskit.cli.commands.fit.from_documents import DocumentOptions, fit_documents
+from bayeskit.cli.commands.fit.from_tables import TableOptions, fit_table
 from bayeskit.cli.commands.fit.shared import Shared
-from bayeskit.cli.commands.fit.tables import TableOptions, fit_table
 from bayeskit.cli.options import Data, Json, Reading, given, grouped
 
 
