@@ -32,9 +32,7 @@ def open_data(path: str, target: str | None, reading: Reading) -> FileSource:
     from bayeskit.cli.no_tables import refuse_no_table
     from bayeskit.data.files.file_source import FileSource
 
-    delimiter = "\t" if reading.delimiter == "\\t" else reading.delimiter
-    settings = {"delimiter": delimiter, "encoding": reading.encoding, "missing": reading.empty or None}
-    source = FileSource.of(path, None, pairs("--type", reading.column_type) or None, None, **settings)
+    source = FileSource.of(path, None, pairs("--type", reading.column_type) or None, None, **reading.settings)
     if len(source.files) == 1:
         refuse_no_table(source.files[0].place, reading.encoding)
     if target is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
@@ -61,6 +62,33 @@ class Reading:
             "--empty", metavar="TEXT", help="A text that means an empty cell of a CSV file, instead of the usual ones."
         ),
     ] = None
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The first line of a CSV file is a row: columns are c1, c2, ...")
+    ] = False
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", metavar="A,B,...", help="Names of the columns of a CSV file without a header."),
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option("--decimal", metavar="CHAR", help="A comma, where numbers have one: 1,5.")
+    ] = None
+    comment: Annotated[
+        str | None,
+        typer.Option("--comment", metavar="TEXT", help="Lines of a CSV file that start so are left out, such as '#'."),
+    ] = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How files are opened, as Python has it."""
+        return {
+            "delimiter": "\t" if self.delimiter == "\\t" else self.delimiter,
+            "encoding": self.encoding,
+            "missing": self.empty or None,
+            "header": False if self.no_header else None,
+            "columns": None if self.columns is None else next(csv.reader([self.columns]), []),
+            "decimal": self.decimal,
+            "comment": self.comment,
+        }
 
 
 AS_IT_IS = Reading()
@@ -73,7 +101,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     ... def read(data: str, reading: Reading) -> None:
     ...     print(data, reading.encoding)
     >>> list(signature(read).parameters)
-    ['data', 'column_type', 'delimiter', 'encoding', 'empty']
+    ['data', 'column_type', 'delimiter', 'encoding', 'empty', 'no_header', 'columns', 'decimal', 'comment']
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}

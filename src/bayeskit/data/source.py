@@ -98,7 +98,7 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
     """Rows from anything: a table in memory, or the path of files (:class:`bayeskit.data.files.FileSource`).
 
     ``labels`` are values, or the name of a column of ``data``. ``reading`` are settings for files:
-    ``types``, ``watch``, ``delimiter``, ``encoding``, ``missing``.
+    ``types``, ``watch``, ``delimiter``, ``encoding``, ``missing``, ``header``, ``columns``, ``decimal``, ``comment``.
     """
     if isinstance(data, (str, Path)):
         from bayeskit.data.files.file_source import FileSource

@@ -87,10 +87,15 @@ class FileSource:
         """The files at a path: a file, a folder, a glob, or ``-`` for standard input.
 
         ``types`` reads columns as "string", "float", "integer" or "boolean"; ``encoding`` is that of
-        text which is not UTF-8; ``delimiter`` and ``missing`` (the texts that mean an empty cell) are for CSV.
+        text which is not UTF-8. For CSV there are ``delimiter``, ``missing`` (the texts that mean an empty cell),
+        ``decimal`` ("," where numbers have a comma), ``comment`` (what comment lines start with), and
+        ``header=False`` or ``columns`` (their names) for files without a line of names.
         """
         settings = {name: value for name, value in csv.items() if value is not None}
         settings["missing"] = tuple(settings.get("missing", MISSING))
+        if isinstance(columns := settings.get("columns"), str):
+            raise BayesError(Setting.given("columns", columns), ": give a list of names")
+        settings |= {"columns": tuple(columns)} if columns is not None else {}
         source = cls(tuple(_file(place, settings) for place in _places(path)), types=types, watch=watch)
         return source.with_target(target) if target is not None else source
 
