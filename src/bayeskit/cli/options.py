@@ -12,10 +12,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 Data = Annotated[
-    str,
+    list[str],
     typer.Argument(
         metavar="DATA",
-        help="CSV, Parquet or JSON lines, also .gz and .zst: a file, a folder, a 'glob', or - for stdin.",
+        help="CSV, Parquet or JSON lines, also .gz and .zst: files, folders, a 'glob', or - for stdin.",
     ),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A .bayes file, or - for stdin.")]
@@ -23,6 +23,9 @@ Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="T
 Text = Annotated[
     str | None,
     typer.Option("--text", metavar="COLUMN", help="The column that holds the text, where the model is of documents."),
+]
+WholeFile = Annotated[
+    bool, typer.Option("--whole-file", help="Of documents: each file is one, of any ending, and not each of its lines.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 
@@ -92,6 +95,33 @@ class Reading:
 
 
 AS_IT_IS = Reading()
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Which rows or documents a command answers, and which columns it copies."""
+
+    keep: Annotated[
+        list[str] | None, typer.Option("--keep", metavar="COLUMN", help="Copy a column of the data. May be repeated.")
+    ] = None
+    keep_all: Annotated[bool, typer.Option("--keep-all", help="Copy all columns of the data.")] = False
+    unreadable: Annotated[
+        str,
+        typer.Option(
+            "--unreadable",
+            metavar="error|missing",
+            help="What a cell is that does not fit its column, such as a word among numbers.",
+        ),
+    ] = "error"
+    text: Text = None
+    whole_file: WholeFile = False
+
+    def __post_init__(self) -> None:
+        if self.unreadable not in ("error", "missing"):
+            raise typer.BadParameter(f"{self.unreadable!r} is neither error nor missing", param_hint="--unreadable")
+
+
+ALL_ROWS = Rows()
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bayeskit.data.files.csv_rows import CommentsRemoved, Shape, line_of_row, shape_of
 from bayeskit.data.files.encodings import marked, not_in, transcoding
 from bayeskit.data.files.streams import PEEK, Place, compression_of, peek, unpacked
+from bayeskit.data.files.unreadable import Unreadable
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 from bayeskit.remedy import Remedy, Setting
 
@@ -34,6 +35,7 @@ class CsvFile:
 
     Its first line names the columns, unless ``columns`` does or ``header`` is False: then they are c1, c2, …
     Lines that start with ``comment`` are left out. ``first_line`` is the number of the first line in messages.
+    With ``unreadable``, cells that do not fit the type of their column are missing and counted there.
     """
 
     place: Place
@@ -45,6 +47,7 @@ class CsvFile:
     decimal: str = "."
     comment: str | None = None
     first_line: int = 1
+    unreadable: Unreadable | None = None
 
     def head(self) -> pa.Schema:
         """Names and types, as the first megabytes show them."""
@@ -69,8 +72,8 @@ class CsvFile:
         with unpacked(self.place) as (_, stream):
             return self._open(stream, {}, size, None).schema
 
-    def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """These columns in these types, with the bytes read so far."""
+    def batches(self, types: Mapping[str, pa.DataType | None]) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """These columns in these types (None: as their cells look), with the bytes read so far."""
         import pyarrow as pa
 
         done, problems = 0, _problems()
@@ -91,11 +94,14 @@ class CsvFile:
         except problems as problem:
             raise self._told(problem, done + 1) from None
 
-    def _rows(self, types: Mapping[str, pa.DataType], block: int, skipped: int) -> Iterator[tuple[pa.RecordBatch, int]]:
+    def _rows(
+        self, types: Mapping[str, pa.DataType | None], block: int, skipped: int
+    ) -> Iterator[tuple[pa.RecordBatch, int]]:
         """The rows after the first ``skipped`` ones, and the bytes read so far."""
         parsed, packed = 0, compression_of(self.place) is not None
         with unpacked(self.place) as (raw, stream):
-            for batch in self._open(stream, types, block, list(types)):
+            for rows in self._open(stream, self._as_text(types), block, list(types)):
+                batch = self._readable(rows, types)
                 parsed += block
                 skip = min(skipped, batch.num_rows)
                 skipped -= skip
@@ -104,7 +110,7 @@ class CsvFile:
                     yield (batch.slice(skip) if skip else batch), read
 
     def _open(
-        self, stream: Any, types: Mapping[str, pa.DataType], block: int, columns: list[str] | None,
+        self, stream: Any, types: Mapping[str, pa.DataType | None], block: int, columns: list[str] | None,
         names: dict[str, Any] | None = None,
     ) -> Any:  # fmt: skip
         from pyarrow import csv
@@ -116,13 +122,30 @@ class CsvFile:
             read_options=csv.ReadOptions(block_size=self._block(block), use_threads=False, encoding=encoding, **naming),
             parse_options=csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
-                column_types=dict(types),
+                column_types={name: type_ for name, type_ in types.items() if type_ is not None},
                 include_columns=columns,
                 null_values=list(self.missing),
                 strings_can_be_null=True,
                 decimal_point=self.decimal,
             ),
         )
+
+    def _as_text(self, types: Mapping[str, pa.DataType | None]) -> Mapping[str, pa.DataType | None]:
+        """The types in which Arrow reads: text, where a cell that is nothing else shall not end it all."""
+        if self.unreadable is None:
+            return types
+        import pyarrow as pa
+
+        return {name: pa.string() if _is_parsed(type_) else type_ for name, type_ in types.items()}
+
+    def _readable(self, batch: pa.RecordBatch, types: Mapping[str, pa.DataType | None]) -> pa.RecordBatch:
+        if self.unreadable is None:
+            return batch
+        for i, (name, type_) in enumerate(types.items()):
+            if _is_parsed(type_):
+                column = self.unreadable.texts(name, batch.column(i), type_, self.decimal)
+                batch = batch.set_column(i, name, column)
+        return batch
 
     def _uncommented(self, stream: Any) -> tuple[Any, str]:
         """(the text without comment lines, its encoding)"""
@@ -209,7 +232,7 @@ class CsvFile:
                 f"Mend the line: a cell with {self._delimiter!r} or a line break in it stands in double quotes "
                 "(perhaps one was never closed)."
             )
-            if self.columns is not None:
+            if self.columns is not None and not self.header:
                 mend = f"Name them all, or mend the line: {mend.partition(': ')[2]}"
                 return BadFile(f"{where}: {cells} where ", Setting("columns", shown=""), f" names {wanted}. {mend}")
             return BadFile(
@@ -269,11 +292,19 @@ class CsvFile:
                     line += chunk.count(b"\n", 0, max(at - held, 0))
                     break
                 byte, line = byte + len(chunk), line + chunk.count(b"\n")
-        where = f"{self.place.name}, line {line} (byte {byte})"
+        where = f"{self.place.name}, line {self.first_line - 1 + line}"
+        where += f" (byte {byte})" if self.first_line == 1 else ""
         return not_in(self._encoding, where, raw, at)
 
 
 _WORDS = {"int64": "whole numbers", "double": "numbers", "bool": "true and false", "date32[day]": "dates"}
+
+
+def _is_parsed(type_: pa.DataType | None) -> bool:
+    """Whether a cell may fail to be of a type: any text is a text."""
+    import pyarrow.types as types
+
+    return type_ is not None and not (types.is_string(type_) or types.is_dictionary(type_))
 
 
 def _header_only(name: str) -> str:

@@ -46,6 +46,22 @@ def end_of_rows(text: bytes, shape: Shape) -> int:
     return end
 
 
+def end_of_first_row(text: bytes, shape: Shape) -> int:
+    r"""How long the first row is, with its line break; 0 where it is not whole.
+
+    >>> end_of_first_row(b'"a\nb",c\n1,2\n', shape_of(",", None)), end_of_first_row(b'a,"b\n', shape_of(",", None))
+    (8, 0)
+    """
+    end = text.find(b"\n") + 1
+    for match in shape.finditer(text):
+        start, stop = match.span()
+        if start >= end:
+            break
+        if end <= stop:
+            end = text.find(b"\n", stop) + 1
+    return end
+
+
 def without_comments(text: bytes, shape: Shape) -> bytes:
     """Whole rows, with an empty line for each comment."""
     return shape.sub(lambda match: b"" if match["comment"] else match[0], text)
