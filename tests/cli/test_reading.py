@@ -220,3 +220,17 @@ def test_cells_that_cannot_be_read_are_missing_on_wish_and_counted(bayes, model,
     told = bayes("predict", model, "-", "--unreadable", "missing", stdin=(here / "bad.jsonl").read_bytes())
     assert "of bill_length_mm, such as 'long'" in told.err
     assert "neither error nor missing" in bayes("predict", model, "bad.csv", "--unreadable", "odd", code=2).err
+
+
+def test_rows_unlike_those_of_the_training_are_noted_once_and_answered(bayes, model, here):
+    text = (here / "birds.csv").read_text()
+    (here / "moved.csv").write_text(text.replace("Torgersen", "Elephant"))
+    told = bayes("predict", model, "moved.csv")
+    assert told.err == (
+        "bayes: note: these rows are unlike those of the training: "
+        "island has a value never seen there in 15% of the cells (0% expected)\n"
+    )
+    assert len(rows(told.out)) == 344
+    assert bayes("predict", model, "moved.csv", "-q").err == ""
+    assert bayes("predict", model, "birds.csv").err == ""
+    assert bayes("predict", model, "-", stdin=(here / "moved.csv").read_bytes()).err == told.err

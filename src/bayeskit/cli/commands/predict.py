@@ -58,10 +58,13 @@ def command(
       bayes predict spam.bayes --whole-file letters/*.txt
     """
     from bayeskit.cli.inputs import check_writable, load_model, watched
-    from bayeskit.cli.notes import note, unreadable_cells
+    from bayeskit.cli.notes import drift_from_training, note, unreadable_cells
     from bayeskit.cli.outputs import writer
+    from bayeskit.cli.texts import is_text
     from bayeskit.cli.wording import plural
+    from bayeskit.data.encoder import EncodedRows
     from bayeskit.data.files.unreadable import Unreadable
+    from bayeskit.evaluate.drift import Drift
 
     check_writable(output, is_model=False, reads=(model, *data, costs))
     fitted = load_model(model)
@@ -71,13 +74,20 @@ def command(
     decide = None if costs is None and reject is None else _decider(fitted, costs, reject)
     unreadable = Unreadable()
     source, of_batch = open_for(fitted, data, rows, reading, unreadable, as_they_come=_is_read_at_once(output))
-    n_rows = 0
+    n_rows, drift = 0, None if is_text(fitted) else Drift(fitted.tally_, fitted.encoder().vocabularies)
     with watched(source, "predicting") as watching, writer(output, "jsonl" if json else None) as write:
         for batch in watching.batches():
-            write(_said(fitted, of_batch(batch), proba, decide))
+            asked, kept = of_batch(batch)
+            if drift is not None:
+                (block,) = fitted.encoder().blocks(asked)
+                drift.add(block)
+                asked = EncodedRows(asked, block)
+            write(_said(fitted, asked, kept, proba, decide))
             n_rows += batch.n_rows
     if unreadable.total and not quiet:
         note(unreadable_cells(unreadable))
+    if drift is not None and (shifts := drift.shifts()) and not quiet:
+        note(drift_from_training(shifts))
     if output != "-" and not quiet:
         print(f"{plural(n_rows, 'row')} written to {printable(output)}", file=sys.stderr)
 
@@ -156,7 +166,7 @@ def narrowed(source: Any, model: Any, keep: list[str], *, numbers: bool = False)
     return source.reading({**dict.fromkeys(keep), **asked})
 
 
-def _said(model: Any, batch: tuple[Any, dict[str, Any]], proba: bool, decide: Any) -> Any:
+def _said(model: Any, rows: Any, kept: dict[str, Any], proba: bool, decide: Any) -> Any:
     """One batch of answers as an Arrow table."""
     import warnings
 
@@ -165,7 +175,6 @@ def _said(model: Any, batch: tuple[Any, dict[str, Any]], proba: bool, decide: An
 
     from bayeskit.data.arrow_arrays import arrow_array
 
-    rows, kept = batch
     probabilities: Any = None
     with warnings.catch_warnings():
         said = model.predict(rows)
