@@ -24,6 +24,13 @@ Text = Annotated[
     str | None,
     typer.Option("--text", metavar="COLUMN", help="The column that holds the text, where the model is of documents."),
 ]
+
+
+def among(*words: str) -> Callable[[], list[str]]:
+    """What a shell completes an option with."""
+    return lambda: list(words)
+
+
 WholeFile = Annotated[
     bool, typer.Option("--whole-file", help="Of documents: each file is one, of any ending, and not each of its lines.")
 ]
@@ -109,6 +116,7 @@ class Rows:
         str,
         typer.Option(
             "--unreadable",
+            autocompletion=among("error", "missing"),
             metavar="error|missing",
             help="What a cell is that does not fit its column, such as a word among numbers.",
         ),

@@ -10,7 +10,7 @@ import typer
 
 from bayeskit.capabilities import LeavesOut, SpeaksByColumn, can
 from bayeskit.cli.commands.fit.shared import Shared
-from bayeskit.cli.options import Reading, Roles, pairs, typed
+from bayeskit.cli.options import Reading, Roles, among, pairs, typed
 
 MODELS = {  # what --model may say, and the class that is fitted
     "naive": "NaiveBayes",
@@ -29,18 +29,27 @@ MODELS = {  # what --model may say, and the class that is fitted
 class TableOptions:
     """What is learnt of a table."""
 
-    kind: Annotated[str | None, typer.Option("--model", "-m", metavar="|".join(MODELS), help="What is learnt.")] = None
+    kind: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="|".join(MODELS), help="What is learnt.", autocompletion=among(*MODELS)),
+    ] = None
     numeric: Annotated[
         str | None,
         typer.Option(
             "--numeric",
             metavar="KIND",
+            autocompletion=among("gaussian", "student", "poisson", "kernel", "histogram"),
             help="naive: numbers as gaussian (unless said), student, poisson, kernel or histogram.",
         ),
     ] = None
     unseen: Annotated[
         str | None,
-        typer.Option("--unseen", metavar="ignore|smooth|error", help="What a value never seen in training does."),
+        typer.Option(
+            "--unseen",
+            metavar="ignore|smooth|error",
+            help="What a value never seen in training does.",
+            autocompletion=among("ignore", "smooth", "error"),
+        ),
     ] = None
     memory_limit: Annotated[
         float | None,
