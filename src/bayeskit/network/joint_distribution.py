@@ -25,8 +25,9 @@ from bayeskit.nearest import nearest
 from bayeskit.network.cells import Codes, Combinations, Floats, by_value, every_cell, read_cells
 from bayeskit.network.inference.elimination import MEMORY_LIMIT, check_cost
 from bayeskit.network.inference.junction_tree import draw
+from bayeskit.network.query.distribution import Distribution
 from bayeskit.network.query.grammar import Comparison, Query, Statement, parse, parse_statement
-from bayeskit.network.query.truth import Domain, Mask, evaluate, holds, impossible, unknown_column
+from bayeskit.network.query.truth import Domain, Mask, check_numbers, evaluate, holds, impossible, unknown_column
 from bayeskit.printable import printable
 from bayeskit.remedy import Remedy
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
@@ -187,12 +188,37 @@ class JointDistribution:
     def probability(self, query: str) -> float:
         """P(event | condition) in the query language: the cells that match both over those that match the condition."""
         question = parse(query)
+        if question.asks == "E":
+            raise question.error(0, "this asks for a mean: E( … has its answer from distribution(…).mean")
+        known, p, total = self._where(question)
+        return min(1.0, float(p[self._holds(question, question.event)[known]].sum()) / total)
+
+    def distribution(self, query: str) -> Distribution:
+        """The probability of each value of a variable: ``P(sky | wet)``; of ``E(eyes | …)``, with its mean.
+
+        >>> dice = JointDistribution.from_table({"eyes": [1, 2, 3, 4, 5, 6], "count": [1] * 6})
+        >>> dice.distribution("E(eyes | eyes > 3)").mean
+        5.0
+        """
+        question = parse(query)
+        if question.variable is None:
+            raise question.error(0, "the name of one variable alone is expected before the bar: P(name | condition)")
+        known, p, total = self._where(question)
+        name = question.variable.column
+        if question.asks == "E":
+            check_numbers(question, self._domains[name])
+        shares = np.bincount(self.codes[name][known], weights=p, minlength=len(self.values[name])) / total
+        return Distribution(name, self.values[name], shares)
+
+    def _where(self, question: Query) -> tuple[Mask | slice, Floats, float]:
+        """(the cells that match the condition, their probabilities, the sum of these)"""
+        self._check_columns(question)
         known = self._holds(question, question.condition) if question.condition is not None else slice(None)
         p = self.p[known]
         total = float(p.sum())
         if total == 0:
             raise impossible(question)
-        return min(1.0, float(p[self._holds(question, question.event)[known]].sum()) / total)
+        return known, p, total
 
     def given(self, condition: str | Mapping[str, Any]) -> JointDistribution:
         """The distribution where a statement holds: ``"sky = sun and not wet"``, or ``{"sky": "sun"}``."""
@@ -362,10 +388,13 @@ class JointDistribution:
             held &= self.codes[name] == known.index(value)
         return held
 
-    def _holds(self, question: Query, statement: Statement) -> Mask:
+    def _check_columns(self, question: Query) -> None:
         for column in question.columns:
             if column not in self.values:
                 raise unknown_column(question, column, self.variables)
+
+    def _holds(self, question: Query, statement: Statement) -> Mask:
+        self._check_columns(question)
 
         def leaf(comparison: Comparison) -> Mask:
             return holds(question, comparison, self._domains[comparison.column])[self.codes[comparison.column]]

@@ -26,12 +26,12 @@ from bayeskit.network.inference.elimination import MEMORY_LIMIT, amount
 from bayeskit.network.inference.junction_tree import JunctionTree, cliques_of, draw
 from bayeskit.network.inference.variable_elimination import eliminate
 from bayeskit.network.query import answers as asking
+from bayeskit.network.query.distribution import Distribution
 from bayeskit.network.query.grammar import parse
 from bayeskit.network.query.truth import Domain
 from bayeskit.threads import thread_count
 
 Floats = npt.NDArray[np.float64]
-Distribution = dict[Value, float]
 
 
 class Explanation(NamedTuple):
@@ -221,6 +221,13 @@ class BayesianNetwork:
     def query(self, text: str) -> float:
         """P(event | condition) in the query language: ``n.query("P(wet | rain = y and not cold)")``."""
         return asking.of_network(self, parse(text))
+
+    def distribution(self, text: str) -> Distribution:
+        """The probability of each value of a node, in the query language: ``P(tub | dysp = yes or xray = yes)``.
+
+        Of ``E(node | …)``, where its values are numbers, with its mean and standard deviation.
+        """
+        return asking.distribution_of_network(self, parse(text))
 
     def log_evidence(self, evidence: Any = None, *, n_threads: int | None = None) -> Any:
         """ln P(evidence): a number for one row, an array for a frame; −∞ where it is impossible."""

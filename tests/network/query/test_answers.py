@@ -81,8 +81,13 @@ def test_counting_in_batches_equals_the_joint_distribution(seed, block):
         ("P(sky = snu)", "'sky' has no value 'snu' .did you mean sun"),
         ("P(sky > 3)", "> needs a column of numbers"),
         ("P(age > old)", "'old' is none"),
-        ("P(age)", "other numbers than 0 and 1"),
-        ("P(sky)", "'sky' alone is no statement"),
+        ("P(wet | age)", "other numbers than 0 and 1"),
+        ("P(wet | sky)", "'sky' alone is no statement"),
+        ("P(not sky)", "'sky' alone is no statement"),
+        ("E(sky)", "'sky' has no mean, for it holds no numbers .it is read as string.: ask P.sky"),
+        ("E(wet)", "'wet' has no mean"),
+        ("E(age | sky = hail)", "'sky' has no value 'hail'"),
+        ("P(sky | sky is missing)", "no row matches it .1 of 6 rows have a missing cell"),
         ("P(sky = sun | age > 100)", "age > 100 has probability 0.*no row matches it"),
         ("P(sky = sun |)", "empty"),
     ],
@@ -90,6 +95,90 @@ def test_counting_in_batches_equals_the_joint_distribution(seed, block):
 def test_questions_that_cannot_be_answered_say_why(question, what):
     with pytest.raises(QueryError, match=what):
         ask_of(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "counts", "condition", "left_out"),
+    [
+        ("P(sky)", {"sun": 3, "rain": 2}, 5, 1),
+        ("P(sky | wet)", {"rain": 2, "sun": 1}, 3, 1),
+        ("P(age | wet)", {30: 1, 40: 1, 60: 1}, 3, 1),
+        ("P(sky | age is missing)", {"rain": 1, "sun": 0}, 1, 1),
+        ("P(sky | age is not missing and n = 1)", {"sun": 2, "rain": 0}, 2, 1),
+    ],
+)
+def test_a_column_alone_asks_for_the_share_of_each_value(question, counts, condition, left_out):
+    shares = ask_of(question)
+    assert dict(shares.counts) == counts
+    assert list(shares.counts) == list(counts)
+    assert (shares.n_condition, shares.n_left_out, shares.n_rows) == (condition, left_out, 6)
+    assert shares.of(next(iter(counts))).probability == next(iter(counts.values())) / condition
+
+
+@pytest.mark.parametrize(
+    ("question", "both", "condition", "left_out"),
+    [
+        ("P(sky is missing)", 1, 6, 0),
+        ("P(sky is not missing | wet)", 3, 4, 0),
+        ("P(sky is missing or age IS MISSING)", 2, 6, 0),
+        ("P(not sky is missing | age > 10)", 3, 4, 1),
+        ("P(age > 15 | age is missing or age < 61)", 4, 6, 0),
+        ("P(age != 10 | age is missing or age < 61)", 4, 6, 0),
+        ("P(age not in {10} or age is missing)", 5, 6, 0),
+        ("P(sky != sun or sky is missing)", 3, 6, 0),
+    ],
+)
+def test_cells_may_be_asked_whether_they_are_missing(question, both, condition, left_out):
+    answer = ask_of(question)
+    assert (answer.n_both, answer.n_condition, answer.n_left_out, answer.n_rows) == (both, condition, left_out, 6)
+
+
+@given(st.lists(st.tuples(st.none() | st.floats(-1e6, 1e6), st.sampled_from("xyz")), min_size=2), st.integers(1, 9))
+def test_the_mean_is_that_of_the_rows_however_they_are_cut(cells, block):
+    data = {"x": [x for x, _ in cells] + [1.5, 2.5, 0.0], "k": [k for _, k in cells] + ["x", "x", "z"]}
+    numbers = np.array([x for x, k in zip(data["x"], data["k"], strict=True) if x is not None and k in "xy"])
+    before, frames.BLOCK = frames.BLOCK, block
+    try:
+        answer = ask_of("E(x | k = x or not k = z)", data)
+    finally:
+        frames.BLOCK = before
+    assert answer.n_condition == len(numbers)
+    assert answer.mean == pytest.approx(numbers.mean(), rel=1e-12, abs=1e-6)
+    assert answer.standard_deviation == pytest.approx(numbers.std(ddof=1), rel=1e-9, abs=1e-6)
+    assert answer.standard_error == pytest.approx(stats.sem(numbers), rel=1e-9, abs=1e-6)
+
+
+def test_shares_in_batches_are_those_of_asking_for_each_value(monkeypatch):
+    monkeypatch.setattr(frames, "BLOCK", 2)
+    for question, each in (("P(sky | wet)", "P(sky = {} | wet)"), ("P(age | n = 1)", "P(age = {} | n = 1)")):
+        shares = ask_of(question)
+        for value in shares.counts:
+            assert shares.of(value) == ask_of(each.format(value))
+
+
+def test_a_measured_column_has_too_many_numbers_to_list(monkeypatch):
+    monkeypatch.setattr(answers, "LISTED", 3)
+    with pytest.raises(QueryError, match=r"'age' has more than 3 different numbers to list: ask for its mean, E\(age"):
+        ask_of("P(age)")
+    assert ask_of("E(age)").mean == 32
+
+
+def test_distributions_and_means_are_told_in_words():
+    record = of_data(open_source(DATA), parse("P(sky | wet)"))
+    assert lines(record) == [
+        "P(sky | wet):",
+        "rows: the 3 that match the condition (5 in all)",
+        "left out: 1 rows with a missing cell in a column that is asked for",
+    ]
+    assert [one["matching"] for one in record["distribution"]] == [2, 1]
+    assert lines(of_data(open_source(DATA), parse("E(age)")))[:3] == [
+        "E(age) = 32",
+        "standard deviation: 19.2354; standard error of the mean: 8.60233",
+        "rows: the 5 there are",
+    ]
+    assert lines(of_data(open_source(DATA), parse("E(age | age > 50)")))[1] == (
+        "rows: the 1 that match the condition (5 in all)"
+    )
 
 
 def test_a_value_of_a_later_batch_is_known(monkeypatch):

@@ -83,8 +83,48 @@ def test_a_network_answers_as_its_joint_distribution(event, condition):
         assert n.query(question) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.slow
+@given(statements())
+def test_a_distribution_is_the_probability_of_each_value_and_has_its_mean(condition):
+    tables = {
+        "A": {1: 0.3, 0: 0.7}, "B": {1: {1: 0.9, 0: 0.1}, 0: {1: 0.0, 0: 1.0}},
+        "C": {(1, 1): {1: 0.5, 0: 0.5}, (1, 0): {1: 1, 0: 0}, (0, 1): {1: 0.2, 0: 0.8}, (0, 0): {1: 0.4, 0: 0.6}},
+    }  # fmt: skip
+    n = bk.BayesianNetwork([("A", "B"), ("A", "C"), ("B", "C")], tables)
+    joint = bk.JointDistribution.from_network(n)
+    for name in "ABC":
+        try:
+            share = joint.probability(f"P({name} = 1 | {condition[0]})")
+        except QueryError:
+            for known in (joint, n):
+                with pytest.raises(QueryError, match="probability 0"):
+                    known.distribution(f"P({name} | {condition[0]})")
+            continue
+        for known in (joint, n):
+            whole = known.distribution(f"E({name} | {condition[0]})")
+            assert whole.variable == name
+            assert whole.probabilities.sum() == pytest.approx(1)
+            assert whole[1] == whole.mean == pytest.approx(share, rel=1e-12, abs=1e-15)
+            assert whole.standard_deviation == pytest.approx((share * (1 - share)) ** 0.5, abs=1e-7)
+
+
+def test_a_distribution_is_of_one_variable_of_numbers_where_its_mean_is_asked():
+    with pytest.raises(QueryError, match="the name of one variable alone is expected"):
+        JOINT.distribution("P(A = 1 | B)")
+    sky = bk.JointDistribution.from_table({"sky": ["sun", "rain"], "count": [3, 1]})
+    assert sky.distribution("P(sky)").table()["probability"] == [0.25, 0.75]
+    with pytest.raises(QueryError, match=r"'sky' has no mean, for it holds no numbers \(rain, sun\).*at character 3"):
+        sky.distribution("E(sky)")
+    with pytest.raises(BayesError, match="'sky' has no mean"):
+        _ = sky.distribution("P(sky)").mean
+    with pytest.raises(BayesError, match="no value 'snu': did you mean sun"):
+        sky.distribution("P(sky)")["snu"]
+
+
 @settings(max_examples=300)
-@given(st.text(alphabet=st.sampled_from(list("P(AB)=!<>|,{}'\"\\ 01.andorti≠≤\t\n")), max_size=30))
+@given(
+    st.lists(st.sampled_from([*"EP(AB)=!<>|,{}'\"\\ 01.andorti≠≤\t\n", " is ", "missing"]), max_size=30).map("".join)
+)
 def test_any_text_is_answered_or_refused_with_a_place(text):
     for question in (text, f"P({text})", f"P(A = 1 | {text})"):
         try:
@@ -106,6 +146,14 @@ def test_any_text_at_all_raises_nothing_but_query_errors(text):
     ("text", "at", "what"),
     [
         ("", 1, "begins with P"),
+        ("E(A = 1)", 5, r"'\|' or '\)' is expected here: E\( takes"),
+        ("E(A, B)", 4, "takes the name of one column"),
+        ("E(| A)", 3, "name of a column"),
+        ("E(A | )", 7, "the condition"),
+        ("E(A)", 1, "this asks for a mean"),
+        ("P(A is 1)", 8, "'missing' or 'not missing' is expected here"),
+        ("P(A is not 1)", 12, "'missing' or 'not missing' is expected here"),
+        ("P(A | B is missing)", 7, "'B' is missing nowhere"),
         ("Q(A)", 1, "begins with P"),
         ("P A", 3, r"'\(' is expected"),
         ("P()", 3, "the event is empty"),

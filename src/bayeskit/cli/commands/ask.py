@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +11,19 @@ import typer
 from bayeskit.cli.options import AS_IT_IS, Json, Reading, grouped
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bayeskit.cli.console import Page
     from bayeskit.data.source import Source
     from bayeskit.data.vocabulary import Value
     from bayeskit.network.network import BayesianNetwork
+    from bayeskit.network.query.answers import Answer, Shares
+    from bayeskit.network.query.distribution import Distribution
     from bayeskit.network.query.grammar import Query
+    from bayeskit.network.query.truth import Domain
 
 Record = dict[str, Any]
+SHOWN = 40  # values of a column in a table; --json has them all
 
 
 @grouped
@@ -24,7 +32,9 @@ def command(
         str,
         typer.Argument(metavar="DATA_OR_MODEL", help="A data file or folder, a network (.bif) or a model (.bayes)."),
     ],
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="P(event | condition), in quotes.")],
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", help="P(event | condition) or E(column | condition), in quotes.")
+    ],
     level: Annotated[float, typer.Option(help="The probability inside the credible interval.")] = 0.95,
     probability: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The file is a table of probabilities, in this column.")
@@ -38,10 +48,14 @@ def command(
     """Ask a probability of data, of a network or of a model.
 
     Data is answered by counting its rows, a network or a model exactly.
+    A column alone, P(column | condition), asks for all its values, and
+    E(column | condition) for the mean of its numbers.
 
     \b
-    Example:
+    Examples:
       bayes ask birds.csv "P(species = Gentoo | body_mass_g > 4500)"
+      bayes ask birds.csv "P(species | sex is missing)"
+      bayes ask birds.csv "E(body_mass_g | species = Gentoo)"
     """
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model, open_data, watched
@@ -66,7 +80,11 @@ def command(
                 found = of_table(rows, question, probability, count)
             else:
                 found = of_data(rows, question, level)
-    for line in lines(found):
+    first, *rest = lines(found)
+    page.line(first)
+    if "distribution" in found:
+        _show_values(page, found)
+    for line in rest:
         page.line(line)
     page.json(found)
 
@@ -76,32 +94,64 @@ def of_data(source: Source, query: Query, level: float = 0.95) -> Record:
     from bayeskit.network.query import answers
 
     answer = answers.of_data(source, query)
+    record: Record = {"query": query.text.strip()}
+    if isinstance(answer, answers.Answer):
+        record |= {"probability": answer.probability, "matching": answer.n_both}
+    elif isinstance(answer, answers.Mean):
+        record |= {"mean": answer.mean, "standard_deviation": answer.standard_deviation}
+        record["standard_error"] = answer.standard_error
+    else:
+        record |= {"variable": answer.variable, "distribution": [_share(answer, v, level) for v in answer.counts]}
+    record |= {"of": answer.n_condition, "rows": answer.n_rows, "left_out": answer.n_left_out}
+    if isinstance(answer, answers.Answer):
+        record["interval"] = _interval(answer, level)
+    weights = [name for name in ("probability", "count") if name in source.kinds and name not in query.columns]
+    return record | {"weights": weights}
+
+
+def _share(shares: Shares, value: Value, level: float) -> Record:
+    answer = shares.of(value)
+    interval = _interval(answer, level)
+    return {"value": value, "probability": answer.probability, "matching": answer.n_both, "interval": interval}
+
+
+def _interval(answer: Answer, level: float) -> Record:
     low, high = answer.interval(level)
-    return {
-        "query": query.text.strip(),
-        "probability": answer.probability,
-        "matching": answer.n_both,
-        "of": answer.n_condition,
-        "rows": answer.n_rows,
-        "left_out": answer.n_left_out,
-        "interval": {"level": level, "low": low, "high": high},
-        "weights": [name for name in ("probability", "count") if name in source.kinds and name not in query.columns],
-    }
+    return {"level": level, "low": low, "high": high}
 
 
 def of_table(source: Source, query: Query, probability: str | None, count: str | None) -> Record:
     """The answer of a table of a distribution."""
     from bayeskit.network.joint_distribution import JointDistribution
+    from bayeskit.network.query.truth import Domain
 
     joint = JointDistribution.from_table(source, probability, count)
-    return {"query": query.text.strip(), "probability": joint.probability(query.text), "cells": joint.n_cells}
+    domains = {name: Domain(name, values) for name, values in joint.values.items()}
+    return _exact(query, domains, joint.probability, joint.distribution) | {"cells": joint.n_cells}
 
 
 def of_network(n: BayesianNetwork, query: Query) -> Record:
     """The answer of a network."""
-    from bayeskit.network.query import answers
+    return _exact(query, n.domains, n.query, n.distribution) | {"nodes": len(n.nodes)}
 
-    return {"query": query.text.strip(), "probability": answers.of_network(n, query), "nodes": len(n.nodes)}
+
+def _exact(
+    query: Query,
+    domains: Mapping[str, Domain],
+    probability: Callable[[str], float],
+    distribution: Callable[[str], Distribution],
+) -> Record:
+    """The answer of what knows each probability; a column alone is a statement where it is boolean."""
+    record: Record = {"query": query.text.strip()}
+    domain = None if query.variable is None else domains.get(query.variable.column)
+    if query.asks == "P" and (domain is None or domain.boolean):
+        return record | {"probability": probability(query.text)}
+    whole = distribution(query.text)
+    if query.asks == "E":
+        return record | {"mean": whole.mean, "standard_deviation": whole.standard_deviation}
+    values = zip(whole.values, whole.probabilities.tolist(), strict=True)
+    listed = [{"value": value, "probability": share} for value, share in values]
+    return record | {"variable": whole.variable, "distribution": listed}
 
 
 def refuse_untabled(model: Any, network: BayesianNetwork, query: Query) -> None:
@@ -121,20 +171,55 @@ def refuse_untabled(model: Any, network: BayesianNetwork, query: Query) -> None:
 
 
 def lines(found: Record) -> list[str]:
-    """An answer in words."""
-    said = [f"{found['query']} = {found['probability']:.6g}"]
+    """An answer in words; the values of a distribution stand in a table."""
+    query = found["query"]
+    if "probability" in found:
+        told = [f"{query} = {found['probability']:.6g}"]
+    elif "mean" in found:
+        told = [f"{query} = {found['mean']:.6g}", f"standard deviation: {found['standard_deviation']:.6g}"]
+    else:
+        told = [f"{query}:"]
     if "nodes" in found:
-        return [*said, f"exact, by a network of {found['nodes']} nodes"]
+        return [*told, f"exact, by a network of {found['nodes']} nodes"]
     if "cells" in found:
-        return [*said, f"exact, by a table of {found['cells']:,} cells"]
-    interval = found["interval"]
+        return [*told, f"exact, by a table of {found['cells']:,} cells"]
+    if "mean" in found and isfinite(found["standard_error"]):
+        told[1] += f"; standard error of the mean: {found['standard_error']:.6g}"
+    elif "mean" in found:
+        del told[1]  # of one row
     counted = found["rows"] - found["left_out"]
     some = f" that match the condition ({counted:,} in all)" if found["of"] < counted else ""
-    said.append(f"rows: {found['matching']:,} of the {found['of']:,}{some}")
-    said.append(f"{100 * interval['level']:g} % credible interval: {interval['low']:.6g} to {interval['high']:.6g}")
+    told.append(f"rows: {found['matching']:,} of the {found['of']:,}{some}" if "matching" in found else "")
+    told[-1] = told[-1] or f"rows: the {found['of']:,}{some or ' there are'}"
+    if "interval" in found:
+        interval = found["interval"]
+        told.append(f"{100 * interval['level']:g} % credible interval: {interval['low']:.6g} to {interval['high']:.6g}")
     if found["left_out"]:
-        said.append(f"left out: {found['left_out']:,} rows with a missing cell in a column that is asked for")
-    return said + [f"rows were counted; to weigh them by {name!r}, pass --{name} {name}" for name in found["weights"]]
+        told.append(f"left out: {found['left_out']:,} rows with a missing cell in a column that is asked for")
+    return told + [f"rows were counted; to weigh them by {name!r}, pass --{name} {name}" for name in found["weights"]]
+
+
+def _show_values(page: Page, found: Record) -> None:
+    """The values of a distribution as a table."""
+    from bayeskit.cli.console import Figure
+
+    values = found["distribution"]
+    shown = values[:SHOWN] if len(values) > SHOWN + 3 else values
+    page.line()
+    columns: dict[str, list[Any]] = {
+        found["variable"]: [str(one["value"]) for one in shown],
+        "probability": [Figure(f"{one['probability']:.6g}") for one in shown],
+    }
+    if shown and "matching" in shown[0]:
+        columns["rows"] = [one["matching"] for one in shown]
+        intervals = [one["interval"] for one in shown]
+        columns[f"{100 * intervals[0]['level']:g} % interval"] = [
+            Figure(f"{interval['low']:.4f} to {interval['high']:.4f}") for interval in intervals
+        ]
+    page.table(columns)
+    if len(shown) < len(values):
+        page.line(f"and {len(values) - len(shown):,} more: --json has them all", style="dim")
+    page.line()
 
 
 def network_of(model: Any) -> BayesianNetwork:

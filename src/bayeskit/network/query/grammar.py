@@ -1,10 +1,13 @@
 """The query language: ``P(event | condition)`` over columns and their values.
 
     query      = "P" "(" statement [ "|" statement ] ")"
+               | "P" "(" name [ "|" statement ] ")"           of each value, where the column is not boolean
+               | "E" "(" name [ "|" statement ] ")"           the mean of a column of numbers
     statement  = term { ( "and" | "or" | "," ) term }      "not" binds closest, then "and", "or", and "," (an "and")
     term       = "not" term | "(" statement ")" | comparison
     comparison = name ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) value
                | name [ "not" ] "in" "{" value { "," value } "}"
+               | name "is" [ "not" ] "missing"
                | name                                        a boolean column that is true
 
 Names and values are plain words or stand in quotes, double or single. Nothing is ever evaluated as Python; a statement
@@ -65,9 +68,13 @@ class Token:
         return self.kind != "text" and (self.content.lower() if self.kind == "word" else self.content) in words
 
 
+IS_MISSING = ("missing", "not missing")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """column op values; ``op`` is "in", "not in", "true" (the name alone) or a comparison with one value."""
+    """column op values; ``op`` is "in", "not in", "true" (the name alone), one of IS_MISSING or a comparison with one
+    value."""
 
     column: str
     op: str
@@ -101,6 +108,12 @@ class Query:
     event: Statement
     condition: Statement | None
     condition_text: str = ""  # the condition as it was written
+    asks: Literal["P", "E"] = "P"
+
+    @property
+    def variable(self) -> Comparison | None:
+        """The column whose values or whose mean may be asked for: the name alone before the bar."""
+        return self.event if isinstance(self.event, Comparison) and self.event.op == "true" else None
 
     @property
     def columns(self) -> list[str]:
@@ -171,9 +184,10 @@ class _Parser:
         self.i += 1
 
     def query(self) -> Query:
-        self.expect_p()
-        self.expect("(", "'(' is expected here: a query is P(event) or P(event | condition)")
-        event = self.statement("the event")
+        asks: Literal["P", "E"] = "E" if self.now.is_("e") else "P"
+        self.expect(asks.lower(), "a query begins with P( … or E( …")
+        self.expect("(", "'(' is expected here: a query is P(event), P(event | condition) or E(column | condition)")
+        event = self.statement("the event") if asks == "P" else self.variable()
         condition, begin = None, self.now.at + 1
         if self.now.is_("|"):
             self.i += 1
@@ -182,12 +196,21 @@ class _Parser:
         self.expect(")", "')' is expected here, or 'and', 'or'")
         if self.now.kind != "end":
             raise error(self.text, self.now.at, "nothing can follow the closing parenthesis")
-        return Query(self.text, event, condition, condition_text)
+        return Query(self.text, event, condition, condition_text, asks)
 
-    def expect_p(self) -> None:
-        if not self.now.is_("p"):
-            raise error(self.text, self.now.at, "a query begins with P( …")
-        self.i += 1
+    def variable(self) -> Comparison:
+        """The column whose mean is asked for."""
+        name = self.name()
+        if not self.now.is_("|", ")"):
+            raise error(self.text, self.now.at, "'|' or ')' is expected here: E( takes the name of one column")
+        return Comparison(name.content, "true", (), name.at)
+
+    def name(self) -> Token:
+        """The name of a column."""
+        name = self.take()
+        if name.kind in ("sign", "end") or name.is_("and", "or", "in"):
+            raise error(self.text, name.at, "the name of a column is expected here")
+        return name
 
     def statement(self, what: str) -> Statement:
         """One side, by operator precedence with stacks of its own: depth costs no calls."""
@@ -217,9 +240,7 @@ class _Parser:
         return done[0]
 
     def comparison(self) -> Comparison:
-        name = self.take()
-        if name.kind in ("sign", "end") or name.is_("and", "or", "in"):
-            raise error(self.text, name.at, "the name of a column is expected here")
+        name = self.name()
         if self.now.kind == "sign" and self.now.content in COMPARISONS:
             op = COMPARISONS[self.take().content]
             return Comparison(name.content, op, (self.value(),), name.at)
@@ -227,6 +248,12 @@ class _Parser:
         if negated or self.now.is_("in"):
             self.i += 1 + negated
             return Comparison(name.content, "not in" if negated else "in", self.values(), name.at)
+        if self.now.is_("is"):
+            self.i += 1
+            negated = self.now.is_("not")
+            self.i += negated
+            self.expect("missing", "'missing' or 'not missing' is expected here; a value is compared with =")
+            return Comparison(name.content, "not missing" if negated else "missing", (), name.at)
         return Comparison(name.content, "true", (), name.at)
 
     def values(self) -> tuple[Token, ...]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import QueryError
 from bayeskit.nearest import nearest
-from bayeskit.network.query.grammar import Comparison, Junction, Negation, Query, Statement, Token, leaves
+from bayeskit.network.query.grammar import IS_MISSING, Comparison, Junction, Negation, Query, Statement, Token, leaves
 
 Mask = npt.NDArray[np.bool_]
 TRUE = ({True, False}, {"true", "false"}, {"yes", "no"})
@@ -69,6 +69,16 @@ class Domain:
         return all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in self.values)
 
     @cached_property
+    def folded(self) -> list[Value]:
+        """The values in lower case, where they are texts."""
+        return [value.casefold() if isinstance(value, str) else value for value in self.values]
+
+    @cached_property
+    def boolean(self) -> bool:
+        """Whether the values are true and false, so that the name alone is a statement."""
+        return any(set(self.folded) <= pair for pair in TRUE)
+
+    @cached_property
     def _by_number(self) -> dict[float, int]:
         return {v: i for i, v in enumerate(self.values) if not isinstance(v, (str, bool))}
 
@@ -97,6 +107,9 @@ def holds(query: Query, comparison: Comparison, domain: Domain, *, so_far: bool 
     """
     if comparison.op == "true":
         return _is_true(query, comparison, domain)
+    if comparison.op in IS_MISSING:
+        what = f"{comparison.column!r} is missing nowhere, for here every value is known: ask the data itself"
+        raise query.error(comparison.at, what)
     if comparison.op in ("=", "!=", "in", "not in"):
         mask = np.zeros(len(domain.values), dtype=bool)
         for token in comparison.values:
@@ -137,14 +150,13 @@ def number(query: Query, token: Token, op: str) -> float:
 
 
 def _is_true(query: Query, comparison: Comparison, domain: Domain) -> Mask:
-    folded = [v.casefold() if isinstance(v, str) else v for v in domain.values]
-    if not any(set(folded) <= pair for pair in TRUE):
+    if not domain.boolean:
         raise query.error(
             comparison.at,
             f"{comparison.column!r} alone is no statement, for it is not boolean: compare it with one of "
             f"{_some(domain.values)}",
         )
-    return np.array([value in (True, "true", "yes") for value in folded], dtype=bool)
+    return np.array([value in (True, "true", "yes") for value in domain.folded], dtype=bool)
 
 
 def _beside_cut(query: Query, comparison: Comparison, domain: Domain, bound: float) -> Mask:
@@ -168,6 +180,20 @@ def unknown_column(query: Query, column: str, known: Sequence[str]) -> QueryErro
     sides = [query.event] if query.condition is None else [query.event, query.condition]
     at = next(leaf.at for side in sides for leaf in leaves(side) if leaf.column == column)
     return query.error(at, f"there is no column {column!r} ({nearest(column, known)})")
+
+
+def check_numbers(query: Query, domain: Domain) -> None:
+    """Refuse the mean of what is no number."""
+    if domain.cuts is not None or not domain.numeric:
+        raise no_mean(query, _some(domain.values))
+
+
+def no_mean(query: Query, values: str) -> QueryError:
+    """The error for the mean of what is no number."""
+    name, at = query.event.column, query.event.at  # type: ignore[union-attr]
+    return query.error(
+        at, f"{name!r} has no mean, for it holds no numbers ({values}): ask P({name} | …) for its values"
+    )
 
 
 def impossible(query: Query) -> QueryError:
