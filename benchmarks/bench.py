@@ -19,7 +19,18 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-PARTS = ["tables", "text", "text_models", "files", "everyday", "networks", "decide", "semi_naive", "ensemble"]
+PARTS = [
+    "tables",
+    "text",
+    "text_models",
+    "files",
+    "everyday",
+    "start_up",
+    "networks",
+    "decide",
+    "semi_naive",
+    "ensemble",
+]
 
 
 @dataclass
