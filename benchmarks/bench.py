@@ -100,11 +100,11 @@ def main(parts: list[str]) -> int:
         rows = module.run()
         missed += sum(row.ratio < row.bar for row in rows)
         head = "| work | against | ours | theirs | bar | ratio |\n|---|---|---|---|---|---|"
-        made = f"Made by `python benchmarks/bench.py {part}` on {date.today()}. {module.NOTE}"
+        made = f"Made by `python benchmarks/bench.py {part}` on {date.today()}, {machine()}. {module.NOTE}"
         sections[module.TITLE] = f"{made}\n\n{head}\n" + "\n".join(map(str, rows))
     intro = (
         "# Benchmarks\n\nMade by `make bench`: CPU time, minimum of several rounds in which both sides take turns, one "
-        f"thread unless said otherwise.\nMachine: {machine()}."
+        "thread unless said otherwise.\nEach part names the machine that it was run on: they need not be the same."
     )
     text = "\n\n".join([intro, *(f"## {title}\n\n{section}" for title, section in sections.items())])
     PAGE.write_text(text + "\n", encoding="utf-8")
