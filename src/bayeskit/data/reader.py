@@ -18,7 +18,18 @@ import numpy.typing as npt
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.frames import MemorySource, columns_of, is_sparse, label_column
-from bayeskit.data.source import Batch, Column, Responsibilities, Source, is_arrow, is_source, open_source
+from bayeskit.data.missing_labels import tell_dropped, without_label
+from bayeskit.data.source import (
+    Batch,
+    Column,
+    Responsibilities,
+    Source,
+    is_arrow,
+    is_source,
+    open_source,
+    plain_strings,
+    taken,
+)
 from bayeskit.errors import BayesError
 
 Index = npt.NDArray[Any]
@@ -48,6 +59,16 @@ class WholeTable:
     def part(self, rows: Index) -> WholeTable:
         """The rows of some numbers as a table, without labels."""
         return WholeTable(self.take(rows), len(rows), None, self.target)
+
+    def labelled(self, sample_weight: Any = None) -> tuple[WholeTable, Any]:
+        """(The rows that have a label, their weights); how many have none is said."""
+        missing = without_label(self.labels)
+        if missing is None:
+            return self, sample_weight
+        tell_dropped(missing)
+        rows = np.flatnonzero(~missing)
+        kept = replace(self, data=self.take(rows), n_rows=len(rows), labels=taken(self.labels, rows))
+        return kept, None if sample_weight is None else np.asarray(sample_weight)[rows]
 
     def listed_labels(self) -> npt.NDArray[Any]:
         """The labels as an array of plain values."""
@@ -169,15 +190,3 @@ def together(parts: Sequence[Column]) -> Column:
     import pyarrow as pa
 
     return pa.concat_tables([pa.table({"cells": part}) for part in parts]).unify_dictionaries()["cells"]
-
-
-def taken(column: Column, rows: Index) -> Column:
-    """Some cells of a column."""
-    return plain_strings(column).take(rows) if is_arrow(column) else column[rows]
-
-
-def plain_strings(column: Column) -> Column:
-    """Strings as Arrow can take them by number: polars' views of them cannot be."""
-    import pyarrow as pa
-
-    return column.cast(pa.large_string()) if is_arrow(column) and pa.types.is_string_view(column.type) else column

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -78,6 +79,24 @@ class CsvFile:
                 done += batch.num_rows
         except problems as problem:
             raise self._told(problem, done + 1) from None
+
+    def lines_of(self, rows: Sequence[int]) -> list[int] | None:
+        """The lines on which some rows begin (numbers that rise, 0 the first); None where that cannot be told."""
+        import csv
+
+        lines, number, end = [], -1, 0  # the header has no number
+        with unpacked(self.place) as (_, stream), io.TextIOWrapper(stream, self._encoding, newline="") as text:
+            reader = csv.reader(text, delimiter=self._delimiter)
+            try:
+                for cells in reader:
+                    if cells and number in rows:
+                        lines.append(end + 1)
+                    number, end = number + bool(cells), reader.line_num  # Arrow skips lines without anything
+                    if len(lines) == len(rows):
+                        return lines
+            except csv.Error:  # such as a cell that Python finds too long
+                pass
+        return None
 
     def _rows(self, types: Mapping[str, pa.DataType], block: int, skipped: int) -> Iterator[tuple[pa.RecordBatch, int]]:
         """The rows after the first ``skipped`` ones, and the bytes read so far."""

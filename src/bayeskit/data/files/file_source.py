@@ -6,7 +6,7 @@ Read in batches, as often as asked, and only the columns in use: memory is bound
 from __future__ import annotations
 
 import glob  # Path.glob takes no absolute pattern
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -46,6 +46,7 @@ class DataFile(Protocol):
     def place(self) -> Place: ...
     def head(self) -> pa.Schema: ...
     def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, int]]: ...
+    def lines_of(self, rows: Sequence[int]) -> list[int] | None: ...
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,10 @@ class FileSource:
             before += size or 0
         if not rows:
             raise BadFile(f"{self.name} has no rows: there is nothing to read after the header")
+
+    def lines_of(self, file: str, rows: Sequence[int]) -> list[int] | None:
+        """The lines of one of the files on which some of its rows begin; None where it has no lines."""
+        return next(one for one in self.files if one.place.name == file).lines_of(rows)
 
     def _types(self) -> dict[str, pa.DataType]:
         """The Arrow types in which the columns in use are read."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, Self, cast
@@ -224,6 +224,10 @@ class TextColumn:
     def kinds(self) -> Mapping[str, Kind]:
         """One column of documents."""
         return {COLUMN: "string"}
+
+    def lines_of(self, file: str, rows: Sequence[int]) -> list[int] | None:
+        """The lines of a file on which some of its rows begin."""
+        return self.source.lines_of(file, rows)
 
     def keeping(self, names: list[str]) -> TextColumn:
         """The same documents with some other columns beside them."""

@@ -29,7 +29,7 @@ from bayeskit.explain.evidence import explain_rows
 from bayeskit.models.base.available import absent, available_where, having
 from bayeskit.models.base.column_advice import advise
 from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.estimator_kinds import PredictsClasses
+from bayeskit.models.base.labels import TakesLabels
 from bayeskit.models.base.settings import check_temperature, one_of
 from bayeskit.models.base.single_row import record_scores
 from bayeskit.models.base.storage import Stored
@@ -54,7 +54,7 @@ class Parameters(Protocol):
     def vocabularies(self) -> Mapping[str, Vocabulary]: ...
 
 
-class Classifier(Stored, PredictsClasses):
+class Classifier(Stored, TakesLabels):
     """A classifier that reads tables in any form.
 
     A model gives ``fit_source(source, target, engine)``, which ends in :meth:`_become`, and
@@ -105,6 +105,7 @@ class Classifier(Stored, PredictsClasses):
         one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
         one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
         one_of("ties", self.ties, ("first", "random"))
+        self.check_unlabelled()
         thread_count(self.n_threads)
         check_temperature(self.temperature)
         limit = self.memory_limit
@@ -134,7 +135,7 @@ class Classifier(Stored, PredictsClasses):
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Source:
         if y is None:
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return open_source(X, y, sample_weight)
+        return self.with_labels(open_source(X, y, sample_weight))
 
     def _labelled_source(self, source: Any, target: str | None) -> Source:
         """The source with labels: those of the named column, those it has, or those of the learnt target."""
@@ -144,7 +145,7 @@ class Classifier(Stored, PredictsClasses):
                     f"which column of {source} holds the class? Name it: ", Remedy("target"), place=str(source)
                 )
             target = self.schema_.target.name
-        return open_source(source, target)
+        return self.with_labels(open_source(source, target))
 
     def _schema_for(self, source: Source) -> Schema:
         if self.schema is not None:
@@ -214,8 +215,12 @@ class Classifier(Stored, PredictsClasses):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on rows ``X`` with classes ``y``."""
-        labels, weights = self.label_codes(X, y, sample_weight)
-        right = self.predict(X) == np.append(self.classes_, self.classes_[:1])[labels]
+        self._check_is_fitted()
+        source = self._labelled(X, y, sample_weight)
+        labels, weights = self.label_codes(source)
+        right = (
+            self.predict(source if self.drops_unlabelled else X) == np.append(self.classes_, self.classes_[:1])[labels]
+        )
         right &= labels < len(self.classes_)
         if weights is not None and not weights.any():
             raise BayesError("every row has weight zero, so there is nothing to score")
@@ -277,18 +282,15 @@ class Classifier(Stored, PredictsClasses):
         """Log scores as they become probabilities."""
         return scores if self.temperature == 1 else scores / self.temperature
 
-    def label_codes(
-        self, X: Any, y: Any, sample_weight: Any = None
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
-        """(class codes, C for an unknown class; weights)"""
-        self._check_is_fitted()
-        source = self._labelled(X, y, sample_weight)
+    def label_codes(self, source: Source) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
+        """(class codes of labelled rows, C for an unknown class; weights)"""
         classes = Vocabulary(self.tally_.classes)
         codes, weights = [], []
         for batch in for_schema(source, self.schema_, {}, self.tally_.classes).batches():
             if isinstance(batch.labels, Responsibilities):
                 raise BayesError("one label a row is needed here")
-            codes.append(encode_labels(batch.labels, classes, batch.start, grow=False).astype(np.int64))
+            with naming_the_file(source):
+                codes.append(encode_labels(batch.labels, classes, batch.start, grow=False).astype(np.int64))
             weights.append(batch.weights)
         given = [w for w in weights if w is not None]
         return np.concatenate(codes), np.concatenate(given) if given else None

@@ -60,11 +60,13 @@ def fit_table(data: str, target: str, shared: Shared, options: TableOptions, rea
     from bayeskit.cli.wording import plural, size_of, suggesting
 
     output, kind = shared.output, options.kind or "naive"
+    given = Shared(drop_unlabelled=shared.drop_unlabelled)  # what any other model takes as well
     check_writable(output, is_model=True)
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, reading)
     roles = pairs("--role", options.role)
     settings = {"smoothing": shared.amount, "prior": shared.prior, "numeric": options.numeric, "unseen": options.unseen}
+    settings["unlabelled"] = shared.unlabelled
     settings["memory_limit"] = None if options.memory_limit is None else int(options.memory_limit * 1e9)
     model = _model(kind, settings | {"roles": roles or None})
     with suggesting(roles, source.head):
@@ -92,7 +94,7 @@ def fit_table(data: str, target: str, shared: Shared, options: TableOptions, rea
         if is_worse(evaluation):
             harm = culprit(model, source, evaluation)
             same = replace(options, kind=None if kind == "naive" else kind)
-            counts = Shared(smoothing=shared.smoothing, prior=shared.prior)
+            counts = replace(given, smoothing=shared.smoothing, prior=shared.prior)
             again = None if data == "-" else _again(data, target, shared.output, same, counts, reading)
             page.line()
             show_worse(page, evaluation, harm, again)
@@ -106,7 +108,7 @@ def fit_table(data: str, target: str, shared: Shared, options: TableOptions, rea
     if kind == "naive" and len(tally.classes) > 1 and not tally.words and source.files[0].place.size is not None:
         rule = None if options.unseen == "smooth" else options.unseen  # best has no such rule
         stronger = TableOptions("best", role=options.role, unseen=rule)
-        page.command("stronger:", _again(data, target, output, stronger, reading))
+        page.command("stronger:", _again(data, target, output, stronger, given, reading))
     for sentence in advice:
         page.line(f"advice: {sentence}")
     page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.cli.options import DropUnlabelled
+
 DEFAULT = "model.bayes"
 
 
@@ -32,9 +34,15 @@ class Shared:
         str | None,
         typer.Option("--prior", metavar="empirical|uniform", help="What classes are worth beforehand."),
     ] = None
+    drop_unlabelled: DropUnlabelled = False
     scores: Annotated[
         bool, typer.Option("--scores/--no-scores", help="Leave-one-out scores take a second read of the data.")
     ] = True
+
+    @property
+    def unlabelled(self) -> str | None:
+        """What is done with rows without a class, where that was said."""
+        return "drop" if self.drop_unlabelled else None
 
     @property
     def amount(self) -> Any:
