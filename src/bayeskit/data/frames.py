@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.arrow_arrays import arrow_array
+from bayeskit.data.object_columns import in_its_type, object_kind
 from bayeskit.data.schema import NO_COLUMNS, Kind
 from bayeskit.data.source import Batch, Column, Responsibilities, cut, is_arrow
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, with_article
@@ -107,7 +108,7 @@ def columns_of(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
         raise BayesError("there is no data: X is None")
     module = type(data).__module__.partition(".")[0]
     if module == "pandas" and hasattr(data, "columns"):
-        series = [_pandas_column(data.iloc[:, i]) for i in range(data.shape[1])]
+        series = [_typed(_pandas_column(data.iloc[:, i])) for i in range(data.shape[1])]
         return _named([str(c) for c in data.columns], series, len(data))
     if isinstance(data, Mapping):
         return _from_mapping(data)
@@ -182,7 +183,12 @@ def _column(value: Any, name: str) -> Column:
         return from_list(value)
     if getattr(value, "ndim", 1) != 1:
         raise _not_scalar(name, f"an array of shape {value.shape}")
-    return label_column(value)[0]
+    return _typed(label_column(value)[0])
+
+
+def _typed(column: Column) -> Column:
+    """Objects in the type that they share; any other column as it is."""
+    return in_its_type(column) if isinstance(column, np.ndarray) and column.dtype == object else column
 
 
 def _from_array(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
@@ -207,7 +213,10 @@ def _from_array(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
     if array.dtype.kind in "US":
         array = array.astype(object)
     names = [f"x{i}" for i in range(array.shape[1])]
-    return names, {name: array[:, i] for i, name in enumerate(names)}, array.shape[0], False
+    columns = {name: array[:, i] for i, name in enumerate(names)}
+    if array.dtype == object:
+        columns = {name: in_its_type(column) for name, column in columns.items()}
+    return names, columns, array.shape[0], False
 
 
 def unmasked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -309,9 +318,11 @@ def label_column(labels: Any) -> tuple[Column, str | None]:
 
 
 def kind_of(column: Column) -> Kind:
-    """The kind of a column, from its dtype alone."""
+    """The kind of a column, from its dtype alone; of objects, from what their cells share."""
     if is_arrow(column):
         return arrow_kind(column.type)
+    if column.dtype == object:
+        return object_kind(column)
     return _numpy_kind(column.dtype)
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.frames import MemorySource, columns_of, is_sparse, label_column
+from bayeskit.data.frames import MemorySource, columns_of, is_sparse, label_column, unmasked
 from bayeskit.data.missing_labels import tell_dropped, without_label
 from bayeskit.data.source import (
     Batch,
@@ -108,6 +108,8 @@ def read_table(X: Any, y: Any, labelled: bool = True) -> WholeTable:
         data = X if column is None else X.drop(columns=column)
     elif type(X).__module__.partition(".")[0] == "polars":
         data = X if column is None else X.drop(column)
+    elif isinstance(X, np.ndarray) and not named:
+        data = unmasked(X)
     elif not named and all(isinstance(cells, np.ndarray) for cells in columns.values()):
         data = np.column_stack(list(columns.values()))
     return WholeTable(data, n_rows, None if labels is None else plain_strings(labels), source.target or "class")

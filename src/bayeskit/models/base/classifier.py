@@ -19,7 +19,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder, encode_labels
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.schema import Schema, Target, infer
-from bayeskit.data.source import Responsibilities, Source, for_schema, naming_the_file, open_source
+from bayeskit.data.source import Responsibilities, Source, for_schema, is_source, naming_the_file, open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
@@ -133,7 +133,7 @@ class Classifier(Stored, TakesLabels):
         return self
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Source:
-        if y is None:
+        if y is None and not is_source(X):
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         return self.with_labels(open_source(X, y, sample_weight))
 
@@ -155,8 +155,7 @@ class Classifier(Stored, TakesLabels):
         else:
             target = Target(source.target or "class")
             schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
-            if source.named:
-                advise(source, schema, self.roles, self.decided(schema))
+            advise(source, schema, self.roles, self.decided(schema))
         return self.complete_schema(schema, for_schema(source, schema, {}, ()))
 
     def _collect(self, source: Source, schema: Schema, plan: Plan, engine: Any = None) -> Tally:
@@ -215,9 +214,8 @@ class Classifier(Stored, TakesLabels):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on rows ``X`` with classes ``y``."""
-        self._check_is_fitted()
         source = self._labelled(X, y, sample_weight)
-        labels, weights = self.label_codes(source)
+        labels, weights = self.label_codes(source, None)
         right = (
             self.predict(source if self.drops_unlabelled else X) == np.append(self.classes_, self.classes_[:1])[labels]
         )
@@ -282,8 +280,12 @@ class Classifier(Stored, TakesLabels):
         """Log scores as they become probabilities."""
         return scores if self.temperature == 1 else scores / self.temperature
 
-    def label_codes(self, source: Source) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
-        """(class codes of labelled rows, C for an unknown class; weights)"""
+    def label_codes(
+        self, X: Any, y: Any, sample_weight: Any = None
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
+        """(class codes, C for an unknown class; weights)"""
+        self._check_is_fitted()
+        source = self._labelled(X, y, sample_weight)
         classes = Vocabulary(self.tally_.classes)
         codes, weights = [], []
         for batch in for_schema(source, self.schema_, {}, self.tally_.classes).batches():

@@ -31,9 +31,8 @@ class KnowsJoint(Classifier):
 
     def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> LogLikelihood:
         """Σ ln P(x, y) and Σ ln P(y | x) over the rows; −∞ where a row has a class that is not known."""
-        self._check_is_fitted()
         source = self._labelled(X, y, sample_weight)
-        labels, weights = self.label_codes(source)
+        labels, weights = self.label_codes(source, None)
         rows = source if self.drops_unlabelled else X
         scores = np.column_stack([self.predict_joint_log_proba(rows), np.full(len(labels), -np.inf)])
         joint, tempered = scores[np.arange(len(labels)), labels], self.tempered(scores)

@@ -108,7 +108,7 @@ class LogisticRegression(TakesLabels):
             twin.fit_source(source)
         _refuse_one_class(twin.classes_)
         design = Design.of(twin.tally_, self._coding())
-        labels, weights = twin.label_codes(source)
+        labels, weights = twin.label_codes(source, None)
         M = None if self.drops_unlabelled else as_it_is(X, design, twin.tally_)
         M = design.matrix(twin.encoder().blocks(source), len(labels)) if M is None else M
         if weights is not None:
