@@ -106,12 +106,14 @@ def columns_of(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
     """(names, columns by name, number of rows, whether the names are the data's own)."""
     if data is None:
         raise BayesError("there is no data: X is None")
-    module = type(data).__module__.partition(".")[0]
+    module, data = type(data).__module__.partition(".")[0], collected(data)
     if module == "pandas" and hasattr(data, "columns"):
         series = [_typed(_pandas_column(data.iloc[:, i])) for i in range(data.shape[1])]
         return _named([str(c) for c in data.columns], series, len(data))
     if isinstance(data, Mapping):
         return _from_mapping(data)
+    if module == "pandas" and _is_record(data):
+        return _from_mapping(dict(data.items()))
     if hasattr(data, "__arrow_c_stream__") or module == "pyarrow":
         table = _arrow_table(data)
         return _named(table.column_names, table.columns, table.num_rows)
@@ -122,6 +124,17 @@ def columns_of(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
     if isinstance(data, (list, tuple)) and len(data) and all(isinstance(row, (list, tuple)) for row in data):
         return _from_rows(data)
     return _from_array(data)
+
+
+def collected(data: Any) -> Any:
+    """A lazy frame of polars with its rows; anything else as it is."""
+    return data.collect() if type(data).__name__ == "LazyFrame" and hasattr(data, "collect") else data
+
+
+def _is_record(series: Any) -> bool:
+    """Whether a series of pandas is a row of a frame: its index holds names, each once."""
+    index = getattr(series, "index", None)
+    return index is not None and len(index) > 0 and index.is_unique and all(isinstance(key, str) for key in index)
 
 
 def _arrow_table(data: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.frames import MemorySource, columns_of, is_sparse, label_column, unmasked
+from bayeskit.data.frames import MemorySource, collected, columns_of, is_sparse, label_column, unmasked
 from bayeskit.data.missing_labels import tell_dropped, without_label
 from bayeskit.data.source import (
     Batch,
@@ -89,6 +89,7 @@ def read_table(X: Any, y: Any, labelled: bool = True) -> WholeTable:
     """
     if y is None and labelled:
         raise BayesError("the classes of the rows are needed: y is None")
+    X = collected(X)
     if isinstance(X, (str, Path)) or is_source(X):
         return _of_source(open_source(X, y), labelled)
     if is_sparse(X) or _is_list_of_texts(X):

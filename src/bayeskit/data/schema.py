@@ -151,7 +151,8 @@ class Schema:
             if missing:
                 raise SchemaMismatch(
                     f"{_plural('column', missing)} {_list(missing)} missing from the data (it has: {_list(names)}). "
-                    "Columns are matched by name; pass an empty column (all missing) to do without one."
+                    "Columns are matched by name; pass an empty column (all missing) to do without one.",
+                    culprit=missing,
                 )
             return {name: name for name in self.used}
         if len(names) != len(self.columns):

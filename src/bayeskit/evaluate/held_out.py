@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.capabilities import HasJoint, can
+from bayeskit.capabilities import DropsUnlabelled, HasJoint, LeavesColumnsOut, can
 from bayeskit.data.encoder import encode_labels
 from bayeskit.data.source import OneBatch, Source, for_schema, naming_the_file
 from bayeskit.data.vocabulary import Vocabulary, positions, sort_values
@@ -35,7 +35,8 @@ def held_out(model: Any, source: Source) -> Evaluation:
     vocabulary = Vocabulary(known)
     values = {name: words.values for name, words in model.encoder().vocabularies.items()}
     labels, scores, chosen = [], [], []
-    source = model.with_labels(source)
+    source = model.with_labels(source) if can(model, DropsUnlabelled) else source
+    source = model.with_all_columns(source) if can(model, LeavesColumnsOut) else source
     for batch in for_schema(source, model.schema_, values, known).batches():
         if batch.labels is None:
             raise BayesError("rows without labels cannot be scored: name the column that holds the class")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import LeavesOut, can
+from bayeskit.capabilities import DropsUnlabelled, LeavesOut, can
 from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, grouped
 
 
@@ -42,7 +42,8 @@ def command(
 
     page = Page(json)
     fitted = load_model(model)
-    fitted.unlabelled = "drop" if drop_unlabelled else fitted.unlabelled
+    if drop_unlabelled and can(fitted, DropsUnlabelled):
+        fitted.unlabelled = "drop"
     target = fitted.schema_.target.name
     of_texts = texts.is_text(fitted)
     if of_texts:

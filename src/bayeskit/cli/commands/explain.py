@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import Explains, SpeaksByColumn, can
+from bayeskit.capabilities import Explains, LeavesColumnsOut, SpeaksByColumn, can
 from bayeskit.cli.options import AS_IT_IS, Json, Model, Reading, Text, grouped
 
 
@@ -52,7 +52,8 @@ def command(
     if data is None:
         _show_model(page, fitted)
         return
-    source = open_data(data, None, reading)
+    source: Any = open_data(data, None, reading)
+    source = fitted.with_all_columns(source) if can(fitted, LeavesColumnsOut) else source
     rival = _label(against, fitted)
     records = []
     for i, (number, part) in enumerate(_rows(source, sorted(set(row or [0])))):

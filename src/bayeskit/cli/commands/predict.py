@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import HasProbabilities, can
+from bayeskit.capabilities import HasProbabilities, LeavesColumnsOut, can
 from bayeskit.cli.options import AS_IT_IS, Data, Model, Reading, Text, grouped
 from bayeskit.errors import BayesError, SchemaMismatch
 
@@ -118,6 +118,7 @@ def _narrowed(source: Any, model: Any, keep: list[str]) -> Any:
 
     _check_kept(source.name, keep, source.head)
     values = {name: vocabulary.values for name, vocabulary in model.encoder().vocabularies.items()}
+    source = model.with_all_columns(source) if can(model, LeavesColumnsOut) else source
     with naming_the_file(source):
         used: Any = for_schema(source, model.schema_, values, ())
     return source.reading({**dict.fromkeys(keep), **used.asked})

@@ -150,6 +150,30 @@ class FileSource:
         """The same rows with these columns alone; a kind says what a column must hold, None lets its type decide."""
         return self._copy(asked=dict(asked))
 
+    @property
+    def has_lines_of_keys(self) -> bool:
+        """Whether each row names its own columns, and may name others than the first ones."""
+        return all(isinstance(file, JsonLines) for file in self.files)
+
+    def expecting(self, kinds: Mapping[str, Kind]) -> Self:
+        """The same rows with columns that the first ones do not show, but others may."""
+        copy = self._copy()
+        copy.__dict__["head"] = {**self.head, **{name: _arrow(kind) for name, kind in kinds.items()}}
+        return copy
+
+    def refuse_later(self, absent: Sequence[str]) -> None:
+        """Refuse files of which a later one has a column that the first has not."""
+        for file in self.files[1:]:
+            for name in file.head().names:
+                if name in absent:
+                    first = self.files[0].place.name
+                    raise SchemaMismatch(
+                        f"{file.place.name} has a column {name!r}, and {first} has not: read files with the same "
+                        "columns together, and the others by themselves",
+                        culprit=name,
+                        place=file.place.name,
+                    )
+
     def watched(self, watch: Callable[[Progress], None] | None) -> Self:
         """The same rows, with someone told how far each reading is."""
         return self._copy(watch=watch)
@@ -207,6 +231,8 @@ class FileSource:
 def _arrow(kind: str) -> pa.DataType:
     import pyarrow as pa
 
+    if kind == "text":
+        return pa.string()
     if kind == "string":
         return pa.dictionary(pa.int32(), pa.string())
     return {"float": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_()}[kind]

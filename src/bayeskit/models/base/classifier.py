@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.absent_columns import completed
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder, encode_labels
 from bayeskit.data.numbers import raise_unusable
@@ -236,7 +237,7 @@ class Classifier(Stored, TakesLabels):
         """
         self._check_is_fitted()
         self.check_settings()
-        return explain_rows(self, open_source(X), against)
+        return explain_rows(self, self.with_all_columns(open_source(X)), against)
 
     def table(self, column: str | int | None = None) -> Table:
         """The class prior, or what was learnt of one column."""
@@ -260,10 +261,16 @@ class Classifier(Stored, TakesLabels):
         words, refuse, n = getattr(self.params_, "words", {}), self.unseen == "error", self._threads()
         return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=n, words=words)
 
+    def with_all_columns(self, source: Source) -> Source:
+        """The source to be scored: columns that it lacks are missing in every row."""
+        values = {name: vocabulary.values for name, vocabulary in self.params_.vocabularies.items()}
+        with naming_the_file(source):
+            return completed(source, self.schema_, values)
+
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()
         self.check_settings()
-        source = open_source(X)
+        source = self.with_all_columns(open_source(X))
         empty = True
         for block in self.encoder().blocks(source):
             empty = False
@@ -288,7 +295,8 @@ class Classifier(Stored, TakesLabels):
         source = self._labelled(X, y, sample_weight)
         classes = Vocabulary(self.tally_.classes)
         codes, weights = [], []
-        for batch in for_schema(source, self.schema_, {}, self.tally_.classes).batches():
+        columns = self.with_all_columns(source)
+        for batch in for_schema(columns, self.schema_, {}, self.tally_.classes).batches():
             if isinstance(batch.labels, Responsibilities):
                 raise BayesError("one label a row is needed here")
             with naming_the_file(source):
@@ -332,7 +340,7 @@ def _class_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
 def _room_for(X: Any, n_classes: int) -> Scores | None:
     """Where the scores of all rows will stand; None where their number is not known before they are read."""
     shape = getattr(X, "shape", None)
-    return np.empty((shape[0], n_classes)) if shape and isinstance(shape[0], int) else None
+    return np.empty((shape[0], n_classes)) if shape and len(shape) == 2 and isinstance(shape[0], int) else None
 
 
 def stacked(parts: list[Scores], n_classes: int) -> Scores:
