@@ -67,6 +67,18 @@ class Restricts(Protocol):
     def restrict(self, columns: Any) -> Any: ...
 
 
+class LeavesColumnsOut(Protocol):
+    """Scores rows that lack columns: what is absent is missing, and a missing cell says nothing."""
+
+    def with_all_columns(self, source: Any) -> Any: ...
+
+
+class DropsUnlabelled(Protocol):
+    """Leaves rows without a label out where it is told to, by ``unlabelled="drop"``."""
+
+    def with_labels(self, source: Any) -> Any: ...
+
+
 class Samples(Protocol):
     """Draws rows."""
 

@@ -107,6 +107,10 @@ class UnknownValue(BayesError):
     """A value outside a declared domain, or unseen in training under ``unseen="error"``."""
 
 
+class Unlabelled(BayesError):
+    """Rows that have no label, where each needs one."""
+
+
 class NotScalar(BayesError, TypeError):
     """A cell holds a list, a mapping or another object that is no single value."""
 

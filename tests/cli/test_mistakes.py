@@ -16,7 +16,7 @@ MISTAKES = [
     (["fit", "birds.csv", "-t", "species", "--role", "yaer=ignore"], 1, "there is no column 'yaer'"),
     (["fit", "birds.csv", "-t", "species", "--role", "year=odd"], 1, "roles are categorical, numeric, text, ignore"),
     (["fit", "birds.csv", "-t", "species", "--type", "yaer=string"], 1, "--type names 'yaer'"),
-    (["fit", "birds.csv", "-t", "sex"], 1, "birds.csv: row 3 has no label"),
+    (["fit", "birds.csv", "-t", "sex"], 1, "birds.csv: 11 of 344 rows have no label (lines 5, 10,"),
     (["fit", "birds.csv", "-t", "species", "-o", "no/such/place.bayes"], 1, "written: there is no such folder"),
     (["fit", "birds.csv", "-t", "species", "--prior", "odd"], 1, "--prior 'odd': it is empirical or uniform"),
     (["predict", "birds.csv", "birds.csv"], 1, "this is no bayeskit data"),

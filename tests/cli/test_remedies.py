@@ -10,7 +10,7 @@ import pytest
 import bayeskit
 from bayeskit.cli.app import options
 from bayeskit.cli.commands.fit.from_tables import MODELS
-from bayeskit.cli.remedies import INSTEAD, OPTIONS, in_options, words
+from bayeskit.cli.remedies import FLAGS, INSTEAD, OPTIONS, in_options, words
 from bayeskit.data.schema import ROLES
 from bayeskit.errors import AdviceWarning, BayesError, NotScalar, UnknownValue
 from bayeskit.remedy import OPEN, OtherModel, Remedy, Setting
@@ -59,7 +59,7 @@ def test_what_a_terminal_is_told_to_type_is_read_back_as_the_value(remedy):
 
 
 def test_every_option_of_a_remedy_is_one_of_some_command():
-    assert set(OPTIONS.values()) <= ALL
+    assert {*OPTIONS.values(), *FLAGS.values()} <= ALL
     named = {word.rstrip(",.") for text in INSTEAD.values() for word in text.split() if word.startswith("--")}
     assert named
     assert named <= ALL
@@ -72,7 +72,7 @@ def test_every_remedy_in_the_package_has_words_at_a_terminal():
             continue  # a setting by its name, such as those that take one of some words
         setting, keywords = call.args[0].value, {keyword.arg for keyword in call.keywords}
         seen.add(setting)
-        assert setting in OPTIONS or setting in INSTEAD or "without" in keywords, (path, call.lineno)
+        assert setting in {*OPTIONS, *INSTEAD, *FLAGS} or "without" in keywords, (path, call.lineno)
     assert set(INSTEAD) <= seen
     assert {"roles", "types", "missing", "unseen", "encoding", "memory_limit", "schema", "timeout"} <= seen
     models = {call.args[0].value for _, call in calls("OtherModel")}

@@ -146,7 +146,14 @@ SAYING = (
 )  # fmt: skip
 SCORING = ("score", "label_codes", "log_likelihood", "leave_one_out")
 LEARNING = ("partial_fit", "forget", "tune")
-SOURCES = ("fit_source", "learn_source", "forget_source", "complete_schema", "learn_plan")  # a source is one form
+SOURCES = (
+    "fit_source",
+    "learn_source",
+    "forget_source",
+    "complete_schema",
+    "learn_plan",
+    "with_labels",
+)  # a source is one form
 """Methods of models by what they take: rows; rows and classes; the same, and change the model."""
 
 ELSEWHERE = {

@@ -107,6 +107,7 @@ class _Notes:
 
     def __init__(self) -> None:
         self.undecidable = 0
+        self.told: set[str] = set()
 
     def __call__(self, message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         if issubclass(category, UndecidableWarning):
@@ -116,7 +117,10 @@ class _Notes:
             if self.undecidable > 1:
                 return
         if issubclass(category, BayesWarning) or "compiled core" in str(message):
-            _say(f"bayes: note: {in_options(message, _whose)}")
+            note = in_options(message, _whose)
+            if note not in self.told:
+                _say(f"bayes: note: {note}")
+            self.told.add(note)
 
 
 def _say(line: str) -> None:

@@ -24,6 +24,9 @@ Text = Annotated[
     str | None,
     typer.Option("--text", metavar="COLUMN", help="The column that holds the text, where the model is of documents."),
 ]
+DropUnlabelled = Annotated[
+    bool, typer.Option("--drop-unlabelled", help="Leave rows without a class out, and say how many.")
+]
 
 
 def among(*words: str) -> Callable[[], list[str]]:

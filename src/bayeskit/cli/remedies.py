@@ -37,6 +37,9 @@ OPTIONS = {
 }
 """The option that passes a setting; a test sees that each is one of some command."""
 
+FLAGS = {"unlabelled": "--drop-unlabelled"}
+"""The option that stands for the one value of a setting which is a remedy."""
+
 INSTEAD = {
     "schema": "Fit both with the same --role",
     "structure": "fit one model on the rows of both",
@@ -79,6 +82,8 @@ def words(part: Setting | OtherModel, whose: Callable[[str], str] = lambda optio
         return part.without
     if part.short:
         return part.clause.replace("{}", str(part.chosen))
+    if (flag := FLAGS.get(part.setting)) is not None:
+        return part.clause.replace("{}", flag + whose(flag))
     option = OPTIONS.get(part.setting)
     if option is None or (part.setting in INSTEAD and whose(option)):
         return INSTEAD.get(part.setting, str(part))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -23,13 +23,14 @@ NEARLY = 0.9  # share of cells that are numbers where the others look like slips
 TEXTS = 3  # distinct texts among numbers that can all be named
 ROLES = {"categorical": "to take them as categories", "text": "to read it as documents", "ignore": "to leave it out"}
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+LEADING_ZERO = re.compile(r"\s*[-+]?0\d")
 WITH_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+\s*")
 
 
-def advice(batch: Batch, schema: Schema) -> Iterator[AdviceWarning]:
+def advice(batch: Batch, schema: Schema, texts: Container[str] = ()) -> Iterator[AdviceWarning]:
     """What to say of each undeclared column whose values look like another role.
 
-    Looks at the first 10,000 rows at most, and says nothing on fewer than 20.
+    Looks at the first 10,000 rows at most, and says nothing on fewer than 20. ``texts`` were declared to be texts.
     """
     n = min(batch.n_rows, SAMPLE)
     for name in schema.used if n >= 20 else ():
@@ -39,11 +40,22 @@ def advice(batch: Batch, schema: Schema) -> Iterator[AdviceWarning]:
         elif isinstance(role, Numeric) and role.cuts is None and _is_float(column):
             advised = _of_floats(column, name)
         elif isinstance(role, Categorical) and role.domain is None:
-            advised = _of_categories(factor_values(column, name, 0), name, n, _is_object(column))
+            advised = _of_categories(factor_values(column, name, 0), name, n, name in texts)
         else:
             continue
         if advised is not None:
             yield advised
+
+
+def numbers_as_text(batch: Batch, schema: Schema, undeclared: Container[str]) -> Iterator[AdviceWarning]:
+    """Of a table without names, what would be lost in silence: an array of one type makes texts of its numbers."""
+    n = min(batch.n_rows, SAMPLE)
+    for place, (name, role) in enumerate(schema.columns.items() if n >= 20 else ()):
+        if name in undeclared and isinstance(role, Categorical) and role.domain is None:
+            values = [v for v in factor_values(cut(batch.columns[name], 0, n), name, 0).values if v is not None]
+            numbers = len(values) > FEW and all(isinstance(v, str) and NUMBER.fullmatch(v) for v in values)
+            if numbers and (advised := _numbers_as_text(values, place)):
+                yield advised
 
 
 def _of_integers(column: Column, name: str, n: int) -> AdviceWarning | None:
@@ -67,21 +79,14 @@ def _of_floats(column: Column, name: str) -> AdviceWarning | None:
     return _better_as(name, "holds only 2 distinct whole numbers", "categorical")
 
 
-def _of_categories(factor: Factor, name: str, n: int, of_objects: bool) -> AdviceWarning | None:
+def _of_categories(factor: Factor, name: str, n: int, is_text: bool) -> AdviceWarning | None:
     present = [v for v in factor.values if v is not None]
-    if of_objects and present and all(type(v) in (int, float) for v in present):
-        if len(present) <= FEW and all(v % 1 == 0 for v in present):
-            return None  # codes
-        return AdviceWarning(
-            f"column {name!r} holds numbers as Python objects, and each is taken as a category; to take them as "
-            "numbers, pass ",
-            Remedy("roles", {name: "numeric"}),
-            culprit=name,
-        )
     values = [v for v in present if isinstance(v, str)]
     if not values:
         return None
-    if among := _numbers_among(factor, name):
+    if len(values) < len(present):
+        return _of_several_types(present, name)
+    if among := _numbers_among(factor, name, is_text):
         return among
     if np.mean([len(v) for v in values]) > LONG:
         if np.mean([v.count(" ") for v in values]) > SPACES:
@@ -93,7 +98,7 @@ def _of_categories(factor: Factor, name: str, n: int, of_objects: bool) -> Advic
     return None
 
 
-def _numbers_among(factor: Factor, name: str) -> AdviceWarning | None:
+def _numbers_among(factor: Factor, name: str, is_text: bool) -> AdviceWarning | None:
     """Numbers that a few texts, or commas, keep from being read as numbers."""
     counts = np.bincount(np.asarray(factor.indices).astype(np.int64) - factor.low, minlength=len(factor.values))
     cells = {v: int(c) for v, c in zip(factor.values, counts, strict=True) if isinstance(v, str) and c}
@@ -110,11 +115,34 @@ def _numbers_among(factor: Factor, name: str) -> AdviceWarning | None:
             culprit=name,
         )
     if not texts:
-        return None  # text by declaration
+        return None if is_text else _numbers_as_text(plain, name)
     return AdviceWarning(
         f"column {name!r} holds numbers, but text in {others:,} of {total:,} cells ({_listed(texts)}), so that each "
         "number is taken as a category; ",
         *_remedy(texts),
+        culprit=name,
+    )
+
+
+def _numbers_as_text(values: Sequence[str], column: str | int) -> AdviceWarning | None:
+    """Texts that are all numbers; with leading zeros they are names, such as those of places."""
+    if any(LEADING_ZERO.match(value) for value in values):
+        return None
+    return AdviceWarning(
+        f"column {column!r} holds numbers written as text, such as {values[0]!r}, and each is taken as a category; to "
+        "take them as numbers, pass ",
+        Remedy("roles", {column: "numeric"}),
+        culprit=column,
+    )
+
+
+def _of_several_types(values: Sequence[Any], name: str) -> AdviceWarning:
+    first = {type(value).__name__: value for value in reversed(values)}
+    shown = ", ".join(f"the {kind} {value!r}" for kind, value in sorted(first.items()))
+    return AdviceWarning(
+        f"column {name!r} holds cells of several types ({shown}), and each value is taken as a category; give them one "
+        "type, or, to have it so, pass ",
+        Remedy("roles", {name: "categorical"}),
         culprit=name,
     )
 
@@ -140,10 +168,6 @@ def _as_it_is(column: Column) -> Column:
     if is_arrow(column) and pa.types.is_dictionary(column.type):
         return column.cast(column.type.value_type)
     return column
-
-
-def _is_object(column: Any) -> bool:
-    return isinstance(column, np.ndarray) and column.dtype == object
 
 
 def _is_integer(column: object) -> bool:

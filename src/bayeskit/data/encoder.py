@@ -12,6 +12,7 @@ import numpy.typing as npt
 from bayeskit import kernels
 from bayeskit.data.block import Block, Codes
 from bayeskit.data.factors import Factor, beyond_int64, factor_integers, factor_values
+from bayeskit.data.missing_labels import refusal
 from bayeskit.data.numbers import as_floats, raise_unusable
 from bayeskit.data.schema import NO_TARGET, Categorical, Kind, Numeric, Schema, Text
 from bayeskit.data.source import (
@@ -239,7 +240,7 @@ def encode_labels(column: Column, classes: Vocabulary, start: int, *, grow: bool
         np.array([classes.unseen], dtype=np.uint32), 1,
     )[0]  # fmt: skip
     if None in factor.values and not codes.all():
-        raise BayesError(f"row {start + int(np.argmin(codes))} has no label (NaN or None); drop the row or label it")
+        raise refusal(codes == 0, start)
     return np.subtract(codes, 1, dtype=codes.dtype)
 
 
@@ -251,8 +252,7 @@ def _refuse_continuous(labels: npt.NDArray[Any], start: int) -> None:
     if np.isinf(labels).any():
         raise BayesError("Input y contains infinity or a value too large for dtype('float64').")
     if np.isnan(labels).any():
-        row = start + int(np.argmax(np.isnan(labels)))
-        raise BayesError(f"row {row} has no label (Input y contains NaN); drop the row or label it")
+        raise refusal(np.isnan(labels), start)
     broken = labels != np.floor(labels)
     if broken.any():
         row = int(np.argmax(broken))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.arrow_arrays import arrow_array
+from bayeskit.data.object_columns import in_its_type, object_kind
 from bayeskit.data.schema import NO_COLUMNS, Kind
 from bayeskit.data.source import Batch, Column, Responsibilities, cut, is_arrow
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, with_article
@@ -105,12 +106,14 @@ def columns_of(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
     """(names, columns by name, number of rows, whether the names are the data's own)."""
     if data is None:
         raise BayesError("there is no data: X is None")
-    module = type(data).__module__.partition(".")[0]
+    module, data = type(data).__module__.partition(".")[0], collected(data)
     if module == "pandas" and hasattr(data, "columns"):
-        series = [_pandas_column(data.iloc[:, i]) for i in range(data.shape[1])]
+        series = [_typed(_pandas_column(data.iloc[:, i])) for i in range(data.shape[1])]
         return _named([str(c) for c in data.columns], series, len(data))
     if isinstance(data, Mapping):
         return _from_mapping(data)
+    if module == "pandas" and _is_record(data):
+        return _from_mapping(dict(data.items()))
     if hasattr(data, "__arrow_c_stream__") or module == "pyarrow":
         table = _arrow_table(data)
         return _named(table.column_names, table.columns, table.num_rows)
@@ -121,6 +124,17 @@ def columns_of(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
     if isinstance(data, (list, tuple)) and len(data) and all(isinstance(row, (list, tuple)) for row in data):
         return _from_rows(data)
     return _from_array(data)
+
+
+def collected(data: Any) -> Any:
+    """A lazy frame of polars with its rows; anything else as it is."""
+    return data.collect() if type(data).__name__ == "LazyFrame" and hasattr(data, "collect") else data
+
+
+def _is_record(series: Any) -> bool:
+    """Whether a series of pandas is a row of a frame: its index holds names, each once."""
+    index = getattr(series, "index", None)
+    return index is not None and len(index) > 0 and index.is_unique and all(isinstance(key, str) for key in index)
 
 
 def _arrow_table(data: Any) -> Any:
@@ -182,7 +196,12 @@ def _column(value: Any, name: str) -> Column:
         return from_list(value)
     if getattr(value, "ndim", 1) != 1:
         raise _not_scalar(name, f"an array of shape {value.shape}")
-    return label_column(value)[0]
+    return _typed(label_column(value)[0])
+
+
+def _typed(column: Column) -> Column:
+    """Objects in the type that they share; any other column as it is."""
+    return in_its_type(column) if isinstance(column, np.ndarray) and column.dtype == object else column
 
 
 def _from_array(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
@@ -207,7 +226,10 @@ def _from_array(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
     if array.dtype.kind in "US":
         array = array.astype(object)
     names = [f"x{i}" for i in range(array.shape[1])]
-    return names, {name: array[:, i] for i, name in enumerate(names)}, array.shape[0], False
+    columns = {name: array[:, i] for i, name in enumerate(names)}
+    if array.dtype == object:
+        columns = {name: in_its_type(column) for name, column in columns.items()}
+    return names, columns, array.shape[0], False
 
 
 def unmasked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -309,9 +331,11 @@ def label_column(labels: Any) -> tuple[Column, str | None]:
 
 
 def kind_of(column: Column) -> Kind:
-    """The kind of a column, from its dtype alone."""
+    """The kind of a column, from its dtype alone; of objects, from what their cells share."""
     if is_arrow(column):
         return arrow_kind(column.type)
+    if column.dtype == object:
+        return object_kind(column)
     return _numpy_kind(column.dtype)
 
 

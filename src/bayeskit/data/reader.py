@@ -17,8 +17,19 @@ import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.frames import MemorySource, columns_of, is_sparse, label_column
-from bayeskit.data.source import Batch, Column, Responsibilities, Source, is_arrow, is_source, open_source
+from bayeskit.data.frames import MemorySource, collected, columns_of, is_sparse, label_column, unmasked
+from bayeskit.data.missing_labels import tell_dropped, without_label
+from bayeskit.data.source import (
+    Batch,
+    Column,
+    Responsibilities,
+    Source,
+    is_arrow,
+    is_source,
+    open_source,
+    plain_strings,
+    taken,
+)
 from bayeskit.errors import BayesError
 
 Index = npt.NDArray[Any]
@@ -49,6 +60,16 @@ class WholeTable:
         """The rows of some numbers as a table, without labels."""
         return WholeTable(self.take(rows), len(rows), None, self.target)
 
+    def labelled(self, sample_weight: Any = None) -> tuple[WholeTable, Any]:
+        """(The rows that have a label, their weights); how many have none is said."""
+        missing = without_label(self.labels)
+        if missing is None:
+            return self, sample_weight
+        tell_dropped(missing)
+        rows = np.flatnonzero(~missing)
+        kept = replace(self, data=self.take(rows), n_rows=len(rows), labels=taken(self.labels, rows))
+        return kept, None if sample_weight is None else np.asarray(sample_weight)[rows]
+
     def listed_labels(self) -> npt.NDArray[Any]:
         """The labels as an array of plain values."""
         listed = np.empty(self.n_rows, dtype=object)
@@ -68,6 +89,7 @@ def read_table(X: Any, y: Any, labelled: bool = True) -> WholeTable:
     """
     if y is None and labelled:
         raise BayesError("the classes of the rows are needed: y is None")
+    X = collected(X)
     if isinstance(X, (str, Path)) or is_source(X):
         return _of_source(open_source(X, y), labelled)
     if is_sparse(X) or _is_list_of_texts(X):
@@ -87,6 +109,8 @@ def read_table(X: Any, y: Any, labelled: bool = True) -> WholeTable:
         data = X if column is None else X.drop(columns=column)
     elif type(X).__module__.partition(".")[0] == "polars":
         data = X if column is None else X.drop(column)
+    elif isinstance(X, np.ndarray) and not named:
+        data = unmasked(X)
     elif not named and all(isinstance(cells, np.ndarray) for cells in columns.values()):
         data = np.column_stack(list(columns.values()))
     return WholeTable(data, n_rows, None if labels is None else plain_strings(labels), source.target or "class")
@@ -169,15 +193,3 @@ def together(parts: Sequence[Column]) -> Column:
     import pyarrow as pa
 
     return pa.concat_tables([pa.table({"cells": part}) for part in parts]).unify_dictionaries()["cells"]
-
-
-def taken(column: Column, rows: Index) -> Column:
-    """Some cells of a column."""
-    return plain_strings(column).take(rows) if is_arrow(column) else column[rows]
-
-
-def plain_strings(column: Column) -> Column:
-    """Strings as Arrow can take them by number: polars' views of them cannot be."""
-    import pyarrow as pa
-
-    return column.cast(pa.large_string()) if is_arrow(column) and pa.types.is_string_view(column.type) else column

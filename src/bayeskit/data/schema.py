@@ -1,7 +1,8 @@
 """What each column means: frozen roles that round-trip through JSON.
 
 A role depends on the column's kind (its dtype) alone, never on its values, so that any part of a table
-infers the same schema. What the values suggest is advice (:mod:`bayeskit.data.advice`), not a decision.
+infers the same schema; a column of Python objects has the kind that its cells share. What the values suggest is
+advice (:mod:`bayeskit.data.advice`), not a decision.
 """
 
 from __future__ import annotations
@@ -150,7 +151,8 @@ class Schema:
             if missing:
                 raise SchemaMismatch(
                     f"{_plural('column', missing)} {_list(missing)} missing from the data (it has: {_list(names)}). "
-                    "Columns are matched by name; pass an empty column (all missing) to do without one."
+                    "Columns are matched by name; pass an empty column (all missing) to do without one.",
+                    culprit=missing,
                 )
             return {name: name for name in self.used}
         if len(names) != len(self.columns):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from bayeskit.data.schema import Kind, Numeric, Schema, Text
 from bayeskit.data.vocabulary import Value
-from bayeskit.errors import BayesError, SchemaMismatch
+from bayeskit.errors import BayesError, SchemaMismatch, Unlabelled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -175,9 +175,13 @@ def _text(values: Iterable[Value]) -> Kind | None:
 
 @contextmanager
 def naming_the_file(source: Source) -> Iterator[None]:
-    """Errors about rows say which file they stand in."""
+    """Errors about rows say which file they stand in; of rows without a label all are counted."""
     try:
         yield
+    except Unlabelled as problem:
+        from bayeskit.data.missing_labels import refusal_of_all
+
+        raise refusal_of_all(source, problem) from None
     except BayesError as problem:
         here = getattr(source, "here", None)
         if here is None or here in str(problem):
@@ -247,3 +251,15 @@ def _unified(column: pa.ChunkedArray) -> list[pa.Array]:
     if column.num_chunks == 0:
         return [pa.nulls(0, column.type)]
     return list((column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column).chunks)
+
+
+def taken(column: Column, rows: npt.NDArray[Any]) -> Column:
+    """Some cells of a column."""
+    return plain_strings(column).take(rows) if is_arrow(column) else column[rows]
+
+
+def plain_strings(column: Column) -> Column:
+    """Strings as Arrow can take them by number: polars' views of them cannot be."""
+    import pyarrow as pa
+
+    return column.cast(pa.large_string()) if is_arrow(column) and pa.types.is_string_view(column.type) else column

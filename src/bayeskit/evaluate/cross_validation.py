@@ -40,6 +40,8 @@ def cross_validate(
     from sklearn.model_selection import StratifiedKFold
 
     table = read_table(X, y)
+    if getattr(model, "drops_unlabelled", False):
+        table, sample_weight = table.labelled(sample_weight)
     n_rows, labels = table.n_rows, table.labels
     assert labels is not None
     if not isinstance(folds, (int, np.integer)) or not 2 <= folds <= n_rows:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.capabilities import HasJoint, can
+from bayeskit.capabilities import DropsUnlabelled, HasJoint, LeavesColumnsOut, can
 from bayeskit.data.encoder import encode_labels
-from bayeskit.data.source import OneBatch, Source, for_schema
+from bayeskit.data.source import OneBatch, Source, for_schema, naming_the_file
 from bayeskit.data.vocabulary import Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, UndecidableWarning
 from bayeskit.evaluate.evaluation import Evaluation, finished
@@ -35,10 +35,13 @@ def held_out(model: Any, source: Source) -> Evaluation:
     vocabulary = Vocabulary(known)
     values = {name: words.values for name, words in model.encoder().vocabularies.items()}
     labels, scores, chosen = [], [], []
+    source = model.with_labels(source) if can(model, DropsUnlabelled) else source
+    source = model.with_all_columns(source) if can(model, LeavesColumnsOut) else source
     for batch in for_schema(source, model.schema_, values, known).batches():
         if batch.labels is None:
             raise BayesError("rows without labels cannot be scored: name the column that holds the class")
-        labels.append(encode_labels(batch.labels, vocabulary, batch.start, grow=True).astype(np.intp))
+        with naming_the_file(source):
+            labels.append(encode_labels(batch.labels, vocabulary, batch.start, grow=True).astype(np.intp))
         rows = OneBatch(source.kinds, batch, getattr(source, "here", None))
         joint = can(model, HasJoint)  # a model may know P(class | x) alone
         scores.append(model.tempered(model.predict_joint_log_proba(rows)) if joint else model.predict_log_proba(rows))

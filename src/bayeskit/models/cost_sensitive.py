@@ -57,6 +57,11 @@ class CostSensitive(PredictsClasses):
                 delattr(self, name)
         return self
 
+    @property
+    def drops_unlabelled(self) -> bool:
+        """Whether the classifier leaves rows without a label out."""
+        return getattr(self.classifier, "drops_unlabelled", False)
+
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """The classifier's P(class | x): costs change what is decided, not what is believed."""
         self._check_is_fitted()

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.data.source import open_source
+from bayeskit.data.source import Source, open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.exponents import best_exponents
@@ -84,10 +84,13 @@ class DiscriminativeWeights(PredictsClasses):
         """Learn tables and exponents from rows ``X`` with classes ``y``."""
         self._check_settings()
         nb = NaiveBayes() if self.nb is None else clone(self.nb)
-        nb.fit(X, y, sample_weight)
+        if y is None:
+            raise BayesError("DiscriminativeWeights requires y to be passed, but the target y is None")
+        source = nb.with_labels(open_source(X, y, sample_weight))
+        nb.fit_source(source)
         powers = dict.fromkeys(nb.left_out().term_names, 1.0)
         if len(nb.classes_) > 1:
-            terms, labels, weights = self._terms(nb, X, y, sample_weight)
+            terms, labels, weights = self._terms(nb, source)
             powers = dict(
                 zip(powers, best_exponents(terms, labels, weights, float(self.penalty)).tolist(), strict=True)
             )
@@ -101,9 +104,14 @@ class DiscriminativeWeights(PredictsClasses):
         self._scorer.params_ = weighted(nb.params_, nb.schema_.target.name, powers)
         return self
 
-    def _terms(self, nb: NaiveBayes, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Any, Any]:
+    @property
+    def drops_unlabelled(self) -> bool:
+        """Whether the naive Bayes leaves rows without a label out."""
+        return getattr(self.nb, "drops_unlabelled", False)
+
+    def _terms(self, nb: NaiveBayes, source: Source) -> tuple[Floats, Any, Any]:
         """(terms of the rows to learn from, their classes, their weights), each row without itself."""
-        left_out, source = nb.left_out(), open_source(X, y, sample_weight)
+        left_out = nb.left_out()
         n_rows = sum(batch.n_rows for batch in source.batches())
         per_row = len(nb.classes_) * len(left_out.term_names)
         limit = min(n_rows, self.max_rows or max(SCORES // per_row, 50 * len(left_out.term_names)))

@@ -202,7 +202,7 @@ BAD = {
     "twice": (b"a,a,y\n1,2,x\n", SchemaMismatch, r"bad\.csv has more than one column named 'a'"),
     "encoding": (b"a,y\n1,x\n\xff\xfe,x\n", BadFile, r"bad\.csv, line 3 \(byte 8\): the text is not utf-8.*cp1252"),
     "no target": (b"a,b\n1,2\n", SchemaMismatch, r"bad\.csv has no target column 'y' \(columns: a, b\)"),
-    "no label": (b"a,y\n1,x\n2,\n", BayesError, r"bad\.csv: row 1 has no label.*drop the row or label it"),
+    "no label": (b"a,y\n1,x\n2,\n", BayesError, r"bad\.csv: line 3 has no label in column 'y'"),
     "infinite": (b"a,y\n1,x\ninf,x\n", BayesError, r"bad\.csv: .*column 'a' has inf in row 1"),
     "continuous": (b"a,y\n1,2.5\n1,2.7\n", BayesError, r"bad\.csv: Unknown label type: continuous"),
     "dates": (b"a,y\n2020-01-01,x\n", SchemaMismatch, r"bad\.csv: column 'a' holds dates"),

@@ -263,7 +263,7 @@ def test_priors_are_counted_even_given_or_smoothed():
 
 def test_a_tie_goes_to_the_first_class_or_is_drawn_by_the_content_of_the_row():
     rng = np.random.default_rng(4)
-    X = pd.DataFrame({"p": rng.integers(0, 30, 200).astype(str), "q": rng.normal(size=200)})
+    X = pd.DataFrame({"p": [f"v{i}" for i in rng.integers(0, 30, 200)], "q": rng.normal(size=200)})
     y = np.repeat(["a", "b"], 200)
     both = pd.concat([X, X])
     assert set(bk.NaiveBayes().fit(both, y).predict(X)) == {"a"}

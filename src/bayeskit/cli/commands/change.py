@@ -25,6 +25,7 @@ def change(
     reading: Reading,
     text: str | None = None,
     wait: float = PATIENCE,
+    drop_unlabelled: bool = False,
 ) -> None:
     """Learn or forget the rows of a file."""
     from bayeskit.cli import texts
@@ -55,7 +56,10 @@ def change(
             )
             raise BayesError(f"{who} cannot {told}")
         with watched(source, doing) as rows_to_move:
+            kept = model.unlabelled  # the option is of this command, the setting of the model
+            model.unlabelled = "drop" if drop_unlabelled else kept
             getattr(model, f"{how}_source")(rows_to_move)
+            model.unlabelled = kept
         after = model.tally_.n_rows
     before, after = (int(n) if n == int(n) else n for n in (before, after))
     moved = abs(after - before)

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import LeavesOut, can
-from bayeskit.cli.options import AS_IT_IS, Data, Json, Model, Reading, Text, grouped
+from bayeskit.capabilities import DropsUnlabelled, LeavesOut, can
+from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, grouped
 
 
 @grouped
@@ -22,6 +22,7 @@ def command(
     ] = False,
     text: Text = None,
     reading: Reading = AS_IT_IS,
+    drop_unlabelled: DropUnlabelled = False,
     json: Json = False,
 ) -> None:
     """Score a model on the rows it learnt, or on new ones.
@@ -41,6 +42,8 @@ def command(
 
     page = Page(json)
     fitted = load_model(model)
+    if drop_unlabelled and can(fitted, DropsUnlabelled):
+        fitted.unlabelled = "drop"
     target = fitted.schema_.target.name
     of_texts = texts.is_text(fitted)
     if of_texts:

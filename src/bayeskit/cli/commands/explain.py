@@ -60,9 +60,7 @@ def command(
     if not data:
         _show_model(page, fitted)
         return
-    source = open_rows(data, reading)
-    if hasattr(source, "expecting"):  # rows of a pipe, of which each is read as what the model knows
-        source = narrowed(source, fitted, [])
+    source = narrowed(open_rows(data, reading), fitted, [])
     rival = _label(against, fitted)
     records = []
     for i, (number, part) in enumerate(_rows(source, sorted(set(row or [0])))):

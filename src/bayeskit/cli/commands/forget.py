@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bayeskit.cli.options import AS_IT_IS, Data, Json, Model, Reading, Text, Wait, grouped
+from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, Wait, grouped
 from bayeskit.disk.locks import PATIENCE
 
 
@@ -19,6 +19,7 @@ def command(
     ] = None,
     text: Text = None,
     reading: Reading = AS_IT_IS,
+    drop_unlabelled: DropUnlabelled = False,
     wait: Wait = PATIENCE,
     json: Json = False,
 ) -> None:
@@ -36,4 +37,4 @@ def command(
     """
     from bayeskit.cli.commands.change import change
 
-    change("forget", model, data, output, json, reading, text, wait)
+    change("forget", model, data, output, json, reading, text, wait, drop_unlabelled)

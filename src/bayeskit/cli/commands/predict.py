@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import HasProbabilities, can
+from bayeskit.capabilities import HasProbabilities, LeavesColumnsOut, can
 from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, Rows, grouped
 from bayeskit.disk.writing import takes_a_stream
 from bayeskit.errors import BayesError
@@ -157,6 +157,7 @@ def narrowed(source: Any, model: Any, keep: list[str], *, numbers: bool = False)
     else:
         source = source.expecting(model.schema_.used)
     values = {name: vocabulary.values for name, vocabulary in model.encoder().vocabularies.items()}
+    source = model.with_all_columns(source) if can(model, LeavesColumnsOut) else source
     with naming_the_file(source):
         used: Any = for_schema(source, model.schema_, values, ())
     asked = dict(used.asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -93,6 +93,10 @@ class CsvFile:
                 done += batch.num_rows
         except problems as problem:
             raise self._told(problem, done + 1) from None
+
+    def lines_of(self, rows: Sequence[int]) -> list[int]:
+        """The lines on which some rows begin, 0 the first."""
+        return [self._line_of(row + 1 + self._has_header) for row in rows]
 
     def _rows(
         self, types: Mapping[str, pa.DataType | None], block: int, skipped: int

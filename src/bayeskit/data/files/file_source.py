@@ -46,6 +46,7 @@ class DataFile(Protocol):
     def place(self) -> Place: ...
     def head(self) -> pa.Schema: ...
     def batches(self, types: Mapping[str, Any]) -> Iterator[tuple[pa.RecordBatch, int]]: ...
+    def lines_of(self, rows: Sequence[int]) -> list[int] | None: ...
 
 
 @dataclass(frozen=True)
@@ -172,6 +173,30 @@ class FileSource:
         """The same rows with these columns alone; a kind says what a column must hold, None lets its type decide."""
         return self._copy(asked=dict(asked))
 
+    @property
+    def has_lines_of_keys(self) -> bool:
+        """Whether each row names its own columns, and may name others than the first ones."""
+        return all(isinstance(file, JsonLines) for file in self.files)
+
+    def expecting(self, kinds: Mapping[str, Kind]) -> Self:
+        """The same rows with columns that the first ones do not show, but others may."""
+        copy = self._copy()
+        copy.__dict__["head"] = {**self.head, **{name: arrow_type(kind) for name, kind in kinds.items()}}
+        return copy
+
+    def refuse_later(self, absent: Sequence[str]) -> None:
+        """Refuse files of which a later one has a column that the first has not."""
+        for file in self.files[1:]:
+            for name in file.head().names:
+                if name in absent:
+                    first = self.files[0].place.name
+                    raise SchemaMismatch(
+                        f"{file.place.name} has a column {name!r}, and {first} has not: read files with the same "
+                        "columns together, and the others by themselves",
+                        culprit=name,
+                        place=file.place.name,
+                    )
+
     def watched(self, watch: Callable[[Progress], None] | None) -> Self:
         """The same rows, with someone told how far each reading is."""
         return self._copy(watch=watch)
@@ -203,6 +228,10 @@ class FileSource:
         if not rows:
             raise BadFile(f"{self.name} has no rows: there is nothing to read after the header")
 
+    def lines_of(self, file: str, rows: Sequence[int]) -> list[int] | None:
+        """The lines of one of the files on which some of its rows begin; None where it has no lines."""
+        return next(one for one in self.files if one.place.name == file).lines_of(rows)
+
     def _types(self) -> dict[str, pa.DataType]:
         """The Arrow types in which the columns in use are read."""
         import pyarrow as pa
@@ -226,6 +255,8 @@ def arrow_type(kind: str) -> pa.DataType:
     """The Arrow type in which a column of a kind is read."""
     import pyarrow as pa
 
+    if kind == "text":
+        return pa.string()
     if kind == "string":
         return pa.dictionary(pa.int32(), pa.string())
     return {"float": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_()}[kind]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,18 @@ class JsonLines:
             table = table.select(list(types))
             for batch in table.combine_chunks().to_batches():
                 yield batch, read
+
+    def lines_of(self, rows: Sequence[int]) -> list[int] | None:
+        """The lines on which some rows stand (numbers that rise, 0 the first)."""
+        lines, number = [], 0
+        for block, first, _ in self._blocks(BLOCK):
+            for i, line in enumerate(block.split(b"\n")):
+                if line.strip():
+                    lines += [first + i] if number in rows else []
+                    number += 1
+            if len(lines) == len(rows):
+                break
+        return lines
 
     def _blocks(self, size: int) -> Iterator[tuple[bytes, int, int]]:
         """(whole lines, number of the first, bytes read so far)"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,9 @@ class ParquetFile:
             ) from None
         finally:
             file.close()
+
+    def lines_of(self, rows: Sequence[int]) -> None:
+        """There are no lines."""
 
     def _open(self, texts: list[str] | None = None) -> Any:
         import pyarrow as pa

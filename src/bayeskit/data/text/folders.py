@@ -241,6 +241,10 @@ class TextColumn:
         """One column of documents."""
         return {COLUMN: "string"}
 
+    def lines_of(self, file: str, rows: Sequence[int]) -> list[int] | None:
+        """The lines of a file on which some of its rows begin."""
+        return self.source.lines_of(file, rows)
+
     def keeping(self, names: list[str]) -> TextColumn:
         """The same documents with some other columns beside them."""
         return replace(self, source=self.source.reading({**dict.fromkeys(names), self.column: "text"}))

@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.absent_columns import completed
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder, encode_labels
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.schema import Schema, Target, infer
-from bayeskit.data.source import Responsibilities, Source, for_schema, naming_the_file, open_source
+from bayeskit.data.source import Responsibilities, Source, for_schema, is_source, naming_the_file, open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
@@ -29,7 +30,7 @@ from bayeskit.explain.evidence import explain_rows
 from bayeskit.models.base.available import absent, available_where, having
 from bayeskit.models.base.column_advice import advise
 from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.estimator_kinds import PredictsClasses
+from bayeskit.models.base.labels import TakesLabels
 from bayeskit.models.base.settings import check_temperature, one_of
 from bayeskit.models.base.single_row import record_scores
 from bayeskit.models.base.storage import Stored
@@ -54,7 +55,7 @@ class Parameters(Protocol):
     def vocabularies(self) -> Mapping[str, Vocabulary]: ...
 
 
-class Classifier(Stored, PredictsClasses):
+class Classifier(Stored, TakesLabels):
     """A classifier that reads tables in any form.
 
     A model gives ``fit_source(source, target, engine)``, which ends in :meth:`_become`, and
@@ -105,6 +106,7 @@ class Classifier(Stored, PredictsClasses):
         one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
         one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
         one_of("ties", self.ties, ("first", "random"))
+        self.check_unlabelled()
         thread_count(self.n_threads)
         check_temperature(self.temperature)
         limit = self.memory_limit
@@ -132,9 +134,9 @@ class Classifier(Stored, PredictsClasses):
         return self
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Source:
-        if y is None:
+        if y is None and not is_source(X):
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return open_source(X, y, sample_weight)
+        return self.with_labels(open_source(X, y, sample_weight))
 
     def _labelled_source(self, source: Any, target: str | None) -> Source:
         """The source with labels: those of the named column, those it has, or those of the learnt target."""
@@ -144,7 +146,7 @@ class Classifier(Stored, PredictsClasses):
                     f"which column of {source} holds the class? Name it: ", Remedy("target"), place=str(source)
                 )
             target = self.schema_.target.name
-        return open_source(source, target)
+        return self.with_labels(open_source(source, target))
 
     def _schema_for(self, source: Source) -> Schema:
         if self.schema is not None:
@@ -154,8 +156,7 @@ class Classifier(Stored, PredictsClasses):
         else:
             target = Target(source.target or "class")
             schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
-            if source.named:
-                advise(source, schema, self.roles, self.decided(schema))
+            advise(source, schema, self.roles, self.decided(schema))
         return self.complete_schema(schema, for_schema(source, schema, {}, ()))
 
     def _collect(self, source: Source, schema: Schema, plan: Plan, engine: Any = None) -> Tally:
@@ -214,8 +215,11 @@ class Classifier(Stored, PredictsClasses):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on rows ``X`` with classes ``y``."""
-        labels, weights = self.label_codes(X, y, sample_weight)
-        right = self.predict(X) == np.append(self.classes_, self.classes_[:1])[labels]
+        source = self._labelled(X, y, sample_weight)
+        labels, weights = self.label_codes(source, None)
+        right = (
+            self.predict(source if self.drops_unlabelled else X) == np.append(self.classes_, self.classes_[:1])[labels]
+        )
         right &= labels < len(self.classes_)
         if weights is not None and not weights.any():
             raise BayesError("every row has weight zero, so there is nothing to score")
@@ -233,7 +237,7 @@ class Classifier(Stored, PredictsClasses):
         """
         self._check_is_fitted()
         self.check_settings()
-        return explain_rows(self, open_source(X), against)
+        return explain_rows(self, self.with_all_columns(open_source(X)), against)
 
     def table(self, column: str | int | None = None) -> Table:
         """The class prior, or what was learnt of one column."""
@@ -257,10 +261,16 @@ class Classifier(Stored, PredictsClasses):
         words, refuse, n = getattr(self.params_, "words", {}), self.unseen == "error", self._threads()
         return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=n, words=words)
 
+    def with_all_columns(self, source: Source) -> Source:
+        """The source to be scored: columns that it lacks are missing in every row."""
+        values = {name: vocabulary.values for name, vocabulary in self.params_.vocabularies.items()}
+        with naming_the_file(source):
+            return completed(source, self.schema_, values)
+
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()
         self.check_settings()
-        source = open_source(X)
+        source = self.with_all_columns(open_source(X))
         empty = True
         for block in self.encoder().blocks(source):
             empty = False
@@ -285,10 +295,12 @@ class Classifier(Stored, PredictsClasses):
         source = self._labelled(X, y, sample_weight)
         classes = Vocabulary(self.tally_.classes)
         codes, weights = [], []
-        for batch in for_schema(source, self.schema_, {}, self.tally_.classes).batches():
+        columns = self.with_all_columns(source)
+        for batch in for_schema(columns, self.schema_, {}, self.tally_.classes).batches():
             if isinstance(batch.labels, Responsibilities):
                 raise BayesError("one label a row is needed here")
-            codes.append(encode_labels(batch.labels, classes, batch.start, grow=False).astype(np.int64))
+            with naming_the_file(source):
+                codes.append(encode_labels(batch.labels, classes, batch.start, grow=False).astype(np.int64))
             weights.append(batch.weights)
         given = [w for w in weights if w is not None]
         return np.concatenate(codes), np.concatenate(given) if given else None
@@ -328,7 +340,7 @@ def _class_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
 def _room_for(X: Any, n_classes: int) -> Scores | None:
     """Where the scores of all rows will stand; None where their number is not known before they are read."""
     shape = getattr(X, "shape", None)
-    return np.empty((shape[0], n_classes)) if shape and isinstance(shape[0], int) else None
+    return np.empty((shape[0], n_classes)) if shape and len(shape) == 2 and isinstance(shape[0], int) else None
 
 
 def stacked(parts: list[Scores], n_classes: int) -> Scores:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.advice import advice
+from bayeskit.data.advice import advice, numbers_as_text
+from bayeskit.data.frames import MemorySource
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import Source
+from bayeskit.data.source import Batch, Source
 from bayeskit.errors import AdviceWarning, BayesWarning
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tolerance import NOISE
@@ -25,7 +26,7 @@ def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str] = 
         return
     declared = {*decided, *(schema.find(key) for key in roles or ())}
     undeclared = [name for name in schema.used if name not in declared]
-    if source.target in schema.used:
+    if source.named and source.target in schema.used:
         warnings.warn(
             AdviceWarning(
                 f"column {source.target!r} has the name of the target and is learnt from; if it is the target, "
@@ -37,8 +38,20 @@ def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str] = 
         )
     batch = next(iter(source.batches()), None)
     if batch is not None and undeclared:
-        for sentence in advice(batch, schema.restrict(undeclared)):
+        if source.named:
+            texts = [name for name in undeclared if _is_text(name, source, batch)]
+            sentences = advice(batch, schema.restrict(undeclared), texts)
+        else:
+            sentences = numbers_as_text(batch, schema, undeclared)
+        for sentence in sentences:
             warnings.warn(sentence, stacklevel=5)
+
+
+def _is_text(name: str, source: Source, batch: Batch) -> bool:
+    """Whether someone has said that a column is no number: categories of a frame, types of a file."""
+    if not isinstance(source, MemorySource):
+        return name in (getattr(source, "types", None) or {})
+    return str(getattr(batch.columns[name], "type", "")).startswith("dictionary")
 
 
 def advise_spikes(model: Any, source: Source) -> None:

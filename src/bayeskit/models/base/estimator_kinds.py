@@ -20,11 +20,16 @@ class PredictsClasses(Estimator):
 
     predict: Any
 
+    @property
+    def drops_unlabelled(self) -> bool:
+        """Whether rows without a label are left out in learning and scoring."""
+        return False
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on rows ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
         from sklearn.metrics import accuracy_score
 
-        X, y, weights = _scored(X, y, sample_weight)
+        X, y, weights = _scored(X, y, sample_weight, self.drops_unlabelled)
         return float(accuracy_score(y, self.predict(X), sample_weight=weights))
 
     def __sklearn_tags__(self) -> Any:
@@ -122,9 +127,15 @@ def feature_names(model: Any, given: Any = None) -> npt.NDArray[np.object_]:
     return names
 
 
-def _scored(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Rows, labels and weights for scikit-learn's measures: labels may be the name of a column, and rows in a file."""
-    if isinstance(y, str) or type(y).__module__.partition(".")[0] in ("pyarrow", "polars"):
+def _scored(X: Any, y: Any, sample_weight: Any, drop: bool = False) -> tuple[Any, Any, Any]:
+    """Rows, labels and weights for scikit-learn's measures: labels may be the name of a column, and rows in a file.
+
+    Rows without a label are left out where ``drop``.
+    """
+    if drop:
+        table, sample_weight = read_table(X, y).labelled(sample_weight)
+        X, y = table.data, np.array(table.listed_labels().tolist())
+    elif isinstance(y, str) or type(y).__module__.partition(".")[0] in ("pyarrow", "polars"):
         table = read_table(X, y)
         X, y = table.data, np.array(table.listed_labels().tolist())
     return X, y, None if sample_weight is None else np.asarray(sample_weight)

@@ -31,8 +31,10 @@ class KnowsJoint(Classifier):
 
     def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> LogLikelihood:
         """Σ ln P(x, y) and Σ ln P(y | x) over the rows; −∞ where a row has a class that is not known."""
-        labels, weights = self.label_codes(X, y, sample_weight)
-        scores = np.column_stack([self.predict_joint_log_proba(X), np.full(len(labels), -np.inf)])
+        source = self._labelled(X, y, sample_weight)
+        labels, weights = self.label_codes(source, None)
+        rows = source if self.drops_unlabelled else X
+        scores = np.column_stack([self.predict_joint_log_proba(rows), np.full(len(labels), -np.inf)])
         joint, tempered = scores[np.arange(len(labels)), labels], self.tempered(scores)
         conditional = logspace.log_posterior_of(tempered, labels)
         conditional[np.isneginf(joint)] = -np.inf

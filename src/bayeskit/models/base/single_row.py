@@ -1,8 +1,8 @@
 """One record at a time, without building a table: the same bits as a table of one row, for a tenth of the time.
 
-Only plain records are scored here: a dict whose cells are strings, numbers, booleans or None. Anything else (another
-type, an infinite number, a lacking column, a row impossible under every class) is left to the way that all tables go,
-which also says what is wrong with it.
+Only plain records are scored here: a dict whose cells are strings, numbers, booleans or None; what it lacks is missing.
+Anything else (another type, an infinite number, a name that is not known beside lacking ones, a row impossible under
+every class) is left to the way that all tables go, which also says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class OneRow:
     def __init__(self, log_prior: Floats, cells: Mapping[str, Callable[[Any], Row]]) -> None:
         self.log_prior: Row = tuple(log_prior.tolist())
         self.cells = list(cells.items())
+        self.nothing: dict[Any, Any] = dict.fromkeys(cells)  # a record that says nothing
 
     @classmethod
     def of(cls, log_prior: Floats, cells: Mapping[str, Callable[[Any], Row] | None]) -> OneRow | None:
@@ -43,7 +44,10 @@ class OneRow:
                 row = score(record[name])
                 if row:
                     scores = tuple(map(add, scores, row))
-        except (Odd, KeyError, TypeError):
+        except KeyError:  # what is absent is missing, but a name that is not known may be a slip
+            partial = bool(record) and record.keys() <= self.nothing.keys()
+            return self.scores({**self.nothing, **record}) if partial else None
+        except (Odd, TypeError):
             return None
         if len(record) > len(self.cells) and not all(type(name) is str for name in record):
             return None

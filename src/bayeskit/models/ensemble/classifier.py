@@ -57,7 +57,7 @@ class BayesClassifier(Learner):
     fast: leave the class chains out: about half the time, a little less accurate.
     memory_limit: bytes the fit may take; more is refused beforehand, with the figure.
     random_state: seed of cuts, parents and chains; the same seed gives the same model for any number of threads.
-    n_threads: None for all cores.
+    n_threads: None for all cores. unlabelled: as for ``NaiveBayes``.
     progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting: stages "columns",
         "chains" and "exponents".
     structure: the ``structure_`` of another model: its cuts, parents, m and exponents are taken and only the counts
@@ -103,6 +103,7 @@ class BayesClassifier(Learner):
     n_threads: int | None = None
     progress: Progress | bool | None = None
     structure: Structure | None = None
+    unlabelled: str = "error"
 
     absent: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("fit_tally", "restrict", "with_prior"), "it is made of rows and of what was learnt from them"),

@@ -77,7 +77,7 @@ class GaussianBayes(TallyClassifier):
         :meth:`tune` chooses the number by leaving each row out.
     prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
     ddof: 1 for unbiased covariances, 0 for maximum likelihood.
-    roles, schema, ties, random_state, n_threads: as in ``NaiveBayes``.
+    roles, schema, ties, random_state, n_threads, unlabelled: as in ``NaiveBayes``.
     temperature: log scores are divided by it before they become probabilities; :meth:`tune` chooses it too.
     memory_limit: bytes that the products of all pairs of columns may take; None for 2 GB.
     variance_floor: as in ``NaiveBayes``: no variance of the matrix is below this share of the column's variance within
@@ -111,6 +111,7 @@ class GaussianBayes(TallyClassifier):
     temperature: float = 1.0
     memory_limit: Any = None
     variance_floor: Any = 0.01
+    unlabelled: str = "error"
 
     unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
 

@@ -18,13 +18,14 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.encoder import encode_labels
 from bayeskit.data.frames import is_sparse
+from bayeskit.data.missing_labels import tell_dropped, without_label
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import Responsibilities, open_source
+from bayeskit.data.source import Responsibilities, open_source, taken
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary, sort_values
 from bayeskit.errors import BayesError
 from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.estimator_kinds import PredictsClasses
+from bayeskit.models.base.labels import TakesLabels
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.design import Design, as_it_is, collinear, collinear_sentence, sparse_matrix
 from bayeskit.models.logistic import loss as logistic_loss
@@ -38,7 +39,7 @@ LONG_STEP = 0.1  # deviations times nats: a step this long at the end means that
 
 
 @dataclass(eq=False, repr=False)
-class LogisticRegression(PredictsClasses):
+class LogisticRegression(TakesLabels):
     """Logistic regression over mixed columns, started from naive Bayes.
 
     Parameters
@@ -53,8 +54,8 @@ class LogisticRegression(PredictsClasses):
     tol: the largest slope of the mean log loss at the end.
     max_iter: iterations of the solver.
     cv: folds of ``penalty="cv"``: how many, or a splitter of scikit-learn.
-    roles, domains, schema, unseen, n_threads: as for :class:`NaiveBayes`. A missing cell, and a value not seen in
-        training, stands at its column's average.
+    roles, domains, schema, unseen, n_threads, unlabelled: as for :class:`NaiveBayes`. A missing cell, and a value
+        not seen in training, stands at its column's average.
     random_state: seed of the folds.
 
     Attributes
@@ -86,6 +87,7 @@ class LogisticRegression(PredictsClasses):
     unseen: str = "ignore"
     random_state: Any = None
     n_threads: int | None = None
+    unlabelled: str = "error"
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -98,16 +100,17 @@ class LogisticRegression(PredictsClasses):
             return self._fit_sparse(X, y, sample_weight)
         twin = NaiveBayes(
             variance="feature", roles=self.roles, domains=self.domains, schema=self.schema, unseen=self.unseen,
-            n_threads=self.n_threads,
+            n_threads=self.n_threads, unlabelled=self.unlabelled,
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "there is one class only")
-            twin.fit(X, y, sample_weight)
+            source = twin.with_labels(open_source(X, y, sample_weight))
+            twin.fit_source(source)
         _refuse_one_class(twin.classes_)
         design = Design.of(twin.tally_, self._coding())
-        labels, weights, blocks = _read(twin, X, y, sample_weight)
-        M = as_it_is(X, design, twin.tally_)
-        M = design.matrix(iter(blocks()), len(labels)) if M is None else M
+        labels, weights = twin.label_codes(source, None)
+        M = None if self.drops_unlabelled else as_it_is(X, design, twin.tally_)
+        M = design.matrix(twin.encoder().blocks(source), len(labels)) if M is None else M
         if weights is not None:
             keep = weights > 0
             M, labels, weights = M[keep], labels[keep], weights[keep]
@@ -137,8 +140,13 @@ class LogisticRegression(PredictsClasses):
         labels_of = source.labels  # type: ignore[attr-defined]
         if isinstance(labels_of, Responsibilities) or not M.shape[0]:
             raise BayesError("one label a row is needed, and at least one row (Found array with 0 sample(s))")
-        codes = encode_labels(labels_of, classes, 0, grow=True).astype(np.int64)
         weights = source.weights  # type: ignore[attr-defined]
+        if self.drops_unlabelled and (missing := without_label(labels_of)) is not None:
+            tell_dropped(missing)
+            rows = np.flatnonzero(~missing)
+            M, labels_of = M[rows], taken(labels_of, rows)
+            weights = None if weights is None else weights[rows]
+        codes = encode_labels(labels_of, classes, 0, grow=True).astype(np.int64)
         if weights is not None:
             M, codes, weights = M[weights > 0], codes[weights > 0], weights[weights > 0]
         shown = sort_values(classes.values[code] for code in np.unique(codes))
@@ -258,6 +266,7 @@ class LogisticRegression(PredictsClasses):
         one_of("coding", self.coding, ("auto", "full", "reference"))
         one_of("solver", self.solver, ("auto", "newton", "lbfgs"))
         one_of("unseen", self.unseen, ("ignore", "error"))
+        self.check_unlabelled()
         if not isinstance(self.tol, (int, float)) or not 0 < self.tol < 1:
             raise BayesError(f"tol={self.tol!r}: give a number between 0 and 1")
         if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 1:
@@ -275,12 +284,6 @@ class LogisticRegression(PredictsClasses):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
-
-
-def _read(twin: NaiveBayes, X: Any, y: Any, sample_weight: Any) -> tuple[npt.NDArray[np.int64], Floats | None, Any]:
-    """(class codes, weights, a function that reads the blocks)."""
-    labels, weights = twin.label_codes(X, y, sample_weight)
-    return labels, weights, lambda: twin.encoder().blocks(open_source(X, y if isinstance(y, str) else None))
 
 
 def _refuse_one_class(classes: npt.NDArray[Any]) -> None:

@@ -130,6 +130,8 @@ class NaiveBayes(TallyClassifier):
     variance_floor: no Gaussian is narrower than this share of the column's variance within the classes (where they have
         none, of its total variance), nor is the spread by which a kernel density chooses its bandwidth; or a
         ``VarianceFloor(share, of="total")``. A column that is constant within a class would rule out all else.
+    unlabelled: rows without a label are refused ("error"), or left out and counted ("drop"), in learning, forgetting
+        and scoring alike.
 
     Examples
     --------
@@ -163,6 +165,7 @@ class NaiveBayes(TallyClassifier):
     max_values: int = 4096
     temperature: float = 1.0
     variance_floor: Any = 0.01
+    unlabelled: str = "error"
 
     unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
 

@@ -67,7 +67,7 @@ class NBTree(CodedClassifier):
     max_columns: so many columns at most are tried at a node, those that tell most of the class.
     tree: the ``tree_`` of another model, taken instead of a new one; give its ``schema_`` too.
     cuts: for numbers: "mdl", "frequency", "width", a number of intervals, or the points; also by column.
-    roles, domains, schema, unseen, undecidable, ties, n_threads, temperature: as in ``NaiveBayes``.
+    roles, domains, schema, unseen, undecidable, ties, n_threads, temperature, unlabelled: as in ``NaiveBayes``.
     random_state: seed of the folds.
     progress: called as ``progress(stage, done, of)`` while the tree grows.
 
@@ -104,6 +104,7 @@ class NBTree(CodedClassifier):
     n_threads: int | None = None
     temperature: float = 1.0
     progress: Progress | None = None
+    unlabelled: str = "error"
 
     tree_: Tree = field(init=False)
     leaf_tally_: Tally = field(init=False)

@@ -79,7 +79,7 @@ class AODE(CodedClassifier):
     smoothing: "back-off" (an m-estimate towards the table without the parent, m by leave-one-out), or pseudo-counts
         as for ``NaiveBayes``: a number (1.0 is Laplace), "auto", ``MLE()``, ``MEstimate(m)``, …
     prior, cuts, roles, domains, schema, unseen, undecidable, ties, random_state, n_threads, temperature,
-    memory_limit: as for ``TAN``.
+    memory_limit, unlabelled: as for ``TAN``.
 
     >>> xor = {"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5}
     >>> model = AODE(roles="categorical").fit(xor, [0, 1, 1, 0] * 5)
@@ -102,6 +102,7 @@ class AODE(CodedClassifier):
     n_threads: int | None = None
     temperature: float = 1.0
     memory_limit: int | None = None
+    unlabelled: str = "error"
 
     params_: AODEParameters = field(init=False)
     exponents_: Floats = field(init=False)

@@ -72,7 +72,7 @@ class FullJointBayes(CodedClassifier):
     ----------
     smoothing: pseudo-count of every possible row: 0 (none), 1 for Laplace.
     prior, cuts, roles, domains, schema, unseen, undecidable, ties, random_state, n_threads, temperature,
-    memory_limit: as for ``TAN``.
+    memory_limit, unlabelled: as for ``TAN``.
 
     >>> from bayeskit.datasets import load_worked_example
     >>> model = FullJointBayes().fit(load_worked_example("abc"), "C")
@@ -97,6 +97,7 @@ class FullJointBayes(CodedClassifier):
     n_threads: int | None = None
     temperature: float = 1.0
     memory_limit: int | None = None
+    unlabelled: str = "error"
 
     params_: JointParameters = field(init=False)
 

@@ -54,7 +54,7 @@ class KDB(StructuredClassifier):
     smoothing: "back-off" (an m-estimate towards one parent less, m by leave-one-out), or pseudo-counts in each
         context as for ``NaiveBayes``: a number (1.0 is Laplace), "auto", ``MLE()``, …
     prior, cuts, roles, domains, schema, unseen, undecidable, ties, random_state, n_threads, temperature,
-    memory_limit: as for ``TAN``.
+    memory_limit, unlabelled: as for ``TAN``.
 
     The structure is learnt by ``fit`` and held when rows come and go.
 
@@ -80,6 +80,7 @@ class KDB(StructuredClassifier):
     n_threads: int | None = None
     temperature: float = 1.0
     memory_limit: int | None = None
+    unlabelled: str = "error"
 
     def check_settings(self) -> None:
         super().check_settings()

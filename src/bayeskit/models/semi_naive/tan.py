@@ -44,7 +44,7 @@ class TAN(StructuredClassifier):
     root: the column that has no parent in its tree; by default the one that says most of the class.
     cuts: how numbers are cut: "mdl", "frequency", "width", "random", one of these with a number of intervals, a
         number of intervals of equal width, or the points; also by column.
-    roles, domains, schema, undecidable, ties, random_state, n_threads: as for ``NaiveBayes``.
+    roles, domains, schema, undecidable, ties, random_state, n_threads, unlabelled: as for ``NaiveBayes``.
     unseen: a value never seen in training is left out ("ignore") or refused ("error").
     temperature: log scores are divided by it before they become probabilities; ``tune`` fits it.
     memory_limit: bytes that counts and tables may take; None is 2 GB.
@@ -75,6 +75,7 @@ class TAN(StructuredClassifier):
     n_threads: int | None = None
     temperature: float = 1.0
     memory_limit: int | None = None
+    unlabelled: str = "error"
 
     def plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded())

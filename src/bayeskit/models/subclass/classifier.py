@@ -81,7 +81,8 @@ class SubclassBayes(KnowsJoint):
     n_subclasses: "auto" (for each class the number under which held-out rows are most likely), one number for all
         classes, or a mapping from class to number.
     max_subclasses: the most that "auto" tries for a class.
-    smoothing, prior, numeric, variance, ddof, cuts, roles, domains, schema, missing, unseen, undecidable, ties: as in
+    smoothing, prior, numeric, variance, ddof, cuts, roles, domains, schema, missing, unseen, undecidable, ties,
+        unlabelled: as in
         ``NaiveBayes``; numbers are "gaussian" or "histogram".
     folds: of the held-out likelihood.
     restarts: EM from so many starts; the most likely end is kept.
@@ -134,6 +135,7 @@ class SubclassBayes(KnowsJoint):
     n_threads: int | None = None
     progress: Progress | bool | None = None
     variance_floor: Any = 0.01
+    unlabelled: str = "error"
 
     unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
     absent: ClassVar[Mapping[str, str]] = {

@@ -55,7 +55,7 @@ class TextClassifier(DocumentClassifier):
         share), and all but the most frequent ones. The vocabulary is then held.
     column: the name of the text column where documents come in a table.
     C, beta: of "nbsvm": the inverse penalty, and how much of the linear weights is kept (the rest is their mean).
-    schema, undecidable, ties, random_state, n_threads: as for ``NaiveBayes``.
+    schema, undecidable, ties, random_state, n_threads, unlabelled: as for ``NaiveBayes``.
 
     Scores of "complement", "wcnb" and "twcnb" are scores, not joint probabilities: what ``predict_proba`` makes of them
     is not calibrated. That of "auto", "fast" and "weighted" is, by leave-one-out.
@@ -95,6 +95,7 @@ class TextClassifier(DocumentClassifier):
     ties: str = "first"
     random_state: Any = None
     n_threads: int | None = None
+    unlabelled: str = "error"
 
     weights_ = RecipeAttribute("weights")
     candidates_ = RecipeAttribute("candidates")

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.files.file_source import FileSource
+from bayeskit.data.missing_labels import LabelledRows
 from bayeskit.data.schema import Schema, Target, Text
 from bayeskit.data.source import Source, is_source
 from bayeskit.data.table import Table
@@ -151,13 +152,14 @@ class DocumentClassifier(TallyClassifier):
             return self._labelled_source(X, y)
         if y is None:
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return source_of(X, y, sample_weight, self.column)
+        return self.with_labels(source_of(X, y, sample_weight, self.column))
 
     def _labelled_source(self, source: Any, target: str | None) -> Source:
         if isinstance(source, (str, Path)) and target is None and Path(source).expanduser().is_dir():
             return FolderSource.of_classes(source, self.schema_.target.name if self._is_fitted() else "class")
-        source = super()._labelled_source(source, target)
-        return TextColumn.of(source, self.column) if isinstance(source, FileSource) else source
+        rows = super()._labelled_source(source, target)
+        plain = rows.source if isinstance(rows, LabelledRows) else rows
+        return self.with_labels(TextColumn.of(plain, self.column)) if isinstance(plain, FileSource) else rows
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()

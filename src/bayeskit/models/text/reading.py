@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.encoder import encode_labels
-from bayeskit.data.frames import MemorySource, columns_of
+from bayeskit.data.frames import MemorySource, collected, columns_of
 from bayeskit.data.schema import Schema, Text
 from bayeskit.data.source import Responsibilities, Source, as_weights
 from bayeskit.data.text.documents import Documents
@@ -35,6 +35,7 @@ def text_column(X: Any, name: str | None = None) -> Any:
     """The documents of ``X``: itself, or the named or only column of a table."""
     if X is None:
         raise BayesError("there are no documents: X is None")
+    X = collected(X)
     if isinstance(X, (str, bytes)):
         raise BayesError("one document is a list of one: pass [text]. (A string alone would be read letter by letter.)")
     records = isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(cell, Mapping) for cell in X)

@@ -71,11 +71,13 @@ def fit_table(
     from bayeskit.cli.wording import plural, size_of, suggesting
 
     output, kind = shared.output, options.kind or "naive"
+    given = Shared(drop_unlabelled=shared.drop_unlabelled)  # what any other model takes as well
     check_writable(output, is_model=True)
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, reading)
     roles = pairs("--role", options.role)
     settings = {"smoothing": shared.amount, "prior": shared.prior, "numeric": options.numeric, "unseen": options.unseen}
+    settings["unlabelled"] = shared.unlabelled
     settings["memory_limit"] = None if options.memory_limit is None else int(options.memory_limit * 1e9)
     model = _model(kind, settings | {"roles": roles or None})
     with suggesting(roles, source.head):
@@ -103,7 +105,7 @@ def fit_table(
         if is_worse(evaluation):
             harm = culprit(model, source, evaluation)
             same = replace(options, kind=None if kind == "naive" else kind)
-            counts = Shared(smoothing=shared.smoothing, prior=shared.prior)
+            counts = replace(given, smoothing=shared.smoothing, prior=shared.prior)
             again = None if "-" in data else _again(data, target, shared.output, same, counts, reading)
             page.line()
             show_worse(page, evaluation, harm, again)
@@ -122,7 +124,7 @@ def fit_table(
     ):
         rule = None if options.unseen == "smooth" else options.unseen  # best has no such rule
         stronger = TableOptions("best", role=options.role, unseen=rule)
-        page.command("stronger:", _again(data, target, output, stronger, reading))
+        page.command("stronger:", _again(data, target, output, stronger, given, reading))
     for sentence in advice:
         page.line(f"advice: {sentence}")
     page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import among
+from bayeskit.cli.options import DropUnlabelled, among
 
 DEFAULT = "model.bayes"
 
@@ -39,9 +39,15 @@ class Shared:
             autocompletion=among("empirical", "uniform"),
         ),
     ] = None
+    drop_unlabelled: DropUnlabelled = False
     scores: Annotated[
         bool, typer.Option("--scores/--no-scores", help="Leave-one-out scores take a second read of the data.")
     ] = True
+
+    @property
+    def unlabelled(self) -> str | None:
+        """What is done with rows without a class, where that was said."""
+        return "drop" if self.drop_unlabelled else None
 
     @property
     def amount(self) -> Any:

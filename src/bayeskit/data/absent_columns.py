@@ -1,0 +1,134 @@
+"""Rows that lack columns: what is absent is missing, where rows are scored and not learnt.
+
+A record says what is known of one thing, so it may say less. Of a table that lacks a column it is said once; a name
+that is nearly that of the column is taken for a slip and refused. Lines of JSON may each have other keys: one that no
+line has shown so far is read from all of them, so that no answer depends on the lines before it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+from bayeskit.data.files.file_source import FileSource, Progress
+from bayeskit.data.frames import MemorySource
+from bayeskit.data.schema import Kind, Numeric, Schema, Text
+from bayeskit.data.source import Batch, Narrowing, Source
+from bayeskit.data.vocabulary import Value
+from bayeskit.errors import BayesWarning, SchemaMismatch
+
+SLIP = 0.8  # likeness of two names of which one is a slip
+
+
+def completed(source: Source, schema: Schema, values: Mapping[str, Iterable[Value]]) -> Source:
+    """The source with all columns that a schema uses: those that it lacks are missing in every row.
+
+    ``values`` are those that the coded columns are known to hold. Where all columns are lacking, the source is as it
+    was, for the schema to refuse.
+
+    >>> from bayeskit.data.schema import Categorical
+    >>> from bayeskit.data.source import open_source
+    >>> schema = Schema({"sky": Categorical(), "wind": Categorical()})
+    >>> batch = next(completed(open_source({"sky": "sun"}), schema, {}).batches())
+    >>> batch.columns["sky"].to_pylist(), batch.columns["wind"].to_pylist()
+    (['sun'], [None])
+    """
+    there = set(source.kinds)
+    absent = [name for name in schema.used if name not in there]
+    if not absent or not source.named or (not schema.named and len(absent) == len(schema.used)):
+        return source
+    if isinstance(source, FileSource) and source.has_lines_of_keys:
+        kinds = {name: _kind(schema, name, values.get(name, ())) for name in absent}
+        source = source.expecting({name: kind for name, kind in kinds.items() if kind is not None})
+        _tell(absent, source, "in its first lines")
+        unknown = tuple(name for name, kind in kinds.items() if kind is None)
+        return WithAbsent(source, unknown) if unknown else source
+    if len(absent) == len(schema.used):
+        return source
+    _refuse_slips(absent, [name for name in there if name not in schema.columns and name != schema.target.name])
+    if isinstance(source, FileSource):
+        source.refuse_later(absent)
+    if not (isinstance(source, MemorySource) and source.n_rows == 1):
+        _tell(absent, source)
+    return WithAbsent(source, tuple(absent))
+
+
+def _kind(schema: Schema, name: str, values: Iterable[Value]) -> Kind | None:
+    """What a key that no line has shown so far must hold; None where that is not known."""
+    if isinstance(schema.columns[name], (Numeric, Text)):
+        return "text" if isinstance(schema.columns[name], Text) else "float"
+    types = {type(value) for value in values}
+    if types <= {int, float}:
+        return "float" if types else None
+    return {frozenset({str}): "string", frozenset({bool}): "boolean"}.get(frozenset(types))  # type: ignore[return-value]
+
+
+def _refuse_slips(absent: Iterable[str], unknown: Iterable[str]) -> None:
+    folded = {name.casefold(): name for name in unknown}
+    for name in absent:
+        for close in get_close_matches(name.casefold(), folded, n=1, cutoff=SLIP):
+            raise SchemaMismatch(
+                f"column {name!r} is missing from the data, which has {folded[close]!r}: did you mean {name!r}? Rename "
+                f"it; or, to do without {name!r}, leave {folded[close]!r} out.",
+                culprit=name,
+            )
+
+
+def _tell(absent: list[str], source: Source, where: str = "") -> None:
+    name = getattr(source, "name", None)
+    columns = f"column{'s' * (len(absent) > 1)} {', '.join(absent[:12])}{', …' * (len(absent) > 12)}"
+    place = f"{name} has no {columns}" if name else f"the data has no {columns}"
+    it = "it is" if len(absent) == 1 else "they are"
+    warnings.warn(BayesWarning(f"{place}{' ' * bool(where)}{where}: {it} taken as missing"), stacklevel=5)
+
+
+@dataclass(frozen=True)
+class WithAbsent:
+    """The rows of a source with some columns that are missing in every one."""
+
+    source: Any
+    absent: tuple[str, ...]
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        return {**self.source.kinds, **dict.fromkeys(self.absent, "null")}
+
+    @property
+    def named(self) -> bool:
+        return bool(self.source.named)
+
+    @property
+    def target(self) -> str | None:
+        return self.source.target  # type: ignore[no-any-return]
+
+    @property
+    def name(self) -> str | None:
+        """What a person calls it, where it has a name."""
+        return getattr(self.source, "name", None)
+
+    @property
+    def here(self) -> str | None:
+        """The file being read, for messages about its rows."""
+        return getattr(self.source, "here", None)
+
+    @property
+    def asked(self) -> Mapping[str, Kind | None] | None:
+        return self.source.asked if isinstance(self.source, Narrowing) else {}
+
+    def reading(self, asked: Mapping[str, Kind | None]) -> WithAbsent:
+        """The same rows with these columns alone."""
+        there = {name: kind for name, kind in asked.items() if name not in self.absent}
+        return replace(self, source=self.source.reading(there)) if isinstance(self.source, Narrowing) else self
+
+    def watched(self, watch: Callable[[Progress], None] | None) -> WithAbsent:
+        """The same rows, with someone told how far each reading is."""
+        return replace(self, source=self.source.watched(watch))
+
+    def batches(self) -> Iterator[Batch]:
+        import pyarrow as pa
+
+        for batch in self.source.batches():
+            yield replace(batch, columns={**batch.columns, **{n: pa.nulls(batch.n_rows) for n in self.absent}})

@@ -1,0 +1,184 @@
+"""Rows without a label: found, counted with their places, and refused or left out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.factors import factor_values
+from bayeskit.data.schema import Kind
+from bayeskit.data.source import Batch, Column, Narrowing, Responsibilities, Source, is_arrow, taken
+from bayeskit.errors import BayesWarning, Unlabelled
+from bayeskit.remedy import Piece, Remedy
+
+PLACES = 5  # that are named
+REMEDY: tuple[Piece, ...] = (": label or drop such rows, or pass ", Remedy("unlabelled", "drop"), " to leave them out")
+
+
+def without_label(labels: Column | Responsibilities | None) -> npt.NDArray[np.bool_] | None:
+    """Which rows have none, by the same rule by which labels are read; None where each has one.
+
+    >>> without_label(np.array([1.0, np.nan])).tolist(), without_label(np.array([1, 2]))
+    ([False, True], None)
+    """
+    if labels is None or isinstance(labels, Responsibilities):
+        return None
+    if is_arrow(labels) or labels.dtype.kind not in "biuf":
+        factor = factor_values(labels, "class", 0)
+        gaps = [factor.low + i for i, value in enumerate(factor.values) if value is None]
+        missing = np.isin(np.asarray(factor.indices, dtype=np.int64), gaps)
+    else:
+        missing = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(1, dtype=bool)
+    return missing if missing.any() else None
+
+
+@dataclass
+class Gaps:
+    """How many rows of a reading have no label, and where the first of them stand: (file or None, row)."""
+
+    n_rows: int = 0
+    n_missing: int = 0
+    places: list[tuple[str | None, int]] = field(default_factory=list)
+    told: bool = False
+
+    def add(self, n_rows: int, missing: npt.NDArray[np.bool_] | None, start: int, file: str | None = None) -> None:
+        """Some more rows."""
+        self.n_rows += n_rows
+        if missing is not None:
+            rows = np.flatnonzero(missing)
+            self.n_missing += len(rows)
+            self.places += [(file, start + row) for row in rows[: PLACES - len(self.places)].tolist()]
+
+    def sentence(self, source: Any = None) -> str:
+        """Subject, verb and places; of files that have lines, these are named.
+
+        >>> gaps = Gaps()
+        >>> gaps.add(4, np.array([False, True, False, True]), 0)
+        >>> gaps.sentence()
+        '2 of 4 rows have no label (rows 1, 3)'
+        """
+        word, numbers = "row", [(file, row) for file, row in self.places]
+        if (lines_of := getattr(source, "lines_of", None)) is not None:
+            by_file = [(file, [row for _, row in rows]) for file, rows in groupby(self.places, lambda place: place[0])]
+            lines = [(file, lines_of(file, rows)) for file, rows in by_file]
+            if all(numbers_of is not None for _, numbers_of in lines):
+                word, numbers = "line", [(file, line) for file, numbers_of in lines for line in numbers_of]
+        several = len({file for file, _ in numbers}) > 1
+        named = [f"{file} {number:,}" if several else f"{number:,}" for file, number in numbers]
+        where = f"{word}{'s' * (self.n_missing > 1)} {', '.join(named)}"
+        if self.n_missing == 1:
+            return f"{where} has no label"
+        more = ", …" if self.n_missing > len(named) else ""
+        return f"{self.n_missing:,} of {self.n_rows:,} rows have no label ({where}{more})"
+
+
+def refusal(missing: npt.NDArray[np.bool_], start: int) -> Unlabelled:
+    """Of the rows of one column of labels."""
+    gaps = Gaps()
+    gaps.add(len(missing), missing, start)
+    return Unlabelled(gaps.sentence(), *REMEDY, place=tuple(row for _, row in gaps.places))
+
+
+def refusal_of_all(source: Any, problem: Unlabelled) -> Unlabelled:
+    """The refusal of all rows of a source without a label, of which a part was found; it is read once more."""
+    if problem.culprit is not None:  # all are counted
+        return problem
+    rows = source.reading({source.target: None}) if isinstance(source, Narrowing) and source.target else source
+    gaps = Gaps()
+    for batch in rows.batches():
+        gaps.add(batch.n_rows, without_label(batch.labels), batch.start, getattr(source, "here", None))
+    if not gaps.n_missing:  # such as where only one reading was to be had
+        return problem
+    name, target = getattr(source, "name", None), source.target or "class"
+    column = f" in column {target!r}" if source.target else ""
+    told = Unlabelled(gaps.sentence(source), column, *REMEDY, culprit=target, place=tuple(r for _, r in gaps.places))
+    return told if name is None else told.within(name)
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """The rows of a source that have a label, numbered among themselves; the first reading says how many have none.
+
+    >>> from bayeskit.data.source import open_source
+    >>> source = LabelledRows(open_source({"x": [1.0, 2.0, 3.0]}, ["a", None, "b"]))
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     [batch.columns["x"].tolist() for batch in source.batches()], str(told[0].message)
+    ([[1.0, 3.0]], 'row 1 has no label: left out')
+    """
+
+    source: Source
+    gaps: Gaps = field(default_factory=Gaps)
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        return self.source.kinds
+
+    @property
+    def named(self) -> bool:
+        return self.source.named
+
+    @property
+    def target(self) -> str | None:
+        return self.source.target
+
+    @property
+    def name(self) -> str | None:
+        """What a person calls it, where it has a name."""
+        return getattr(self.source, "name", None)
+
+    @property
+    def here(self) -> str | None:
+        """Where a row that is told of stands: its number is one among labelled rows."""
+        inner = getattr(self.source, "here", None)
+        return inner if not self.gaps.n_missing else "rows with a label" if inner is None else f"{inner}, labelled rows"
+
+    @property
+    def asked(self) -> Mapping[str, Kind | None] | None:
+        return self.source.asked if isinstance(self.source, Narrowing) else {}
+
+    def reading(self, asked: Mapping[str, Kind | None]) -> LabelledRows:
+        """The same rows with these columns alone."""
+        return replace(self, source=self.source.reading(asked)) if isinstance(self.source, Narrowing) else self
+
+    def batches(self) -> Iterator[Batch]:
+        """All rows with a label."""
+        gaps, n_kept, start = Gaps(), 0, 0
+        for batch in self.source.batches():
+            missing = without_label(batch.labels)
+            gaps.add(batch.n_rows, missing, batch.start, getattr(self.source, "here", None))
+            self.gaps.n_missing = max(self.gaps.n_missing, gaps.n_missing)
+            start = start if batch.start else 0  # files number their rows from 0 on
+            labelled = (
+                replace(batch, start=start) if missing is None else _rows_of(batch, np.flatnonzero(~missing), start)
+            )
+            start += labelled.n_rows
+            n_kept += labelled.n_rows
+            if labelled.n_rows:
+                yield labelled
+        if gaps.n_rows and not n_kept:
+            none = Unlabelled(f"none of the {gaps.n_rows:,} rows has a label", culprit=self.target or "class")
+            raise none if self.name is None else none.within(self.name)
+        if gaps.n_missing and not self.gaps.told:
+            self.gaps.told = True
+            place = "" if self.name is None else f"{self.name}: "
+            warnings.warn(BayesWarning(f"{place}{gaps.sentence(self.source)}: left out"), stacklevel=2)
+
+
+def tell_dropped(missing: npt.NDArray[np.bool_]) -> None:
+    """Say how many rows are left out."""
+    gaps = Gaps()
+    gaps.add(len(missing), missing, 0)
+    warnings.warn(BayesWarning(f"{gaps.sentence()}: left out"), stacklevel=4)
+
+
+def _rows_of(batch: Batch, rows: npt.NDArray[Any], start: int) -> Batch:
+    columns = {name: taken(column, rows) for name, column in batch.columns.items()}
+    weights = None if batch.weights is None else batch.weights[rows]
+    return Batch(columns, len(rows), start, taken(batch.labels, rows), weights)
