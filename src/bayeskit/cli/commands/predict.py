@@ -75,7 +75,10 @@ def command(
     unreadable = Unreadable()
     source, of_batch = open_for(fitted, data, rows, reading, unreadable, as_they_come=_is_read_at_once(output))
     n_rows, drift = 0, None if is_text(fitted) else Drift(fitted.tally_, fitted.encoder().vocabularies)
-    with watched(source, "predicting") as watching, writer(output, "jsonl" if json else None) as write:
+    with (
+        watched(source, "predicting", printing=output == "-") as watching,
+        writer(output, "jsonl" if json else None) as write,
+    ):
         for batch in watching.batches():
             asked, kept = of_batch(batch)
             if drift is not None:
