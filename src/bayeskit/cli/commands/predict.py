@@ -34,9 +34,6 @@ def command(
     ] = None,
     rows: Rows = ALL_ROWS,
     reading: Reading = AS_IT_IS,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No notes on stderr: of rows written, cells unread, other data.")
-    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of CSV.")] = False,
 ) -> None:
     """Predict the class of each row, in the order of the data.
@@ -74,7 +71,12 @@ def command(
     decide = None if costs is None and reject is None else _decider(fitted, costs, reject)
     unreadable = Unreadable()
     source, of_batch = open_for(fitted, data, rows, reading, unreadable, as_they_come=_is_read_at_once(output))
-    n_rows, drift = 0, None if is_text(fitted) else Drift(fitted.tally_, fitted.encoder().vocabularies)
+    n_rows, drift = (
+        0,
+        None
+        if is_text(fitted) or not hasattr(fitted, "tally_")
+        else Drift(fitted.tally_, fitted.encoder().vocabularies),
+    )
     with (
         watched(source, "predicting", printing=output == "-") as watching,
         writer(output, "jsonl" if json else None) as write,
@@ -87,11 +89,11 @@ def command(
                 asked = EncodedRows(asked, block)
             write(_said(fitted, asked, kept, proba, decide))
             n_rows += batch.n_rows
-    if unreadable.total and not quiet:
+    if unreadable.total and not rows.quiet:
         note(unreadable_cells(unreadable))
-    if drift is not None and (shifts := drift.shifts()) and not quiet:
+    if drift is not None and (shifts := drift.shifts()) and not rows.quiet:
         note(drift_from_training(shifts))
-    if output != "-" and not quiet:
+    if output != "-" and not rows.quiet:
         print(f"{plural(n_rows, 'row')} written to {printable(output)}", file=sys.stderr)
 
 
