@@ -225,3 +225,15 @@ def test_what_python_prints_is_as_safe(files):
     for record in records:
         for text in (str(record), repr(record) if not isinstance(record, str) else ""):
             assert not STEERS.search(text), text
+
+
+def test_no_bar_stands_among_answers_on_a_terminal(terminal, monkeypatch, tmp_path):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr(inputs, "BAR_AFTER", -1.0)
+    (tmp_path / "days.csv").write_text("sky,play\nsun,yes\nrain,no\n" * 2)
+    bk.NaiveBayes().fit({"sky": ["sun", "rain"]}, ["yes", "no"]).save(tmp_path / "days.bayes")
+    drawn, code = terminal("predict", "days.bayes", "days.csv")
+    assert code == 0
+    assert drawn.splitlines()[0] == "class,probability"
+    assert "predicting" not in drawn
+    assert "predicting" in terminal("predict", "days.bayes", "days.csv", "-o", "said.csv")[0]

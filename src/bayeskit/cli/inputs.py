@@ -70,9 +70,12 @@ def check_kept(name: str, keep: Sequence[str], columns: Collection[str]) -> None
 
 
 @contextmanager
-def watched(source: FileSource, doing: str) -> Iterator[FileSource]:
-    """The source with a bar that shows rows, bytes and the time left."""
-    if not sys.stderr.isatty():
+def watched(source: FileSource, doing: str, *, printing: bool = False) -> Iterator[FileSource]:
+    """The source with a bar that shows rows, bytes and the time left.
+
+    ``printing``: answers go to standard output meanwhile; on a terminal a bar would stand among them.
+    """
+    if not sys.stderr.isatty() or (printing and sys.stdout.isatty()):
         yield source
         return
     bar = _Bar(doing)

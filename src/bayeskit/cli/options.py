@@ -126,6 +126,10 @@ class Rows:
     ] = "error"
     text: Text = None
     whole_file: WholeFile = False
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="No notes on stderr: rows written, cells unread, rows of another kind."),
+    ] = False
 
     def __post_init__(self) -> None:
         if self.unreadable not in ("error", "missing"):

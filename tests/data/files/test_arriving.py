@@ -175,6 +175,23 @@ def test_a_slip_is_told_with_its_line(piped):
         rows_of(piped([b"x,y\n1,2\n"], types={"x": "odd"}))
 
 
+def test_a_form_that_makes_no_sense_is_told_as_for_files(piped):
+    for form, told in (
+        ({"delimiter": ";;"}, "delimiter=';;': give one character"),
+        ({"decimal": ";"}, "decimal=';': a number has"),
+        ({"comment": '"'}, "give what comment lines start with"),
+        ({"columns": []}, "give each column a name"),
+        ({"columns": ["a", ""]}, "columns='a,': give each column a name"),
+    ):
+        with pytest.raises(BayesError, match=told):
+            piped([b"a,b\n1,2\n"], **form)
+
+
+def test_lines_of_long_ago_end_in_a_carriage_return(piped):
+    assert rows_of(piped([b"a,b\r1,", b"2\r3,4\r"], {"a": "float", "b": "float"})) == [(1.0, 2.0), (3.0, 4.0)]
+    assert rows_of(piped([b"a,b\r\n1,2\r\n"], {"a": "float", "b": "float"})) == [(1.0, 2.0)]
+
+
 def test_a_quote_that_is_never_closed_ends_somewhere(piped, monkeypatch):
     monkeypatch.setattr("bayeskit.data.files.arriving.LONGEST", 1000)
     with pytest.raises(BadFile, match="a row after line 2 has no end within"):

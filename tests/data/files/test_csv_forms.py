@@ -43,6 +43,9 @@ def test_names_that_do_not_fit_the_cells_are_refused(file):
         read(path, columns=["a", "b", "c"])
     with pytest.raises(SchemaMismatch, match="more than one column named 'a'"):
         read(path, columns=["a", "a"])
+    for columns in ([], ["a", ""]):
+        with pytest.raises(BayesError, match="give each column a name"):
+            read(path, columns=columns)
     with pytest.raises(BayesError, match=r"columns='ab': give a list of names"):
         read(path, columns="ab")
     with pytest.raises(BadFile, match=r"line 3: 3 cells where the first line has 2"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,9 @@ from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, Rows,
 from bayeskit.disk.writing import takes_a_stream
 from bayeskit.errors import BayesError
 from bayeskit.printable import printable
+
+if TYPE_CHECKING:
+    from bayeskit.evaluate.drift import Drift
 
 
 @grouped
@@ -34,9 +37,6 @@ def command(
     ] = None,
     rows: Rows = ALL_ROWS,
     reading: Reading = AS_IT_IS,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No notes on stderr: of rows written, cells unread, other data.")
-    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of CSV.")] = False,
 ) -> None:
     """Predict the class of each row, in the order of the data.
@@ -60,11 +60,9 @@ def command(
     from bayeskit.cli.inputs import check_writable, load_model, watched
     from bayeskit.cli.notes import drift_from_training, note, unreadable_cells
     from bayeskit.cli.outputs import writer
-    from bayeskit.cli.texts import is_text
     from bayeskit.cli.wording import plural
     from bayeskit.data.encoder import EncodedRows
     from bayeskit.data.files.unreadable import Unreadable
-    from bayeskit.evaluate.drift import Drift
 
     check_writable(output, is_model=False, reads=(model, *data, costs))
     fitted = load_model(model)
@@ -74,8 +72,11 @@ def command(
     decide = None if costs is None and reject is None else _decider(fitted, costs, reject)
     unreadable = Unreadable()
     source, of_batch = open_for(fitted, data, rows, reading, unreadable, as_they_come=_is_read_at_once(output))
-    n_rows, drift = 0, None if is_text(fitted) else Drift(fitted.tally_, fitted.encoder().vocabularies)
-    with watched(source, "predicting") as watching, writer(output, "jsonl" if json else None) as write:
+    drift, n_rows = _drift_from(fitted), 0
+    with (
+        watched(source, "predicting", printing=output == "-") as watching,
+        writer(output, "jsonl" if json else None) as write,
+    ):
         for batch in watching.batches():
             asked, kept = of_batch(batch)
             if drift is not None:
@@ -84,12 +85,22 @@ def command(
                 asked = EncodedRows(asked, block)
             write(_said(fitted, asked, kept, proba, decide))
             n_rows += batch.n_rows
-    if unreadable.total and not quiet:
+    if unreadable.total and not rows.quiet:
         note(unreadable_cells(unreadable))
-    if drift is not None and (shifts := drift.shifts()) and not quiet:
+    if drift is not None and (shifts := drift.shifts()) and not rows.quiet:
         note(drift_from_training(shifts))
-    if output != "-" and not quiet:
+    if output != "-" and not rows.quiet:
         print(f"{plural(n_rows, 'row')} written to {printable(output)}", file=sys.stderr)
+
+
+def _drift_from(model: Any) -> Drift | None:
+    """Counts of how far rows are from those of the training, where the model holds the counts of a table."""
+    from bayeskit.cli.texts import is_text
+    from bayeskit.evaluate.drift import Drift
+
+    if is_text(model) or not hasattr(model, "tally_"):
+        return None
+    return Drift(model.tally_, model.encoder().vocabularies)
 
 
 def _is_read_at_once(output: str) -> bool:

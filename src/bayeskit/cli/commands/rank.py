@@ -60,9 +60,9 @@ def command(
             start += batch.n_rows
     with writer(output, "jsonl" if json else None) as write:
         write(best)
-    if unreadable.total:
+    if unreadable.total and not rows.quiet:
         note(unreadable_cells(unreadable))
-    if output != "-":
+    if output != "-" and not rows.quiet:
         print(f"{plural(len(best), 'row')} written to {printable(output)}", file=sys.stderr)
 
 

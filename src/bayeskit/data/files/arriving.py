@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bayeskit.data.files import streams
-from bayeskit.data.files.csv import BLOCK, LONGEST, MISSING, CsvFile, delimiter_of
+from bayeskit.data.files.csv import BLOCK, LONGEST, MISSING, CsvFile
 from bayeskit.data.files.csv_rows import Shape, end_of_first_row, end_of_rows, shape_of
 from bayeskit.data.files.encodings import checked, marked, not_in, transcoding, wide
 from bayeskit.data.files.file_source import READ_AS, FileSource, Progress, arrow_type
@@ -163,6 +163,9 @@ class _Text:
             end = self.text.find(b"\n") + 1 if self.shape is None else end_of_first_row(self.text, self.shape)
             if not end and self.more():
                 continue
+            if b"\n" not in self.text and b"\r" in self.text:  # how lines ended on machines of long ago
+                self.text = self.text.replace(b"\r", b"\n")
+                continue
             row = self.text[: end or len(self.text)]
             if not end or not (not row.strip() or (comment and row.startswith(comment.encode()))):
                 return row
@@ -224,10 +227,10 @@ def _csv_head(lines: _Text, form: dict[str, Any]) -> tuple[dict[str, None], dict
     """(the names of the columns, the settings with which each part is read)"""
     comment, columns, header = form.get("comment"), form.pop("columns", None), form.pop("header", True)
     form = {**form, "missing": tuple(form["missing"]), "encoding": "utf-8", "header": columns is None}
-    first = lines.first_row(comment)
-    if not form.get("delimiter"):
-        form["delimiter"] = delimiter_of(first.decode("utf-8", "replace"), None, form.get("decimal", "."))
+    form["columns"] = None if columns is None else tuple(columns) or ("",)
+    form["delimiter"] = CsvFile(InMemory(lines.name, lines.first_row(comment)), **form).separator
     lines.shape = shape_of(form["delimiter"], comment)
+    del form["columns"]
     first = lines.first_row(comment)
     has_header = header and columns is None
     if not first.strip():

@@ -124,7 +124,7 @@ class CsvFile:
         return csv.open_csv(
             text,
             read_options=csv.ReadOptions(block_size=self._block(block), use_threads=False, encoding=encoding, **naming),
-            parse_options=csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+            parse_options=csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
                 column_types={name: type_ for name, type_ in types.items() if type_ is not None},
                 include_columns=columns,
@@ -168,7 +168,7 @@ class CsvFile:
 
     @cached_property
     def _shape(self) -> Shape:
-        return shape_of(self._delimiter, self.comment)
+        return shape_of(self.separator, self.comment)
 
     @cached_property
     def _given_names(self) -> list[str] | None:
@@ -198,7 +198,12 @@ class CsvFile:
         return "utf-8" if encoding in (None, "utf-8-sig") else encoding
 
     @cached_property
-    def _delimiter(self) -> str:
+    def separator(self) -> str:
+        """What stands between the cells, where all that was said of the form of the file makes sense."""
+        if self.columns is not None and not all(self.columns):
+            raise BayesError(
+                Setting.given("columns", ",".join(self.columns)), ": give each column a name, such as a,b,c"
+            )
         if self.decimal not in (".", ","):
             raise BayesError(Setting.given("decimal", self.decimal), ": a number has a point or a comma in it")
         if self.comment is not None and (not self.comment.strip() or set(self.comment) & set('"\r\n')):
@@ -233,7 +238,7 @@ class CsvFile:
             cells = "1 cell" if got == "1" else f"{got} cells"
             where = f"{name}, line {self._line_of(int(row))}"
             mend = (
-                f"Mend the line: a cell with {self._delimiter!r} or a line break in it stands in double quotes "
+                f"Mend the line: a cell with {self.separator!r} or a line break in it stands in double quotes "
                 "(perhaps one was never closed)."
             )
             if self.columns is not None and not self.header:

@@ -115,7 +115,11 @@ class FileSource:
         settings["missing"] = tuple(settings.get("missing", MISSING))
         if isinstance(columns := settings.get("columns"), str):
             raise BayesError(Setting.given("columns", columns), ": give a list of names")
-        settings |= {"columns": tuple(columns), "header": False} if columns is not None else {}
+        if columns is not None:
+            settings |= {
+                "columns": tuple(columns) or ("",),
+                "header": False,
+            }  # no name at all is refused like an empty one
         return cls(tuple(_file(place, settings) for place in places), types=types, watch=watch)
 
     @property
