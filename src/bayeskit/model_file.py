@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.container.packing import MAGIC, pack, unpack, version_of
-from bayeskit.data.schema import Categorical, Ignored, Numeric, Schema, Text
+from bayeskit.data.schema import TYPES, Categorical, Ignored, Numeric, Schema, Text
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.disk.locks import PATIENCE, NoLocks, is_mine, locked
 from bayeskit.disk.paths import read_bytes, readable_at, resolved
@@ -49,6 +49,8 @@ OBJECTS = {
     )
 }
 """What may stand in settings besides plain values: frozen dataclasses that check their own fields."""
+KINDS = {kind.__name__: kind for kind in TYPES}
+"""Types of columns, which may stand for them."""
 OF_THE_MACHINE = ("n_threads", "progress")  # settings that say nothing of the model
 
 
@@ -154,6 +156,8 @@ def _plain(value: Any, name: str) -> Any:
         value = value.item()
     if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and isfinite(value)):
         return value
+    if isinstance(value, type) and value in TYPES:
+        return {"type": value.__name__}
     if isinstance(value, Schema):
         return {"schema": value.to_json()}
     if type(value) in OBJECTS.values():
@@ -178,6 +182,8 @@ def _made(value: Any) -> Any:
             raise BadFile("a setting is a bare list")
         return value
     match value:
+        case {"type": str(name)} if name in KINDS:
+            return KINDS[name]
         case {"schema": schema}:
             return Schema.from_json(schema)
         case {"object": str(kind), "fields": dict(parts)} if kind in OBJECTS:

@@ -232,7 +232,7 @@ def infer(
     """
     every = roles if roles is not None and not isinstance(roles, Mapping) else None
     schema = Schema({name: Ignored() for name in kinds}, target or Target(), named)
-    declared = {schema.find(k): as_role(v) for k, v in roles.items()} if isinstance(roles, Mapping) else {}
+    declared = declared_roles(roles, kinds, schema)
     columns = {name: declared.get(name) or _default(name, kind, every) for name, kind in kinds.items()}
     for key, values in (domains or {}).items():
         if key == schema.target.name and key not in columns:
@@ -247,6 +247,43 @@ def infer(
         raise BayesError("there is no column to learn from: every column is ignored" if kinds else NO_COLUMNS)
     return schema
 
+
+def declared_roles(roles: Any, kinds: Mapping[str, Kind], schema: Schema) -> dict[str, Role]:
+    """The columns to which a mapping gives a role: by name, by position or, where neither does, by kind.
+
+    >>> kinds = {"sky": "string", "age": "float", "zip": "integer"}
+    >>> schema = Schema(dict.fromkeys(kinds, Ignored()))
+    >>> declared_roles({int: "categorical", "age": "ignore"}, kinds, schema)
+    {'zip': Categorical(domain=None), 'age': Ignored()}
+    """
+    if not isinstance(roles, Mapping):
+        return {}
+    by_kind = {_kind_of_type(key): as_role(role) for key, role in roles.items() if isinstance(key, type)}
+    by_name = {_column(key, role, schema): as_role(role) for key, role in roles.items() if not isinstance(key, type)}
+    return {name: by_kind[kind] for name, kind in kinds.items() if kind in by_kind and name not in by_name} | by_name
+
+
+def _kind_of_type(type_: type) -> Kind:
+    if type_ not in TYPES:
+        names = ", ".join(known.__name__ for known in TYPES)
+        raise BayesError(f"roles= names the type {type_.__name__}: by type, it gives a role to {names}", culprit=type_)
+    return TYPES[type_]
+
+
+def _column(key: Any, role: Any, schema: Schema) -> str:
+    """The column that a key of ``roles`` names. Tools that make an array of a frame lose its names, not its order."""
+    if schema.named or key in schema or not isinstance(key, str):
+        return schema.find(key)
+    raise SchemaMismatch(
+        f"there is no column {key!r}: the columns have no names here ({_list(schema.columns)}), such as in an array "
+        "that was made of a frame. Name columns by position, the first is 0: ",
+        Remedy("roles", {0: role}),
+        culprit=key,
+    )
+
+
+TYPES: dict[type, Kind] = {int: "integer", float: "float", str: "string", bool: "boolean"}
+"""Python's types as they stand for the columns that hold them."""
 
 NO_COLUMNS = "the data has no columns: 0 feature(s) (shape=(n, 0)) while a minimum of 1 is required."
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.reader import read_block
-from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.schema import TYPES, Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value, sort_values
 from bayeskit.estimate.cuts import labels
@@ -75,7 +75,10 @@ def by_value(roles: Any, kinds: Mapping[str, Any]) -> Any:
     """Roles in which an undeclared column is read by its values."""
     if roles is None:
         return "categorical"
-    return dict.fromkeys(kinds, "categorical") | dict(roles) if isinstance(roles, Mapping) else roles
+    if not isinstance(roles, Mapping):
+        return roles
+    by_type = {TYPES.get(key) for key in roles if isinstance(key, type)}
+    return {name: "categorical" for name, kind in kinds.items() if kind not in by_type} | dict(roles)
 
 
 def every_cell(values: Mapping[str, Sequence[Value]]) -> dict[str, Codes]:

@@ -112,7 +112,8 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
         return cross_validate(model, table, target, folds)
     schema, roles = model.schema_, model.roles
     if isinstance(roles, Mapping):  # columns that are ignored are not read
-        kept = {schema.find(key): role for key, role in roles.items() if schema.find(key) in schema.used}
+        names = {key: key if isinstance(key, type) else schema.find(key) for key in roles}
+        kept = {names[key]: role for key, role in roles.items() if isinstance(key, type) or names[key] in schema.used}
         model = copy(model).set_params(roles=kept or None)
     values = {name: vocabulary.values for name, vocabulary in model.encoder().vocabularies.items()}
     reading = for_schema(source, model.schema_, values, model.tally_.classes)

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayeskit.data.advice import advice, numbers_as_text
 from bayeskit.data.frames import MemorySource
-from bayeskit.data.schema import Schema
+from bayeskit.data.schema import Schema, declared_roles
 from bayeskit.data.source import Batch, Source
 from bayeskit.errors import AdviceWarning, BayesWarning
 from bayeskit.remedy import Remedy, Setting
@@ -24,7 +24,7 @@ def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str] = 
     """Warn of columns that may be meant otherwise, with the ``roles=`` that would say so; not of ``decided`` ones."""
     if roles is not None and not isinstance(roles, Mapping):
         return
-    declared = {*decided, *(schema.find(key) for key in roles or ())}
+    declared = {*decided, *declared_roles(roles, source.kinds, schema)}
     undeclared = [name for name in schema.used if name not in declared]
     if source.named and source.target in schema.used:
         warnings.warn(
@@ -60,7 +60,7 @@ def advise_spikes(model: Any, source: Source) -> None:
     open_roles = model.schema is None and (roles is None or isinstance(roles, Mapping))
     if not source.named or not open_roles or tally.n_rows < ROWS:
         return
-    declared = {tally.schema.find(key) for key in roles or ()}
+    declared = declared_roles(roles, source.kinds, tally.schema)
     total = tally.moments.pooled().squared_deviations()
     constant = (tally.moments.squared_deviations() <= NOISE * total) & (tally.moments.n >= SEVERAL) & (total > 0)
     spikes = [

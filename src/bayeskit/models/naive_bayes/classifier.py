@@ -113,8 +113,8 @@ class NaiveBayes(TallyClassifier):
     ddof: 1 for unbiased variances, 0 for maximum likelihood.
     cuts: for histograms, a number of intervals of equal width, the cut points, or how to learn them: "mdl" (by the
         classes), "frequency", "width", "random", or one of these with a number: ("frequency", 5); also by column.
-    roles: one role for all columns or a mapping from name or position: "categorical", "numeric", "text" (or
-        ``Text(Tokenizer(…))``), "ignore".
+    roles: one role for all columns or a mapping from name, position or type (int, float, str, bool): "categorical",
+        "numeric", "text" (or ``Text(Tokenizer(…))``), "ignore".
     domains: mapping from column to all its possible values; they count in smoothing.
     schema: the ``schema_`` of another model, taken instead of one inferred from the data.
     missing: "ignore" leaves missing cells out; "value" makes missing one more value of categorical columns.
