@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import Explains, SpeaksByColumn, can
+from bayeskit.capabilities import Explains, HasStructure, SpeaksByColumn, can
 from bayeskit.cli.options import AS_IT_IS, Json, Model, Reading, Text, grouped
 
 
@@ -37,18 +37,22 @@ def command(
     """
     from bayeskit.cli import texts
     from bayeskit.cli.console import Page
-    from bayeskit.cli.inputs import load_model, open_data
+    from bayeskit.cli.inputs import open_data
+    from bayeskit.cli.saved_models import believed, load_classifier
     from bayeskit.errors import BayesError, with_article
 
     page = Page(json)
-    fitted = load_model(model)
-    if texts.is_text(fitted):
+    loaded = load_classifier(model)
+    fitted = believed(loaded)
+    if texts.is_text(fitted) and can(fitted, Explains):
         _explain_texts(page, fitted, model, data, text, sorted(set(row or [0])), against, reading)
         return
     texts.refuse_text(fitted, text)
     if not can(fitted, Explains if data else SpeaksByColumn):
-        remedy = "" if data else ": its columns speak together. Name DATA, and rows are explained"
-        raise BayesError(f"{with_article(type(fitted).__name__)} has no explanation that is the model itself{remedy}")
+        weights = ". bayes inspect shows its weights" if can(fitted, HasStructure) else ""
+        remedy = weights if data or weights else ": its columns speak together. Name DATA, and rows are explained"
+        who = with_article(type(loaded if texts.is_text(fitted) else fitted).__name__)
+        raise BayesError(f"{who} has no explanation that is the model itself{remedy}")
     if data is None:
         _show_model(page, fitted)
         return

@@ -53,27 +53,36 @@ def command(
     """
     from bayeskit.cli.inputs import check_writable, load_model, watched
     from bayeskit.cli.outputs import writer
+    from bayeskit.cli.saved_models import refuse_no_classes
 
     check_writable(output, is_model=False, reads=(model, data, costs))
     fitted = load_model(model)
-    if not can(fitted, HasProbabilities) and (proba or costs or reject is not None):
+    of_numbers = hasattr(fitted, "predict_interval")
+    if of_numbers and (proba or costs or reject is not None):
+        raise BayesError(f"{model} predicts numbers: --proba, --costs and --reject are for classes")
+    if not of_numbers:
+        refuse_no_classes(fitted, model)
+    if not of_numbers and not can(fitted, HasProbabilities) and (proba or costs or reject is not None):
         option = "--proba" if proba else "--costs and --reject"
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities: leave {option} out")
-    decide = None if costs is None and reject is None else _decider(fitted, costs, reject)
+    decides = costs is not None or reject is not None or hasattr(fitted, "costs_")
+    decide = _decider(fitted, costs, reject) if decides else None
     source, of_batch = open_for(fitted, data, text, keep or [], reading)
     with watched(source, "predicting") as rows, writer(output, "jsonl" if json else None) as write:
         for batch in rows.batches():
             write(_said(fitted, of_batch(batch), proba, decide))
 
 
-def _decider(model: Any, costs: str | None, reject: float | None) -> Any:
+def _decider(fitted: Any, costs: str | None, reject: float | None) -> Any:
     """Probabilities to columns of decisions; the costs are read and matched with the classes beforehand."""
     import pyarrow as pa
 
     from bayeskit.decide import Costs, decide, read_costs
 
-    classes = model.classes_.tolist()
-    read = None if costs is None else read_costs(costs)
+    classes = fitted.classes_.tolist()
+    held = getattr(fitted, "costs_", None)  # a model that decides has its own
+    read = held if costs is None else read_costs(costs)
+    reject = getattr(fitted, "reject_cost", None) if reject is None else reject
     try:
         given = Costs.of(read, classes)
     except BayesError as problem:
@@ -96,7 +105,7 @@ def open_for(model: Any, data: str, text: str | None, keep: list[str], reading: 
     from bayeskit.data.source import OneBatch
 
     if texts.is_text(model):
-        source = texts.open_unlabelled(data, text or model.column, text is not None, reading)
+        source = texts.open_unlabelled(data, text or texts.column_of(model), text is not None, reading)
         if keep:
             _check_kept(source.name, keep, texts.columns_of(source))
             source = source.keeping(keep)
@@ -114,12 +123,14 @@ def open_for(model: Any, data: str, text: str | None, keep: list[str], reading: 
 
 def _narrowed(source: Any, model: Any, keep: list[str]) -> Any:
     """The source reading what the model uses and what is kept."""
+    from bayeskit.cli.saved_models import reading_model
     from bayeskit.data.source import for_schema, naming_the_file
 
     _check_kept(source.name, keep, source.head)
-    values = {name: vocabulary.values for name, vocabulary in model.encoder().vocabularies.items()}
+    reads = reading_model(model)
+    values = {name: vocabulary.values for name, vocabulary in reads.encoder().vocabularies.items()}
     with naming_the_file(source):
-        used: Any = for_schema(source, model.schema_, values, ())
+        used: Any = for_schema(source, reads.schema_, values, ())
     return source.reading({**dict.fromkeys(keep), **used.asked})
 
 
@@ -136,6 +147,7 @@ def _said(model: Any, batch: tuple[Any, dict[str, Any]], proba: bool, decide: An
     import numpy as np
     import pyarrow as pa
 
+    from bayeskit.cli.saved_models import target_of
     from bayeskit.data.arrow_arrays import arrow_array
 
     rows, kept = batch
@@ -148,7 +160,7 @@ def _said(model: Any, batch: tuple[Any, dict[str, Any]], proba: bool, decide: An
     if decide is not None:
         columns = kept | decide(probabilities)
     else:
-        target = model.schema_.target.name
+        target = target_of(model) if hasattr(model, "classes_") else "prediction"
         columns = {**kept, target if target not in kept else f"predicted {target}": arrow_array(said)}
     if proba:
         columns |= {f"P({label})": probabilities[:, i] for i, label in enumerate(model.classes_.tolist())}

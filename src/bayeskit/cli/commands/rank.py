@@ -40,13 +40,14 @@ def command(
       bayes rank birds.bayes new.csv --class Gentoo --json
     """
     from bayeskit.cli.commands.predict import open_for
-    from bayeskit.cli.inputs import check_writable, load_model, watched
+    from bayeskit.cli.inputs import check_writable, watched
     from bayeskit.cli.outputs import writer
+    from bayeskit.cli.saved_models import load_classifier
     from bayeskit.cli.wording import suggesting
     from bayeskit.errors import BayesError
 
     check_writable(output, is_model=False, reads=(model, data))
-    fitted = load_model(model)
+    fitted = load_classifier(model)
     if not can(fitted, HasProbabilities):
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities to rank by")
     source, of_batch = open_for(fitted, data, text, keep or [], reading)
