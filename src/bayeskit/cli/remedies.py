@@ -18,6 +18,7 @@ OPTIONS = {
     "target": "--target",
     "column": "--text",
     "delimiter": "--delimiter",
+    "decimal": "--decimal",
     "unseen": "--unseen",
     "numeric": "--numeric",
     "prior": "--prior",

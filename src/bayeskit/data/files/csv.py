@@ -157,8 +157,8 @@ class CsvFile:
             where = f"line {at}" if at else f"after line {line}"
             return SchemaMismatch(
                 f"{name}, {where}: column {column!r} holds {value!r}, but it was taken for {_WORDS.get(kind, kind)} by "
-                "its first rows. Mend or empty the cell, or read the column as text: ",
-                Remedy("types", {column: "string"}),
+                "its first rows. Mend or empty the cell",
+                Remedy("types", {column: "string"}, clause=", or read the column as text: {}"),
                 ".",
                 culprit=(column, value),
                 place=(name, where),
