@@ -22,11 +22,14 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit import BayesianNetwork, JointDistribution, LinearRegression
+from bayeskit.capabilities import reader_of
 from bayeskit.container.packing import MAGIC
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.models import from_bytes, to_bytes
 
-FOLDER = Path(__file__).parents[1] / "tests" / "reference" / "models"
+REFERENCE = Path(__file__).parents[1] / "tests" / "reference"
+FOLDERS = (REFERENCE / "models", REFERENCE / "others")
 PREFIX, CHECKSUM = len(MAGIC) + 10, 32
 DTYPES = ("i8", "f8", "u1", "u4")
 NUMBERS = (
@@ -111,11 +114,15 @@ def sealed(header: bytes, arrays: list[np.ndarray], version: int) -> bytes:
 
 @cache
 def seeds() -> dict[str, tuple[bytes, list[Any], Any]]:
-    """Name → (file, rows to ask it about, the classes that it says), as it was written and as it is written today."""
+    """Name → (file, rows to ask it about, the classes that it says), as it was written and as it is written today.
+
+    A distribution is asked about no rows, and says no classes.
+    """
     made = {}
-    for file in sorted(FOLDER.glob("*.bayes")):
+    for file in (file for folder in FOLDERS for file in sorted(folder.glob("*.bayes"))):
         told = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
-        data, asked = file.read_bytes(), (told["rows"][:2] + told["rows"][-1:], told["classes"])
+        rows = told.get("rows", [])
+        data, asked = file.read_bytes(), (rows[:2] + rows[-1:], told.get("classes", ["a", "b"]))
         made[file.stem] = data, *asked
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -208,7 +215,7 @@ def _alter_header(parts: Parts, random: Random) -> bytes | None:
         case _:
             content, other = whole.get("content"), parts_of(random.choice(sorted(seeds()))).header["content"]
             if isinstance(content, dict):
-                what = random.choice(("model", "settings", "tally", "state"))
+                what = random.choice(("model", "settings", "tally", "state", "parts"))
                 content[what] = copy.deepcopy(other.get(what))
     return None
 
@@ -284,7 +291,8 @@ def check(data: bytes, rows: list[Any], labels: list[Any], thoroughly: bool = Fa
             model = from_bytes(data)
         except BadFile:
             return False
-        model.n_threads = 1
+        if hasattr(model, "n_threads"):
+            model.n_threads = 1
         _asked(_check_probabilities, model, rows)
         if thoroughly:
             for question in (_say, _explain, _show, _learn_and_forget, _save):
@@ -298,32 +306,67 @@ def _asked(question: Any, *about: Any) -> None:
 
 
 def _check_probabilities(model: Any, rows: list[Any]) -> None:
-    proba = model.predict_proba(rows) if hasattr(model, "predict_proba") else np.ones((len(rows), 1))
-    nothing = np.isnan(proba).all(axis=1) if model.undecidable == "nan" else np.zeros(len(proba), dtype=bool)
+    if isinstance(model, LinearRegression):
+        assert np.isfinite(model.predict(rows)).all(), "a prediction is no number"
+        assert not np.isnan(model.predict_scale(rows)).any(), "a scale is no number"
+        return
+    if isinstance(model, (BayesianNetwork, JointDistribution)):
+        _check_distribution(model)
+        return
+    proba = model.predict_proba(rows) if _says_classes(model) else np.ones((len(rows), 1))
+    reads = reader_of(model)
+    nan = getattr(reads, "undecidable", "prior") == "nan"
+    nothing = np.isnan(proba).all(axis=1) if nan else np.zeros(len(proba), dtype=bool)
     proba = proba[~nothing]
     assert np.isfinite(proba).all(), f"probabilities {proba.tolist()}"
     assert (proba >= 0).all(), f"probabilities {proba.tolist()}"
     assert np.allclose(proba.sum(axis=1), 1, atol=1e-6), f"probabilities {proba.tolist()}"
 
 
+def _says_classes(model: Any) -> bool:
+    return hasattr(model, "predict_proba") and hasattr(model, "classes_")
+
+
+def _check_distribution(model: Any) -> None:
+    """Probabilities of the values of every variable, each of which can be shown."""
+    if isinstance(model, JointDistribution):
+        shares = {name: model.marginal(name).p for name in model.variables}
+    elif model.cost().bytes < 1 << 20:
+        shares = {node: np.array(list(p.values())) for node, p in model.posterior().items()}
+    else:
+        return
+    for name, p in shares.items():
+        assert (p >= 0).all(), f"probabilities {name} {p.tolist()}"
+        assert np.allclose(p.sum(), 1, atol=1e-6), f"probabilities {name} {p.tolist()}"
+
+
 def _say(model: Any, rows: list[Any], _: Any) -> None:
-    model.predict(rows)
+    if hasattr(model, "classes_"):
+        model.predict(rows)
 
 
 def _explain(model: Any, rows: list[Any], _: Any) -> None:
     if hasattr(model, "explain"):
         str(model.explain(rows))
+    if hasattr(model, "describe_structure"):
+        str(model.describe_structure())
 
 
 def _show(model: Any, *_: Any) -> None:
     repr(model)
-    model.table()
-    for column in model.schema_.used:
+    if isinstance(model, BayesianNetwork):
+        for node in model.nodes:
+            str(model.table(node))
+    elif hasattr(model, "table"):
+        str(model.table())
+    for column in model.schema_.used if hasattr(model, "column_table") else ():
         _asked(lambda name: str(model.table(name)), column)
 
 
 def _learn_and_forget(model: Any, rows: list[Any], labels: list[Any]) -> None:
     labels = [labels[i % len(labels)] for i in range(len(rows))]
+    if not hasattr(model, "classes_"):
+        return
     if hasattr(model, "forget"):
         _asked(model.forget, rows[:1], labels[:1])
     if hasattr(model, "partial_fit"):

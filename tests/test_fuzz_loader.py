@@ -104,6 +104,30 @@ REFUSED = {
     "places of chains that wrap around": cells("bayes", 16, [2**62 + 1, -(2**62)], at=slice(1, 3)),
     "a setting of no known word": setting("naive", ties="last"),
     "an estimate that the settings refuse": setting("gaussian-full", covariance=1e154),
+    "documents that are lower-cased by a number": header(
+        "semi-supervised-documents",
+        lambda h: tell(h, "content", "settings", "classifier", "settings", "lowercase", value=0.5),
+    ),
+    "a setting that is a model of no name": setting("cost-sensitive", classifier={"model": "Popen", "settings": {}}),
+    "a setting that is no model": setting("cost-sensitive", classifier={"model": "BayesianNetwork", "settings": {}}),
+    "a classifier that is not there": header("cost-sensitive", lambda h: h["content"].pop("parts")),
+    "counts beside the models within": header(
+        "cost-sensitive", lambda h: h["content"].update(tally=h["content"]["parts"][0][1]["tally"])
+    ),
+    "more arrays than there are": header("discriminative", lambda h: tell(h, "content", "parts", 0, 2, value=2**40)),
+    "a twin of another kind": header("logistic", lambda h: tell(h, "content", "parts", 0, 1, "model", value="AODE")),
+    "exponents without end": cells("discriminative", 0, 1e300),
+    "costs that are no numbers": cells("cost-sensitive", 0, float("nan")),
+    "a decision that is there twice": header(
+        "cost-sensitive", lambda h: tell(h, "content", "state", "held", "decisions", 0, value="ask")
+    ),
+    "probabilities that do not sum to one": cells("network", 0, 0.3),
+    "a negative probability": cells("joint", 0, [-0.5, 1.5], at=slice(2)),
+    "a cell of a value that is not there": cells("joint", 1, 250),
+    "edges in a circle": header(
+        "network", lambda h: tell(h, "content", "state", "held", "nodes", 0, 1, value=["sneezes"])
+    ),
+    "noise that is less than none": cells("linear", 4, -1.0, at=4),
 }  # fmt: skip
 
 

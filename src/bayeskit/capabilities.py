@@ -91,6 +91,24 @@ class HasStructure(Protocol):
     def describe_structure(self) -> Any: ...
 
 
+class Reads(Protocol):
+    """Is made of another model, by which rows are read."""
+
+    def reads_by(self) -> Any: ...
+
+
+def reader_of(model: Any) -> Any:
+    """The innermost model, which knows the columns; None where rows are a matrix without names.
+
+    >>> from bayeskit import CostSensitive
+    >>> type(reader_of(CostSensitive().fit({"x": ["a", "b"]}, [0, 1]))).__name__
+    'NaiveBayes'
+    """
+    while can(model, Reads):
+        model = model.reads_by()
+    return model
+
+
 def can(model: object, capability: type) -> bool:
     """Whether the model, as it is, has every method of a capability.
 

@@ -6,7 +6,7 @@ Messages name columns, values and files; as text they hold no character that wou
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from bayeskit.printable import printable
@@ -68,19 +68,29 @@ class BayesError(Message, ValueError):
         *before, last = self.args or ("",)
         return self._with(*before, *([last.removesuffix(".")] if isinstance(last, str) else [last]), text)
 
+    def without(self, *settings: str) -> Self:
+        """The same without these remedies, and without the words that stand or fall with them.
+
+        >>> text = Remedy("types", {"zip": "string"}, clause=", or read it as text: {}")
+        >>> print(BayesError("mend the cell", text, ".").without("types"))
+        mend the cell.
+        """
+        kept = (part for part in self.args if not (isinstance(part, Remedy) and part.setting in settings))
+        return self._with(*kept)
+
     def _with(self, *parts: Piece, place: Any = None) -> Self:
         return type(self)(*parts, culprit=self.culprit, place=self.place if place is None else place)
 
     @classmethod
-    def takes_no_texts(cls, model: str, column: str) -> Self:
-        """A model that does not read a column of texts."""
-        out = Remedy("roles", {column: "ignore"})
+    def takes_no_texts(cls, model: str, columns: Sequence[str]) -> Self:
+        """A model that does not read columns of texts."""
+        which = f"column{'s' * (len(columns) > 1)} {', '.join(map(repr, columns))}"
         return cls(
-            f"{model} takes no texts: leave column {column!r} out with ",
-            out,
+            f"{model} takes no texts: leave {which} out with ",
+            Remedy("roles", dict.fromkeys(columns, "ignore")),
             ", or take ",
             OtherModel("NaiveBayes"),
-            culprit=column,
+            culprit=columns[0],
         )
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The .bayes file: schema, tally and settings of a model, only data.
+"""The .bayes file: schema, tally and settings of a model, only data; models that it wraps stand within it.
 
 No type, code or path is taken from a file: settings are plain values, and objects among them are made by the
 fixed table below. What a file must be, byte by byte, stands in :mod:`bayeskit.container.packing`.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,7 @@ OBJECTS = {
 KINDS = {kind.__name__: kind for kind in TYPES}
 """Types of columns, which may stand for them."""
 OF_THE_MACHINE = ("n_threads", "progress")  # settings that say nothing of the model
+LARGEST = 1e150  # of a fitted number, as of a cell: beyond it products are no numbers
 
 
 @dataclass(frozen=True)
@@ -61,15 +62,57 @@ class State:
     header: dict[str, Any]
     arrays: list[npt.NDArray[Any]]
 
+    def numbers(self, at: int, *shape: int) -> npt.NDArray[np.float64]:
+        """One of the arrays, refused unless it has this shape and holds numbers that a fit can find.
+
+        >>> State({}, [np.array([0.5, np.inf])]).numbers(0, 2)
+        Traceback (most recent call last):
+        ...
+        bayeskit.errors.BadFile: a fitted number is infinite, missing or beyond 1e+150
+        """
+        array = self.arrays[at] if at < len(self.arrays) else None
+        if array is None or array.dtype != np.float64 or array.shape != shape:
+            raise BadFile(f"the fitted numbers do not fit the model: {'×'.join(map(str, shape)) or 'one'} expected")
+        if not (np.abs(array) < LARGEST).all():
+            raise BadFile(f"a fitted number is infinite, missing or beyond {LARGEST:g}")
+        return array
+
+    def holds(self, n_arrays: int, *names: str) -> None:
+        """Refuse what has other arrays or entries than these."""
+        if len(self.arrays) != n_arrays or self.header.keys() != {*names}:
+            raise BadFile("what the model holds beside its counts is not what such a model holds")
+
 
 @dataclass(frozen=True)
-class Saved:
-    """What a file holds: the model's name, its settings, its tally, and what it holds beside it."""
+class Template:
+    """A model among the settings of another, which has learnt nothing: its name and its own settings."""
 
     model: str
     settings: dict[str, Any]
-    tally: Tally
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a file holds: the name of the model, settings, tally, what it holds beside it, and models it is made of."""
+
+    model: str
+    settings: dict[str, Any]
+    tally: Tally | None = None
     state: State | None = None
+    parts: dict[str, Saved] = field(default_factory=dict)
+
+    def counted(self) -> Tally:
+        """The tally of a model that is made of one and of no other model."""
+        if self.tally is None or self.parts:
+            raise BadFile(f"{self.model} is made of counts, and the file holds {'none' if not self.tally else 'more'}")
+        return self.tally
+
+    def wrapped(self, *names: str) -> State:
+        """What is held by a model that is made of these other models and of no counts of its own."""
+        if self.tally is not None or self.parts.keys() != {*names} or self.state is None:
+            held = ", ".join(self.parts) or "none"
+            raise BadFile(f"{self.model} is made of {' and '.join(names) or 'arrays alone'}, and the file holds {held}")
+        return self.state
 
 
 def to_bytes(saved: Saved) -> bytes:
@@ -80,38 +123,76 @@ def to_bytes(saved: Saved) -> bytes:
     >>> back.model, back.settings, back.tally == tally
     ('NaiveBayes', {'smoothing': Lidstone(alpha=0.5)}, True)
     """
-    settings = {
-        name: _plain(value, name) for name, value in sorted(saved.settings.items()) if name not in OF_THE_MACHINE
-    }
-    header, arrays = saved.tally.to_parts()
-    whole = {"what": WHAT, "model": saved.model, "settings": settings, "tally": header}
+    content, arrays = _content(saved)
+    return pack({"what": WHAT, **content}, arrays)
+
+
+def _content(saved: Saved) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
+    """Header and arrays of a model: first those of its tally, then those held beside it, then those of its parts."""
+    content: dict[str, Any] = {"model": saved.model, "settings": _plain_settings(saved.settings)}
+    arrays: list[npt.NDArray[Any]] = []
+    if saved.tally is not None:
+        content["tally"], arrays = saved.tally.to_parts()
     if saved.state is not None:
-        whole["state"] = {"held": saved.state.header, "arrays": len(saved.state.arrays)}
+        content["state"] = {"held": saved.state.header, "arrays": len(saved.state.arrays)}
         arrays = [*arrays, *saved.state.arrays]
-    return pack(whole, arrays)
+    if saved.parts:
+        parts = {name: _content(part) for name, part in saved.parts.items()}
+        content["parts"] = [[name, inner, len(own)] for name, (inner, own) in parts.items()]
+        arrays = [*arrays, *(array for _, own in parts.values() for array in own)]
+    return content, arrays
+
+
+def _plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _plain(value, name) for name, value in sorted(settings.items()) if name not in OF_THE_MACHINE}
 
 
 def from_bytes(data: bytes) -> Saved:
     """What :func:`to_bytes` wrote; anything else is refused as :class:`BadFile`."""
     header, arrays = unpack(data)
-    if header.get("what") != WHAT or not isinstance(header.get("model"), str):
+    if header.get("what") != WHAT:
         raise BadFile("this is bayeskit data, but no model")
-    settings = header.get("settings")
-    if not isinstance(settings, dict):
-        raise BadFile("the model has no settings")
     try:
-        made = {name: _made(value) for name, value in settings.items() if name not in OF_THE_MACHINE}
-        state, arrays = _state(header.get("state"), arrays)
-        counted = header.get("tally"), arrays
-        with np.errstate(all="ignore"):  # what overflows is found, and refused
-            tally = Tally.from_parts(*(as_written_today(*counted) if version_of(data) == 1 else counted))
-        return Saved(header["model"], made, tally, state)
+        return _saved(header, arrays, version_of(data))
     except BadFile:
         raise
     except BayesError as problem:
         raise BadFile(f"the model's settings or counts cannot be read: {problem}") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         raise BadFile(f"the model's settings or counts cannot be read: {problem!r}") from None
+
+
+def _saved(content: Any, arrays: list[npt.NDArray[Any]], version: int) -> Saved:
+    """What :func:`_content` wrote."""
+    name, settings = content.get("model"), content.get("settings")
+    if not isinstance(name, str):
+        raise BadFile("this is bayeskit data, but no model")
+    if not isinstance(settings, dict):
+        raise BadFile("the model has no settings")
+    made = {setting: _made(value) for setting, value in settings.items() if setting not in OF_THE_MACHINE}
+    parts, arrays = _parts(content.get("parts", []), arrays, version)
+    state, arrays = _state(content.get("state"), arrays)
+    tally = None
+    if "tally" in content or arrays:
+        counted = content.get("tally"), arrays
+        with np.errstate(all="ignore"):  # what overflows is found, and refused
+            tally = Tally.from_parts(*(as_written_today(*counted) if version == 1 else counted))
+    return Saved(name, made, tally, state, parts)
+
+
+def _parts(
+    written: Any, arrays: list[npt.NDArray[Any]], version: int
+) -> tuple[dict[str, Saved], list[npt.NDArray[Any]]]:
+    """(the models within, the arrays of the model itself)"""
+    counts = [count for _, _, count in written]
+    if any(type(count) is not int or count < 0 for count in counts) or sum(counts) > len(arrays):
+        raise BadFile("the models within the model do not fit the arrays")
+    at = end = len(arrays) - sum(counts)
+    parts = {}
+    for name, content, count in written:
+        parts[str(name)] = _saved(content, arrays[at : at + count], version)
+        at += count
+    return parts, arrays[:end]
 
 
 def _state(written: Any, arrays: list[npt.NDArray[Any]]) -> tuple[State | None, list[npt.NDArray[Any]]]:
@@ -163,6 +244,8 @@ def _plain(value: Any, name: str) -> Any:
     if type(value) in OBJECTS.values():
         made = {field.name: _plain(getattr(value, field.name), name) for field in fields(value)}
         return {"object": type(value).__name__, "fields": made}
+    if isinstance(value, Template):
+        return {"model": value.model, "settings": _plain_settings(value.settings)}
     if isinstance(value, Mapping):
         return {"map": [[_plain(k, name), _plain(v, name)] for k, v in value.items()]}
     if isinstance(value, (set, frozenset)):
@@ -188,6 +271,8 @@ def _made(value: Any) -> Any:
             return Schema.from_json(schema)
         case {"object": str(kind), "fields": dict(parts)} if kind in OBJECTS:
             return OBJECTS[kind](**{name: _made(part) for name, part in parts.items()})
+        case {"model": str(name), "settings": dict(settings)}:
+            return Template(name, {key: _made(setting) for key, setting in settings.items()})
         case {"map": pairs}:
             return {_made(k): _made(v) for k, v in pairs}
         case {"list": values}:

@@ -39,7 +39,7 @@ def test_fit_says_what_columns_were_taken_for_scores_and_where_the_model_went(ba
     assert f"accuracy           {exact.accuracy:.1%}" in told.out
     assert "44.2%" in told.out
     assert "most telling columns" in told.out
-    assert "advice: column 'year' holds only 3 distinct whole numbers" in told.out
+    assert "advice: column 'year' holds a few whole numbers only" in told.out
     assert "--role year=categorical" in told.out
     assert "model written to birds.bayes" in told.out
     assert told.err == ""
@@ -181,9 +181,9 @@ def test_advice_names_options_and_these_help(bayes, here):
     (here / "ages.csv").write_text("age;size;y\n" + "".join(rows))
     told = bayes("fit", "ages.csv", "-t", "y", "--no-scores", "--json").json["advice"]
     assert len(told) == 2
-    assert "text in 6 of 300 cells ('not known')" in told[0]
+    assert "text in some cells ('not known')" in told[0]
     assert told[0].endswith("pass --empty 'not known' --empty ''")
-    assert "column 'size' holds numbers written with a comma" in told[1]
+    assert "column 'size' holds numbers with a comma" in told[1]
     found = bayes("fit", "ages.csv", "-t", "y", "--no-scores", "--empty", "not known", "--empty", "", "--json").json
     assert [(c["role"], c["missing"]) for c in found["columns"]] == [("numeric", 6), ("categorical", 0)]
 

@@ -34,7 +34,7 @@ def test_identifiers_are_seen_however_many_rows_there_are(n, held):
 def test_values_that_come_back_are_no_identifiers():
     assert told({"town": pa.array([f"k{i % 15_000}" for i in range(20_000)]).dictionary_encode()})[0]  # not so far
     assert told({"town": [f"k{i // 2}" for i in range(20_000)]})[0] == []
-    assert told({"town": [None if i == 7 else f"k{i}" for i in range(300)]})[0] == []
+    assert told({"town": [f"k{i * 4 // 5}" for i in range(300)]})[0] == []
 
 
 def test_whole_numbers_that_rise_from_row_to_row_are_like_identifiers():
@@ -87,8 +87,8 @@ def test_a_few_texts_among_numbers_are_counted_and_named(tmp_path):
     with pytest.warns(bk.AdviceWarning) as said:
         model = bk.NaiveBayes().fit(file, "y")
     (advice,) = [str(w.message) for w in said]
-    assert "column 'age' holds numbers, but text in 3 of 299 cells ('unknown')" in advice
-    assert "missing=['unknown', '']" in advice
+    assert "column 'age' holds numbers, but text in some cells ('unknown')" in advice
+    assert "missing=['unknown', ''] to open_source" in advice
     assert isinstance(model.schema_.columns["age"], Categorical)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -98,13 +98,13 @@ def test_a_few_texts_among_numbers_are_counted_and_named(tmp_path):
 
 def test_many_kinds_of_text_among_numbers_are_mended_by_hand():
     (advice,), _ = told({"dose": [f"<{i}" if i < 8 else str(i) for i in range(300)]})
-    assert "text in 8 of 300 cells ('<0', '<1', '<2', …)" in advice
+    assert "text in some cells ('<0', '<1', '<2', …)" in advice
     assert "mend or empty these cells" in advice
 
 
 def test_decimal_commas_are_named():
     (advice,), columns = told({"size": [f"{i % 40},{i % 7}" for i in range(300)]})
-    assert "column 'size' holds numbers written with a comma, such as '0,0'" in advice
+    assert "column 'size' holds numbers with a comma, such as '0,0'" in advice
     assert "write them with a decimal point" in advice
     assert isinstance(columns["size"], Categorical)
 
@@ -123,7 +123,7 @@ def test_two_whole_numbers_are_like_categories_also_where_gaps_made_them_floats(
         [i % 2 for i in range(60)],
     ):
         (advice,), columns = told({"flag": column})
-        assert "column 'flag' holds only 2 distinct whole numbers" in advice
+        assert "column 'flag' holds two whole numbers only" in advice or "holds a few whole numbers only" in advice
         assert "roles={'flag': \"categorical\"}" in advice
         assert isinstance(columns["flag"], Numeric)
     for numbers in ([0.5, 1.0], [0.0, 1.0, 2.0], [1.0], [np.nan]):
@@ -140,7 +140,8 @@ def test_a_column_that_is_constant_within_a_class_is_told_once_with_the_remedy()
     assert "column 'spike' is constant within class 'a' (7)" in advice
     assert "if its numbers are codes, pass roles={'spike': \"categorical\"}" in advice
     (both,), _ = told({"spike": spike, "x": rng.normal(size=60), "too": spike - 1}, y)
-    assert "and 1 more column within some class" in both
+    assert "and so is 'too' within some class" in both
+    assert "roles={'spike': \"categorical\", 'too': \"categorical\"}" in both
     with pytest.warns(bk.AdviceWarning, match=r"to leave it out, pass roles=.'spike': \"ignore\"") as said:
         bk.GaussianBayes().fit({"spike": spike, "x": rng.normal(size=60)}, y)
     assert len(said) == 1

@@ -1,7 +1,8 @@
 """Writes one file of every kind of model and recipe, and what it answers, to ``models/``: ``python make_models.py``.
 
 It was run once, with 0.1.0. A file that is there is never written anew: it stands for what users have on their disks.
-A later version adds files under new names where it can hold something new.
+A later version adds files under new names where it can hold something new: 0.2.0 models that are made of others, and
+in ``others/`` what predicts no classes.
 """
 
 import json
@@ -11,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 import bayeskit as bk
 from bayeskit import datasets
 
 FOLDER = Path(__file__).parent / "models"
+OTHERS = Path(__file__).parent / "others"
 METHODS = ("predict_proba", "predict_joint_log_proba")
 
 BIRDS = datasets.load_penguins().take(np.arange(0, 344, 4))
@@ -138,7 +141,82 @@ def cases() -> dict[str, Case]:
         "text-hashed": texts(text("multinomial", hash_bits=8, ngrams=(1, 2), smoothing=0.3)),
         "text-chars": texts(text("complement", pattern="char_wb", ngrams=(2, 3), stop_words=["the"])),
         "text-weighted-rows": texts(text("multinomial"), sample_weight=np.resize([0.5, 2.0, 1.0], len(TEXTS))),
+        **of_models(),
     }
+
+
+def of_models() -> dict[str, Case]:
+    """Models that are made of others."""
+    dear = {"Adelie": {"Gentoo": 9, "ask": 0.3}, "Chinstrap": {"Gentoo": 2, "ask": 0.3}, "Gentoo": {"ask": 0.3}}
+    dear = {
+        label: dict.fromkeys(("Adelie", "Chinstrap", "Gentoo"), 1) | {label: 0} | own for label, own in dear.items()
+    }
+    few = [label if i % 3 == 0 else None for i, label in enumerate(BIRDS["species"].to_pylist())]
+    few_topics = [label if i % 3 else None for i, label in enumerate(LABELS)]
+    rows = BIRDS.drop(["species"])
+    numbers = np.random.default_rng(1).poisson(1.0, (40, 3)).astype(float)
+    return {
+        "logistic": birds(bk.LogisticRegression(roles=YEAR)),
+        "logistic-evidence": birds(bk.LogisticRegression("evidence", coding="reference", roles=YEAR)),
+        "logistic-cv": spikes(bk.LogisticRegression("cv", cv=3, random_state=3)),
+        "logistic-sparse": (
+            bk.LogisticRegression(),
+            lambda m: m.fit(csr_matrix(numbers), numbers.argmax(axis=1)),
+            [[0.0, 1.0, 4.0], [2.0, 0.0, 0.5]],
+        ),
+        "discriminative": birds(bk.DiscriminativeWeights(bk.NaiveBayes(roles=YEAR), penalty=2.0)),
+        "semi-supervised": (
+            bk.SemiSupervised(bk.NaiveBayes(roles=YEAR), folds=2),
+            lambda m: m.fit(rows, few),
+            BIRD_ROWS,
+        ),
+        "semi-supervised-documents": (
+            bk.SemiSupervised(bk.TextClassifier(min_df=2), folds=0),
+            lambda m: m.fit(TEXTS, few_topics),
+            TEXT_ROWS,
+        ),
+        "cost-sensitive": birds(bk.CostSensitive(bk.TAN(roles=YEAR), costs=dear, reject_cost=0.9)),
+        "cost-sensitive-nested": birds(bk.CostSensitive(bk.DiscriminativeWeights(bk.NaiveBayes(roles=YEAR)))),
+    }
+
+
+def others() -> dict[str, tuple[Any, dict[str, Any]]]:
+    """Name → (a regression or a distribution, what it is asked and what it says)."""
+    roles = {**MEASURED, "bill_depth_mm": "ignore", "flipper_length_mm": "ignore"}
+    heavy = BIRDS.filter(BIRDS["body_mass_g"].is_valid()).drop(["year"])
+    line, ridge = bk.LinearRegression(), bk.LinearRegression("evidence", roles={"sex": "ignore"})
+    edges = [("species", "island"), ("species", "bill_length_mm"), ("island", "bill_length_mm")]
+    cut = {"year": "categorical", "bill_length_mm": bk.Numeric((40.0, 45.0)), "body_mass_g": "ignore"}
+    counted = bk.BayesianNetwork.from_data(edges, BIRDS, smoothing=0.5, roles=roles | cut | {"island": "categorical"})
+    sneezes = {(True, True): 0.95, (True, False): 0.9, (False, True): 0.8, (False, False): 0.05}
+    written = bk.BayesianNetwork(
+        [("cold", "sneezes"), ("hay fever", "sneezes")], {"cold": 0.1, "hay fever": 0.2, "sneezes": sneezes}
+    )
+    table = {"sky": ["sun", "sun", "rain"], "wet": [True, False, True], "probability": [0.1, 0.6, 0.3]}
+    of_birds = BIRDS.select(["species", "island", "year"])
+    rows = [{name: row.get(name) for name in heavy.column_names if name != "body_mass_g"} for row in BIRD_ROWS]
+    rows = [row | {"species": "Gentoo"} for row in rows]
+    questions = {
+        "counted-network": (
+            counted,
+            ["P(species = Gentoo | island = Biscoe and bill_length_mm > 45)", "P(year = 2008)"],
+        ),
+        "network": (written, ["P(cold | sneezes)", "P(cold | sneezes and 'hay fever')"]),
+        "joint": (bk.JointDistribution.from_data(of_birds), ["P(island = Dream | species = Adelie)", "P(year > 2007)"]),
+        "joint-smoothed": (bk.JointDistribution.from_data(of_birds, 1.0), ["P(island = Dream | species = Gentoo)"]),
+        "joint-table": (bk.JointDistribution.from_table(table), ["P(sky = rain | wet)"]),
+    }
+    said = {name: (made, {q: answer(made, q) for q in asked}) for name, (made, asked) in questions.items()}
+    for name, model in (("linear", line), ("linear-evidence", ridge)):
+        model.fit(heavy, "body_mass_g")
+        numbers = {"predict": model.predict(rows).tolist(), "predict_interval": model.predict_interval(rows).tolist()}
+        said[name] = model, {"rows": rows, **numbers}
+    return said
+
+
+def answer(distribution: Any, question: str) -> float:
+    """What a network or a joint distribution says."""
+    return float(distribution.query(question) if hasattr(distribution, "query") else distribution.probability(question))
 
 
 def write(name: str, case: Case) -> None:
@@ -160,3 +238,12 @@ if __name__ == "__main__":
         if not (FOLDER / f"{name}.bayes").exists():
             write(name, case)
             print(name)
+    OTHERS.mkdir(exist_ok=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bk.BayesWarning)
+        for name, (made, said) in others().items():
+            if not (OTHERS / f"{name}.bayes").exists():
+                made.save(OTHERS / f"{name}.bayes")
+                text = json.dumps(said, ensure_ascii=False, indent=0) + "\n"
+                (OTHERS / f"{name}.json").write_text(text, encoding="utf-8")
+                print(name)

@@ -77,7 +77,8 @@ def run() -> None:
         print(f"bayes: {problem}", file=sys.stderr)  # with the line that points at the slip
         sys.exit(1)
     except BayesError as problem:
-        _say(f"bayes: {in_options(problem, _whose)}")
+        followed = problem if _begins_anew() else problem.without("types")
+        _say(f"bayes: {in_options(followed, _whose)}")
         sys.exit(1)
     except OSError as problem:
         where = f"{problem.filename}: " if problem.filename else ""
@@ -92,6 +93,11 @@ def options() -> dict[str, set[str]]:
     """The options of each command."""
     commands: Any = getattr(typer.main.get_command(app), "commands")  # noqa: B009 - of a group, which mypy does not know
     return {name: {option for param in command.params for option in param.opts} for name, command in commands.items()}
+
+
+def _begins_anew() -> bool:
+    """Whether the command that runs decides what columns hold; all others go by the model."""
+    return next(iter(sys.argv[1:]), "") in ("fit", "ask")
 
 
 def _whose(option: str) -> str:

@@ -201,11 +201,13 @@ def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
 
     >>> pairs("--role", ["zip=categorical", "a=b=ignore"])
     {'zip': 'categorical', 'a=b': 'ignore'}
+    >>> pairs("--role", ["=ignore"])                            # a column without a name, such as a saved index
+    {'': 'ignore'}
     """
     found = {}
     for text in given or ():
         name, sign, value = text.rpartition("=")
-        if not sign or not name:
+        if not sign:
             raise typer.BadParameter(f"{text!r} is no COLUMN=…", param_hint=option)
         found[name] = value
     return found

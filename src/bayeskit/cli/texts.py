@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.capabilities import HasProbabilities, can
+from bayeskit.capabilities import HasProbabilities, can, reader_of
 from bayeskit.cli.options import Reading, Rows
 from bayeskit.errors import BayesError, UndecidableWarning, with_article
 
@@ -19,7 +19,14 @@ TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".jsonl", ".ndjson", ".json
 
 def is_text(model: Any) -> bool:
     """Whether the model takes documents and not rows."""
-    return type(model).__name__ == "TextClassifier"  # its module is loaded where it is one, and only there
+    # Asked by name: the module is loaded where it is one, and only there.
+    return type(reader_of(model)).__name__ in ("TextClassifier", "DocumentModel")
+
+
+def column_of(model: Any) -> str | None:
+    """The column of documents that a model has learnt from."""
+    column: str | None = reader_of(model).column
+    return column
 
 
 def refuse_text(model: Any, text: str | None, whole_file: bool = False) -> None:

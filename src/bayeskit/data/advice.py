@@ -13,27 +13,32 @@ from bayeskit.data.factors import Factor, factor_values
 from bayeskit.data.schema import Categorical, Numeric, Schema
 from bayeskit.data.source import Batch, Column, cut, is_arrow
 from bayeskit.errors import AdviceWarning
-from bayeskit.remedy import Piece, Remedy
+from bayeskit.remedy import Remedy, Setting
 
 SAMPLE = 10_000  # rows looked at
 FEW = 10  # distinct whole numbers that look like codes
-LONG = 40  # mean characters that look like text
-SPACES = 4  # and mean spaces
-NEARLY = 0.9  # share of cells that are numbers where the others look like slips
+LONG = 40  # mean characters of strings that hold more than a name
+SPACES = 4  # mean spaces of such strings that look like text
+WORDS = 3  # mean spaces of strings that hardly ever come again and look like text
+NEARLY = 0.9  # share of cells that are numbers where the others look like slips, or of values that come once
 TEXTS = 3  # distinct texts among numbers that can all be named
 ROLES = {"categorical": "to take them as categories", "text": "to read it as documents", "ignore": "to leave it out"}
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 LEADING_ZERO = re.compile(r"\s*[-+]?0\d")
 WITH_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+\s*")
+IN_PYTHON = Setting("open_source", clause=" to open_source", without="")  # a terminal has the option itself
+ROWS = 20  # on fewer nothing is said
 
 
 def advice(batch: Batch, schema: Schema, texts: Container[str] = ()) -> Iterator[AdviceWarning]:
     """What to say of each undeclared column whose values look like another role.
 
     Looks at the first 10,000 rows at most, and says nothing on fewer than 20. ``texts`` were declared to be texts.
+    No sentence has a count in it: folds of one table would say the same in other words, and Python tells once what is
+    said in the same words.
     """
     n = min(batch.n_rows, SAMPLE)
-    for name in schema.used if n >= 20 else ():
+    for name in schema.used if n >= ROWS else ():
         role, column = schema.columns[name], _as_it_is(cut(batch.columns[name], 0, n))
         if isinstance(role, Numeric) and role.cuts is None and _is_integer(column):
             advised = _of_integers(column, name, n)
@@ -50,7 +55,7 @@ def advice(batch: Batch, schema: Schema, texts: Container[str] = ()) -> Iterator
 def numbers_as_text(batch: Batch, schema: Schema, undeclared: Container[str]) -> Iterator[AdviceWarning]:
     """Of a table without names, what would be lost in silence: an array of one type makes texts of its numbers."""
     n = min(batch.n_rows, SAMPLE)
-    for place, (name, role) in enumerate(schema.columns.items() if n >= 20 else ()):
+    for place, (name, role) in enumerate(schema.columns.items() if n >= ROWS else ()):
         if name in undeclared and isinstance(role, Categorical) and role.domain is None:
             values = [v for v in factor_values(cut(batch.columns[name], 0, n), name, 0).values if v is not None]
             numbers = len(values) > FEW and all(isinstance(v, str) and NUMBER.fullmatch(v) for v in values)
@@ -61,7 +66,7 @@ def numbers_as_text(batch: Batch, schema: Schema, undeclared: Container[str]) ->
 def _of_integers(column: Column, name: str, n: int) -> AdviceWarning | None:
     values = factor_values(column, name, 0).values[1:]  # in the order of the rows, after the missing one
     if len(values) <= FEW and n >= 5 * len(values):
-        return _better_as(name, f"holds only {len(values)} distinct whole numbers", "categorical")
+        return _better_as(name, "holds a few whole numbers only, like codes", "categorical")
     if len(values) == n and all(a < b for a, b in pairwise(values)):
         return _better_as(name, "rises from row to row, like an identifier", "ignore")
     return None
@@ -76,7 +81,7 @@ def _of_floats(column: Column, name: str) -> AdviceWarning | None:
     one, other = numbers[0], numbers[among[0]]
     if one % 1 or other % 1 or not ((numbers == one) | (numbers == other)).all():
         return None
-    return _better_as(name, "holds only 2 distinct whole numbers", "categorical")
+    return _better_as(name, "holds two whole numbers only, like codes", "categorical")
 
 
 def _of_categories(factor: Factor, name: str, n: int, is_text: bool) -> AdviceWarning | None:
@@ -88,14 +93,23 @@ def _of_categories(factor: Factor, name: str, n: int, is_text: bool) -> AdviceWa
         return _of_several_types(present, name)
     if among := _numbers_among(factor, name, is_text):
         return among
-    if np.mean([len(v) for v in values]) > LONG:
-        if np.mean([v.count(" ") for v in values]) > SPACES:
-            return _better_as(name, "holds long strings", "text")
-        if len(values) < n:
-            return _better_as(name, "holds long strings without spaces", "ignore")
+    length, spaces = (float(np.mean([*map(measure, values)])) for measure in (len, _spaces))
+    cells = n - int((np.asarray(factor.indices).astype(np.int64) == factor.low).sum())  # the first is the missing one
+    alone = len(values) >= NEARLY * cells and cells >= ROWS
+    if (length > LONG and spaces > SPACES) or (alone and spaces >= WORDS):
+        return _better_as(name, "holds free text", "text")
+    if length > LONG and len(values) < n:
+        return _better_as(name, "holds long strings without spaces", "ignore")
     if len(values) == n:
         return _better_as(name, "has another value in every row, like an identifier", "ignore")
+    if alone:
+        reason = f"column {name!r} has hardly any value twice, so that new rows will bring others"
+        return by_role(name, reason, "group its values, or, to leave it out", "ignore")
     return None
+
+
+def _spaces(text: str) -> int:
+    return text.strip().count(" ")
 
 
 def _numbers_among(factor: Factor, name: str, is_text: bool) -> AdviceWarning | None:
@@ -110,55 +124,76 @@ def _numbers_among(factor: Factor, name: str, is_text: bool) -> AdviceWarning | 
         return None
     if commas:
         return AdviceWarning(
-            f"column {name!r} holds numbers written with a comma, such as {commas[0]!r}, and each is taken as a "
-            "category; write them with a decimal point, and they are numbers",
+            f"column {name!r} holds numbers with a comma, such as {commas[0]!r}, and each is taken as a category",
+            Remedy("decimal", ",", clause="; where that is a decimal comma, pass {}"),
+            IN_PYTHON,
             culprit=name,
         )
     if not texts:
         return None if is_text else _numbers_as_text(plain, name)
-    return AdviceWarning(
-        f"column {name!r} holds numbers, but text in {others:,} of {total:,} cells ({_listed(texts)}), so that each "
-        "number is taken as a category; ",
-        *_remedy(texts),
-        culprit=name,
+    reason = (
+        f"column {name!r} holds numbers, but text in some cells ({_listed(texts)}), and each is taken as a category"
     )
+    if len(texts) > TEXTS:
+        return AdviceWarning(f"{reason}; mend or empty these cells, and they are numbers", culprit=name)
+    empty = Remedy("missing", [*texts, ""], clause="; to read the text as an empty cell of the file, pass {}")
+    return AdviceWarning(reason, empty, IN_PYTHON, culprit=name)
+
+
+def of_memory(told: AdviceWarning) -> AdviceWarning:
+    """The same for a table that no file is read for: its cells are mended where they are."""
+    if not any(isinstance(part, Remedy) and part.setting in ("missing", "decimal") for part in told.args):
+        return told
+    reason, remedy = told.args[:2]
+    if remedy.setting == "decimal":
+        return AdviceWarning(f"{reason}; write them with a decimal point, and they are numbers", culprit=told.culprit)
+    return by_role(told.culprit, reason, "make these cells missing, and, to take the others as numbers", "numeric")
+
+
+def together(told: Sequence[AdviceWarning]) -> list[AdviceWarning]:
+    """One message for all that another role would mend, with one mapping; the others as they are.
+
+    >>> key = by_role("id", "column 'id' is like an identifier", "to leave it out", "ignore")
+    >>> note = by_role("note", "column 'note' holds free text", "to read it as documents", "text")
+    >>> print(*together([key, note]))                                       # doctest: +NORMALIZE_WHITESPACE
+    column 'id' is like an identifier; column 'note' holds free text; to follow this, pass
+    roles={'id': "ignore", 'note': "text"}
+    """
+    roles = [one for one in told if isinstance(one.args[-1], Remedy) and one.args[-1].setting == "roles"]
+    if len(roles) < 2:
+        return list(told)
+    mapping = {name: role for one in roles for name, role in one.args[-1].value.items()}
+    reasons = "; ".join(one.args[0] for one in roles)
+    whole = AdviceWarning(reasons, "; to follow this, pass ", Remedy("roles", mapping), culprit=tuple(mapping))
+    return [whole, *(one for one in told if one not in roles)]
+
+
+def by_role(name: str | int, reason: str, purpose: str, role: str) -> AdviceWarning:
+    """What is said of a column, what another role would be for, and the role."""
+    return AdviceWarning(reason, f"; {purpose}, pass ", Remedy("roles", {name: role}), culprit=name)
 
 
 def _numbers_as_text(values: Sequence[str], column: str | int) -> AdviceWarning | None:
     """Texts that are all numbers; with leading zeros they are names, such as those of places."""
     if any(LEADING_ZERO.match(value) for value in values):
         return None
-    return AdviceWarning(
-        f"column {column!r} holds numbers written as text, such as {values[0]!r}, and each is taken as a category; to "
-        "take them as numbers, pass ",
-        Remedy("roles", {column: "numeric"}),
-        culprit=column,
-    )
+    reason = f"column {column!r} holds numbers written as text, such as {values[0]!r}, and each is taken as a category"
+    return by_role(column, reason, "to take them as numbers", "numeric")
 
 
 def _of_several_types(values: Sequence[Any], name: str) -> AdviceWarning:
     first = {type(value).__name__: value for value in reversed(values)}
     shown = ", ".join(f"the {kind} {value!r}" for kind, value in sorted(first.items()))
-    return AdviceWarning(
-        f"column {name!r} holds cells of several types ({shown}), and each value is taken as a category; give them one "
-        "type, or, to have it so, pass ",
-        Remedy("roles", {name: "categorical"}),
-        culprit=name,
-    )
+    reason = f"column {name!r} holds cells of several types ({shown}), and each value is taken as a category"
+    return by_role(name, reason, "give them one type, or, to have it so", "categorical")
 
 
 def _listed(texts: Sequence[str]) -> str:
     return ", ".join(map(repr, texts[:TEXTS])) + (", …" if len(texts) > TEXTS else "")
 
 
-def _remedy(texts: Sequence[str]) -> tuple[Piece, ...]:
-    if len(texts) > TEXTS:
-        return ("mend or empty these cells, and they are numbers",)
-    return ("to read the text as an empty cell of the file, pass ", Remedy("missing", [*texts, ""]))
-
-
 def _better_as(name: str, what: str, role: str) -> AdviceWarning:
-    return AdviceWarning(f"column {name!r} {what}; {ROLES[role]}, pass ", Remedy("roles", {name: role}), culprit=name)
+    return by_role(name, f"column {name!r} {what}", ROLES[role], role)
 
 
 def _as_it_is(column: Column) -> Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,7 @@ from bayeskit.data.source import (
     Column,
     Responsibilities,
     Source,
+    columns_held,
     for_schema,
     is_arrow,
     naming_the_file,
@@ -82,9 +84,13 @@ class Encoder:
         with naming_the_file(source):
             where = self.schema.locate(list(source.kinds), source.named)
         values = {name: vocabulary.values for name, vocabulary in self.vocabularies.items()}
-        for batch in for_schema(source, self.schema, values, self.classes.values).batches():
-            with naming_the_file(source):
-                block = self._encode(batch, where)
+        batches = iter(for_schema(source, self.schema, values, self.classes.values).batches())
+        while True:
+            with nullcontext() if self.grow else columns_held():
+                if (batch := next(batches, None)) is None:
+                    return
+                with naming_the_file(source):
+                    block = self._encode(batch, where)
             yield block
 
     def _encode(self, batch: Batch, where: Mapping[str, str]) -> Block:

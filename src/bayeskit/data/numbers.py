@@ -67,9 +67,8 @@ def _not_a_number(column: Column, name: str, start: int) -> SchemaMismatch:
             if cell is not None and not isinstance(cell, (str, bytes)) and not np.isscalar(cell):
                 return not_scalar(name, start + row, cell)  # type: ignore[return-value]
             return SchemaMismatch(
-                f"column {name!r} has {cell!r} in row {start + row}, which is no number. Mend or empty the cell, or "
-                "declare ",
-                Remedy("roles", {name: "categorical"}),
+                f"column {name!r} has {cell!r} in row {start + row}, which is no number. Mend or empty the cell",
+                Remedy("roles", {name: "categorical"}, clause=", or declare {}"),
                 ".",
                 culprit=(name, cell),
                 place=start + row,

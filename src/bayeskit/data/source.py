@@ -189,6 +189,17 @@ def naming_the_file(source: Source) -> Iterator[None]:
         raise problem.within(here) from None
 
 
+@contextmanager
+def columns_held() -> Iterator[None]:
+    """Errors about cells advise no other type and no other role: a model has learnt what the columns hold."""
+    try:
+        yield
+    except BayesError as problem:
+        if not any(getattr(remedy, "setting", None) in ("roles", "types") for remedy in problem.remedies):
+            raise
+        raise problem.without("roles", "types") from None
+
+
 def as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
     if weights is None:
         return None

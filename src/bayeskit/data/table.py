@@ -93,7 +93,7 @@ def _column(values: Any) -> Any:
         return values
     try:
         return arrow_array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         return arrow_array([None if value is None else str(value) for value in values])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.capabilities import HasJoint, can
+from bayeskit.capabilities import HasJoint, can, reader_of
 from bayeskit.data.encoder import encode_labels
 from bayeskit.data.reader import read_table
 from bayeskit.data.source import open_source
@@ -85,7 +85,7 @@ def cross_validate(
 def _posterior(model: Any, X: Any, classes: tuple[Any, ...]) -> tuple[Floats, Floats]:
     """(ln P(class) over all classes, evidence): a class that the other folds do not show has −∞."""
     known = positions(model.classes_.tolist(), classes)
-    if can(model, HasJoint):
+    if can(model, HasJoint) and reader_of(model) is model:
         scores = model.predict_joint_log_proba(X) / getattr(model, "temperature", 1.0)
         log_posterior, evidence = logspace.log_normalise(scores)
         impossible = np.isneginf(evidence)

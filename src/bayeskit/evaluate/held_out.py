@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.capabilities import DropsUnlabelled, HasJoint, LeavesColumnsOut, can
+from bayeskit.capabilities import DropsUnlabelled, HasJoint, LeavesColumnsOut, can, reader_of
 from bayeskit.data.encoder import encode_labels
 from bayeskit.data.source import OneBatch, Source, for_schema, naming_the_file
 from bayeskit.data.vocabulary import Vocabulary, positions, sort_values
@@ -31,19 +31,20 @@ def held_out(model: Any, source: Source) -> Evaluation:
     >>> found.method, found.n_rows, found.accuracy
     ('held-out rows', 4, 0.75)
     """
-    known = model.tally_.classes
+    reads = reader_of(model)
+    known = tuple(model.classes_.tolist())
     vocabulary = Vocabulary(known)
-    values = {name: words.values for name, words in model.encoder().vocabularies.items()}
+    values = {name: words.values for name, words in reads.encoder().vocabularies.items()}
     labels, scores, chosen = [], [], []
     source = model.with_labels(source) if can(model, DropsUnlabelled) else source
-    source = model.with_all_columns(source) if can(model, LeavesColumnsOut) else source
-    for batch in for_schema(source, model.schema_, values, known).batches():
+    source = reads.with_all_columns(source) if can(reads, LeavesColumnsOut) else source
+    for batch in for_schema(source, reads.schema_, values, known).batches():
         if batch.labels is None:
             raise BayesError("rows without labels cannot be scored: name the column that holds the class")
         with naming_the_file(source):
             labels.append(encode_labels(batch.labels, vocabulary, batch.start, grow=True).astype(np.intp))
         rows = OneBatch(source.kinds, batch, getattr(source, "here", None))
-        joint = can(model, HasJoint)  # a model may know P(class | x) alone
+        joint = model is reads and can(model, HasJoint)  # a model may know P(class | x) alone
         scores.append(model.tempered(model.predict_joint_log_proba(rows)) if joint else model.predict_log_proba(rows))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndecidableWarning)  # the record tells of such rows
@@ -54,7 +55,7 @@ def held_out(model: Any, source: Source) -> Evaluation:
     learnt = positions(known, classes)
     log_posterior, evidence = logspace.log_normalise(np.concatenate(scores))
     impossible = np.isneginf(evidence)
-    log_posterior[impossible] = logspace.log_normalise(model.params_.log_prior[None])[0]
+    log_posterior[impossible] = logspace.log_normalise(reads.params_.log_prior[None])[0]
     log_proba = np.full((len(log_posterior), len(classes)), -np.inf)
     log_proba[:, learnt] = log_posterior
     true = positions(vocabulary.values, classes)[np.concatenate(labels)]
@@ -66,9 +67,9 @@ def held_out(model: Any, source: Source) -> Evaluation:
     log_true = np.where(lost, 0.0, log_proba[each, true])
     board.add(true, taken, log_true, brier(proba, true), None, lost)
     share = np.zeros(len(classes))
-    share[learnt] = model.tally_.class_counts / model.tally_.class_counts.sum()
+    share[learnt] = reads.tally_.class_counts / reads.tally_.class_counts.sum()
     shares = np.tile(share, (len(true), 1))
     share_true = np.where(lost, 0.0, logspace.log(shares)[each, true])
     baseline.add(true, shares.argmax(axis=1), share_true, brier(shares, true), None, lost)
-    target = model.schema_.target.name
+    target = reads.schema_.target.name
     return finished("held-out rows", target, classes, board, baseline, proba, int(impossible.sum()))

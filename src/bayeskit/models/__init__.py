@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayeskit.models.base import TallyClassifier
+    from bayeskit.model_file import Saved
 
 SAVED = (
     "NaiveBayes",
@@ -19,8 +19,15 @@ SAVED = (
     "GaussianBayes",
     "SubclassBayes",
     "NBTree",
+    "LogisticRegression",
+    "DiscriminativeWeights",
+    "SemiSupervised",
+    "CostSensitive",
 )
-"""Names that a .bayes file may hold: the one way from a file to code."""
+"""Classifiers that a .bayes file may hold; with the next, the one way from a file to code."""
+
+ALSO_SAVED = ("LinearRegression", "BayesianNetwork", "JointDistribution")
+"""What else a file may hold: what predicts numbers, and distributions to ask."""
 
 
 def load(path: str | Path) -> Any:
@@ -48,28 +55,28 @@ def load(path: str | Path) -> Any:
         raise problem.within(str(path)) from None
 
 
-def from_bytes(data: bytes) -> TallyClassifier:
+def from_bytes(data: bytes) -> Any:
     """The model of the bytes of a file; whatever they are, :class:`BadFile` is all that comes out beside it."""
+    from bayeskit import model_file
+
+    return model_of(model_file.from_bytes(data))
+
+
+def model_of(saved: Saved) -> Any:
+    """The model of what a file holds, or of a part of it."""
     import numpy as np
 
-    from bayeskit import model_file
     from bayeskit.errors import BadFile, BayesError
 
-    saved = model_file.from_bytes(data)
     kind = saved_class(saved.model)
     if kind is None:
         raise BadFile(
             f"it holds the model {saved.model!r}, which this bayeskit does not know "
-            f"(known: {', '.join(SAVED)}): upgrade"
+            f"(known: {', '.join((*SAVED, *ALSO_SAVED))}): upgrade"
         )
     try:
-        model = kind()
-        if unknown := saved.settings.keys() - model.get_params(deep=False).keys():
-            raise BadFile(f"{saved.model} has no setting {sorted(unknown)[0]!r} in this bayeskit: upgrade")
         with np.errstate(all="ignore"):
-            model.set_params(**{**kind.unwritten, **saved.settings}).restore(saved.tally, saved.state)
-        made: TallyClassifier = model
-        return made
+            return kind.of_saved(saved)
     except BadFile:
         raise
     except BayesError as problem:  # settings and counts that the model itself refuses
@@ -83,18 +90,28 @@ def from_bytes(data: bytes) -> TallyClassifier:
 def to_bytes(model: Any) -> bytes:
     """The bytes of the file of a fitted model."""
     from bayeskit import model_file
+
+    return model_file.to_bytes(saved_of(model))
+
+
+def saved_of(model: Any, within: str = "") -> Saved:
+    """What a file holds of a fitted model, alone or within another, whose name an error then says."""
+    refuse_unsaved(type(model), within)
+    saved: Saved = model.to_saved()
+    return saved
+
+
+def refuse_unsaved(kind: type, within: str = "") -> None:
+    """Refuse a class that no file may hold."""
     from bayeskit.errors import BayesError, with_article
 
-    name = type(model).__name__
-    if saved_class(name) is not type(model):
-        raise BayesError(f"{with_article(name)} cannot be saved; those that can are {', '.join(SAVED)}")
-    return model_file.to_bytes(
-        model_file.Saved(name, model.settings_to_save(), model.tally_to_save(), model.held_state())
-    )
+    if saved_class(kind.__name__) is not kind:
+        who = f"{with_article(within)} of {with_article(kind.__name__)}" if within else with_article(kind.__name__)
+        raise BayesError(f"{who} cannot be saved; those that can are {', '.join((*SAVED, *ALSO_SAVED))}", culprit=kind)
 
 
 def saved_class(name: str) -> Any:
     """The class of a saved name, or None."""
     import bayeskit
 
-    return getattr(bayeskit, name) if name in SAVED else None
+    return getattr(bayeskit, name) if name in (*SAVED, *ALSO_SAVED) else None

@@ -9,15 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.capabilities import HasProbabilities, can
+from bayeskit.data.vocabulary import canonical
 from bayeskit.decide import Costs, Decisions, decide
-from bayeskit.errors import BayesError
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
+from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 
 
 @dataclass(eq=False, repr=False)
-class CostSensitive(PredictsClasses):
+class CostSensitive(Composite, PredictsClasses):
     """Any classifier with probabilities, asked for the decision of least expected cost.
 
     Parameters
@@ -48,7 +51,9 @@ class CostSensitive(PredictsClasses):
         if not can(inner, HasProbabilities):
             raise BayesError(f"{type(inner).__name__} has no predict_proba: costs need probabilities")
         inner.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
-        costs = Costs.of(self.costs, np.asarray(inner.classes_).tolist())
+        return self._become(inner, Costs.of(self.costs, np.asarray(inner.classes_).tolist()))
+
+    def _become(self, inner: Any, costs: Costs) -> Self:
         self.classifier_, self.costs_, self.classes_ = inner, costs, inner.classes_
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(inner, name):
@@ -80,6 +85,45 @@ class CostSensitive(PredictsClasses):
         if said.rejected.any() and self.reject_label is not None:
             labels = np.array([self.reject_label if r else v for v, r in zip(labels, said.rejected, strict=True)])
         return labels if labels.dtype == object else labels.astype(np.asarray(labels).dtype)
+
+    # -- in a file -----------------------------------------------------------------------------------
+
+    def fitted_parts(self) -> dict[str, Any]:
+        """The fitted classifier."""
+        return {"classifier": self.classifier_}
+
+    @classmethod
+    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+        """The classifier."""
+        return ("classifier",)
+
+    def settings_to_save(self) -> dict[str, Any]:
+        """The settings; costs that were read from a file are those that the classes have been matched with."""
+        costs = self.costs
+        if isinstance(costs, Costs):
+            held = self.costs_
+            costs = {
+                c: dict(zip(held.decisions, row, strict=True))
+                for c, row in zip(held.classes, held.matrix.tolist(), strict=True)
+            }
+        return super().settings_to_save() | {"costs": costs}
+
+    def held_state(self) -> State:
+        """The costs, one row a class."""
+        return State({"decisions": list(self.costs_.decisions)}, [self.costs_.matrix])
+
+    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+        """The model of a file."""
+        state.holds(1, "decisions")
+        inner, decisions = parts["classifier"], tuple(map(canonical, state.header["decisions"]))
+        if not can(inner, HasProbabilities) or not hasattr(inner, "classes_"):
+            raise BadFile(f"{type(inner).__name__} has no predict_proba: costs need probabilities")
+        if not decisions or None in decisions or len({*decisions}) < len(decisions):
+            raise BadFile("the decisions are not there, or one of them twice")
+        classes = tuple(np.asarray(inner.classes_).tolist())
+        costs = Costs(classes, decisions, state.numbers(0, len(classes), len(decisions)))
+        decide(np.full((1, len(classes)), 1 / len(classes)), costs, self.reject_cost, classes=classes)  # may refuse
+        return self._become(inner, costs)
 
     def _check_is_fitted(self) -> None:
         check_is_fitted(self)

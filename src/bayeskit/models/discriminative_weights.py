@@ -22,10 +22,13 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.source import Source, open_source
 from bayeskit.data.table import Table
-from bayeskit.errors import BayesError
+from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.exponents import best_exponents
+from bayeskit.explain.structure import StructureDescription
+from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
+from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes, NaiveParameters
 
 Floats = npt.NDArray[np.float64]
@@ -40,7 +43,7 @@ def weighted(params: NaiveParameters, target: str, powers: dict[str, float]) -> 
 
 
 @dataclass(eq=False, repr=False)
-class DiscriminativeWeights(PredictsClasses):
+class DiscriminativeWeights(Composite, PredictsClasses):
     """Naive Bayes whose columns have learnt exponents: the cheap cure for overconfidence.
 
     Fitting counts once, scores each row without itself (so that a column cannot boast with what it has learnt by
@@ -94,14 +97,17 @@ class DiscriminativeWeights(PredictsClasses):
             powers = dict(
                 zip(powers, best_exponents(terms, labels, weights, float(self.penalty)).tolist(), strict=True)
             )
-        self.nb_, self.exponents_ = nb, powers
+        return self._become(nb, powers)
+
+    def _become(self, nb: NaiveBayes, powers: dict[str, float]) -> Self:
+        scorer = copy(nb)
+        scorer.params_ = weighted(nb.params_, nb.schema_.target.name, powers)
+        self.nb_, self.exponents_, self._scorer = nb, powers, scorer
         self.classes_, self.n_features_in_ = nb.classes_, nb.n_features_in_
         if hasattr(nb, "feature_names_in_"):
             self.feature_names_in_ = nb.feature_names_in_
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._scorer = copy(nb)
-        self._scorer.params_ = weighted(nb.params_, nb.schema_.target.name, powers)
         return self
 
     @property
@@ -171,6 +177,39 @@ class DiscriminativeWeights(PredictsClasses):
         """The exponents: 1 trusts a column as naive Bayes does, 0 leaves it out."""
         self._fitted()
         return Table({"column": list(self.exponents_), "exponent": list(self.exponents_.values())})
+
+    def describe_structure(self) -> StructureDescription:
+        """The exponents, under which each column speaks louder or softer than it was counted."""
+        sentence = "each column speaks with an exponent: 1 as in naive Bayes, 0 not at all"
+        return StructureDescription(sentence, self.table())
+
+    # -- in a file -----------------------------------------------------------------------------------
+
+    def fitted_parts(self) -> dict[str, Any]:
+        """Naive Bayes, as it was counted."""
+        return {"nb": self.nb_}
+
+    @classmethod
+    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+        """Naive Bayes."""
+        return ("nb",)
+
+    def held_state(self) -> State:
+        """The exponents, in the order of the terms."""
+        return State({}, [np.array(list(self.exponents_.values()))])
+
+    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+        """The model of a file."""
+        self._check_settings()
+        state.holds(1)
+        nb = parts["nb"]
+        if not isinstance(nb, NaiveBayes):
+            raise BadFile(f"exponents are learnt over the tables of a NaiveBayes, not of {type(nb).__name__}")
+        names = nb.left_out().term_names
+        return self._become(nb, dict(zip(names, state.numbers(0, len(names)).tolist(), strict=True)))
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self)
 
     def _fitted(self) -> NaiveBayes:
         check_is_fitted(self)

@@ -24,10 +24,13 @@ from bayeskit.data.reader import read_table
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
-from bayeskit.errors import BayesError, BayesWarning
+from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.estimate.conjugate.belief import tails
+from bayeskit.explain.structure import StructureDescription
+from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.estimator_kinds import PredictsNumbers
+from bayeskit.models.base.storage import Composite
 from bayeskit.models.design import Design, collinear, collinear_sentence
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.tolerance import CONSTANT, DEPENDENT, POSITIVE
@@ -37,7 +40,7 @@ RANGE = (1e-8, 1e8)  # of the λ that evidence may choose
 
 
 @dataclass(eq=False, repr=False)
-class LinearRegression(PredictsNumbers):
+class LinearRegression(Composite, PredictsNumbers):
     """Linear regression over mixed columns, with predictive intervals.
 
     Parameters
@@ -85,14 +88,16 @@ class LinearRegression(PredictsNumbers):
         keep = omega > 0
         M, numbers, omega = M[keep], numbers[keep], omega[keep]
         spread = np.where(design.spread > CONSTANT * np.abs(design.mean), design.spread, 0.0)
-        values = {name: list(table.values) for name, table in counter.params_.tables.items()}
-        self.features_ = design.names(values)
         if self.penalty == 0:
-            guilty = collinear(M, omega, design.mean, spread, self.features_)
+            guilty = collinear(M, omega, design.mean, spread, design.names(_values(counter)))
             if guilty:
                 warnings.warn(f"{collinear_sentence(guilty)} The shortest were taken.", BayesWarning, stacklevel=2)
-        self._counter, self._design = counter, design
         self._learn(M, numbers, omega, spread)
+        return self._become(counter, design)
+
+    def _become(self, counter: NaiveBayes, design: Design) -> Self:
+        self._counter, self._design = counter, design
+        self.features_ = design.names(_values(counter))
         self.schema_, self.n_features_in_ = counter.schema_, counter.n_features_in_
         if hasattr(counter, "feature_names_in_"):
             self.feature_names_in_ = counter.feature_names_in_
@@ -131,7 +136,12 @@ class LinearRegression(PredictsNumbers):
 
     def predict(self, X: Any) -> Floats:
         """The expected y of each row."""
-        return np.asarray(self._matrix(X) @ self.coef_ + self.intercept_)
+        with np.errstate(all="ignore"):  # what overflows is refused
+            expected = np.asarray(self._matrix(X) @ self.coef_ + self.intercept_)
+        if not np.isfinite(expected).all():
+            row = int(np.argmin(np.isfinite(expected)))
+            raise BayesError(f"row {row} has no prediction: cells or weights are so large that sums leave the floats")
+        return expected
 
     def predict_scale(self, X: Any) -> Floats:
         """The scale of the predictive Student's t of each row: √(σ² (1 + 1/n + what is unknown of w))."""
@@ -157,6 +167,55 @@ class LinearRegression(PredictsNumbers):
         """Intercept and weights, readable."""
         self._check_is_fitted()
         return Table({"feature": ["(intercept)", *self.features_], "weight": [self.intercept_, *self.coef_.tolist()]})
+
+    def describe_structure(self) -> StructureDescription:
+        """The weights, of which a prediction is the sum."""
+        self._check_is_fitted()
+        noise = f"noise of variance {self.noise_variance_:.4g}" if self.df_ > 0 else "no row left to tell the noise by"
+        return StructureDescription(f"a prediction is a sum of weights, with {noise}", self.table())
+
+    # -- in a file -----------------------------------------------------------------------------------
+
+    def fitted_parts(self) -> dict[str, Any]:
+        """What was counted of the columns, which reads the rows."""
+        return {"counter": self._counter}
+
+    @classmethod
+    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+        """What was counted of the columns."""
+        return ("counter",)
+
+    def held_state(self) -> State:
+        """The weights, and what is unknown of them; numbers of the fit that may be infinite or none stand as such."""
+        numbers = (self.intercept_, self.penalty_, self.df_, self._n, self.noise_variance_, self.log_likelihood_)
+        arrays = [self.coef_, self._mean, self._unit, self._root, np.array(numbers, dtype=np.float64)]
+        return State({}, [*arrays, self._used.astype(np.uint8)])
+
+    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+        """The model of a file."""
+        self._check_settings()
+        state.holds(6)
+        counter = parts["counter"]
+        if not isinstance(counter, NaiveBayes):
+            raise BadFile(
+                f"the columns of a LinearRegression are counted by a NaiveBayes, not {type(counter).__name__}"
+            )
+        design = Design.of(counter.tally_, self._coding())
+        width, used = design.n_features, state.arrays[5]
+        if used.dtype != np.uint8 or used.shape != (width,) or used.max(initial=0) > 1:
+            raise BadFile("which features take part does not fit the columns")
+        self.coef_, self._mean, self._unit = (state.numbers(i, width) for i in range(3))
+        self._used = used.astype(bool)
+        n_used = int(self._used.sum())
+        self._root = state.numbers(3, n_used, n_used)
+        found = state.arrays[4]
+        if found.dtype != np.float64 or found.shape != (6,) or not np.isfinite(found[:4]).all():
+            raise BadFile("intercept, penalty or rows of a LinearRegression are no numbers")
+        self.intercept_, self.penalty_, self.df_, self._n, self.noise_variance_, self.log_likelihood_ = found.tolist()
+        whole = self.noise_variance_ >= 0 if self.df_ > 0 else np.isnan(self.noise_variance_)
+        if not whole or self._n <= 0 or self.penalty_ < 0 or not (self._unit > 0).all() or np.isnan(found[5]):
+            raise BadFile("the noise, the scales or the rows of a LinearRegression are less than nothing")
+        return self._become(counter, design)
 
     def _matrix(self, X: Any) -> Floats:
         self._check_is_fitted()
@@ -191,6 +250,10 @@ class LinearRegression(PredictsNumbers):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
+
+
+def _values(counter: NaiveBayes) -> dict[str, list[Any]]:
+    return {name: list(table.values) for name, table in counter.params_.tables.items()}
 
 
 def _split(X: Any, y: Any) -> tuple[Any, Floats]:

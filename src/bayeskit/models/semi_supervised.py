@@ -21,11 +21,13 @@ from bayeskit.data.reader import WholeTable, read_table
 from bayeskit.data.source import Responsibilities
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical, sort_values
-from bayeskit.errors import BayesError, BayesWarning
+from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.estimate.words.unlabelled_em import balanced
+from bayeskit.model_file import Saved, State
 from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
+from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.text.classifier import TextClassifier
 from bayeskit.models.text.recipes import recipe_named
@@ -58,7 +60,7 @@ class Comparison:
 
 
 @dataclass(eq=False, repr=False)
-class SemiSupervised(PredictsClasses):
+class SemiSupervised(Composite, PredictsClasses):
     """EM around a classifier: rows whose label is missing (None, NaN, NA) teach as well.
 
     Parameters
@@ -79,7 +81,7 @@ class SemiSupervised(PredictsClasses):
     verbose: print every round.
 
     After ``fit``: ``history_`` (a table of the rounds), ``comparison_`` (None without cross-validation), ``helped_``,
-    and ``estimator_``, the fitted classifier.
+    ``estimator_``, the fitted classifier, and ``target_``, the name of what it predicts.
 
     Examples
     --------
@@ -131,6 +133,10 @@ class SemiSupervised(PredictsClasses):
                 estimator, history = self._alone(model, rows, codes, classes), []
             else:
                 estimator, history = self._together(model, rows, codes, classes, self._tell())
+        self.target_ = rows.target if isinstance(y, str) else "class"
+        return self._become(estimator, comparison, history)
+
+    def _become(self, estimator: Any, comparison: Comparison | None, history: list[tuple[int, float, int]]) -> Self:
         self.estimator_, self.comparison_ = estimator, comparison
         self.helped_ = comparison is None or comparison.helped
         self.classes_ = estimator.classes_
@@ -256,6 +262,55 @@ class SemiSupervised(PredictsClasses):
         """ln P(class | x) (rows, classes)."""
         return np.asarray(self._fitted().predict_log_proba(X))
 
+    # -- in a file -----------------------------------------------------------------------------------
+
+    def fitted_parts(self) -> dict[str, Any]:
+        """The fitted classifier; weights of words that EM has found are no such model, and are held."""
+        return {} if isinstance(self.estimator_, DocumentModel) else {"estimator": self.estimator_}
+
+    def reads_by(self) -> Any:
+        """The fitted classifier."""
+        return self.estimator_
+
+    @classmethod
+    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+        """The classifier, or none."""
+        return ("estimator",) if saved.parts else ()
+
+    def held_state(self) -> State:
+        """How the fit went, and what EM has found of words."""
+        held = self.comparison_
+        told = None if held is None else [held.alone, held.together, held.folds]
+        header: dict[str, Any] = {"comparison": told, "target": self.target_}
+        history = np.array([self.history_[name] for name in HISTORY], dtype=np.float64)
+        documents = self.estimator_.to_state() if isinstance(self.estimator_, DocumentModel) else State({}, [])
+        return State(header | {"documents": documents.header}, [history, *documents.arrays])
+
+    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+        """The model of a file."""
+        model = NaiveBayes() if self.classifier is None else self.classifier
+        self._check_settings(model)
+        history = state.arrays[0]
+        if history.dtype != np.float64 or history.ndim != 2 or len(history) != 3 or np.isnan(history).any():
+            raise BadFile("the rounds of EM are not told by three numbers each")
+        rounds = [(int(number), value, int(changed)) for number, value, changed in history.T.tolist()]
+        if parts:
+            state.holds(1, "comparison", "documents", "target")
+            estimator: Any = parts["estimator"]
+            if not isinstance(estimator, Classifier):
+                raise BadFile(f"EM is around a counting classifier, not {type(estimator).__name__}")
+        else:
+            if not isinstance(model, TextClassifier):
+                raise BadFile("weights of words stand where a TextClassifier has learnt, and the setting names another")
+            estimator = DocumentModel.of_state(
+                State(state.header["documents"], state.arrays[1:]), model.tokenizer(), model.column
+            )
+        held, self.target_ = state.header["comparison"], str(state.header["target"])
+        return self._become(estimator, None if held is None else _comparison(*held), rounds)
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self)
+
     def _fitted(self) -> Classifier | DocumentModel:
         check_is_fitted(self)
         fitted: Classifier | DocumentModel = self.estimator_
@@ -273,6 +328,13 @@ class SemiSupervised(PredictsClasses):
 
 
 HISTORY = ("round", "log likelihood", "changed")
+
+
+def _comparison(alone: Any, together: Any, folds: Any) -> Comparison:
+    """The comparison of a file."""
+    if any(type(share) not in (int, float) or not 0 <= share <= 1 for share in (alone, together)) or folds < 2:
+        raise BadFile("the comparison with the labelled rows alone is none of two accuracies")
+    return Comparison(float(alone), float(together), int(folds))
 
 
 def _labels(rows: WholeTable, unlabelled: Any) -> list[Value | None]:

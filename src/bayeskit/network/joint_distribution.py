@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,9 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_cells
 from bayeskit.estimate.smoothing import MLE, Dirichlet, Lidstone, as_smoothing, probabilities
+from bayeskit.model_file import Saved
 from bayeskit.nearest import nearest
+from bayeskit.network import network_file
 from bayeskit.network.cells import Codes, Combinations, Floats, by_value, every_cell, read_cells
 from bayeskit.network.inference.elimination import MEMORY_LIMIT, check_cost
 from bayeskit.network.inference.junction_tree import draw
@@ -182,6 +185,22 @@ class JointDistribution:
         counts = np.rint(counts) if self.n_rows == int(self.n_rows or 0) else counts
         p = probabilities(counts, rule.pseudo_counts(Combinations(self.values), counts))[0]
         return JointDistribution(self.values, every_cell(self.values), p, self.n_rows, self.cuts)
+
+    # -- in a file -----------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the distribution to a ``.bayes`` file for :func:`bayeskit.load`."""
+        network_file.save(self, path)
+
+    def to_saved(self) -> Saved:
+        """What a file holds of the distribution."""
+        network_file.refuse_subclass(type(self), JointDistribution)
+        return network_file.of_joint(self, JointDistribution.__name__)
+
+    @classmethod
+    def of_saved(cls, saved: Saved) -> JointDistribution:
+        """The distribution of what a file holds."""
+        return cls(*network_file.joint_parts(saved.wrapped()))
 
     # -- questions -----------------------------------------------------------------------------------
 

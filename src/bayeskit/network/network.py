@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import prod
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,9 +17,10 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
-from bayeskit.errors import BayesError, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.model_file import Saved
 from bayeskit.nearest import nearest
-from bayeskit.network import display, learning
+from bayeskit.network import display, learning, network_file
 from bayeskit.network.conditional_tables import normalised, parents_of, states_of, table_of, tables_cost
 from bayeskit.network.findings import Pairs, Reader, contradiction, one_row
 from bayeskit.network.graph import Graph, as_set, bits
@@ -188,6 +190,37 @@ class BayesianNetwork:
         if self.tally_ is None:
             raise BayesError(f"{what}: this network was written, not counted; make one with from_data first")
         return self.tally_
+
+    # -- in a file -----------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the network to a ``.bayes`` file for :func:`bayeskit.load`; a counted one goes on learning from there.
+
+        >>> import tempfile
+        >>> from bayeskit import load
+        >>> n = BayesianNetwork([("cold", "sneezes")], {"cold": 0.1, "sneezes": {True: 0.9, False: 0.05}})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     n.save(f"{folder}/cold.bayes")
+        ...     load(f"{folder}/cold.bayes") == n
+        True
+        """
+        network_file.save(self, path)
+
+    def to_saved(self) -> Saved:
+        """What a file holds of the network."""
+        network_file.refuse_subclass(type(self), BayesianNetwork)
+        return network_file.of_network(self, BayesianNetwork.__name__)
+
+    @classmethod
+    def of_saved(cls, saved: Saved) -> Self:
+        """The network of what a file holds."""
+        if saved.tally is not None:
+            if saved.state is not None or saved.settings.keys() != {"smoothing"}:
+                raise BadFile("a counted network holds counts and their smoothing, and nothing else")
+            return cls._of_tally(
+                network_file.counted_network(saved.counted()), saved.settings["smoothing"], MEMORY_LIMIT
+            )
+        return cls.of_arrays(*network_file.written_network(saved.wrapped()))
 
     # -- asking --------------------------------------------------------------------------------------
 

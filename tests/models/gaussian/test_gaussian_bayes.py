@@ -272,7 +272,10 @@ def test_a_floor_lifts_variances_and_leaves_the_covariances(rule):
 
 
 def test_columns_that_are_no_numbers_are_refused_with_a_remedy():
-    with pytest.raises(bk.BayesError, match=r"'island' is categorical: leave it out .*ignore"):
+    with pytest.raises(
+        bk.BayesError,
+        match=r"'island' is categorical .and 1 more.: leave them out with .*'island': .ignore., 'sex': .ignore.",
+    ):
         bk.GaussianBayes(roles={"year": "ignore"}).fit(load_penguins(), "species")
     roles = dict.fromkeys(["island", "sex"], "ignore")
     frame = load_penguins().to_pandas().drop(columns="year")

@@ -59,6 +59,7 @@ def command(
     """
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model, open_data, watched
+    from bayeskit.cli.saved_models import believed
     from bayeskit.network.query.grammar import parse
 
     page = Page(json)
@@ -69,10 +70,7 @@ def command(
 
         found = of_network(read_bif(data_or_model), question)
     elif suffix == ".bayes":
-        model = load_model(data_or_model)
-        network = network_of(model)
-        refuse_untabled(model, network, question)
-        found = of_network(network, question)
+        found = of_model(believed(load_model(data_or_model)), question)
     else:
         source = open_data([data_or_model], None, reading)
         with watched(source, "counting") as rows:
@@ -152,6 +150,15 @@ def _exact(
     values = zip(whole.values, whole.probabilities.tolist(), strict=True)
     listed = [{"value": value, "probability": share} for value, share in values]
     return record | {"variable": whole.variable, "distribution": listed}
+
+
+def of_model(model: Any, query: Query) -> Record:
+    """The answer of a saved model: of a joint distribution by its cells, of all others by a network."""
+    if type(model).__name__ == "JointDistribution":
+        return {"query": query.text.strip(), "probability": model.probability(query.text), "cells": model.n_cells}
+    network = network_of(model)
+    refuse_untabled(model, network, query)
+    return of_network(network, query)
 
 
 def refuse_untabled(model: Any, network: BayesianNetwork, query: Query) -> None:

@@ -31,23 +31,19 @@ def change(
     from bayeskit.cli import texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, open_data, rewriting, watched
+    from bayeskit.cli.saved_models import refuse_no_classes
     from bayeskit.cli.wording import plural
 
     where = output or path
     page = Page(as_json, sys.stderr if where == "-" else None)
     doing, sign, ability = DOING[how]
     with rewriting(path, output, wait) as model:
+        refuse_no_classes(model, path)
         check_writable(where, is_model=True)
-        before = model.tally_.n_rows
-        target = model.schema_.target.name
-        if texts.is_text(model):
-            source: Any = texts.open_labelled(data, text or model.column, target, reading)
-        else:
-            texts.refuse_text(model, text)
-            source = open_data(data, target, reading)
         if not can(model, ability):
             of_texts = texts.is_text(model)
-            who = f"recipe {model.recipe}" if of_texts else f"{path}: {with_article(type(model).__name__)}"
+            recipe = getattr(model, "recipe", None)
+            who = f"recipe {recipe}" if recipe else f"{path}: {with_article(type(model).__name__)}"
             rows = "documents" if of_texts else "rows"
             told = (
                 f"learn more: fit it again with all {rows}"
@@ -55,6 +51,13 @@ def change(
                 else f"forget: fit it without those {rows}"
             )
             raise BayesError(f"{who} cannot {told}")
+        before = model.tally_.n_rows
+        target = model.schema_.target.name
+        if texts.is_text(model):
+            source: Any = texts.open_labelled(data, text or model.column, target, reading)
+        else:
+            texts.refuse_text(model, text)
+            source = open_data(data, target, reading)
         with watched(source, doing) as rows_to_move:
             kept = model.unlabelled  # the option is of this command, the setting of the model
             model.unlabelled = "drop" if drop_unlabelled else kept

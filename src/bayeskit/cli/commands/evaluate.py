@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import DropsUnlabelled, LeavesOut, can
+from bayeskit.capabilities import DropsUnlabelled, LeavesOut, can, reader_of
 from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, grouped
 
 
@@ -38,18 +38,22 @@ def command(
     """
     from bayeskit.cli import summary, texts
     from bayeskit.cli.console import Page
-    from bayeskit.cli.inputs import load_model, open_data, watched
+    from bayeskit.cli.inputs import open_data, watched
+    from bayeskit.cli.saved_models import load_classifier, reading_model, target_of
 
     page = Page(json)
-    fitted = load_model(model)
+    fitted = load_classifier(model)
+    while hasattr(fitted, "costs_"):  # what is believed is scored; what is decided has costs, and no truth to meet
+        fitted = fitted.classifier_
     if drop_unlabelled and can(fitted, DropsUnlabelled):
         fitted.unlabelled = "drop"
-    target = fitted.schema_.target.name
+    target = target_of(fitted)
     of_texts = texts.is_text(fitted)
     if of_texts:
-        source: Any = texts.open_labelled(data, text or fitted.column, target, reading)
+        source: Any = texts.open_labelled(data, text or texts.column_of(fitted), target, reading)
     else:
         texts.refuse_text(fitted, text)
+        reading_model(fitted)
         source = open_data(data, target, reading)
     with watched(source, "scoring") as rows:
         found = []
@@ -66,7 +70,7 @@ def command(
         page.line(f"{evaluation.n_rows:,.0f} {what} of {source.name}", style="bold")
         page.line()
         summary.show_measures(page, evaluation)
-        texts.tell_scores(page, fitted, evaluation.method) if of_texts else None
+        texts.tell_scores(page, fitted, evaluation.method) if hasattr(fitted, "recipe") else None
         page.line()
         by_class = evaluation.by_class
         page.table({name: by_class[name] for name in by_class.column_names})
@@ -91,14 +95,16 @@ def _left_out(model: Any, source: Any, target: str) -> Any:
 
 
 def _held_out(model: Any, source: Any) -> Any:
+    from bayeskit.errors import BayesError
     from bayeskit.evaluate.held_out import held_out
 
+    if not hasattr(reader_of(model), "tally_"):
+        raise BayesError("EM of words keeps no counts to set beside: use --folds 10, or evaluate it in Python")
     return held_out(model, source)
 
 
 def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
     from collections.abc import Mapping
-    from copy import copy
 
     import pyarrow as pa
 
@@ -106,18 +112,21 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
     from bayeskit.data.reader import read_batch
     from bayeskit.data.source import for_schema
     from bayeskit.evaluate.cross_validation import cross_validate
+    from bayeskit.models.base.estimator import clone
 
     if texts.is_text(model):
-        table = texts.documents_of(source, model.column or "text", target)
+        table = texts.documents_of(source, texts.column_of(model) or "text", target)
         return cross_validate(model, table, target, folds)
-    schema, roles = model.schema_, model.roles
-    if isinstance(roles, Mapping):  # columns that are ignored are not read
-        names = {key: key if isinstance(key, type) else schema.find(key) for key in roles}
-        kept = {names[key]: role for key, role in roles.items() if isinstance(key, type) or names[key] in schema.used}
-        model = copy(model).set_params(roles=kept or None)
-    values = {name: vocabulary.values for name, vocabulary in model.encoder().vocabularies.items()}
-    reading = for_schema(source, model.schema_, values, model.tally_.classes)
-    batch = read_batch(reading)
+    reads = reader_of(model)
+    schema, narrowed = reads.schema_, {}
+    for name, roles in model.get_params().items():
+        if name.rpartition("__")[2] == "roles" and isinstance(roles, Mapping):  # columns that are ignored are not read
+            names = {key: key if isinstance(key, type) else schema.find(key) for key in roles}
+            kept = {names[k]: role for k, role in roles.items() if isinstance(k, type) or names[k] in schema.used}
+            narrowed[name] = kept or None
+    values = {name: vocabulary.values for name, vocabulary in reads.encoder().vocabularies.items()}
+    batch = read_batch(for_schema(source, schema, values, reads.tally_.classes))
+    model = clone(model).set_params(**narrowed)
     return cross_validate(model, pa.table({**batch.columns, target: batch.labels}), target, folds)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import Explains, SpeaksByColumn, can
+from bayeskit.capabilities import Explains, HasStructure, SpeaksByColumn, can
 from bayeskit.cli.options import AS_IT_IS, Json, Model, Reading, Text, WholeFile, grouped
 
 
@@ -40,23 +40,28 @@ def command(
     from bayeskit.cli import texts
     from bayeskit.cli.commands.predict import narrowed
     from bayeskit.cli.console import Page
-    from bayeskit.cli.inputs import load_model, open_rows
+    from bayeskit.cli.inputs import open_rows
+    from bayeskit.cli.saved_models import believed, load_classifier
     from bayeskit.errors import BayesError, with_article
 
     page = Page(json)
-    fitted = load_model(model)
-    if texts.is_text(fitted):
+    loaded = load_classifier(model)
+    fitted = believed(loaded)
+    if texts.is_text(fitted) and can(fitted, Explains):
         if not data:
             texts.show_words(page, fitted, 12)
             page.json({"telling": texts.telling_records(fitted, 12)})
             return
-        source: Any = texts.open_unlabelled(data, text or fitted.column, text is not None, reading, whole_file)
+        column = text or texts.column_of(fitted)
+        source: Any = texts.open_unlabelled(data, column, text is not None, reading, whole_file)
         _explain_texts(page, fitted, model, source, sorted(set(row or [0])), against)
         return
     texts.refuse_text(fitted, text, whole_file)
     if not can(fitted, Explains if data else SpeaksByColumn):
-        remedy = "" if data else ": its columns speak together. Name DATA, and rows are explained"
-        raise BayesError(f"{with_article(type(fitted).__name__)} has no explanation that is the model itself{remedy}")
+        weights = ". bayes inspect shows its weights" if can(fitted, HasStructure) else ""
+        remedy = weights if data or weights else ": its columns speak together. Name DATA, and rows are explained"
+        who = with_article(type(loaded if texts.is_text(fitted) else fitted).__name__)
+        raise BayesError(f"{who} has no explanation that is the model itself{remedy}")
     if not data:
         _show_model(page, fitted)
         return

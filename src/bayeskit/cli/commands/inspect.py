@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import HasStructure, can
+from bayeskit.capabilities import HasStructure, can, reader_of
 from bayeskit.cli.options import Json, Model
 
 LINES = 60  # of a tree; --json has them all
+MOST_VALUES = 6  # of a variable
 
 
 def command(
@@ -22,7 +23,8 @@ def command(
     """Show what a model has learnt, or one of its columns.
 
     What joins the columns is shown as well: the tree of tan, the parents of
-    kdb, the questions of nbtree, the subclasses, the members of best.
+    kdb, the questions of nbtree, the subclasses, the members of best, the
+    weights of a regression. Of a network its nodes, of one node its table.
 
     \b
     Example:
@@ -31,15 +33,21 @@ def command(
     from bayeskit.cli import summary, texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model
+    from bayeskit.cli.saved_models import is_distribution, reading_model, target_of
     from bayeskit.cli.wording import plural, suggesting
 
     page = Page(json)
     fitted = load_model(model)
-    tally, target = fitted.tally_, fitted.schema_.target.name
+    reads = reader_of(fitted)
+    if is_distribution(fitted):
+        _inspect_distribution(page, model, fitted, column)
+        return
+    tally = getattr(reads, "tally_", None)
     if column is not None:
-        of_text = texts.is_text(fitted) and column == fitted.column
-        with suggesting([column], tally.schema.columns):
-            table = fitted.table("text" if of_text else column)
+        reading_model(fitted)
+        of_text = texts.is_text(fitted) and column == texts.column_of(fitted)
+        with suggesting([column], [column] if tally is None else tally.schema.columns):
+            table = _table_of(reads, "text" if of_text else column)
         columns = {name: table[name] for name in table.column_names}
         for i, part in enumerate(_parts(columns, table.keys)):
             page.line() if i else None
@@ -48,29 +56,76 @@ def command(
         return
     settings = _settings(fitted)
     what = "document" if texts.is_text(fitted) else "row"
-    rows = int(tally.n_rows) if tally.n_rows == int(tally.n_rows) else tally.n_rows
-    page.line(f"{model}: {type(fitted).__name__} of {target}, {plural(rows, what)}", style="bold")
+    of_classes = hasattr(fitted, "classes_")
+    target = f" of {target_of(fitted)}" if of_classes else ""
+    counted = None if tally is None else tally.n_rows
+    rows = int(counted) if counted is not None and counted == int(counted) else counted
+    page.line(f"{model}: {type(fitted).__name__}{target}" + (f", {plural(rows, what)}" if rows else ""), style="bold")
     if settings:
         page.line("settings: " + ", ".join(f"{name}={value!r}" for name, value in settings.items()))
-    page.line()
-    records = summary.column_records(tally)
-    summary.show_columns(page, records)
-    page.line()
-    summary.show_classes(page, tally)
+    records = [] if tally is None else summary.column_records(tally)
+    if tally is not None:
+        page.line()
+        summary.show_columns(page, records)
+        if of_classes:
+            page.line()
+            summary.show_classes(page, tally)
     described = fitted.describe_structure() if can(fitted, HasStructure) else None
     if described is not None:
         _show_structure(page, described)
+    counts = {} if tally is None else dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True))
     page.json(
         {
             "model": type(fitted).__name__,
-            "target": target,
+            "target": target_of(fitted) if of_classes else None,
             "rows": rows,
             "settings": {name: repr(value) for name, value in settings.items()},
             "columns": records,
-            "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
+            "classes": counts if of_classes else None,
             "structure": _structure_record(described),
         }
     )
+
+
+def _table_of(reads: Any, column: str) -> Any:
+    from bayeskit.errors import BayesError
+
+    if not hasattr(reads, "table"):
+        raise BayesError("EM of words keeps no counts of a column: explain a document in Python")
+    return reads.table(column)
+
+
+def _inspect_distribution(page: Any, path: str, fitted: Any, column: str | None) -> None:
+    """A network or a joint distribution: its variables and their values, or the table of one."""
+    from bayeskit.cli.wording import suggesting
+
+    values = fitted.states if hasattr(fitted, "states") else fitted.values
+    parents = getattr(fitted, "parents", {})
+    if column is not None:
+        with suggesting([column], values):
+            table = fitted.table(column) if parents else fitted.marginal(column).table()
+        columns = {name: table[name] for name in table.column_names}
+        page.table(columns, keys=max(len(parents.get(column, ())), 1))
+        page.json({"column": column, **columns})
+        return
+    page.line(f"{path}: {repr(fitted).strip('<>')}", style="bold")
+    page.line()
+    shown: dict[str, Any] = {"variable": list(values), "values": [_some(listed) for listed in values.values()]}
+    if parents:
+        shown["parents"] = [", ".join(parents[node]) for node in values]
+    page.table(shown)
+    page.json(
+        {
+            "model": type(fitted).__name__,
+            "variables": {name: list(map(str, listed)) for name, listed in values.items()},
+            "parents": {node: list(above) for node, above in parents.items()} if parents else None,
+        }
+    )
+
+
+def _some(values: Any) -> str:
+    more = ", …" if len(values) > MOST_VALUES else ""
+    return f"{len(values):,}: " + ", ".join(map(str, values[:MOST_VALUES])) + more
 
 
 def _parts(columns: dict[str, Any], keys: int) -> list[dict[str, Any]]:

@@ -25,7 +25,8 @@ def command(
       bayes merge north.bayes south.bayes -o both.bayes
     """
     from bayeskit.cli.console import Page
-    from bayeskit.cli.inputs import changing, check_writable, load_model, save_model
+    from bayeskit.cli.inputs import changing, check_writable, save_model
+    from bayeskit.cli.saved_models import load_classifier
     from bayeskit.cli.wording import plural
     from bayeskit.errors import BayesError, with_article
 
@@ -34,17 +35,17 @@ def command(
     check_writable(output, is_model=True)
     page = Page(json, sys.stderr if output == "-" else None)
     with changing(models, output):
-        both, counts = load_model(models[0]), []
-        counts.append(both.tally_.n_rows)
+        both, counts = load_classifier(models[0]), []
         if not can(both, Merges):
             raise BayesError(
                 f"{models[0]}: {with_article(type(both).__name__)} cannot be merged: fit it again with all rows"
             )
+        counts.append(both.tally_.n_rows)
         for path in models[1:]:
-            other = load_model(path)
-            counts.append(other.tally_.n_rows)
+            other = load_classifier(path)
             try:
                 both = both.merge(other)
+                counts.append(other.tally_.n_rows)
             except BayesError as problem:
                 raise problem.within(f"{models[0]} and {path}") from None
         save_model(both, output)

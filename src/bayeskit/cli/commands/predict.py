@@ -60,16 +60,23 @@ def command(
     from bayeskit.cli.inputs import check_writable, load_model, watched
     from bayeskit.cli.notes import drift_from_training, note, unreadable_cells
     from bayeskit.cli.outputs import writer
+    from bayeskit.cli.saved_models import refuse_no_classes
     from bayeskit.cli.wording import plural
     from bayeskit.data.encoder import EncodedRows
     from bayeskit.data.files.unreadable import Unreadable
 
     check_writable(output, is_model=False, reads=(model, *data, costs))
     fitted = load_model(model)
-    if not can(fitted, HasProbabilities) and (proba or costs or reject is not None):
+    of_numbers = hasattr(fitted, "predict_interval")
+    if of_numbers and (proba or costs or reject is not None):
+        raise BayesError(f"{model} predicts numbers: --proba, --costs and --reject are for classes")
+    if not of_numbers:
+        refuse_no_classes(fitted, model)
+    if not of_numbers and not can(fitted, HasProbabilities) and (proba or costs or reject is not None):
         option = "--proba" if proba else "--costs and --reject"
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities: leave {option} out")
-    decide = None if costs is None and reject is None else _decider(fitted, costs, reject)
+    decides = costs is not None or reject is not None or hasattr(fitted, "costs_")
+    decide = _decider(fitted, costs, reject) if decides else None
     unreadable = Unreadable()
     source, of_batch = open_for(fitted, data, rows, reading, unreadable, as_they_come=_is_read_at_once(output))
     drift, n_rows = _drift_from(fitted), 0
@@ -108,14 +115,16 @@ def _is_read_at_once(output: str) -> bool:
     return output == "-" or takes_a_stream(output)
 
 
-def _decider(model: Any, costs: str | None, reject: float | None) -> Any:
+def _decider(fitted: Any, costs: str | None, reject: float | None) -> Any:
     """Probabilities to columns of decisions; the costs are read and matched with the classes beforehand."""
     import pyarrow as pa
 
     from bayeskit.decide import Costs, decide, read_costs
 
-    classes = model.classes_.tolist()
-    read = None if costs is None else read_costs(costs)
+    classes = fitted.classes_.tolist()
+    held = getattr(fitted, "costs_", None)  # a model that decides has its own
+    read = held if costs is None else read_costs(costs)
+    reject = getattr(fitted, "reject_cost", None) if reject is None else reject
     try:
         given = Costs.of(read, classes)
     except BayesError as problem:
@@ -161,18 +170,20 @@ def narrowed(source: Any, model: Any, keep: list[str], *, numbers: bool = False)
     ``numbers``: codes that are numbers are read as numbers, whatever the first rows of the file look like.
     """
     from bayeskit.cli.inputs import check_kept
+    from bayeskit.cli.saved_models import reading_model
     from bayeskit.data.source import for_schema, naming_the_file
 
+    reads = reading_model(model)
     if getattr(source, "has_header", True):
         check_kept(source.name, keep, source.head)
     else:
-        source = source.expecting(model.schema_.used)
-    values = {name: vocabulary.values for name, vocabulary in model.encoder().vocabularies.items()}
-    source = model.with_all_columns(source) if can(model, LeavesColumnsOut) else source
+        source = source.expecting(reads.schema_.used)
+    values = {name: vocabulary.values for name, vocabulary in reads.encoder().vocabularies.items()}
+    source = reads.with_all_columns(source) if can(reads, LeavesColumnsOut) else source
     with naming_the_file(source):
-        used: Any = for_schema(source, model.schema_, values, ())
+        used: Any = for_schema(source, reads.schema_, values, ())
     asked = dict(used.asked)
-    for name, theirs in model.schema_.locate(list(source.kinds), source.named).items() if numbers else ():
+    for name, theirs in reads.schema_.locate(list(source.kinds), source.named).items() if numbers else ():
         if asked[theirs] is None and values.get(name) and all(type(value) in (int, float) for value in values[name]):
             asked[theirs] = "float"
     return source.reading({**dict.fromkeys(keep), **asked})
@@ -185,6 +196,7 @@ def _said(model: Any, rows: Any, kept: dict[str, Any], proba: bool, decide: Any)
     import numpy as np
     import pyarrow as pa
 
+    from bayeskit.cli.saved_models import target_of
     from bayeskit.data.arrow_arrays import arrow_array
 
     probabilities: Any = None
@@ -193,7 +205,8 @@ def _said(model: Any, rows: Any, kept: dict[str, Any], proba: bool, decide: Any)
         warnings.simplefilter("ignore")  # what there was to say is said
         if can(model, HasProbabilities):
             probabilities = model.predict_proba(rows)
-    columns = {model.schema_.target.name: arrow_array(said)} if decide is None else decide(probabilities)
+    target = target_of(model) if hasattr(model, "classes_") else "prediction"
+    columns = {target: arrow_array(said)} if decide is None else decide(probabilities)
     if proba:
         columns |= {f"P({label})": probabilities[:, i] for i, label in enumerate(model.classes_.tolist())}
     elif decide is None and probabilities is not None:

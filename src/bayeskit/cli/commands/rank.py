@@ -39,15 +39,16 @@ def command(
       bayes rank birds.bayes new.csv --class Gentoo --json
     """
     from bayeskit.cli.commands.predict import open_for
-    from bayeskit.cli.inputs import check_writable, load_model, watched
+    from bayeskit.cli.inputs import check_writable, watched
     from bayeskit.cli.notes import note, unreadable_cells
     from bayeskit.cli.outputs import writer
+    from bayeskit.cli.saved_models import load_classifier
     from bayeskit.cli.wording import plural, suggesting
     from bayeskit.data.files.unreadable import Unreadable
     from bayeskit.errors import BayesError
 
     check_writable(output, is_model=False, reads=(model, *data))
-    fitted = load_model(model)
+    fitted = load_classifier(model)
     if not can(fitted, HasProbabilities):
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities to rank by")
     unreadable = Unreadable()

@@ -258,8 +258,8 @@ class CsvFile:
                 f"{name}, {where}: column {column!r} holds {value!r}, but it was taken for {_WORDS.get(kind, kind)} by "
                 "its first rows. ",
                 *([comma] if self.decimal == "." and DECIMAL_COMMA.fullmatch(value) else []),
-                "Mend or empty the cell, or read the column as text: ",
-                Remedy("types", {column: "string"}),
+                "Mend or empty the cell",
+                Remedy("types", {column: "string"}, clause=", or read the column as text: {}"),
                 ".",
                 culprit=(column, value),
                 place=(name, where),

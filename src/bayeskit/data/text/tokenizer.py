@@ -45,6 +45,8 @@ class Tokenizer:
     def __post_init__(self) -> None:
         object.__setattr__(self, "ngrams", _runs(self.ngrams))
         object.__setattr__(self, "stop_words", _stop_words(self.stop_words))
+        if not isinstance(self.lowercase, bool):
+            raise BayesError(f"lowercase={self.lowercase!r}: give True or False", culprit=self.lowercase)
         if self.hash_bits is not None and not 1 <= self.hash_bits <= MOST_BITS:
             raise BayesError(
                 Setting.given("hash_bits", self.hash_bits), f": give a whole number from 1 to {MOST_BITS}, or None"

@@ -156,7 +156,7 @@ class Classifier(Stored, TakesLabels):
         else:
             target = Target(source.target or "class")
             schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
-            advise(source, schema, self.roles, self.decided(schema))
+            advise(source, schema, self.roles, self.decided(schema), self.has_told)
         return self.complete_schema(schema, for_schema(source, schema, {}, ()))
 
     def _collect(self, source: Source, schema: Schema, plan: Plan, engine: Any = None) -> Tally:

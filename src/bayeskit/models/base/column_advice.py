@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from bayeskit.data.advice import advice, numbers_as_text
+from bayeskit.data.advice import advice, by_role, numbers_as_text, of_memory, together
 from bayeskit.data.frames import MemorySource
 from bayeskit.data.schema import Schema, declared_roles
-from bayeskit.data.source import Batch, Source
+from bayeskit.data.source import Batch, Narrowing, Source
 from bayeskit.errors import AdviceWarning, BayesWarning
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tolerance import NOISE
@@ -20,30 +20,28 @@ ROWS = 20  # on fewer nothing is advised
 SEVERAL = 5  # values of a class that are hardly equal by chance
 
 
-def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str] = ()) -> None:
+def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], has_told: Callable[[str], bool]) -> None:
     """Warn of columns that may be meant otherwise, with the ``roles=`` that would say so; not of ``decided`` ones."""
     if roles is not None and not isinstance(roles, Mapping):
         return
     declared = {*decided, *declared_roles(roles, source.kinds, schema)}
     undeclared = [name for name in schema.used if name not in declared]
+    told = []
     if source.named and source.target in schema.used:
-        warnings.warn(
-            AdviceWarning(
-                f"column {source.target!r} has the name of the target and is learnt from; if it is the target, "
-                "pass its name as y, or ",
-                Remedy("roles", {source.target: "ignore"}),
-                culprit=source.target,
-            ),
-            stacklevel=5,
+        reason = f"column {source.target!r} has the name of the target and is learnt from"
+        told.append(
+            by_role(source.target, reason, "if it is the target, pass its name as y, or, to leave it out", "ignore")
         )
     batch = next(iter(source.batches()), None)
     if batch is not None and undeclared:
         if source.named:
             texts = [name for name in undeclared if _is_text(name, source, batch)]
-            sentences = advice(batch, schema.restrict(undeclared), texts)
+            noticed = advice(batch, schema.restrict(undeclared), texts)
         else:
-            sentences = numbers_as_text(batch, schema, undeclared)
-        for sentence in sentences:
+            noticed = numbers_as_text(batch, schema, undeclared)
+        told += [one if isinstance(source, Narrowing) else of_memory(one) for one in noticed]
+    for sentence in together(told):
+        if not has_told(str(sentence)):
             warnings.warn(sentence, stacklevel=5)
 
 
@@ -73,21 +71,21 @@ def advise_spikes(model: Any, source: Source) -> None:
         spikes = [spike for spike in spikes if next(advice(batch, tally.schema.restrict([spike[0]])), None) is None]
     if not spikes:
         return
-    (name, c), others = spikes[0], len(spikes) - 1
-    more = f", and {others} more column{'s' * (others > 1)} within some class" if others else ""
+    (name, c), others = spikes[0], [repr(other) for other, _ in spikes[1:]]
+    more = f", and so {'is' if len(others) == 1 else 'are'} {', '.join(others)} within some class" if others else ""
     value = tally.moments.mean()[c, tally.moment_columns.index(name)]
     role = "categorical" if hasattr(model, "numeric") else "ignore"
-    purpose = "if its numbers are codes, pass" if role == "categorical" else "to leave it out, pass"
-    warnings.warn(
-        AdviceWarning(
-            f"column {name!r} is constant within class {tally.classes[c]!r} ({value:.6g}){more}: the model leans on it",
-            Setting("variance_floor", model.variance_floor, clause=" as far as {} lets it", without=" heavily"),
-            f"; {purpose} ",
-            Remedy("roles", {name: role}),
-            culprit=name,
-        ),
-        stacklevel=5,
+    numbers, them = ("their numbers", "them") if others else ("its numbers", "it")
+    purpose = f"if {numbers} are codes, pass" if role == "categorical" else f"to leave {them} out, pass"
+    told = AdviceWarning(
+        f"column {name!r} is constant within class {tally.classes[c]!r} ({value:.6g}){more}: the model leans on {them}",
+        Setting("variance_floor", model.variance_floor, clause=" as far as {} lets it", without=" heavily"),
+        f"; {purpose} ",
+        Remedy("roles", {spike: role for spike, _ in spikes}),
+        culprit=name,
     )
+    if not model.has_told(str(told)):
+        warnings.warn(told, stacklevel=5)
 
 
 def tell_lost(model: Any, before: Any) -> None:

@@ -145,6 +145,18 @@ class Estimator:
         conditional = {name for name, member in members if isinstance(member, Conditional)}
         return [name for name in super().__dir__() if name not in conditional or hasattr(self, name)]
 
+    def __sklearn_clone__(self) -> Self:
+        return clone(self)
+
+    def has_told(self, text: str) -> bool:
+        """Whether a clone of the same model has said this: folds of one table suggest the same, and once is enough."""
+        told: set[str] | None = vars(self).get("_told")
+        if told is None:
+            return False
+        known = text in told
+        told.add(text)
+        return known
+
     # -- what scikit-learn's tools ask for -----------------------------------------------------------
 
     def __sklearn_tags__(self) -> Any:
@@ -195,6 +207,8 @@ def clone(model: Model) -> Model:
         return sklearn_clone(model)  # type: ignore[no-any-return]
     settings = {name: _copied(value) for name, value in model.get_params(deep=False).items()}
     fresh = type(model)(**settings)
+    heard = "_told" if "_told" in vars(model) else "_told_by_clones"
+    vars(fresh)["_told"] = vars(model).setdefault(heard, set())
     for name in ("_metadata_request", "_sklearn_output_config"):
         if name in vars(model):
             vars(fresh)[name] = copy.deepcopy(vars(model)[name])

@@ -8,7 +8,7 @@ from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from bayeskit.data.schema import Schema, Target, as_domain
-from bayeskit.data.source import Source, for_schema, naming_the_file
+from bayeskit.data.source import Source, columns_held, for_schema, naming_the_file
 from bayeskit.errors import BayesError, with_article
 from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import check_is_fitted
@@ -117,7 +117,8 @@ class Learner(Classifier):
         """The tally of more labelled rows. What is learnt already says what the columns of a file hold."""
         values = {name: family.values for name, family in self.tally_.families.items()}
         known = for_schema(source, self.schema_, values, self.tally_.classes)
-        return self._collect(known, self.schema_, self.tally_.plan, engine)
+        with columns_held():
+            return self._collect(known, self.schema_, self.tally_.plan, engine)
 
 
 def remarked(method: Method, remark: str) -> Method:

@@ -1,15 +1,17 @@
-"""A model in a file: what is written beside the tally, how a model is made of both again, and changed in its place."""
+"""A model in a file: what is written beside the tally, models within models, how they are made again and changed."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from bayeskit.disk.locks import PATIENCE, locked
-from bayeskit.model_file import State, check_changeable, write_model
-from bayeskit.models import load, to_bytes
+from bayeskit.errors import BadFile, BayesWarning
+from bayeskit.model_file import Saved, State, Template, check_changeable, write_model
+from bayeskit.models import load, model_of, refuse_unsaved, saved_class, saved_of, to_bytes
 from bayeskit.models.base.estimator import Estimator
 from bayeskit.tally.tally import Tally
 
@@ -34,6 +36,16 @@ class Stored(Estimator):
         self._check_is_fitted()
         write_model(path, to_bytes(self))
 
+    def to_saved(self) -> Saved:
+        """What a file holds of the fitted model."""
+        return Saved(type(self).__name__, self.written_settings(), self.tally_to_save(), self.held_state())
+
+    @classmethod
+    def of_saved(cls, saved: Saved) -> Self:
+        """The fitted model of what a file holds."""
+        made: Self = cls.with_settings(saved.settings).restore(saved.counted(), saved.state)
+        return made
+
     def settings_to_save(self) -> dict[str, Any]:
         """The settings under which tally and held state alone make this model again."""
         return {name: value for name, value in self.get_params(deep=False).items() if name not in self.unsaved}
@@ -45,6 +57,72 @@ class Stored(Estimator):
     def held_state(self) -> State | None:
         """What a file must hold beside settings and tally; None where these are all."""
         return None
+
+    def written_settings(self) -> dict[str, Any]:
+        """The settings as a file has them: models among them by name and settings."""
+        return {name: _as_template(value, type(self)) for name, value in self.settings_to_save().items()}
+
+    @classmethod
+    def with_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """The unfitted model of settings from a file."""
+        model = cls()
+        if unknown := settings.keys() - model.get_params(deep=False).keys():
+            raise BadFile(f"{cls.__name__} has no setting {sorted(unknown)[0]!r} in this bayeskit: upgrade")
+        return model.set_params(**{**cls.unwritten, **{name: _from_template(v) for name, v in settings.items()}})
+
+
+class Composite(Stored):
+    """A model that is made of fitted models: its file holds theirs, each with its own settings and counts."""
+
+    def fitted_parts(self) -> dict[str, Any]:
+        """The fitted models by name."""
+        raise NotImplementedError
+
+    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+        """Become the fitted model that was saved."""
+        raise NotImplementedError
+
+    def reads_by(self) -> Any:
+        """The fitted model by which rows are read; None where they are a matrix without names."""
+        return next(iter(self.fitted_parts().values()), None)
+
+    def to_saved(self) -> Saved:
+        """What a file holds of the fitted model; one that is made of a model that cannot be saved is refused."""
+        name = type(self).__name__
+        parts = {part: saved_of(model, name) for part, model in self.fitted_parts().items()}
+        return Saved(name, self.written_settings(), None, self.held_state() or State({}, []), parts)
+
+    @classmethod
+    def of_saved(cls, saved: Saved) -> Self:
+        """The fitted model of what a file holds: its parts first."""
+        state = saved.wrapped(*cls.part_names(saved))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BayesWarning)  # what there was to say of a part was said when it was fitted
+            parts = {name: model_of(part) for name, part in saved.parts.items()}
+        return cls.with_settings(saved.settings).restore_parts(parts, state)
+
+    @classmethod
+    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+        """The models that must be there."""
+        raise NotImplementedError
+
+
+def _as_template(value: Any, within: type) -> Any:
+    """A setting for a file: a model among the settings as its name and settings."""
+    if not hasattr(value, "get_params") or isinstance(value, type):
+        return value
+    refuse_unsaved(type(value), within.__name__)
+    return Template(type(value).__name__, value.written_settings())
+
+
+def _from_template(value: Any) -> Any:
+    """The setting that :func:`_as_template` wrote."""
+    if not isinstance(value, Template):
+        return value
+    kind = saved_class(value.model)
+    if kind is None or not issubclass(kind, Stored):
+        raise BadFile(f"a setting is the model {value.model!r}, which this bayeskit does not know: upgrade")
+    return kind.with_settings(value.settings)
 
 
 @contextmanager

@@ -35,7 +35,7 @@ from bayeskit.models.base.tally_classifier import TOGETHER
 from bayeskit.models.ensemble.fitting import Learning, left_out_table
 from bayeskit.models.ensemble.learnt_rows import LearntRows, block_columns, learnt_rows, plan_of, rows_of
 from bayeskit.models.ensemble.members import Structure, from_parts, to_parts, with_rows
-from bayeskit.models.ensemble.parameters import EnsembleParameters, count, log_scores, memory_needed, unknown
+from bayeskit.models.ensemble.parameters import EnsembleParameters, TableSize, count, log_scores, memory_needed, unknown
 from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Remedy, Setting
@@ -159,7 +159,7 @@ class BayesClassifier(Learner):
 
     def _begin(self, tally: Tally) -> Self:
         rows = learnt_rows(tally)
-        self._refuse_too_large(rows, self.memory_limit, self.structure)
+        self._refuse_too_large(TableSize.of_rows(rows), self.structure)
         naive = NaiveBayes(schema=tally.schema, n_threads=self.n_threads).fit_tally(tally)
         rng = np.random.default_rng(seed_of(self.random_state))
         if self.structure is not None:
@@ -205,7 +205,7 @@ class BayesClassifier(Learner):
     def recount(self, tally: Tally, structure: Structure) -> Self:
         """Become the model of a tally's rows, counted in the contexts of a structure that was learnt."""
         rows = learnt_rows(tally)
-        self._refuse_too_large(rows, self.memory_limit, structure)
+        self._refuse_too_large(TableSize.of_rows(rows), structure)
         with Bar(self.progress) as tell:
             params = count(self._in_order(rows, structure), structure, self._threads(), tell)
         return self._settle(tally, params)
@@ -217,13 +217,17 @@ class BayesClassifier(Learner):
     def _n_chains(self) -> int:
         return 0 if self.fast else int(self.n_chains)
 
-    def _refuse_too_large(self, rows: LearntRows, limit: float, held: Structure | None) -> None:
-        if len(rows.classes) > 65_535:
-            raise TooLarge(f"{len(rows.classes):,} classes are more than the 65,535 that can be told apart")
+    def check_size(self, tally: Tally) -> None:
+        """Refuse a table that is too large, by what another model has counted of it: no row is read."""
+        self._refuse_too_large(TableSize.of_counts(tally), self.structure)
+
+    def _refuse_too_large(self, size: TableSize, held: Structure | None, limit: float | None = None) -> None:
+        limit = self.memory_limit if limit is None else limit
+        if size.n_classes > 65_535:
+            raise TooLarge(f"{size.n_classes:,} classes are more than the 65,535 that can be told apart")
         members, chains = (self.n_members, self._n_chains()) if held is None else (len(held.cuts), len(held.steps))
-        needed = memory_needed(rows, members, chains, self._threads())
+        needed = memory_needed(size, members, chains, self._threads())
         if needed > limit:
-            size = f"{len(rows.labels):,} rows × {len(rows.columns):,} columns × {len(rows.classes):,} classes"
             raise TooLarge(
                 f"learning {size} may take {memory_size(needed)}, more than ",
                 Setting("memory_limit", limit, shown=memory_size(limit)),
@@ -245,7 +249,7 @@ class BayesClassifier(Learner):
         self.check_settings()
         tally, arrays = with_rows(tally, state.header, state.arrays)
         structure, left_out, importance = from_parts(tally, state.header, arrays)
-        self._refuse_too_large(learnt_rows(tally), memory_of_the_machine(), structure)
+        self._refuse_too_large(TableSize.of_rows(learnt_rows(tally)), structure, memory_of_the_machine())
         self.left_out_, self.importance_ = left_out, importance
         return self.recount(tally, structure)
 

@@ -86,11 +86,12 @@ class LearntRows:
 def plan_of(schema: Schema) -> Plan:
     """What the ensemble is made of: its rows; and what naive Bayes counts, shown in tables and summaries."""
     if texts := schema.texts():
+        which = f"column {texts[0]!r} is a text" if len(texts) == 1 else f"{', '.join(map(repr, texts))} are texts"
         raise BayesError(
-            f"column {texts[0]!r} is a text, which BayesClassifier does not read: pass ",
-            Remedy("roles", {texts[0]: "ignore"}),
+            f"{which}, which BayesClassifier does not read: pass ",
+            Remedy("roles", dict.fromkeys(texts, "ignore")),
             " or ",
-            Remedy("roles", {texts[0]: "categorical"}, short=True),
+            Remedy("roles", dict.fromkeys(texts, "categorical"), short=True),
             ", or use ",
             OtherModel("NaiveBayes"),
             culprit=texts[0],

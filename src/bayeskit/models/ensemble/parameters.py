@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.estimate.smoothing import smoothed
 from bayeskit.models.ensemble.learnt_rows import ColumnCodes, LearntRows
 from bayeskit.models.ensemble.members import Members, Structure
+from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
 Columns = list[npt.NDArray[Any]]
@@ -146,13 +147,37 @@ def capped(scores: Floats, n: float) -> Floats:
     return np.asarray(logspace.log(smoothed(n * proba, n, PSEUDO, PSEUDO * scores.shape[1])))
 
 
-def memory_needed(rows: LearntRows, n_members: int, n_chains: int, n_threads: int = 1) -> float:
+class TableSize(NamedTuple):
+    """How large a table is: what the memory of a fit is estimated from."""
+
+    n_rows: int
+    n_columns: int
+    n_classes: int
+    most_values: int  # of a column of categories
+
+    @classmethod
+    def of_rows(cls, rows: LearntRows) -> TableSize:
+        """Of rows as they are coded."""
+        sizes = [codes.size for codes in rows.codes.values()]
+        return cls(len(rows.labels), len(rows.columns), len(rows.classes), max(sizes, default=0))
+
+    @classmethod
+    def of_counts(cls, tally: Tally) -> TableSize:
+        """Of rows that were counted."""
+        values = [len(family.values) + 1 for family in tally.families.values()]
+        return cls(int(tally.n_rows), len(tally.schema.used), len(tally.classes), max(values, default=0))
+
+    def __str__(self) -> str:
+        return f"{self.n_rows:,} rows × {self.n_columns:,} columns × {self.n_classes:,} classes"
+
+
+def memory_needed(size: TableSize, n_members: int, n_chains: int, n_threads: int = 1) -> float:
     """Bytes the fit may take, estimated from above for usual tables: codes, left-out factors, contexts and counts.
 
     Measured on tables of numbers and of categories it was 1.0 to 1.5 times what was really taken.
     """
-    n, n_columns, n_classes = len(rows.labels), len(rows.columns), len(rows.classes)
-    widest = max([how.size for how in rows.codes.values()] + [round(n**0.5)])
+    n, n_columns, n_classes = size.n_rows, size.n_columns, size.n_classes
+    widest = max(size.most_values, round(n**0.5))
     codes = n_members * n_columns * n * np.min_scalar_type(widest).itemsize
     left_out = min(n, MOST_FITTED) * n_classes * (n_columns + 3) * 12
     contexts = n_members * n_columns * n * 24 + n_chains * n * 60

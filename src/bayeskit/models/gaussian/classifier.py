@@ -133,10 +133,11 @@ class GaussianBayes(TallyClassifier):
             schema = schema.replace({name: Numeric() for name in loose})
         others = [name for name in schema.used if name not in schema.measured()]
         if others:
+            more = f" (and {len(others) - 1} more)" if len(others) > 1 else ""
             raise BayesError(
-                f"GaussianBayes is for numbers, and column {others[0]!r} is {schema.columns[others[0]].name}: leave it "
-                "out with ",
-                Remedy("roles", {others[0]: "ignore"}),
+                f"GaussianBayes is for numbers, and column {others[0]!r} is {schema.columns[others[0]].name}{more}: "
+                f"leave {'them' if more else 'it'} out with ",
+                Remedy("roles", dict.fromkeys(others, "ignore")),
                 ", or take ",
                 OtherModel("NaiveBayes"),
                 ", which mixes kinds of columns",

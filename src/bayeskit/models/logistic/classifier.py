@@ -22,24 +22,28 @@ from bayeskit.data.missing_labels import tell_dropped, without_label
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Responsibilities, open_source, taken
 from bayeskit.data.table import Table
-from bayeskit.data.vocabulary import Vocabulary, sort_values
-from bayeskit.errors import BayesError
+from bayeskit.data.vocabulary import Vocabulary, canonical, sort_values
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.explain.structure import StructureDescription
+from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.labels import TakesLabels
 from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.storage import Composite
 from bayeskit.models.design import Design, as_it_is, collinear, collinear_sentence, sparse_matrix
 from bayeskit.models.logistic import loss as logistic_loss
 from bayeskit.models.logistic.form import LogisticForm, naive_form
 from bayeskit.models.logistic.loss import LogisticLoss
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.tolerance import CONSTANT, NOISE
+from bayeskit.undecidable import refuse_no_numbers
 
 Floats = npt.NDArray[np.float64]
 LONG_STEP = 0.1  # deviations times nats: a step this long at the end means that there is no end
 
 
 @dataclass(eq=False, repr=False)
-class LogisticRegression(TakesLabels):
+class LogisticRegression(Composite, TakesLabels):
     """Logistic regression over mixed columns, started from naive Bayes.
 
     Parameters
@@ -118,9 +122,11 @@ class LogisticRegression(TakesLabels):
         loss = LogisticLoss(M, labels, len(twin.classes_), weights, design.mean, spread)
         values = {name: list(table.values) for name, table in twin.params_.tables.items()}
         theta = self._solve(loss, _twin_start(twin, design, loss), design.names(values), spread)
+        return self._become(twin, _form(twin, design, *loss.plain(theta)))
+
+    def _become(self, twin: NaiveBayes, form: LogisticForm) -> Self:
         self.twin_, self.schema_, self.classes_ = twin, twin.schema_, twin.classes_
-        self._sparse = False
-        self.form_ = _form(twin, design, *loss.plain(theta))
+        self._sparse, self.form_ = False, form
         self.coef_, self.intercept_, self.features_ = self.form_.weights, self.form_.intercept, self.form_.features
         self.n_features_in_ = twin.n_features_in_
         if hasattr(twin, "feature_names_in_"):
@@ -160,9 +166,12 @@ class LogisticRegression(TakesLabels):
         loss = LogisticLoss(M, labels, len(shown), weights, mean, spread)
         start = _sparse_twin(M, labels, w, len(shown), loss, squares)
         theta = self._solve(loss, start, [f"x{j}" for j in range(M.shape[1])], spread)
-        self.classes_, self.intercept_, self.coef_ = self_classes, *loss.plain(theta)
-        self._sparse, self.n_features_in_ = True, M.shape[1]
-        self.features_ = [f"x{j}" for j in range(M.shape[1])]
+        return self._become_sparse(self_classes, *loss.plain(theta))
+
+    def _become_sparse(self, classes: npt.NDArray[Any], intercept: Floats, coef: Floats) -> Self:
+        self.classes_, self.intercept_, self.coef_ = classes, intercept, coef
+        self._sparse, self.n_features_in_ = True, coef.shape[1]
+        self.features_ = [f"x{j}" for j in range(coef.shape[1])]
         for stale in ("form_", "twin_", "schema_", "feature_names_in_"):
             if hasattr(self, stale):
                 delattr(self, stale)
@@ -215,7 +224,11 @@ class LogisticRegression(TakesLabels):
                 f"X has {M.shape[-1]} features, but LogisticRegression is expecting {self.n_features_in_} features as "
                 "input"
             )
-        z = M @ self.coef_.T + self.intercept_
+        with np.errstate(all="ignore"):  # what overflows is refused
+            z = M @ self.coef_.T + self.intercept_
+        if not np.isfinite(z).all():
+            shown = self.classes_ if z.shape[1] > 1 else self.classes_[1:]
+            refuse_no_numbers(np.where(np.isfinite(z), z, np.nan), 0, shown)
         return np.asarray(z[:, 0] if len(self.classes_) == 2 else z)
 
     def predict_log_proba(self, X: Any) -> Floats:
@@ -243,12 +256,74 @@ class LogisticRegression(TakesLabels):
         rows = {"feature": ["(intercept)", *self.features_]}
         return Table(rows | {f"score of {c}": row.tolist() for c, row in zip(heads, numbers, strict=True)})
 
+    def describe_structure(self) -> StructureDescription:
+        """The weights, of which the log odds are the sum."""
+        self._check_is_fitted()
+        return StructureDescription(f"log odds are a sum of weights, with penalty {self.penalty_:.4g}", self.table())
+
     @property
     def n_parameters_(self) -> int:
         """Free parameters: n + 1 for n features and two classes, as many again for each further class."""
         self._check_is_fitted()
         reference = 0 if self._sparse else len(self.form_.tables) * (self._coding() == "reference")
         return (len(self.classes_) - 1) * (1 + len(self.features_) - reference)
+
+    # -- in a file -----------------------------------------------------------------------------------
+
+    def fitted_parts(self) -> dict[str, Any]:
+        """The twin, which reads the rows; of a sparse matrix there is none."""
+        return {} if self._sparse else {"twin": self.twin_}
+
+    @classmethod
+    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+        """The twin, or none."""
+        return ("twin",) if saved.parts else ()
+
+    def held_state(self) -> State:
+        """The weights, and how they were found."""
+        header = {"penalty": self.penalty_, "iterations": int(self.n_iter_), "path": self.path_}
+        found = np.array([float(self.log_loss_)])
+        if self._sparse:
+            return State(header | {"classes": self.classes_.tolist()}, [found, self.intercept_, self.coef_])
+        form = self.form_
+        return State(header, [found, form.base, form.center, form.slope, *form.tables.values()])
+
+    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+        """The model of a file."""
+        self._check_settings()
+        self.penalty_, self.n_iter_, self.path_ = _search_of(state.header)
+        self.log_loss_ = float(state.numbers(0, 1)[0])
+        if not parts:
+            return self._restore_sparse(state)
+        twin = parts["twin"]
+        if not isinstance(twin, NaiveBayes):
+            raise BadFile(f"the twin of a LogisticRegression is a NaiveBayes, not {type(twin).__name__}")
+        _refuse_one_class(twin.classes_)
+        design, k = Design.of(twin.tally_, self._coding()), len(twin.classes_)
+        state.holds(4 + len(design.values), *SEARCH)
+        base, center = state.numbers(1, k), state.numbers(2, len(design.columns))
+        slope = state.numbers(3, k, len(design.columns))
+        tables = {
+            name: np.ascontiguousarray(state.numbers(4 + i, n_values + 2, k))
+            for i, (name, n_values) in enumerate(design.values.items())
+        }
+        nothing = np.zeros_like(slope)
+        encoder = twin.encoder()
+        form = LogisticForm(twin.classes_, encoder, base, design.columns, center, slope, nothing, tables)
+        return self._become(twin, form)
+
+    def _restore_sparse(self, state: State) -> Self:
+        state.holds(3, *SEARCH, "classes")
+        labels = tuple(state.header["classes"])
+        if None in map(canonical, labels) or sort_values({*labels}) != list(labels):
+            raise BadFile("the classes are not sorted, or one of them is there twice or missing")
+        classes = np.array(labels)
+        _refuse_one_class(classes)
+        rows = 1 if len(labels) == 2 else len(labels)
+        width = state.arrays[2].shape[-1] if state.arrays[2].ndim else 0
+        if not width:
+            raise BadFile("a LogisticRegression without any weight is none")
+        return self._become_sparse(classes, state.numbers(1, rows), state.numbers(2, rows, width))
 
     # -- inside --------------------------------------------------------------------------------------
 
@@ -284,6 +359,18 @@ class LogisticRegression(TakesLabels):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
+
+
+SEARCH = ("penalty", "iterations", "path")  # what is told of the fit
+
+
+def _search_of(header: dict[str, Any]) -> tuple[float, int, list[tuple[float, float]] | None]:
+    """(λ, iterations, the path of λ) of a file."""
+    penalty, iterations, path = (header[name] for name in SEARCH)
+    numbers = [penalty, *(number for step in path or () for number in step)]
+    if any(type(number) not in (int, float) for number in numbers) or type(iterations) is not int or not penalty >= 0:
+        raise BadFile("what is told of the fit of a LogisticRegression is no number")
+    return float(penalty), iterations, None if path is None else [(float(a), float(b)) for a, b in path]
 
 
 def _refuse_one_class(classes: npt.NDArray[Any]) -> None:

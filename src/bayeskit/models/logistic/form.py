@@ -30,6 +30,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.undecidable import refuse_no_numbers
 
 if TYPE_CHECKING:
     from bayeskit.models.naive_bayes.classifier import NaiveBayes
@@ -68,6 +69,7 @@ class LogisticForm:
             z += np.where(gaps, 0.0, x - self.center) @ self.slope.T
         if not np.isfinite(z).all():
             raise_unusable(block.floats, block.start)
+            refuse_no_numbers(np.where(np.isfinite(z), z, np.nan), block.start, self.classes)  # no weight is infinite
         return z
 
     def log_odds(self, X: Any) -> Floats:

@@ -144,7 +144,7 @@ class NBTree(CodedClassifier):
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
         if texts := schema.texts():
-            raise BayesError.takes_no_texts("NBTree", texts[0])
+            raise BayesError.takes_no_texts("NBTree", texts)
         return super().complete_schema(schema, source)
 
     def _count_new(self, source: Source, schema: Schema, engine: Any = None) -> Tally:

@@ -169,7 +169,7 @@ class SubclassBayes(KnowsJoint):
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
         if texts := schema.texts():
-            raise BayesError.takes_no_texts("SubclassBayes", texts[0])
+            raise BayesError.takes_no_texts("SubclassBayes", texts)
         return self._naive().complete_schema(schema, source)
 
     def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:

@@ -13,16 +13,19 @@ from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words
-from bayeskit.data.vocabulary import Value
-from bayeskit.errors import BayesError
+from bayeskit.data.vocabulary import Value, canonical, sort_values
+from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.words import unlabelled_em as text_em
 from bayeskit.estimate.words.unlabelled_em import DocumentEM
+from bayeskit.model_file import State
 from bayeskit.models.base.ties import first_best
 from bayeskit.models.text.classifier import TextClassifier
 from bayeskit.models.text.reading import LabelledDocuments, document_frequency, text_column, values_matrix
 from bayeskit.models.text.recipes import recipe_named
+from bayeskit.models.text.state import LARGEST
 from bayeskit.models.text.word_choice import rows_within_limits
+from bayeskit.tolerance import OFF_ONE
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,6 +45,31 @@ class DocumentModel:
     def classes_(self) -> npt.NDArray[Any]:
         """The classes, sorted."""
         return np.array(self.classes)
+
+    def to_state(self) -> State:
+        """What a file holds: words, weights and prior; what a word is, the settings say."""
+        em, words = self.em, self.words
+        header = {"classes": list(self.classes), "beta": em.beta}
+        return State(header, [em.weights, em.log_prior, self.idf, words.data, words.offsets])
+
+    @classmethod
+    def of_state(cls, state: State, tokenizer: Tokenizer, column: str | None) -> DocumentModel:
+        """The model of a file."""
+        state.holds(5, "classes", "beta")
+        classes, beta = tuple(state.header["classes"]), state.header["beta"]
+        if not classes or None in map(canonical, classes) or sort_values({*classes}) != list(classes):
+            raise BadFile("the classes are not sorted, or one of them is there twice or missing")
+        if type(beta) not in (int, float) or not 0 < beta < LARGEST:
+            raise BadFile(f"β = {beta!r} is no weight")
+        words = Words.checked(*state.arrays[3:])
+        weights, idf = state.numbers(0, len(words), len(classes)), state.numbers(2, len(words))
+        if (np.abs(weights) > LARGEST).any() or (idf <= 0).any() or (idf > LARGEST).any():
+            raise BadFile("the weights of words are none that EM can find")
+        log_prior = state.arrays[1]
+        fits = log_prior.dtype == np.float64 and log_prior.shape == (len(classes),)
+        if not fits or not abs(logspace.exp(log_prior).sum() - 1) <= OFF_ONE:
+            raise BadFile("the prior of the classes is none")
+        return cls(DocumentEM(weights, float(beta), log_prior), words, idf, tokenizer, column, classes)
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Scores (documents, classes); softmax makes probabilities of them."""

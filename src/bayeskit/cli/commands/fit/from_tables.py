@@ -116,12 +116,8 @@ def fit_table(
     if can(model, SpeaksByColumn):
         summary.show_telling(page, model)
         page.line()
-    if (
-        kind == "naive"
-        and len(tally.classes) > 1
-        and not tally.words
-        and all(file.place.size is not None for file in source.files)
-    ):
+    can_be_read_again = all(file.place.size is not None for file in source.files)
+    if kind == "naive" and len(tally.classes) > 1 and can_be_read_again and _best_takes(tally):
         rule = None if options.unseen == "smooth" else options.unseen  # best has no such rule
         stronger = TableOptions("best", role=options.role, unseen=rule)
         page.command("stronger:", _again(data, target, output, stronger, given, reading))
@@ -162,6 +158,18 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
     model.set_params(**said)
     model.check_settings()
     return model
+
+
+def _best_takes(tally: Any) -> bool:
+    """Whether ``--model best`` would learn these rows: it reads no texts, and holds all rows in memory."""
+    from bayeskit.errors import BayesError
+    from bayeskit.models.ensemble.classifier import BayesClassifier
+
+    try:
+        BayesClassifier().check_size(tally)
+    except BayesError:
+        return False
+    return not tally.words
 
 
 def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]:
