@@ -41,6 +41,7 @@ def command(
     from bayeskit.cli.commands.predict import narrowed
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model, open_rows
+    from bayeskit.data.files.arriving import ArrivingRows
     from bayeskit.errors import BayesError, with_article
 
     page = Page(json)
@@ -61,7 +62,7 @@ def command(
         _show_model(page, fitted)
         return
     source = open_rows(data, reading)
-    if hasattr(source, "expecting"):  # rows of a pipe, of which each is read as what the model knows
+    if isinstance(source, ArrivingRows):  # rows of a pipe, of which each is read as what the model knows
         source = narrowed(source, fitted, [])
     rival = _label(against, fitted)
     records = []
