@@ -83,9 +83,9 @@ class Costs:
             *(c for c in labels if c in named or set(named) <= set(labels)),
             *(d for d in named if d not in labels),
         )
-        told = [[costs.get(c, {}).get(d) for d in decisions] for c in labels]
-        _numbers([0.0 if cost is None else cost for row in told for cost in row])
-        return cls(labels, decisions, _filled(labels, decisions, np.array(told, dtype=np.float64)))
+        by_name = [[costs.get(c, {}).get(d) for d in decisions] for c in labels]
+        _numbers([0.0 if cost is None else cost for row in by_name for cost in row])
+        return cls(labels, decisions, _filled(labels, decisions, np.array(by_name, dtype=np.float64)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,10 +43,10 @@ def drift_from_training(shifts: Sequence[Shift]) -> str:
     >>> drift_from_training([Shift("sex", "unseen", 30, 100, 0.001)])[45:]
     'sex has a value never seen there in 30% of the cells (0% expected)'
     """
-    told = [_shift(shift) for shift in shifts[:SHOWN]]
+    columns = [_shift(shift) for shift in shifts[:SHOWN]]
     if len(shifts) > SHOWN:
-        told.append(f"and {len(shifts) - SHOWN:,} more")
-    return f"these rows are unlike those of the training: {'; '.join(told)}"
+        columns.append(f"and {len(shifts) - SHOWN:,} more")
+    return f"these rows are unlike those of the training: {'; '.join(columns)}"
 
 
 def _shift(shift: Shift) -> str:

@@ -82,7 +82,7 @@ def open_kept(model: Any, data: Sequence[str], rows: Rows, reading: Reading) -> 
     """(documents to predict, a function from a batch of them to the columns that are kept)"""
     from bayeskit.cli.inputs import check_kept
 
-    source = open_unlabelled(data, rows.text or model.column, rows.text is not None, reading, rows.whole_file)
+    source = open_unlabelled(data, rows.text or column_of(model), rows.text is not None, reading, rows.whole_file)
     columns = columns_of(source)
     keep = list(columns) if rows.keep_all else rows.keep or []
     if keep:

@@ -177,55 +177,61 @@ def refuse_untabled(model: Any, network: BayesianNetwork, query: Query) -> None:
             raise query.error(leaf.at, f"the model holds no table of {leaf.column!r} ({why}): {remedy}")
 
 
-def lines(found: Record) -> list[str]:
+def lines(record: Record) -> list[str]:
     """An answer in words; the values of a distribution stand in a table."""
-    query = found["query"]
-    if "probability" in found:
-        told = [f"{query} = {found['probability']:.6g}"]
-    elif "mean" in found:
-        told = [f"{query} = {found['mean']:.6g}", f"standard deviation: {found['standard_deviation']:.6g}"]
+    query = record["query"]
+    if "probability" in record:
+        sentences = [f"{query} = {record['probability']:.6g}"]
+    elif "mean" in record:
+        sentences = [f"{query} = {record['mean']:.6g}", f"standard deviation: {record['standard_deviation']:.6g}"]
     else:
-        told = [f"{query}:"]
-    if "nodes" in found:
-        return [*told, f"exact, by a network of {found['nodes']} nodes"]
-    if "cells" in found:
-        return [*told, f"exact, by a table of {found['cells']:,} cells"]
-    if "mean" in found and isfinite(found["standard_error"]):
-        told[1] += f"; standard error of the mean: {found['standard_error']:.6g}"
-    elif "mean" in found:
-        del told[1]  # of one row
-    counted = found["rows"] - found["left_out"]
-    some = f" that match the condition ({counted:,} in all)" if found["of"] < counted else ""
-    told.append(f"rows: {found['matching']:,} of the {found['of']:,}{some}" if "matching" in found else "")
-    told[-1] = told[-1] or f"rows: the {found['of']:,}{some or ' there are'}"
-    if "interval" in found:
-        interval = found["interval"]
-        told.append(f"{100 * interval['level']:g} % credible interval: {interval['low']:.6g} to {interval['high']:.6g}")
-    if found["left_out"]:
-        told.append(f"left out: {found['left_out']:,} rows with a missing cell in a column that is asked for")
-    return told + [f"rows were counted; to weigh them by {name!r}, pass --{name} {name}" for name in found["weights"]]
+        sentences = [f"{query}:"]
+    if "nodes" in record:
+        return [*sentences, f"exact, by a network of {record['nodes']} nodes"]
+    if "cells" in record:
+        return [*sentences, f"exact, by a table of {record['cells']:,} cells"]
+    if "mean" in record and isfinite(record["standard_error"]):
+        sentences[1] += f"; standard error of the mean: {record['standard_error']:.6g}"
+    elif "mean" in record:
+        del sentences[1]  # of one row
+    counted = record["rows"] - record["left_out"]
+    some = f" that match the condition ({counted:,} in all)" if record["of"] < counted else ""
+    if "matching" in record:
+        sentences.append(f"rows: {record['matching']:,} of the {record['of']:,}{some}")
+    else:
+        sentences.append(f"rows: the {record['of']:,}{some or ' there are'}")
+    if "interval" in record:
+        interval = record["interval"]
+        sentences.append(
+            f"{100 * interval['level']:g} % credible interval: {interval['low']:.6g} to {interval['high']:.6g}"
+        )
+    if record["left_out"]:
+        sentences.append(f"left out: {record['left_out']:,} rows with a missing cell in a column that is asked for")
+    return sentences + [
+        f"rows were counted; to weigh them by {name!r}, pass --{name} {name}" for name in record["weights"]
+    ]
 
 
-def _show_values(page: Page, found: Record) -> None:
+def _show_values(page: Page, record: Record) -> None:
     """The values of a distribution as a table."""
     from bayeskit.cli.console import Figure
 
-    values = found["distribution"]
-    shown = values[:SHOWN] if len(values) > SHOWN + 3 else values
+    values = record["distribution"]
+    listed = values[:SHOWN] if len(values) > SHOWN + 3 else values
     page.line()
     columns: dict[str, list[Any]] = {
-        found["variable"]: [str(one["value"]) for one in shown],
-        "probability": [Figure(f"{one['probability']:.6g}") for one in shown],
+        record["variable"]: [str(one["value"]) for one in listed],
+        "probability": [Figure(f"{one['probability']:.6g}") for one in listed],
     }
-    if shown and "matching" in shown[0]:
-        columns["rows"] = [one["matching"] for one in shown]
-        intervals = [one["interval"] for one in shown]
+    if listed and "matching" in listed[0]:
+        columns["rows"] = [one["matching"] for one in listed]
+        intervals = [one["interval"] for one in listed]
         columns[f"{100 * intervals[0]['level']:g} % interval"] = [
             Figure(f"{interval['low']:.4f} to {interval['high']:.4f}") for interval in intervals
         ]
     page.table(columns)
-    if len(shown) < len(values):
-        page.line(f"and {len(values) - len(shown):,} more: --json has them all", style="dim")
+    if len(listed) < len(values):
+        page.line(f"and {len(values) - len(listed):,} more: --json has them all", style="dim")
     page.line()
 
 

@@ -251,10 +251,10 @@ def _csv_head(lines: _Text, form: dict[str, Any]) -> tuple[dict[str, None], dict
 def _keys(line: bytes) -> dict[str, None]:
     """The keys of a JSON line; where it is none, that is told when the line is read."""
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except ValueError:
         return {}
-    return dict.fromkeys(found) if isinstance(found, dict) else {}
+    return dict.fromkeys(record) if isinstance(record, dict) else {}
 
 
 def _typed(column: Any) -> Any:
