@@ -79,6 +79,12 @@ class HasStructure(Protocol):
     def describe_structure(self) -> Any: ...
 
 
+class Reports(Protocol):
+    """Holds scores of rows that were left out of its counts, and says what they are worth."""
+
+    def report(self) -> Any: ...
+
+
 def can(model: object, capability: type) -> bool:
     """Whether the model, as it is, has every method of a capability.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.sheet import Grid, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.disk.paths import read_bytes
 from bayeskit.errors import BadFile, BayesError, BayesWarning
@@ -29,8 +31,8 @@ from bayeskit.tolerance import OFF_ONE, SLACK
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Costs:
+@dataclass(frozen=True, eq=False, repr=False)
+class Costs(Readable):
     """What each decision costs when a row is of each class: (classes, decisions), labels beside it."""
 
     classes: tuple[Any, ...]
@@ -87,9 +89,16 @@ class Costs:
                 matrix[i, j] = cost
         return cls(labels, decisions, _numbers(matrix))
 
+    @property
+    def sheet(self) -> Sheet:
+        """A line a class, a column a decision."""
+        decided = {f"decide {decision}": self.matrix[:, j].tolist() for j, decision in enumerate(self.decisions)}
+        grid = Grid({"class": [str(label) for label in self.classes], **decided})
+        return Sheet(f"costs of {len(self.decisions)} decisions for {len(self.classes)} classes", (grid,))
 
-@dataclass(frozen=True, eq=False)
-class Decisions:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Decisions(Readable):
     """What was decided for each row, and what each decision was expected to cost.
 
     `labels` holds None where the row was rejected; `losses` are those of every decision (rows, decisions); `top` holds
@@ -113,6 +122,15 @@ class Decisions:
         """A line a row: the decision and its expected loss."""
         shown = [None if label is None else str(label) for label in self.labels.tolist()]
         return Table({"decision": shown, "expected loss": self.expected_loss})
+
+    @property
+    def sheet(self) -> Sheet:
+        """How often each decision was taken, and the first rows."""
+        taken = Counter(str(label) for label in self.labels.tolist() if label is not None)
+        parts = [f"{name} {taken[name]:,}" for name in map(str, self.decisions) if taken[name]]
+        parts += [f"rejected {int(self.rejected.sum()):,}"] if self.rejected.any() else []
+        counts = f"{', '.join(parts)}; expected loss {self.total_loss:.6g}" if parts else "there are no rows"
+        return Sheet(f"decisions for {len(self):,} rows", (counts, self.table().grid))
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.sheet import WIDTH, Lines, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
@@ -53,8 +54,8 @@ class Axis:
         return Table({self.column: [cell(v) for v in self.values], "points": list(self.points)})
 
 
-@dataclass(frozen=True)
-class Nomogram:
+@dataclass(frozen=True, repr=False)
+class Nomogram(Readable):
     """The points of each column, and what their total says of ``predicted`` against ``against``.
 
     ``axes`` (the furthest-reaching first), ``scale`` (points a nat of log odds), ``offset`` (log odds at a total of 0)
@@ -74,23 +75,20 @@ class Nomogram:
         odds = self.offset + total / self.scale
         return float(logspace.exp(logspace.log_normalise(np.array([[odds, 0.0]]))[0][0, 0]))
 
-    def __str__(self) -> str:
-        lines = [f"points for {self.predicted} against {self.against}"]
+    @property
+    def sheet(self) -> Sheet:
+        """The ends of each ruler, and the probabilities of totals."""
+        lines = []
         width = max((len(axis.column) for axis in self.axes), default=0)
         for axis in self.axes:
             low, high = np.argmin(axis.points), np.argmax(axis.points)
             ends = (
                 f"{cell(axis.values[low])} {axis.points[low]:.0f} … {cell(axis.values[high])} {axis.points[high]:.0f}"
             )
-            lines.append(printable(f"  {axis.column:{width}}  {ends}", keep="")[:80])
+            lines.append(printable(f"  {axis.column:{width}}  {ends}", keep="")[:WIDTH])
         lines.append(f"total to P({self.predicted})")
         lines += [f"  {total:8.1f}  {p:.3g}" for total, p in self.totals]
-        return "\n".join(printable(line, keep="") for line in lines)
-
-    def _repr_html_(self) -> str:
-        import html
-
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return Sheet(f"points for {self.predicted} against {self.against}", (Lines(lines),))
 
 
 CHANCES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)

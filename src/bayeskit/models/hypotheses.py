@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
@@ -30,7 +31,7 @@ BIT = float(logspace.log(2.0))
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Hypotheses:
+class Hypotheses(Readable):
     """Beliefs over named hypotheses: a value that `update` turns into another one.
 
     >>> patient = Hypotheses({"cancer": 0.008, "healthy": 0.992})
@@ -146,6 +147,16 @@ class Hypotheses:
     def mdl(self) -> Any:
         """The hypothesis with the shortest description, theory and data: it is the MAP hypothesis."""
         return self.names[_best(-(self.log_prior / -BIT + self.log_likelihood / -BIT))]
+
+    @property
+    def sheet(self) -> Sheet:
+        """The most probable hypothesis, and P(h) of each before and after the evidence."""
+        first = self.names[:ROWS]
+        after, before = self._posterior[:ROWS].tolist(), logspace.exp(self.log_prior[:ROWS]).tolist()
+        columns = {"hypothesis": [str(name) for name in first], "before": before, "after": after}
+        best = self._posterior[self._position(self.map)]
+        head = f"{len(self.names)} hypotheses, the most probable {self.map} with {best:.4g}"
+        return Sheet(head, (Grid(columns, more=len(self.names) - len(first)),))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{n!r}: {p:.6g}" for n, p in zip(self.names[:8], self._posterior.tolist(), strict=False))

@@ -32,6 +32,7 @@ def command(
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model
     from bayeskit.cli.wording import plural, suggesting
+    from bayeskit.explain.overview import column_records
 
     page = Page(json)
     fitted = load_model(model)
@@ -53,7 +54,7 @@ def command(
     if settings:
         page.line("settings: " + ", ".join(f"{name}={value!r}" for name, value in settings.items()))
     page.line()
-    records = summary.column_records(tally)
+    records = column_records(tally)
     summary.show_columns(page, records)
     page.line()
     summary.show_classes(page, tally)

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import inf, lgamma
 from typing import Any, Self
 
@@ -9,14 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayeskit import logspace
+from bayeskit.data.sheet import ROWS, Readable, Sheet
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue
-from bayeskit.estimate.conjugate.belief import Interval, listed, positive, same_prior, sequence, some, tails
+from bayeskit.estimate.conjugate.belief import Interval, believed, listed, positive, same_prior, sequence, some, tails
 from bayeskit.estimate.smoothing import is_number, smoothed
 from bayeskit.tolerance import GONE, OFF_ONE
 
 
 @dataclass(frozen=True)
-class BetaBernoulli:
+class BetaBernoulli(Readable):
     """What we believe of a coin: Beta(heads, tails) before, and the flips seen since.
 
     P(θ | flips) = Beta(seen_heads + heads, seen_tails + tails)
@@ -133,6 +135,14 @@ class BetaBernoulli:
         return _log_beta(self.posterior) - _log_beta((self.heads, self.tails))
 
     @property
+    def sheet(self) -> Sheet:
+        """The posterior, and how sure it is of θ."""
+        a, b = self.posterior
+        return Sheet(
+            f"Beta({a:g}, {b:g}) after {self.n:g} flips", (believed({"θ": (self.mean, self.credible_interval())}),)
+        )
+
+    @property
     def _counts(self) -> dict[Any, float]:
         return {True: self.seen_heads, False: self.seen_tails}
 
@@ -141,7 +151,7 @@ class BetaBernoulli:
 
 
 @dataclass(frozen=True)
-class DirichletCategorical:
+class DirichletCategorical(Readable):
     """What we believe of a die: Dirichlet(β) before, and the counts of each value since.
 
     P(θ | counts) = Dirichlet(n + β)
@@ -266,6 +276,14 @@ class DirichletCategorical:
     def log_marginal_likelihood(self) -> float:
         """log P(outcomes) = log B(n + β) − log B(β), for the outcomes in the order they fell."""
         return _log_beta(self.posterior.values()) - _log_beta(self.beta.values())
+
+    @property
+    def sheet(self) -> Sheet:
+        """The posterior, and how sure it is of each value."""
+        coins = {f"P({value})": self.marginal(value) for value in islice(self.beta, ROWS)}
+        grid = believed({name: (coin.mean, coin.credible_interval()) for name, coin in coins.items()})
+        head = f"Dirichlet over {len(self.beta):,} values after {self.n:g} outcomes"
+        return Sheet(head, (replace(grid, more=len(self.beta) - len(coins)),))
 
     def _counted(self, data: Mapping[Any, float] | Iterable[Any]) -> dict[Any, float]:
         return _counted(data, self.beta, "DirichletCategorical")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from bayeskit.errors import BayesError
 from bayeskit.models.base.available import Conditional
+from bayeskit.models.base.completion import is_offered
 
 WIDTH = 80  # of a line that shows a model
 LONGEST = 300  # characters of a setting that are shown
@@ -120,7 +121,7 @@ class Estimator:
             name, deeper, inner = path.partition("__")
             if name not in _defaults(type(self)):
                 raise BayesError(
-                    f"Invalid parameter {name!r} for estimator {self}. "
+                    f"Invalid parameter {name!r} for estimator {self!r}. "
                     f"Valid parameters are: {self._get_param_names()!r}.",
                     culprit=name,
                 )
@@ -132,18 +133,19 @@ class Estimator:
             getattr(self, name).set_params(**inner_params)
         return self
 
+    def changed_settings(self) -> list[str]:
+        """The settings that are not the defaults, as ``name=value``."""
+        defaults = _defaults(type(self))
+        values = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        return [f"{name}={_shortened(text)}" for name, text in values.items() if text != repr(defaults[name])]
+
     def __repr__(self) -> str:
         """The settings that are not the defaults."""
-        defaults = _defaults(type(self))
-        shown = {name: repr(value) for name, value in self.get_params(deep=False).items()}
-        changed = [f"{name}={_shortened(text)}" for name, text in shown.items() if text != repr(defaults[name])]
-        return _wrapped(type(self).__name__, changed)
+        return _wrapped(type(self).__name__, self.changed_settings())
 
     def __dir__(self) -> list[str]:
-        """What is there: methods that this model cannot honour are not."""
-        members = [item for owner in type(self).__mro__ for item in vars(owner).items()]
-        conditional = {name for name, member in members if isinstance(member, Conditional)}
-        return [name for name in super().__dir__() if name not in conditional or hasattr(self, name)]
+        """What a person may use: what this model cannot honour is not there, nor what other files ask of it."""
+        return [name for name in super().__dir__() if is_offered(self, name, _defaults(type(self)))]
 
     # -- what scikit-learn's tools ask for -----------------------------------------------------------
 

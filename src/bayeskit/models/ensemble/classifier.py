@@ -21,6 +21,7 @@ import numpy as np
 from bayeskit.data.block import Block
 from bayeskit.data.frames import BLOCK
 from bayeskit.data.schema import Schema
+from bayeskit.data.sheet import Sheet, SheetText
 from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge
 from bayeskit.explain.evidence import telescoped
@@ -250,13 +251,15 @@ class BayesClassifier(Learner):
 
     # -- saying --------------------------------------------------------------------------------------
 
-    def report(self) -> str:
+    def report(self) -> SheetText:
         """The scores on rows left out, beside naive Bayes and the most frequent class, and what they are worth."""
         self._check_is_fitted()
-        return (
-            f"{self.left_out_}\nEach row of the fit was left out of the counts in turn. The first line is a little "
-            "optimistic:\nstructure, m and exponents have seen the row. Cross-validate for a figure to rely on."
+        optimistic = (
+            "The first line is a little optimistic: structure, m and exponents have seen the row. Cross-validate for "
+            "a figure to rely on."
         )
+        head = "Rows of the fit, each left out of the counts in turn"
+        return SheetText(Sheet(head, (self.left_out_.grid, optimistic)))
 
     def log_joint(self, params: EnsembleParameters, block: Block) -> Scores:
         """ln P(class | x) of each row (rows, classes), capped."""

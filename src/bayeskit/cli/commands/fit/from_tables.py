@@ -58,6 +58,7 @@ def fit_table(data: str, target: str, shared: Shared, options: TableOptions, rea
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, open_data, save_model, watched
     from bayeskit.cli.wording import plural, size_of, suggesting
+    from bayeskit.explain.overview import column_records
 
     output, kind = shared.output, options.kind or "naive"
     check_writable(output, is_model=True)
@@ -79,7 +80,7 @@ def fit_table(data: str, target: str, shared: Shared, options: TableOptions, rea
             evaluation = model.leave_one_out(rows, target)
     written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
     tally = model.tally_
-    columns = summary.column_records(tally)
+    columns = column_records(tally)
     page.line(f"{source.name}: {plural(tally.n_rows, 'row')}, {plural(len(tally.classes), 'class')} of {target}")
     page.line()
     summary.show_columns(page, columns)
