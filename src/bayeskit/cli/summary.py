@@ -124,14 +124,18 @@ def telling_of(model: Any) -> Any:
 
 def show_left_out(page: Page, model: Any) -> None:
     """The ensemble's scores on rows left out, beside naive Bayes and the majority, and its columns by importance."""
+    from bayeskit.models.ensemble.parameters import MOST_FITTED
+
     scores, found = model.left_out_, model.importance_
     page.table(
         {
             "leave-one-out": scores["model"],
             "accuracy": [percent(share) for share in scores["accuracy"]],
-            "log loss (nats)": [short(loss) for loss in scores["log loss"]],
+            "log loss (nats)": [Figure("–") if loss is None else short(loss) for loss in scores["log loss"]],
         }
     )
+    if model.tally_.n_rows > MOST_FITTED:
+        page.line(f"Scored are {MOST_FITTED:,} of the rows, drawn at random; all {model.tally_.n_rows:,} were counted.")
     page.line(
         "The first line is a little optimistic: structure and exponents have seen the row that is left out. "
         "Cross-validate for a figure to rely on."

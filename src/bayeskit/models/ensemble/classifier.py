@@ -36,7 +36,14 @@ from bayeskit.models.base.tally_classifier import TOGETHER
 from bayeskit.models.ensemble.fitting import Learning, left_out_table
 from bayeskit.models.ensemble.learnt_rows import LearntRows, block_columns, learnt_rows, plan_of, rows_of
 from bayeskit.models.ensemble.members import Structure, from_parts, to_parts, with_rows
-from bayeskit.models.ensemble.parameters import EnsembleParameters, count, log_scores, memory_needed, unknown
+from bayeskit.models.ensemble.parameters import (
+    MOST_FITTED,
+    EnsembleParameters,
+    count,
+    log_scores,
+    memory_needed,
+    unknown,
+)
 from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Remedy, Setting
@@ -71,8 +78,9 @@ class BayesClassifier(Learner):
 
     Attributes
     ----------
-    left_out_: accuracy and log loss on the rows of the fit (20,000 at most), each left out of the counts, beside those
-        of naive Bayes and of the majority. Ours are a little optimistic: structure, m and exponents have seen the row.
+    left_out_: accuracy and log loss on the rows of the fit, each left out of the counts, beside those of naive Bayes
+        and of the majority; of more than 20,000 rows on as many, drawn by ``random_state``, to which the exponents are
+        fitted, too. Ours are a little optimistic: structure, m and exponents have seen the row.
     importance_: of each column, by how much the log loss of rows left out rises without its factor, everything else
         held; the class chains are left as they are.
     structure_: cuts, parents, m, chains and exponents, held when rows are learnt, forgotten or merged.
@@ -258,7 +266,8 @@ class BayesClassifier(Learner):
             "The first line is a little optimistic: structure, m and exponents have seen the row. Cross-validate for "
             "a figure to rely on."
         )
-        head = "Rows of the fit, each left out of the counts in turn"
+        some = f" ({MOST_FITTED:,} of them where it had more)" if self.tally_.n_rows > MOST_FITTED else ""
+        head = f"Rows of the fit{some}, each left out of the counts in turn"
         return SheetText(Sheet(head, (self.left_out_.grid, optimistic)))
 
     def log_joint(self, params: EnsembleParameters, block: Block) -> Scores:
