@@ -26,6 +26,7 @@ from bayeskit.data.sheet import Grid, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.disk.paths import read_bytes
 from bayeskit.errors import BadFile, BayesError, BayesWarning
+from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import OFF_ONE, SLACK
 
 Floats = npt.NDArray[np.float64]
@@ -55,7 +56,7 @@ class Costs(Readable):
             rows = [_find(label, costs.classes, "the costs have no row for class") for label in labels]
             if len(costs.classes) > len(labels):
                 unknown = [c for c in costs.classes if str(c) not in set(map(str, labels))]
-                raise BayesError(f"the costs name {unknown}, which are no classes (classes: {list(labels)})")
+                raise _no_classes(unknown, labels)
             decisions = tuple(next((c for c in labels if str(c) == str(d)), d) for d in costs.decisions)
             return cls(labels, decisions, costs.matrix[rows])
         if isinstance(costs, Mapping):
@@ -74,7 +75,7 @@ class Costs(Readable):
             raise BayesError("costs by name are {true class: {decision: cost}}")
         unknown = [c for c in costs if c not in labels]
         if unknown:
-            raise BayesError(f"the costs name {unknown}, which are no classes (classes: {list(labels)})")
+            raise _no_classes(unknown, labels)
         named = dict.fromkeys(d for row in costs.values() for d in row)
         decisions = (
             *(c for c in labels if c in named or set(named) <= set(labels)),
@@ -288,7 +289,13 @@ def _find(label: Any, among: Sequence[Any], problem: str) -> int:
     for i, other in enumerate(among):
         if other == label or str(other) == str(label):
             return i
-    raise BayesError(f"{problem} {label!r} (there are: {', '.join(map(repr, among))})")
+    known = f"(there are: {', '.join(map(repr, among))}){did_you_mean(label, among)}"
+    raise BayesError(f"{problem} {label!r} {known}", culprit=label)
+
+
+def _no_classes(unknown: Sequence[Any], labels: Sequence[Any]) -> BayesError:
+    known = f"(classes: {list(labels)}){did_you_mean(unknown[0], labels)}"
+    return BayesError(f"the costs name {unknown}, which are no classes {known}", culprit=unknown[0])
 
 
 def _numbers(costs: Any) -> Floats:

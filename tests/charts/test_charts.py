@@ -12,7 +12,7 @@ import pytest
 import bayeskit as bk
 from bayeskit import datasets
 from bayeskit.charts.evidence import evidence_chart, nomogram_chart
-from bayeskit.charts.offline import offline
+from bayeskit.charts.notebook import offline
 
 
 def penguins():

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from bayeskit.charts.offline import offline
+from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, literal, title
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import Explanation

@@ -28,6 +28,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
 from bayeskit.explain.phrases import cell, chance, times
+from bayeskit.nearest import did_you_mean
 from bayeskit.tally.tally import Tally
 from bayeskit.undecidable import Impossible
 
@@ -216,7 +217,8 @@ def class_position(label: Any, classes: Sequence[Value]) -> int:
     """Where a class stands; one that is not known is an error that names all."""
     value = canonical(label)
     if value not in classes:
-        raise BayesError(f"there is no class {value!r} (classes: {', '.join(map(repr, classes))})")
+        known = f"(classes: {', '.join(map(repr, classes))}){did_you_mean(value, classes)}"
+        raise BayesError(f"there is no class {value!r} {known}", culprit=value)
     return classes.index(value)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bayeskit.explain.phrases import cell
 from bayeskit.printable import printable
+from bayeskit.tolerance import RANK, ROUNDING
 
 if TYPE_CHECKING:
     from bayeskit.explain.nomogram import Axis, Nomogram
@@ -252,8 +253,8 @@ def _round_numbers(points: dict[float, float]) -> list[float]:
     if len(points) < 2:
         return list(points)
     step = max(b - a for a, b in pairwise(sorted(points)))
-    unit = 10.0 ** math.floor(math.log10(step) + 1e-9)
-    at = {round(v / unit): v for v in points if abs(v / step - round(v / step)) < 1e-6}
+    unit = 10.0 ** math.floor(math.log10(step) + RANK)
+    at = {round(v / unit): v for v in points if abs(v / step - round(v / step)) < ROUNDING}
     if not at:
         return []
     least, most = min(at), max(at)
@@ -309,7 +310,7 @@ def _round(size: float) -> float:
     (20.0, 0.5)
     """
     power = 10.0 ** math.floor(math.log10(size))
-    return next(power * k for k in (1, 2, 5, 10) if power * k >= size * (1 - 1e-9))
+    return next(power * k for k in (1, 2, 5, 10) if power * k >= size * (1 - RANK))
 
 
 def svg(page: Rulers) -> str:

@@ -24,6 +24,7 @@ from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
+from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import TIE
 
 Floats = npt.NDArray[np.float64]
@@ -171,7 +172,8 @@ class Hypotheses(Readable):
 
     def _position(self, name: Any) -> int:
         if name not in self._index:
-            raise BayesError(f"there is no hypothesis {name!r} (there are: {_some(self.names)})")
+            meant = did_you_mean(name, self.names)
+            raise BayesError(f"there is no hypothesis {name!r} (there are: {_some(self.names)}){meant}", culprit=name)
         return self._index[name]
 
     def _aligned(self, given: Mapping[Any, float], what: str) -> Floats:

@@ -31,7 +31,7 @@ def command(
     from bayeskit.cli import summary, texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model
-    from bayeskit.cli.wording import plural, suggesting
+    from bayeskit.cli.wording import plural
     from bayeskit.explain.overview import column_records
 
     page = Page(json)
@@ -39,8 +39,7 @@ def command(
     tally, target = fitted.tally_, fitted.schema_.target.name
     if column is not None:
         of_text = texts.is_text(fitted) and column == fitted.column
-        with suggesting([column], tally.schema.columns):
-            table = fitted.table("text" if of_text else column)
+        table = fitted.table("text" if of_text else column)
         columns = {name: table[name] for name in table.column_names}
         for i, part in enumerate(_parts(columns, table.keys)):
             page.line() if i else None

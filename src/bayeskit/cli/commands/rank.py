@@ -42,7 +42,6 @@ def command(
     from bayeskit.cli.commands.predict import open_for
     from bayeskit.cli.inputs import check_writable, load_model, watched
     from bayeskit.cli.outputs import writer
-    from bayeskit.cli.wording import suggesting
     from bayeskit.errors import BayesError
 
     check_writable(output, is_model=False, reads=(model, data))
@@ -52,7 +51,7 @@ def command(
     source, of_batch = open_for(fitted, data, text, keep or [], reading)
     best: Any = None
     start = 0
-    with watched(source, "ranking") as rows, suggesting([label], fitted.classes_.tolist()):
+    with watched(source, "ranking") as rows:
         for batch in rows.batches():
             best = _first(best, _ranked(fitted, of_batch(batch), label, start), limit)
             start += batch.n_rows

@@ -14,6 +14,7 @@ from bayeskit.data.sheet import ROWS, Readable, Sheet
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue
 from bayeskit.estimate.conjugate.belief import Interval, believed, listed, positive, same_prior, sequence, some, tails
 from bayeskit.estimate.smoothing import is_number, smoothed
+from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import GONE, OFF_ONE
 
 
@@ -308,7 +309,8 @@ def _known(value: Any, known: Mapping[Any, float], who: str, place: str = "") ->
         return value
     raise UnknownValue(
         f"{who}: {value!r}{place} is not among its values ({', '.join(map(repr, list(known)[:8]))}"
-        f"{', …' if len(known) > 8 else ''}). Leave it out, or begin with a prior that holds it."
+        f"{', …' if len(known) > 8 else ''}). Leave it out, or begin with a prior that holds it"
+        f"{did_you_mean(value, known) or '.'}"
     )
 
 

@@ -27,7 +27,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.evidence import explain_rows
 from bayeskit.explain.overview import overview
-from bayeskit.models.base.available import absent, available_where, having
+from bayeskit.models.base.available import available_where, having
 from bayeskit.models.base.column_advice import advise
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.estimator_kinds import PredictsClasses
@@ -87,12 +87,6 @@ class Classifier(Stored, PredictsClasses):
         def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self: ...
         def log_joint(self, params: Any, block: Block) -> Scores: ...
         def column_table(self, column: str) -> Table: ...
-
-    def __getattr__(self, name: str) -> Any:
-        for owner in type(self).__mro__:
-            if name in vars(owner):  # it is there, and has refused: let it say why
-                return vars(owner)[name].__get__(self, type(self))
-        raise absent(self, name)
 
     # -- what a model may add ------------------------------------------------------------------------
 

@@ -13,8 +13,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from bayeskit.errors import BayesError
-from bayeskit.models.base.available import Conditional
+from bayeskit.models.base.available import Conditional, absent
 from bayeskit.models.base.completion import is_offered
+from bayeskit.nearest import did_you_mean
 
 WIDTH = 80  # of a line that shows a model
 LONGEST = 300  # characters of a setting that are shown
@@ -43,6 +44,12 @@ def _defaults(kind: type) -> dict[str, Any]:
         raise TypeError(f"the settings of {kind.__name__} are arguments with names: __init__ takes no *args")
     named = {parameter.name: parameter.default for parameter in parameters if parameter.kind != parameter.VAR_KEYWORD}
     return dict(sorted(named.items()))
+
+
+@_once
+def _takes_any(kind: type) -> bool:
+    """Whether a class takes settings of any name."""
+    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(kind.__init__).parameters.values())  # type: ignore[misc]
 
 
 @_once
@@ -100,6 +107,22 @@ class Estimator:
         set_partial_fit_request: Any
         set_score_request: Any
 
+    def __new__(cls, *_: Any, **settings: Any) -> Self:
+        """A setting that the model does not have is refused with what it may have meant."""
+        known = _defaults(cls)
+        unknown = next((name for name in settings if name not in known), None)
+        if unknown is not None and not _takes_any(cls):
+            raise TypeError(
+                f"{cls.__name__} has no setting {unknown!r} ({', '.join(known)}){did_you_mean(unknown, known)}"
+            )
+        return super().__new__(cls)
+
+    def __getattr__(self, name: str) -> Any:
+        for owner in type(self).__mro__:
+            if name in vars(owner):  # it is there, and has refused: let it say why
+                return vars(owner)[name].__get__(self, type(self))
+        raise absent(self, name)
+
     @classmethod
     def _get_param_names(cls) -> list[str]:  # the name by which scikit-learn's tools ask
         return list(_defaults(cls))
@@ -120,9 +143,10 @@ class Estimator:
         for path, value in params.items():
             name, deeper, inner = path.partition("__")
             if name not in _defaults(type(self)):
+                names = self._get_param_names()
                 raise BayesError(
                     f"Invalid parameter {name!r} for estimator {self!r}. "
-                    f"Valid parameters are: {self._get_param_names()!r}.",
+                    f"Valid parameters are: {names!r}{did_you_mean(name, names) or '.'}",
                     culprit=name,
                 )
             if deeper:

@@ -57,7 +57,7 @@ def fit_table(data: str, target: str, shared: Shared, options: TableOptions, rea
     from bayeskit.cli.commands.fit.worse import culprit, is_worse, show_worse, worse_record
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, open_data, save_model, watched
-    from bayeskit.cli.wording import plural, size_of, suggesting
+    from bayeskit.cli.wording import plural, size_of
     from bayeskit.explain.overview import column_records
 
     output, kind = shared.output, options.kind or "naive"
@@ -68,12 +68,11 @@ def fit_table(data: str, target: str, shared: Shared, options: TableOptions, rea
     settings = {"smoothing": shared.amount, "prior": shared.prior, "numeric": options.numeric, "unseen": options.unseen}
     settings["memory_limit"] = None if options.memory_limit is None else int(options.memory_limit * 1e9)
     model = _model(kind, settings | {"roles": roles or None})
-    with suggesting(roles, source.head):
-        if kind == "best":
-            advice = _fit(model.set_params(progress=sys.stderr.isatty()), source)
-        else:
-            with watched(source, "counting") as rows:
-                advice = _fit(model, rows)
+    if kind == "best":
+        advice = _fit(model.set_params(progress=sys.stderr.isatty()), source)
+    else:
+        with watched(source, "counting") as rows:
+            advice = _fit(model, rows)
     evaluation = None
     if shared.scores and model.tally_.n_rows > 1 and can(model, LeavesOut):
         with watched(source, "leaving each row out") as rows:
