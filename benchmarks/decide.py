@@ -19,6 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 import bayeskit as bk
+from bayeskit.tolerance import LEAST_PROBABILITY
 
 TITLE = "Logistic regression and exponents"
 NOTE = (
@@ -91,7 +92,7 @@ def measure(folder: Path) -> pd.DataFrame:
                 p = model.predict_proba(X.iloc[test])
                 own = (p * (y[test][:, None] == model.classes_)).sum(axis=1)
                 right = model.predict(X.iloc[test]) == y[test]
-                found.setdefault(key, []).append(np.column_stack([-np.log(np.clip(own, 1e-15, 1)), right]))
+                found.setdefault(key, []).append(np.column_stack([-np.log(np.maximum(own, LEAST_PROBABILITY)), right]))
         for key, parts in found.items():
             line[f"{key} log loss"], line[f"{key} accuracy"] = np.concatenate(parts).mean(axis=0)
         lines.append(line)

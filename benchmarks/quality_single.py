@@ -53,9 +53,10 @@ def page(table: dict[str, dict[str, list[float]]]) -> str:
     lines = [
         "# Quality of single models",
         "",
-        f"Made by `make quality-single` on {date.today()}: {len(table)} sets, the folds of [quality](quality.md), one",
-        "thread, CPU seconds of fit and predict summed over all folds. Weka's means are those of its own TAN, AODE and",
-        "naive Bayes with MDL cuts where they finished. Back-off, not Laplace's rule, is NBTree's default",
+        f"Made by `make quality-single` on {date.today()}: {len(table)} sets, folds and measures as in",
+        "[quality](quality.md), one thread, CPU seconds of fit and predict summed over all folds. Weka's means are",
+        "those of its own TAN, AODE and naive Bayes with MDL cuts where they finished. Back-off, not Laplace's rule,",
+        "is NBTree's default",
         "after a look at these very folds: it is better here by a quarter of a point.",
         "",
         "| model | mean accuracy | Weka's | mean log loss (nats) | seconds in all |",

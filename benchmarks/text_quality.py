@@ -29,6 +29,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import bayeskit as bk
+from bayeskit.evaluate.cross_validation import log_probabilities
+from bayeskit.evaluate.metrics import log_loss
 
 ROOT = Path(__file__).parent.parent
 PAGE, STORE = ROOT / "docs" / "text.md", Path(__file__).with_suffix(".json")
@@ -94,9 +96,8 @@ def measure(make: Callable[[], Any], folds: list[tuple[Any, Any, Any, Any]]) -> 
         guess = model.predict(test)
         loss = None
         if hasattr(model, "predict_proba"):
-            p = model.predict_proba(test)
-            own = p[np.arange(len(truth)), np.searchsorted(model.classes_, truth.astype(model.classes_.dtype))]
-            loss = float(-np.log(np.maximum(own, 1e-300)).mean())
+            at = np.searchsorted(model.classes_, truth.astype(model.classes_.dtype))
+            loss = log_loss(log_probabilities(model, test)[np.arange(len(truth)), at])
         chosen = None
         if hasattr(model, "weights_"):
             chosen = [model.schema_.columns["text"].tokenizer.ngrams[1], model.weights_.a, model.weights_.g]

@@ -45,7 +45,8 @@ from bayeskit.kernels.twins.word_lists import Bytes, Ids, Offsets
 def public_names() -> str:
     """The stub of the package."""
     homes = bayeskit._HOMES.items()  # noqa: SLF001  (its own list, which no one else needs)
-    imports = "".join(f"from bayeskit.{home} import {name} as {name}\n" for name, home in homes)
+    imports = "".join(f"from bayeskit import {name} as {name}\n" for name in bayeskit._MODULES)  # noqa: SLF001
+    imports += "".join(f"from bayeskit.{home} import {name} as {name}\n" for name, home in homes)
     listed = "".join(f'    "{name}",\n' for name in bayeskit.__all__)
     return f'"""{bayeskit.__doc__}\n{WRITTEN}\n"""\n\n{imports}\n__version__: str\n__all__ = [\n{listed}]\n'
 

@@ -3,9 +3,7 @@
 A model is a plan of what to count, an estimate made from the counts, and a score for a row.
 """
 
-from importlib import import_module
-from typing import Any
-
+from bayeskit.lazy import lazy_names
 from bayeskit.moved import find_moved
 
 __version__ = "0.2.0"
@@ -73,17 +71,15 @@ _HOMES = {
     "open_source": "data.source",
 }
 
-__all__ = ["__version__", *_HOMES]
+_MODULES = ("charts", "datasets", "decide", "errors")
 
+__all__ = ["__version__", *_HOMES, *_MODULES]
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"bayeskit.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'bayeskit' has no attribute {name!r}")
+__getattr__, _names = lazy_names(__name__, _HOMES, _MODULES)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(["__version__", *_names()])
 
 
 find_moved()

@@ -5,6 +5,10 @@ A model is a plan of what to count, an estimate made from the counts, and a scor
 This file is written by `make stubs`.
 """
 
+from bayeskit import charts as charts
+from bayeskit import datasets as datasets
+from bayeskit import decide as decide
+from bayeskit import errors as errors
 from bayeskit.data.schema import Categorical as Categorical
 from bayeskit.data.schema import Ignored as Ignored
 from bayeskit.data.schema import Numeric as Numeric
@@ -129,4 +133,8 @@ __all__ = [
     "load",
     "updating",
     "open_source",
+    "charts",
+    "datasets",
+    "decide",
+    "errors",
 ]

@@ -38,7 +38,7 @@ class SpeaksByColumn(Protocol):
     """Every column speaks for itself: what it tells of the class, and its points in a nomogram."""
 
     def telling(self) -> Any: ...
-    def nomogram(self, predicted: Any = None, against: Any = None) -> Any: ...
+    def nomogram(self, predicted: Any = None, against: Any = None, X: Any = None) -> Any: ...
 
 
 class Learns(Protocol):
@@ -89,6 +89,12 @@ class HasStructure(Protocol):
     """Has learnt which columns go together, or a tree, or clusters, and can show it."""
 
     def describe_structure(self) -> Any: ...
+
+
+class Reports(Protocol):
+    """Holds scores of rows that were left out of its counts, and says what they are worth."""
+
+    def report(self) -> Any: ...
 
 
 class Reads(Protocol):

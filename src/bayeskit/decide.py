@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,16 +22,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.sheet import Grid, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.disk.paths import read_bytes
 from bayeskit.errors import BadFile, BayesError, BayesWarning
+from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import OFF_ONE, SLACK
 
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Costs:
+@dataclass(frozen=True, eq=False, repr=False)
+class Costs(Readable):
     """What each decision costs when a row is of each class: (classes, decisions), labels beside it.
 
     NaN is a cost that was not told; :meth:`of` fills it in.
@@ -55,7 +58,7 @@ class Costs:
             return cls(labels, labels, 1.0 - np.eye(len(labels)))
         if isinstance(costs, Costs):
             if unknown := [c for c in costs.classes if str(c) not in set(map(str, labels))]:
-                raise BayesError(f"the costs name {unknown}, which are no classes (classes: {list(labels)})")
+                raise _no_classes(unknown, labels)
             decisions = tuple(next((c for c in labels if str(c) == str(d)), d) for d in costs.decisions)
             rows = {str(c): row for c, row in zip(costs.classes, costs.matrix, strict=True)}
             untold = np.full(len(decisions), np.nan)
@@ -77,7 +80,7 @@ class Costs:
             raise BayesError("costs by name are {true class: {decision: cost}}")
         unknown = [c for c in costs if c not in labels]
         if unknown:
-            raise BayesError(f"the costs name {unknown}, which are no classes (classes: {list(labels)})")
+            raise _no_classes(unknown, labels)
         named = dict.fromkeys(d for row in costs.values() for d in row)
         decisions = (
             *(c for c in labels if c in named or set(named) <= set(labels)),
@@ -87,9 +90,16 @@ class Costs:
         _numbers([0.0 if cost is None else cost for row in by_name for cost in row])
         return cls(labels, decisions, _filled(labels, decisions, np.array(by_name, dtype=np.float64)))
 
+    @property
+    def sheet(self) -> Sheet:
+        """A line a class, a column a decision."""
+        decided = {f"decide {decision}": self.matrix[:, j].tolist() for j, decision in enumerate(self.decisions)}
+        grid = Grid({"class": [str(label) for label in self.classes], **decided})
+        return Sheet(f"costs of {len(self.decisions)} decisions for {len(self.classes)} classes", (grid,))
 
-@dataclass(frozen=True, eq=False)
-class Decisions:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Decisions(Readable):
     """What was decided for each row, and what each decision was expected to cost.
 
     `labels` holds None where the row was rejected; `losses` are those of every decision (rows, decisions); `top` holds
@@ -113,6 +123,15 @@ class Decisions:
         """A line a row: the decision and its expected loss."""
         shown = [None if label is None else str(label) for label in self.labels.tolist()]
         return Table({"decision": shown, "expected loss": self.expected_loss})
+
+    @property
+    def sheet(self) -> Sheet:
+        """How often each decision was taken, and the first rows."""
+        taken = Counter(str(label) for label in self.labels.tolist() if label is not None)
+        parts = [f"{name} {taken[name]:,}" for name in map(str, self.decisions) if taken[name]]
+        parts += [f"rejected {int(self.rejected.sum()):,}"] if self.rejected.any() else []
+        counts = f"{', '.join(parts)}; expected loss {self.total_loss:.6g}" if parts else "there are no rows"
+        return Sheet(f"decisions for {len(self):,} rows", (counts, self.table().grid))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -274,7 +293,13 @@ def _find(label: Any, among: Sequence[Any], problem: str) -> int:
     for i, other in enumerate(among):
         if other == label or str(other) == str(label):
             return i
-    raise BayesError(f"{problem} {label!r} (there are: {', '.join(map(repr, among))})")
+    known = f"(there are: {', '.join(map(repr, among))}){did_you_mean(label, among)}"
+    raise BayesError(f"{problem} {label!r} {known}", culprit=label)
+
+
+def _no_classes(unknown: Sequence[Any], labels: Sequence[Any]) -> BayesError:
+    known = f"(classes: {list(labels)}){did_you_mean(unknown[0], labels)}"
+    return BayesError(f"the costs name {unknown}, which are no classes {known}", culprit=unknown[0])
 
 
 def _filled(classes: tuple[Any, ...], decisions: tuple[Any, ...], matrix: Floats) -> Floats:

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+
+AS_CLOSE = 0.1  # of a name's likeness: others that are as close as the closest may be meant as well
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """The end of a message about a name that is not known: what it may have meant, nothing where nothing is close.
+
+    >>> did_you_mean("speces", ["species", "island"]), did_you_mean("year", ["species", "island"])
+    ('; did you mean species?', '')
+    """
+    meant = nearest(name, known)
+    return f"; {meant}" if meant.startswith("did you mean") else ""
 
 
 def nearest(name: object, known: Iterable[object]) -> str:
@@ -14,9 +25,14 @@ def nearest(name: object, known: Iterable[object]) -> str:
     >>> nearest("x", ["asia", "smoke"])
     'known: asia, smoke'
     """
+    from difflib import SequenceMatcher, get_close_matches  # takes longer to load than most of what is asked here
+
     names = [str(other) for other in known]
     folded = {other.casefold(): other for other in reversed(names)}
-    close = get_close_matches(str(name).casefold(), folded, n=3, cutoff=0.6)
+    asked = str(name).casefold()
+    close = {match: SequenceMatcher(a=match, b=asked).ratio() for match in get_close_matches(asked, folded, 3, 0.6)}
     if close:
-        return f"did you mean {' or '.join(folded[match] for match in close)}?"
+        best = max(close.values())
+        meant = [folded[match] for match, ratio in close.items() if ratio > best - AS_CLOSE]
+        return f"did you mean {' or '.join(meant)}?"
     return "known: " + ", ".join(names[:8]) + (f", … ({len(names)} in all)" if len(names) > 8 else "")

@@ -14,7 +14,8 @@ NO_WORSE = 1e-9
 """Of the majority's accuracy or log loss: a model that is as near to it is no worse."""
 
 LEAST_PROBABILITY = 1e-15
-"""What a probability of 0 counts as where log losses are compared, so that one row does not outweigh all others."""
+"""What a probability of 0 counts as where likelihoods of models that give floats alone are compared: one row does not
+outweigh all others. Log losses of the package are not cut off (``log_loss`` of ``evaluate/metrics.py``)."""
 
 SUMS_TO_ONE = 1e-12
 """Probabilities that sum to one within this do so: the rest is rounding."""

@@ -116,3 +116,18 @@ def test_nothing_in_a_notebook_takes_a_name_for_html(opened, hostile, tmp_path):
     assert page.locator("img, script").count() == 0
     assert page.get_by_text("</script>").count() > len(shown)
     page.close()
+
+
+def test_a_chart_in_a_notebook_is_drawn_offline_with_its_tooltips(opened, hostile, tmp_path):
+    body = "".join(chart._repr_mimebundle_()["text/html"] for name, chart in charts(hostile) if name != "both")
+    (tmp_path / "book.html").write_text(f"<!doctype html><meta charset=utf-8><body>{body}", encoding="utf-8")
+    page, asked = opened("book.html")
+    frames = page.frames[1:]
+    assert len(frames) == 3
+    for frame in frames:
+        frame.wait_for_selector("#vis canvas.marks, #vis svg.marks")
+    page.wait_for_timeout(100)
+    assert asked == []
+    assert page.title() == ""
+    assert [frame.title() for frame in frames] == ["", "", ""]
+    page.close()

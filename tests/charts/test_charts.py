@@ -12,6 +12,7 @@ import pytest
 import bayeskit as bk
 from bayeskit import datasets
 from bayeskit.charts.evidence import evidence_chart, nomogram_chart
+from bayeskit.charts.notebook import offline
 
 
 def penguins():
@@ -42,11 +43,11 @@ def test_the_rulers_are_those_of_the_nomogram(tmp_path):
     _, model = penguins()
     record = model.nomogram("Gentoo", "Adelie")
     chart = nomogram_chart(record)
-    drawn = json.loads(chart.vconcat[0].data.values)
-    assert {mark["column"] for mark in drawn} <= {axis.column for axis in record.axes}
+    drawn = [mark for mark in json.loads(chart.vconcat[0].layer[1].data.values) if mark["column"] != "points"]
+    assert {mark["column"] for mark in drawn} >= {axis.column for axis in record.axes if axis.most >= 1}
     for axis in record.axes:
         marks = {mark["points"] for mark in drawn if mark["column"] == axis.column}
-        assert marks <= set(axis.points)
+        assert marks <= {*axis.points, *(round(points, 1) for points in axis.points)}
     chart.save(tmp_path / "nomogram.svg")
     assert "<svg" in (tmp_path / "nomogram.svg").read_text()
 
@@ -109,3 +110,17 @@ def test_charts_are_an_extra_and_no_dependency_of_the_rest():
     named = {"altair", "vl-convert-python"}
     assert {re.split("[<>=]", need)[0] for need in project["optional-dependencies"]["charts"]} == named
     assert named.isdisjoint(re.split("[<>=]", need)[0] for need in project["dependencies"])
+
+
+def test_a_notebook_gets_all_that_draws_a_chart():
+    birds, model = penguins()
+    record = model.explain(birds.slice(60, 1))[0]
+    both = offline(evidence_chart(record) | nomogram_chart(model.nomogram("Gentoo", "Adelie", X=birds))["vconcat"][1])
+    for chart in (evidence_chart(record), nomogram_chart(model.nomogram("Gentoo", "Adelie")), both):
+        bundle = chart._repr_mimebundle_()
+        assert bundle["text/html"].startswith("<iframe")
+        assert "src=" not in bundle["text/html"].partition("srcdoc=")[0]
+        assert "cdn.jsdelivr.net/npm/vega@" not in bundle["text/html"]
+        assert "<svg" in bundle["image/svg+xml"]
+        assert len(bundle["text/plain"]) < 200
+    assert offline(both).to_dict() == both.to_dict()

@@ -11,7 +11,8 @@ from sklearn.metrics import mutual_info_score
 
 import bayeskit as bk
 from bayeskit import datasets
-from bayeskit.explain.nomogram import round_numbers
+from bayeskit.explain.nomogram import Axis, Nomogram, round_step
+from bayeskit.explain.rulers import rulers, text_width
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 SETTINGS = [
@@ -228,9 +229,119 @@ def test_a_nomogram_is_for_two_classes():
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
-def test_round_numbers_cover_the_range(low, width):
-    grid = round_numbers(low, low + width)
-    assert 2 <= len(grid) <= 31
-    assert (np.diff(grid) > 0).all()
-    assert grid[0] <= low + 1e-6 * width
-    assert grid[-1] >= low + width * (1 - 1e-6)
+def test_a_range_is_cut_at_few_round_numbers(low, width):
+    step = round_step(low, low + width)
+    assert 3 <= width / step < 30
+    assert round(step / 10 ** math.floor(math.log10(step) + 1e-9), 9) in (1, 2, 5)
+
+
+def skewed():
+    """Rows of which no number is below zero, though a normal would expect many to be."""
+    rng = np.random.default_rng(5)
+    labels = np.where(rng.random(400) < 0.5, "yes", "no")
+    fare = rng.exponential(30, 400) * np.where(labels == "yes", 2, 1)
+    return {"fare": fare, "age": rng.integers(0, 80, 400), "port": rng.choice(["C", "Q", "S"], 400)}, labels
+
+
+@pytest.mark.parametrize("numeric", ["gaussian", "student", "kernel", "poisson"])
+def test_rulers_keep_to_the_range_of_the_rows(numeric):
+    table, labels = skewed()
+    whole = {name: np.round(column) if name == "fare" else column for name, column in table.items()}
+    model = bk.NaiveBayes(numeric=numeric).fit(whole, labels)
+    for axis in model.nomogram(X=whole).axes:
+        if axis.is_number:
+            assert (axis.values[0], axis.values[-1]) == (whole[axis.column].min(), whole[axis.column].max())
+            assert list(axis.values) == sorted(axis.values)
+            assert min(axis.points) == pytest.approx(0)
+
+
+def test_a_kernel_density_knows_the_range_of_what_it_has_learnt():
+    table, labels = skewed()
+    model = bk.NaiveBayes(numeric="kernel").fit(table, labels)
+    assert model.nomogram().guessed == ()
+    assert {axis.column: axis.values[0] >= 0 for axis in model.nomogram().axes if axis.is_number} == dict.fromkeys(
+        ("fare", "age"), True
+    )
+
+
+def test_rulers_of_numbers_whose_range_is_not_known_go_where_they_are_expected_and_say_so():
+    table, labels = skewed()
+    model = bk.NaiveBayes().fit(table, labels)
+    assert {*model.nomogram().guessed} == {"fare", "age"}
+    assert "nomogram(X=rows)" in str(model.nomogram())
+    assert model.nomogram(X={"age": [0, 90]}).guessed == ("fare",)
+    assert "nomogram(X=rows)" not in str(model.nomogram(X=table))
+
+
+def test_rows_in_any_form_say_the_range_and_bad_ones_are_refused():
+    table, labels = skewed()
+    model = bk.NaiveBayes().fit(table, labels)
+    frame = pa.table(table)
+    expected = model.nomogram(X=table).axes
+    assert model.nomogram(X=frame).axes == model.nomogram(X=frame.to_pandas()).axes == expected
+    with_gap = {**table, "age": np.where(np.arange(400) == 7, np.nan, table["age"].astype(float))}
+    assert model.nomogram(X=with_gap).axes == expected
+    plain = bk.NaiveBayes().fit(np.column_stack([table["fare"], table["age"]]), labels)
+    drawn = plain.nomogram(X=np.array([[0.0, 1.0], [9.0, 5.0]]))
+    assert sorted((axis.values[0], axis.values[-1]) for axis in drawn.axes) == [(0.0, 9.0), (1.0, 5.0)]
+    with pytest.raises(bk.BayesError, match="age"):
+        model.nomogram(X={"age": ["old"]})
+    with pytest.raises(bk.BayesError, match="inf"):
+        model.nomogram(X={"age": [np.inf]})
+
+
+def test_totals_are_those_that_some_row_may_have():
+    table, labels = skewed()
+    for model in (bk.NaiveBayes().fit(table, labels), bk.NaiveBayes().fit({"port": table["port"]}, labels)):
+        found = model.nomogram(X=table)
+        assert len(found.totals) >= 2
+        assert all(-1e-9 <= total <= found.most + 1e-9 for total, _ in found.totals)
+        assert [total for total, _ in found.totals] == sorted(total for total, _ in found.totals)
+
+
+@given(
+    st.lists(st.floats(0, 100), min_size=1, max_size=60),
+    st.lists(st.text("abcdefgh äöü日本", min_size=1, max_size=30), min_size=1, max_size=60, unique=True),
+    st.booleans(),
+)
+@settings(max_examples=60)
+def test_no_name_on_a_ruler_covers_another(points, names, is_number):
+    n = min(len(points), len(names))
+    values = tuple(float(v) for v in range(n)) if is_number else tuple(names[:n])
+    axis = Axis("column", values, tuple(points[:n]), tuple(points[:n]), 50.0, is_number)
+    page = rulers(Nomogram("class", "a", "b", (axis, axis), 1.0, -50.0, ((0.0, 0.1), (2 * max(points[:n]), 0.9))))
+    boxes = [
+        (name.x - text_width(name.text) / 2, name.x + text_width(name.text) / 2, name.y)
+        for name in page.names
+        if name.anchor == "middle"
+    ]
+    for i, (left, right, y) in enumerate(boxes):
+        assert not [b for b in boxes[i + 1 :] if left < b[1] and b[0] < right and abs(y - b[2]) < 10]
+    assert all(0 <= name.y <= page.height for name in page.names)
+    assert all(left >= 0 and right <= page.width for left, right, _ in boxes)
+
+
+def test_the_numbers_on_each_side_of_a_ruler_are_in_order():
+    rows = {"x": [*np.linspace(-3, 3, 60), *np.linspace(-1, 1, 60)]}  # wide and narrow: the odds fall and rise again
+    found = bk.NaiveBayes().fit(rows, ["wide"] * 60 + ["narrow"] * 60).nomogram("wide", "narrow", X=rows)
+    ticks = [tick for tick in rulers(found).ticks if tick.column == "x"]
+    for side in (-1, 1):
+        values = [
+            float(tick.value) for tick in sorted(ticks, key=lambda tick: tick.x) if side * (tick.end - tick.y) > 0
+        ]
+        assert values in (sorted(values), sorted(values, reverse=True))
+        assert len(values) > 3
+
+
+def test_the_page_of_a_nomogram_names_what_it_does_not_draw():
+    table = {f"c{i}": ["u", "v", "u", "v"] for i in range(3)} | {"flat": ["u", "u", "v", "v"]}
+    found = bk.NaiveBayes(smoothing=0).fit(table, ["a", "b", "a", "b"]).nomogram()
+    page = found._repr_html_()
+    assert "never in a: v" in page
+    assert "under one point: flat" in page
+    many = bk.NaiveBayes().fit({f"c{i}": ["u", "v"] * 4 for i in range(100)}, ["a", "b"] * 4).nomogram()
+    assert "not drawn" in many._repr_html_()
+    assert len(many._repr_html_()) < 60_000
+    values = {"v": [f"value {i}" for i in range(2_000)]}
+    wide = bk.NaiveBayes(roles="categorical").fit(values, ["a", "b"] * 1_000).nomogram()
+    assert len(wide._repr_html_()) < 20_000

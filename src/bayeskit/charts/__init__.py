@@ -1,1 +1,16 @@
-"""Records as Altair charts: interactive in a notebook, PNG and SVG by ``chart.save`` without a browser."""
+"""Records as Altair charts: interactive in a notebook without the network, PNG and SVG by ``chart.save``."""
+
+from typing import TYPE_CHECKING
+
+from bayeskit.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from bayeskit.charts.evidence import evidence_chart as evidence_chart
+    from bayeskit.charts.evidence import nomogram_chart as nomogram_chart
+    from bayeskit.charts.notebook import offline as offline
+
+_HOMES = {"evidence_chart": "evidence", "nomogram_chart": "evidence", "offline": "notebook"}
+
+__all__ = [*_HOMES]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
+from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, literal, title
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import Explanation
 from bayeskit.explain.nomogram import Nomogram
 from bayeskit.explain.phrases import cell, chance, times
+from bayeskit.explain.rulers import FAINT, FONT, INK, rulers
 from bayeskit.models.text.words_for_and_against import WordsForAndAgainst
 
-FOR, AGAINST = "#2a6f97", "#c8553d"
-APART = 4.0  # points between two names on a ruler
+FOR, AGAINST = INK, "#c8553d"
+CURVE = 200  # steps of a smooth line
 WORDS = 20  # of a document that have a bar of their own
 
 
@@ -36,7 +39,7 @@ def evidence_chart(record: Explanation | WordsForAndAgainst) -> Any:
         if math.isfinite(odds)
     ]
     speaks = f"datum.value == 'for' ? {literal(f'for {predicted}')} : {literal(f'for {against}')}"
-    return (
+    return offline(
         alt.Chart(inline(rows), title=title(head, ruled_out))
         .mark_bar()
         .encode(
@@ -80,39 +83,38 @@ def nomogram_chart(record: Nomogram) -> Any:
     alt = altair()
     if not isinstance(record, Nomogram):
         raise BayesError(f"rulers are drawn from what nomogram gives, not {type(record).__name__}")
-    axes = [axis for axis in record.axes if any(p > 1 for p in axis.points if math.isfinite(p))]
-    if not axes:
+    if not any(axis.most >= 1 for axis in record.axes):
         raise BayesError("no column tells these two classes apart: there is nothing to draw")
-    marks = []
-    for order, axis in enumerate(axes):
-        finite = sorted((p, cell(v)) for v, p in zip(axis.values, axis.points, strict=True) if math.isfinite(p))
-        ruler = {"column": axis.column, "order": order}
-        marks += [{**ruler, "points": p, "value": names} for p, names in _apart(finite, axis.is_number)]
-    data = inline(marks)
-    x = alt.X("points:Q", title="points", axis=alt.Axis(orient="top"))
-    y = alt.Y("column:N", sort=alt.EncodingSortField("order", op="min"), title=None, axis=alt.Axis(labelLimit=200))
-    base = alt.Chart(data).encode(x, y)
-    lines = alt.Chart(data).mark_line(color="#999999").encode(x, y, alt.Detail("column:N"))
-    ticks = base.mark_tick(thickness=2, size=12, color=FOR).encode(alt.Tooltip(["column:N", "value:N", "points:Q"]))
-    names = base.mark_text(dy=-11, fontSize=9).encode(alt.Text("value:N"))
+    page = rulers(record)
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, page.width], nice=False, zero=False))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[page.height, 0], nice=False, zero=False))
+    lines = [dict(zip(("x", "y", "x2", "y2"), line, strict=True)) for line in page.lines]
+    layers = [alt.Chart(inline(lines)).mark_rule(color=FAINT).encode(x, y, x2="x2:Q", y2="y2:Q")]
+    tip = alt.Tooltip(["column:N", "value:N", "points:Q"])
+    ticks = [asdict(tick) for tick in page.ticks]
+    layers.append(alt.Chart(inline(ticks)).mark_rule(color=FOR, strokeWidth=1.5).encode(x, y, tip, y2="end:Q"))
+    rings = [asdict(ring) for ring in page.rings]
+    layers.append(alt.Chart(inline(rings)).mark_point(color=FOR, size=40).encode(x, y, tip))
+    for anchor, align in (("start", "left"), ("middle", "center"), ("end", "right")):
+        for faint in (False, True):
+            names = [asdict(name) for name in page.names if (name.anchor, name.faint) == (anchor, faint)]
+            look = {"align": align, "baseline": "alphabetic", "fontSize": FONT, "color": FAINT if faint else "black"}
+            layers.append(alt.Chart(inline(names)).mark_text(**look).encode(x, y, alt.Text("text:N")))
     head = title(f"points for {record.predicted} against {record.against}")
-    rulers = (lines + ticks + names).properties(width=620, height=alt.Step(38), title=head)
-
-    totals = [{"total": t, "P": p, "label": f"{p:g}"} for t, p in record.totals]
-    below = alt.Chart(inline(totals), title=title(f"P({record.predicted}) by total points")).encode(
-        alt.X("total:Q", title="total points", scale=alt.Scale(zero=False))
-    )
-    whole = below.mark_line(color="#999999").encode(alt.Y("P:Q", title="probability"))
-    dots = below.mark_point(filled=True, color=FOR).encode(alt.Y("P:Q"), alt.Tooltip(["total:Q", "P:Q"]))
-    return alt.vconcat(rulers, (whole + dots).properties(width=620, height=140))
+    drawn = alt.layer(*layers).properties(width=page.width, height=page.height, title=head)
+    return offline(alt.vconcat(drawn, _probability_chart(record)).configure_view(stroke=None))
 
 
-def _apart(marks: list[tuple[float, str]], is_number: bool) -> list[tuple[float, str]]:
-    """Rising marks with room for their names: of numbers some are left out, values too near share a mark."""
-    found: list[tuple[float, list[str]]] = []
-    for points, name in marks:
-        if not found or points - found[-1][0] >= APART:
-            found.append((points, [name]))
-        elif not is_number:
-            found[-1][1].append(name)
-    return [(points, ", ".join(names[:3]) + (", …" if len(names) > 3 else "")) for points, names in found]
+def _probability_chart(record: Nomogram) -> Any:
+    """P(predicted) by total points: a curve, and the totals of the ruler as dots."""
+    alt = altair()
+    (low, _), (high, _) = record.totals[0], record.totals[-1]
+    steps = (low + (high - low) * i / CURVE for i in range(CURVE + 1))
+    curve = [{"total": total, "P": record.probability(total)} for total in steps]
+    dots = [{"total": total, "P": p} for total, p in record.totals]
+    x = alt.X("total:Q", title="total points", scale=alt.Scale(zero=False))
+    y = alt.Y("P:Q", title="probability", scale=alt.Scale(domain=[0, 1]))
+    line = alt.Chart(inline(curve), title=title(f"P({record.predicted}) by total points"))
+    points = alt.Chart(inline(dots)).mark_point(filled=True, color=FOR, opacity=1)
+    both = line.mark_line(color=FAINT).encode(x, y) + points.encode(x, y, alt.Tooltip(["total:Q", "P:Q"]))
+    return both.properties(width=660, height=140)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
+from bayeskit.data.sheet import Figure
 from bayeskit.printable import printable, printable_json
 
 WIDTH = 80
@@ -15,10 +16,6 @@ WIDEST_LINE = 100  # of a sentence: longer ones are hard to read
 WIDEST = 28  # of the name of a column, and at which a text is cut where not all fits in a terminal
 GAP = 2
 UNBOUNDED = 1_000_000  # lines and columns are broken here, not by the console
-
-
-class Figure(str):
-    """A number that is written already: it stands at the right of its column."""
 
 
 class Page:
@@ -161,15 +158,6 @@ def _quoted(word: str) -> str:
         return shlex.quote(word)
     plain = (chr(b) if 32 <= b < 127 and b not in b"\\'" else f"\\x{b:02x}" for b in os.fsencode(word))
     return f"$'{''.join(plain)}'"
-
-
-def percent(share: float) -> Figure:
-    """A share as a person reads it.
-
-    >>> percent(0.9796)
-    '98.0%'
-    """
-    return Figure("–" if math.isnan(share) else f"{share:.1%}")
 
 
 def short(number: float) -> Figure:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.options import Reading, pairs
-from bayeskit.cli.wording import suggesting
 from bayeskit.container.packing import MAGIC
 from bayeskit.disk.locks import PATIENCE, locked
 from bayeskit.disk.paths import all_of, expanded, lying_at, resolved
@@ -44,8 +43,7 @@ def open_data(
             refuse_no_table(file.place, reading.encoding)
     if target is None:
         return source
-    with suggesting([target], source.head):
-        return source.with_target(target)
+    return source.with_target(target)
 
 
 def open_rows(

@@ -2,61 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.capabilities import SpeaksByColumn, can
-from bayeskit.cli.console import Figure, Page, percent, short
-from bayeskit.tolerance import WHOLE
+from bayeskit.cli.console import Page, short
+from bayeskit.data.sheet import Figure
+from bayeskit.explain.overview import contents, count_of, percent
 
 if TYPE_CHECKING:
     from bayeskit.evaluate.evaluation import Evaluation
     from bayeskit.tally.tally import Tally
 
 SHOWN = 12  # columns and classes in a table; --json has them all
-
-
-def column_records(tally: Tally) -> list[dict[str, Any]]:
-    """What each column was taken for, and what it holds."""
-    from bayeskit.estimate.cuts import labels as intervals
-
-    rows: float = tally.n_rows
-    records: list[dict[str, Any]] = []
-    for name, role in tally.schema.columns.items():
-        record: dict[str, Any] = {"column": name, "role": role.name}
-        if name in tally.families:
-            family = tally.families[name]
-            present = family.present.sum(axis=0)
-            top = sorted(range(len(present)), key=lambda i, n=present: (-n[i], i))[:3]  # type: ignore[misc]
-            cuts = getattr(role, "cuts", None)
-            names = family.values if cuts is None else intervals(cuts)
-            record |= {"values": len(family.values), "most_frequent": [names[i] for i in top]}
-            record["missing"] = _count(family.missing.sum().item())
-        elif name in tally.summed:
-            pooled = tally.moments_of([name]).pooled()
-            n = pooled.n[0, 0].item()
-            spread = math.sqrt(max(pooled.squared_deviations()[0, 0].item(), 0.0) / max(n - 1, 1))
-            record |= {"mean": pooled.mean()[0, 0].item(), "sd": spread, "missing": _count(rows - n)}
-        elif name in tally.words:
-            counted = tally.words[name]
-            total = counted.totals("documents")
-            top = sorted(range(len(total)), key=lambda i, n=total: (-n[i], i))[:3]  # type: ignore[misc]
-            missing = rows - counted.n_documents.sum().item()
-            record |= {"words": len(total), "most_frequent": [counted.words[i] for i in top], "missing": missing}
-        elif name in tally.values:
-            counts = tally.values[name].counts
-            record |= {"values": counts.shape[1], "missing": rows - counts.sum().item()}
-        records.append(record)
-    return records
-
-
-def _count(n: float) -> int | float:
-    """A number of rows; of expected counts what is rounding goes.
-
-    >>> _count(-5.7e-14), _count(89.0000000001), _count(2.5)
-    (0, 89, 2.5)
-    """
-    return round(n) if abs(n - round(n)) <= WHOLE * max(abs(n), 1.0) else n
 
 
 def show_columns(page: Page, records: list[dict[str, Any]]) -> None:
@@ -66,41 +23,16 @@ def show_columns(page: Page, records: list[dict[str, Any]]) -> None:
         {
             "column": [record["column"] for record in shown],
             "taken as": [record["role"] for record in shown],
-            "holds": [_holds(record) for record in shown],
+            "holds": [contents(record) for record in shown],
             "missing": [record.get("missing") for record in shown],
         }
     )
     _tell_more(page, len(records) - len(shown), "columns")
 
 
-def _holds(record: dict[str, Any]) -> str:
-    if "mean" in record:
-        return f"{record['mean']:.4g} ± {record['sd']:.3g}" if not math.isnan(record["mean"]) else "nothing"
-    if "words" in record:
-        more = ", …" if record["words"] > len(record["most_frequent"]) else ""
-        return f"{record['words']:,} words: " + ", ".join(record["most_frequent"]) + more
-    if "values" not in record:
-        return "" if record["role"] == "ignore" else "–"
-    count, first = record["values"], record.get("most_frequent")
-    if not count:
-        return "nothing"
-    if first is None:
-        return f"{count:,} numbers"
-    return f"{count:,}: " + ", ".join(map(_listed, first)) + (", …" if count > len(first) else "")
-
-
-def _listed(value: Any) -> str:
-    """A value in a list: quoted where it has a comma itself.
-
-    >>> ", ".join(map(_listed, ["Paris, Texas", "Oslo", 3]))
-    "'Paris, Texas', Oslo, 3"
-    """
-    return repr(value) if isinstance(value, str) and "," in value else str(value)
-
-
 def show_classes(page: Page, tally: Tally) -> None:
     """How many rows each class has."""
-    counts = [_count(n) for n in tally.class_counts.tolist()]
+    counts = [count_of(n) for n in tally.class_counts.tolist()]
     order = sorted(range(len(counts)), key=lambda i: -counts[i])
     shown = order if len(order) <= SHOWN + 3 else order[:SHOWN]
     if len(order) == len(shown):
@@ -192,14 +124,18 @@ def telling_of(model: Any) -> Any:
 
 def show_left_out(page: Page, model: Any) -> None:
     """The ensemble's scores on rows left out, beside naive Bayes and the majority, and its columns by importance."""
+    from bayeskit.models.ensemble.parameters import MOST_FITTED
+
     scores, found = model.left_out_, model.importance_
     page.table(
         {
             "leave-one-out": scores["model"],
             "accuracy": [percent(share) for share in scores["accuracy"]],
-            "log loss (nats)": [short(loss) for loss in scores["log loss"]],
+            "log loss (nats)": [Figure("–") if loss is None else short(loss) for loss in scores["log loss"]],
         }
     )
+    if model.tally_.n_rows > MOST_FITTED:
+        page.line(f"Scored are {MOST_FITTED:,} of the rows, drawn at random; all {model.tally_.n_rows:,} were counted.")
     page.line(
         "The first line is a little optimistic: structure and exponents have seen the row that is left out. "
         "Cross-validate for a figure to rely on."

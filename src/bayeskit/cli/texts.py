@@ -141,7 +141,7 @@ def telling_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
 
 def show_document(page: Page, found: Any, record: dict[str, Any], shown: int = 20) -> None:
     """Why a document is put in its class: its strongest words."""
-    from bayeskit.cli.console import Figure
+    from bayeskit.data.sheet import Figure
     from bayeskit.explain.phrases import chance, signed
 
     sure = "" if record["probability"] is None else f" with probability {chance(record['probability'])}"

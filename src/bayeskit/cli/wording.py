@@ -1,34 +1,6 @@
-"""Numbers with their nouns, sizes of files, and names that may have been meant."""
+"""Numbers with their nouns, and sizes of files."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-
-from bayeskit.errors import BayesError
-
-
-@contextmanager
-def suggesting(names: Iterable[str], known: Iterable[object]) -> Iterator[None]:
-    """What goes wrong meanwhile is told with what a name that is not known may have meant.
-
-    >>> with suggesting(["specie"], ["species", "island"]):
-    ...     raise BayesError("there is no column 'specie'")
-    Traceback (most recent call last):
-    ...
-    bayeskit.errors.BayesError: there is no column 'specie'; did you mean species?
-    """
-    try:
-        yield
-    except BayesError as problem:
-        from bayeskit.nearest import nearest
-
-        there = [str(name) for name in known]
-        unknown = next((name for name in names if name not in there), None)
-        meant = "" if unknown is None else nearest(unknown, there)
-        if not meant.startswith("did you mean") or repr(unknown) not in str(problem):
-            raise
-        raise problem.followed_by(f"; {meant}") from None
 
 
 def plural(count: int | float, word: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Remedy
 
 Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null", "text"]  # text: whole documents
@@ -131,7 +132,8 @@ class Schema:
         """The column's name, given its name or position; unknown ones are an error that names all."""
         found = self._name(name)
         if found is None:
-            raise SchemaMismatch(f"there is no column {name!r} (columns: {_list(self.columns)})")
+            meant = did_you_mean(name, self.columns)
+            raise SchemaMismatch(f"there is no column {name!r} (columns: {_list(self.columns)}){meant}", culprit=name)
         return found
 
     def _name(self, name: object) -> str | None:
@@ -294,7 +296,7 @@ def as_role(role: str | Role) -> Role:
         return role
     if isinstance(role, str) and role in ROLES:
         return ROLES[role]()
-    raise BayesError(f"there is no role {role!r}; the roles are {_list(ROLES)}")
+    raise BayesError(f"there is no role {role!r} (roles: {_list(ROLES)}){did_you_mean(role, ROLES)}", culprit=role)
 
 
 def _default(name: str, kind: Kind, every: str | Role | None) -> Role:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from bayeskit.data.schema import Kind, Numeric, Schema, Text
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, SchemaMismatch, Unlabelled
+from bayeskit.nearest import did_you_mean
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -120,7 +121,8 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
     if isinstance(labels, str):
         if labels not in columns:
             hint = f" One label for one row is a list: [{labels!r}]." if n_rows == 1 else ""
-            raise SchemaMismatch(f"there is no target column {labels!r} (columns: {', '.join(names)}).{hint}")
+            known = f"(columns: {', '.join(names)}){did_you_mean(labels, names) or '.'}"
+            raise SchemaMismatch(f"there is no target column {labels!r} {known}{hint}", culprit=labels)
         target, labels = labels, columns.pop(labels)
     return MemorySource(columns, n_rows, named, target, labels, as_weights(weights, n_rows))
 

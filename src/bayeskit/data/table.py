@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayeskit.data.arrow_arrays import arrow_array
-from bayeskit.printable import printable
+from bayeskit.data.sheet import ROWS, Grid
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +24,7 @@ class Table:
 
     ``pyarrow.table(t)``, ``polars.from_arrow(t)`` and ``t.to_pandas()`` all take it as it is. The first ``keys``
     columns say what a line is about. What prints is safe for a terminal: a control character in a name or a cell is
-    shown as an escape such as ``\\x1b``.
+    shown as an escape such as ``\\x1b``. Of a long table the first 50 rows are shown, and how many more there are.
 
     >>> print(Table({"sky": ["rain", "sun"], "P(sky | yes)": [0.25, 0.75]}))
     sky   P(sky | yes)
@@ -58,29 +57,20 @@ class Table:
         """The same as a pandas frame."""
         return self.arrow.to_pandas()
 
-    def _cells(self) -> list[list[str]]:
-        return [[printable(name, keep=""), *map(_cell, self[name])] for name in self.column_names]
+    @property
+    def grid(self) -> Grid:
+        """What is shown of it: the first rows, and how many more there are."""
+        shown = self.arrow.slice(0, ROWS)
+        columns = {name: shown.column(name).to_pylist() for name in self.column_names}
+        return Grid(columns, more=len(self) - len(shown))
 
     def __str__(self) -> str:
-        columns = []
-        for name, cells in zip(self.column_names, self._cells(), strict=True):
-            width = max(map(len, cells))
-            words = any(isinstance(value, str) for value in self[name])
-            columns.append([cell.ljust(width) if words else cell.rjust(width) for cell in cells])
-        return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
+        return self.grid.text
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head, *rows = zip(*self._cells(), strict=True)
-        parts = [
-            "<table><thead><tr>",
-            *(f"<th>{html.escape(cell)}</th>" for cell in head),
-            "</tr></thead><tbody>",
-        ]
-        for row in rows:
-            parts += ["<tr>", *(f"<td>{html.escape(cell)}</td>" for cell in row), "</tr>"]
-        return "".join([*parts, "</tbody></table>"])
+        return self.grid.html
 
 
 def _column(values: Any) -> Any:
@@ -95,9 +85,3 @@ def _column(values: Any) -> Any:
         return arrow_array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         return arrow_array([None if value is None else str(value) for value in values])
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.6g}" if isinstance(value, float) else printable(str(value), keep="")

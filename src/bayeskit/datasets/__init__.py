@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from bayeskit.datasets.docstrings import load_docstrings
 from bayeskit.errors import BayesError
+from bayeskit.nearest import did_you_mean
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,7 +56,8 @@ def load_worked_example(name: str) -> "pa.Table":
     {'tid': 1, 'refund': 'yes', 'marital_status': 'single', 'taxable_income': 125, 'evade': 'no'}
     """
     if name not in WORKED_EXAMPLES:
-        raise BayesError(f"no worked example {name!r} (known: {', '.join(WORKED_EXAMPLES)}).")
+        meant = did_you_mean(name, WORKED_EXAMPLES)
+        raise BayesError(f"no worked example {name!r} (known: {', '.join(WORKED_EXAMPLES)}){meant}", culprit=name)
     return _read(name)
 
 

@@ -17,6 +17,7 @@ from bayeskit.data.source import Responsibilities, Source
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
+from bayeskit.nearest import did_you_mean
 
 Floats = npt.NDArray[np.float64]
 WAYS = ("mdl", "frequency", "width", "random")
@@ -32,7 +33,7 @@ def check_cuts(spec: object) -> None:
     if isinstance(spec, str) or (isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str)):
         way, number = (spec, INTERVALS) if isinstance(spec, str) else spec
         if way not in WAYS or not isinstance(number, (int, np.integer)) or number < 1:
-            raise BayesError(f"cuts={spec!r}: {_HELP}")
+            raise BayesError(f"cuts={spec!r}: {_HELP}{did_you_mean(spec, WAYS)}")
     elif isinstance(spec, (bool, float)) or (isinstance(spec, (int, np.integer)) and spec < 1):
         raise BayesError(f"cuts={spec!r}: {_HELP}")
 

@@ -15,6 +15,7 @@ from bayeskit import logspace
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities, smoothed
+from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tolerance import GONE, OFF_ONE, SLACK
 
@@ -45,7 +46,9 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[
         unknown = [label for label in given if label not in classes]
         if lacking or unknown:
             problem = f"does not name {lacking}" if lacking else f"names {unknown}, which are no classes"
-            raise BayesError(f"the prior {problem} (classes: {list(classes)}); name every class once")
+            problem += f" but {unknown}" if lacking and unknown else ""
+            meant = did_you_mean(unknown[0], lacking) if unknown else ""
+            raise BayesError(f"the prior {problem} (classes: {list(classes)}); name every class once{meant}")
         return normalised([given[label] for label in classes])
     if np.ndim(prior) == 1:
         if len(prior) != len(classes):
@@ -55,6 +58,7 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[
         Setting.given("prior", prior),
         ": it is ",
         Remedy("prior", clause=SPECS, without="empirical or uniform"),
+        did_you_mean(prior, ("empirical", "uniform")),
         culprit=prior,
     )
 

@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError, BayesWarning, UnknownValue
+from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Setting
 from bayeskit.tolerance import OFF_ONE, SLACK, TIE
 
@@ -308,7 +309,7 @@ def as_smoothing(spec: object) -> Smoothing:
     raise BayesError(
         f"smoothing={spec!r} is not known. Pass a number (Lidstone's α: 0 for none, 1 for Laplace), 'auto', "
         "'back-off', or one of MLE(), Laplace(), Lidstone(alpha), MEstimate(m, prior), Dirichlet(beta), Automatic(), "
-        "BackOff(m)."
+        f"BackOff(m){did_you_mean(spec, ('auto', 'back-off')) or '.'}"
     )
 
 

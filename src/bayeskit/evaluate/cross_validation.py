@@ -92,11 +92,19 @@ def _posterior(model: Any, X: Any, classes: tuple[Any, ...]) -> tuple[Floats, Fl
         if impossible.any():
             log_posterior[impossible] = logspace.log_normalise(model.params_.log_prior[None])[0]
     else:
-        log_posterior = logspace.log(model.predict_proba(X))
+        log_posterior = log_probabilities(model, X)
         evidence = np.zeros(len(log_posterior))
     whole = np.full((len(log_posterior), len(classes)), -np.inf)
     whole[:, known] = log_posterior
     return whole, evidence
+
+
+def log_probabilities(model: Any, X: Any) -> Floats:
+    """ln P(class | x) (rows, classes): as the model says it, or of its probabilities where it says those alone."""
+    with np.errstate(divide="ignore"):  # the logarithm of 0, which some take themselves
+        if hasattr(model, "predict_log_proba"):
+            return np.asarray(model.predict_log_proba(X), dtype=np.float64)
+        return np.asarray(logspace.log(np.asarray(model.predict_proba(X))))
 
 
 def _may_split(codes: npt.NDArray[Any], folds: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,15 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.sheet import WIDTH, Grid, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.evaluate.metrics import Floats, Measures, Scoreboard, f_measure, precision_recall
 
-WIDTH = 80
 
-
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(Readable):
     """How well rows were predicted by models that had not learnt them. Frozen, and plain data.
 
     Attributes
@@ -95,21 +93,16 @@ class Evaluation:
             notes.append(_held(self.held))
         return notes
 
-    def __str__(self) -> str:
+    @property
+    def sheet(self) -> Sheet:
         """Readable in 80 columns."""
         head = f"{self.method} of {_rows(self.n_rows)}, {len(self.classes)} classes"
-        parts = [head[:1].upper() + head[1:], "", str(self.measures), "", _clipped(self.by_class)]
-        table = _clipped(self.confusion)
-        if max(map(len, table.splitlines())) <= WIDTH:
-            parts += ["", table]
-        else:
-            parts += ["", f"confusion: {len(self.classes)} × {len(self.classes)} classes, see .confusion"]
-        return "\n".join([*parts, *[""][: len(self.notes)], *(_wrapped(note) for note in self.notes)])
-
-    def _repr_html_(self) -> str:
-        head = f"<b>{html.escape(self.method)}</b>: {_rows(self.n_rows)}"
-        tables = [t._repr_html_() for t in (self.measures, self.by_class, self.confusion)]
-        return "".join([head, *tables, *(f"<p>{html.escape(note)}</p>" for note in self.notes)])
+        confusion = _clipped(self.confusion)
+        fits = max(map(len, confusion.text.splitlines())) <= WIDTH
+        elsewhere = f"confusion: {len(self.classes)} × {len(self.classes)} classes, see .confusion"
+        notes = ("", *self.notes) if self.notes else ()
+        tables = ("", self.measures.grid, "", _clipped(self.by_class), "", confusion if fits else elsewhere)
+        return Sheet(head[:1].upper() + head[1:], (*tables, *notes))
 
 
 def finished(
@@ -163,21 +156,15 @@ def _rows(n: int | float) -> str:
     return f"{n:,} row" + ("" if n == 1 else "s") if isinstance(n, int) else f"rows of weight {n:,.6g}"
 
 
-def _wrapped(text: str) -> str:
-    import textwrap
-
-    return textwrap.fill(text, WIDTH)
-
-
-def _clipped(table: Table) -> str:
-    """The table as text, names of classes cut to what fits beside the figures."""
+def _clipped(table: Table) -> Grid:
+    """The table, names of classes cut to what fits beside the figures."""
+    grid = table.grid
     first, *rest = table.column_names
-    names = [str(v) for v in table[first]]
-    short = [_short(name, 24) for name in names]
+    names = [_short(str(v), 24) for v in grid.columns[first]]
     head = {name: _short(name, 15) for name in rest}
     if len(set(head.values())) < len(head):
         head = {name: name for name in rest}
-    return str(Table({_short(first, 24): short, **{head[name]: table[name] for name in rest}}))
+    return Grid({_short(first, 24): names, **{head[name]: grid.columns[name] for name in rest}}, grid.more)
 
 
 def _short(text: str, width: int) -> str:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import logspace
 from bayeskit.data.reader import read_table
 from bayeskit.errors import BayesError
-from bayeskit.tolerance import LEAST_PROBABILITY
+from bayeskit.evaluate.cross_validation import log_probabilities
+from bayeskit.evaluate.metrics import log_loss
 
 Record = dict[str, Any]
 CASES = {
@@ -132,12 +132,10 @@ def _sizes(sizes: Iterable[int] | None, most: int, n_classes: int) -> list[int]:
 
 
 def _judge(model: Any, X: Any, labels: npt.NDArray[Any]) -> tuple[float, float]:
-    """(error, mean log loss); a probability of 0 counts as 1e-15."""
-    p = np.asarray(model.predict_proba(X))
-    p_true = (p * (labels[:, None] == np.asarray(model.classes_))).sum(axis=1)
-    return float((model.predict(X) != labels).mean()), float(
-        -logspace.log(np.clip(p_true, LEAST_PROBABILITY, 1)).mean()
-    )
+    """(error, log loss)"""
+    is_true = labels[:, None] == np.asarray(model.classes_)
+    log_true = np.where(is_true, log_probabilities(model, X), 0.0).sum(axis=1)
+    return float((model.predict(X) != labels).mean()), log_loss(log_true)
 
 
 def _record(name: str, n: int, pairs: list[tuple[float, float]]) -> Record:

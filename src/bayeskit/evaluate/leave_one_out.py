@@ -85,7 +85,7 @@ def leave_one_out(
             n_undecidable += len(impossible)
         proba, _, best, log_true, squares = judged
         chosen = best if choose is None else choose(scores, block)
-        board.add(labels, chosen, log_true, squares, block.weights, _lost(counts, labels, unit))
+        board.add(labels, chosen, log_true, squares, block.weights, takes_class_along(counts, labels, unit))
         majority.add(baseline, labels, unit, block.weights)
         if len(impossible) and undecidable == "nan":
             proba[impossible] = np.nan
@@ -112,8 +112,8 @@ def _known(block: Block, classes: tuple[Value, ...]) -> Block:
     return replace(block, labels=np.where(unknown, 0, block.labels).astype(block.labels.dtype))
 
 
-def _lost(counts: Floats, labels: Labels, unit: Floats | None) -> npt.NDArray[np.bool_] | None:
-    """Rows that take their class along, None where there are none."""
+def takes_class_along(counts: Floats, labels: Labels, unit: Floats | None) -> npt.NDArray[np.bool_] | None:
+    """Rows without which, ``unit`` of each, their class has no row: they are lost. None where there are none."""
     if unit is None:
         alone = counts - 1 <= GONE * counts.sum()
         return alone[labels] if alone.any() else None

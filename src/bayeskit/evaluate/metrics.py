@@ -5,7 +5,7 @@ that belong there, the share that was found):
 
     F_α = (1 + α) P R / (α P + R),   α = β²;   α = 1 is the harmonic mean of both
 
-    log loss   −mean ln P(true class)                  natural logarithm; 0 at best
+    log loss   −mean ln P(true class)                  natural logarithm; 0 at best, ∞ where a true class had P = 0
     Brier      mean Σ_c (P(c) − [c is true])²          over all classes: 0 at best, 2 at worst
 
 Formula: precision, recall, F, log loss, Brier
@@ -65,6 +65,26 @@ def brier(probabilities: Floats, labels: npt.NDArray[Any]) -> Floats:
     return np.asarray(((probabilities - true) ** 2).sum(axis=1))
 
 
+def log_loss(log_true: Floats, weights: Floats | None = None) -> float:
+    """−mean ln P(true class), from these logarithms: no probability is cut off, so that one of 0 makes it infinite.
+
+    Logarithms say what a float cannot: P = e^−1000 is a loss of 1000 nats, and no 0. Every log loss of the package is
+    this one. Where peers that give floats alone are compared, probabilities are raised to `LEAST_PROBABILITY` before.
+
+    >>> round(log_loss(np.log([0.5, 0.25])), 6), log_loss(np.array([-1000.0, 0.0]))
+    (1.039721, 500.0)
+    """
+    total = float(len(log_true)) if weights is None else float(weights.sum())
+    return _nats(log_true, weights) / total + 0.0
+
+
+def _nats(log_true: Floats, weights: Floats | None) -> float:
+    """−Σ w ln P(true class); a row of weight 0 loses nothing, even at P = 0."""
+    if weights is None:
+        return -float(log_true.sum())
+    return -float((weights * np.where(weights > 0, log_true, 0.0)).sum())
+
+
 @dataclass(frozen=True)
 class Measures:
     """How good probabilities were: ``accuracy``, ``log_loss`` (nats), ``brier`` (0 to 2)."""
@@ -109,13 +129,12 @@ class Scoreboard:
         if lost is not None and lost.any():
             self.lost += float(lost.sum() if weights is None else weights[lost].sum())
             log_true = np.where(lost, 0.0, log_true)
+        self._loss += _nats(log_true, weights)
         if weights is None:
             self.weight += len(labels)
-            self._loss -= float(log_true.sum())
             self._brier += float(brier.sum())
         else:
             self.weight += float(weights.sum())
-            self._loss -= float((weights * np.where(weights > 0, log_true, 0.0)).sum())  # 0 · −∞ is no loss
             self._brier += float((weights * brier).sum())
 
     def measures(self) -> Measures:

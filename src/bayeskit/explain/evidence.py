@@ -10,7 +10,6 @@ Formula: weights of evidence, telescoped where columns are no factors
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,12 +22,13 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.numbers import raise_unusable
+from bayeskit.data.sheet import Items, Readable, Records, Sheet
 from bayeskit.data.source import Batch, Source, for_schema, is_arrow
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
 from bayeskit.explain.phrases import cell, chance, times
-from bayeskit.printable import printable
+from bayeskit.nearest import did_you_mean
 from bayeskit.tally.tally import Tally
 from bayeskit.undecidable import Impossible
 
@@ -73,8 +73,8 @@ class Contribution:
         return f"{what} makes {more} {times(abs(self.log_odds))} times as likely as {less}"
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Readable):
     """Why one row is put in its class.
 
     ``row``: its number; ``predicted`` and ``against``: the classes compared; ``probability`` and
@@ -139,23 +139,15 @@ class Explanation:
             }
         )
 
-    def __str__(self) -> str:
-        head, *rest = (printable(sentence, keep="") for sentence in self.sentences)
-        return "\n".join([f"row {self.row}: {head}", *(f"  {sentence}" for sentence in rest)])
-
-    def _repr_html_(self) -> str:
-        head, *rest = (html.escape(printable(sentence, keep="")) for sentence in self.sentences)
-        return f"<p><b>row {self.row}: {head}</b></p><ul>" + "".join(f"<li>{s}</li>" for s in rest) + "</ul>"
+    @property
+    def sheet(self) -> Sheet:
+        """All of it in words."""
+        head, *rest = self.sentences
+        return Sheet(f"row {self.row}: {head}", (Items(rest),))
 
 
-class Explanations(tuple[Explanation, ...]):
-    """Explanations of some rows, in order; prints them all."""
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self))
-
-    def _repr_html_(self) -> str:
-        return "".join(record._repr_html_() for record in self)
+class Explanations(Records[Explanation]):
+    """Explanations of some rows, in order."""
 
 
 class Chooses(Protocol):
@@ -225,7 +217,8 @@ def class_position(label: Any, classes: Sequence[Value]) -> int:
     """Where a class stands; one that is not known is an error that names all."""
     value = canonical(label)
     if value not in classes:
-        raise BayesError(f"there is no class {value!r} (classes: {', '.join(map(repr, classes))})")
+        known = f"(classes: {', '.join(map(repr, classes))}){did_you_mean(value, classes)}"
+        raise BayesError(f"there is no class {value!r} {known}", culprit=value)
     return classes.index(value)
 
 

@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.sheet import ROWS, Figure, Grid, Items, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_values
 from bayeskit.explain.phrases import cell, times
-from bayeskit.printable import printable
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -84,8 +84,8 @@ class TellingValue:
         return f"{what} is {times(self.log_odds)} times as frequent in {self.favours} as elsewhere"
 
 
-@dataclass(frozen=True)
-class Telling:
+@dataclass(frozen=True, repr=False)
+class Telling(Readable):
     """``columns`` and ``values`` of a model by what they tell of the class, the most first; ``class_bits``: all there
     is to tell, the entropy of the class."""
 
@@ -105,20 +105,18 @@ class Telling:
             }
         )
 
-    def __str__(self) -> str:
-        lines = [f"{self.target} has {self.class_bits:.3g} bits to tell; its columns tell by themselves"]
-        width = max(len(c.column) for c in self.columns)
-        lines += [f"  {c.column:{width}}  {c.bits:.3f} bits  {c.share:4.0%}" for c in self.columns[:12]]
-        lines += [f"  … and {len(self.columns) - 12} more"] if len(self.columns) > 12 else []
-        lines += ["", "most telling values", *(f"  {v.sentence}" for v in self.values[:8])] if self.values else []
-        return "\n".join(printable(line, keep="") for line in lines)
-
-    def _repr_html_(self) -> str:
-        import html
-
-        sentences = (html.escape(printable(v.sentence, keep="")) for v in self.values[:8])
-        items = "".join(f"<li>{sentence}</li>" for sentence in sentences)
-        return f"{self.table._repr_html_()}<ul>{items}</ul>"
+    @property
+    def sheet(self) -> Sheet:
+        """The columns, and the first values in words."""
+        told = f"{self.target} has {self.class_bits:.3g} bits to tell; its columns tell by themselves"
+        columns: dict[str, list[str]] = {
+            "column": [c.column for c in self.columns[:ROWS]],
+            "bits": [Figure(f"{c.bits:.3f}") for c in self.columns[:ROWS]],
+            "share": [Figure(f"{c.share:.0%}") for c in self.columns[:ROWS]],
+        }
+        grid = Grid(columns, more=max(len(self.columns) - ROWS, 0))
+        values = ("", "most telling values", Items([v.sentence for v in self.values[:8]])) if self.values else ()
+        return Sheet(told, (grid, *values))
 
 
 def refuse_texts(tally: Tally) -> None:

@@ -12,23 +12,32 @@ Formula: nomograms
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.encoder import Encoder
+from bayeskit.data.numbers import raise_unusable
+from bayeskit.data.schema import Ignored, Schema
+from bayeskit.data.sheet import ROWS, WIDTH, Picture, Readable, Sheet, left_out
+from bayeskit.data.source import for_schema, open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import class_position
 from bayeskit.explain.informative import Columnwise, refuse_texts
 from bayeskit.explain.phrases import cell
+from bayeskit.explain.rulers import rulers, svg
 from bayeskit.printable import printable
+from bayeskit.tolerance import RANK
 
 Floats = npt.NDArray[np.float64]
 GRID = 30  # numbers at most at which a measured column is shown
+FINE = 401  # numbers at which it is asked where a ruler turns
 LONGEST = 100.0  # points of the column that reaches furthest
 
 
@@ -48,17 +57,23 @@ class Axis:
     is_number: bool
 
     @property
+    def most(self) -> float:
+        """The points of the value that has most, of those that rule nothing out."""
+        return max((p for p in self.points if np.isfinite(p)), default=0.0)
+
+    @property
     def table(self) -> Table:
         """Values and their points."""
         return Table({self.column: [cell(v) for v in self.values], "points": list(self.points)})
 
 
-@dataclass(frozen=True)
-class Nomogram:
+@dataclass(frozen=True, repr=False)
+class Nomogram(Readable):
     """The points of each column, and what their total says of ``predicted`` against ``against``.
 
     ``axes`` (the furthest-reaching first), ``scale`` (points a nat of log odds), ``offset`` (log odds at a total of 0)
-    and ``totals``: pairs (total, P(predicted) among the two classes) from almost surely not to almost surely.
+    and ``totals``: pairs (total, P(predicted) among the two classes) as far as totals go; ``guessed``: measured columns
+    whose rulers go as far as the model expects numbers, as no rows were given to keep to.
     """
 
     target: str
@@ -68,40 +83,50 @@ class Nomogram:
     scale: float
     offset: float
     totals: tuple[tuple[float, float], ...]
+    guessed: tuple[str, ...] = ()
 
     def probability(self, total: float) -> float:
         """P(predicted), among the two classes, of a row with this many points in total."""
         odds = self.offset + total / self.scale
         return float(logspace.exp(logspace.log_normalise(np.array([[odds, 0.0]]))[0][0, 0]))
 
-    def __str__(self) -> str:
-        lines = [f"points for {self.predicted} against {self.against}"]
+    @property
+    def most(self) -> float:
+        """The total of a row with the most points in every column."""
+        return sum(axis.most for axis in self.axes)
+
+    @property
+    def sheet(self) -> Sheet:
+        """The rulers on a page; in a terminal the ends of each, and the probabilities of totals."""
         width = max((len(axis.column) for axis in self.axes), default=0)
-        for axis in self.axes:
+        lines = []
+        for axis in self.axes[:ROWS]:
             low, high = np.argmin(axis.points), np.argmax(axis.points)
             ends = (
                 f"{cell(axis.values[low])} {axis.points[low]:.0f} … {cell(axis.values[high])} {axis.points[high]:.0f}"
             )
-            lines.append(printable(f"  {axis.column:{width}}  {ends}", keep="")[:80])
+            lines.append(printable(f"  {axis.column:{width}}  {ends}", keep="")[:WIDTH])
+        lines += [f"  {line}" for line in left_out(len(self.axes) - ROWS, "columns")]
         lines.append(f"total to P({self.predicted})")
         lines += [f"  {total:8.1f}  {p:.3g}" for total, p in self.totals]
-        return "\n".join(printable(line, keep="") for line in lines)
-
-    def _repr_html_(self) -> str:
-        import html
-
-        return f"<pre>{html.escape(str(self))}</pre>"
+        note = (GUESSED,) if self.guessed else ()
+        return Sheet(f"points for {self.predicted} against {self.against}", (Picture(svg(rulers(self)), lines), *note))
 
 
 CHANCES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
+GUESSED = (
+    "Rulers of numbers go where 95 % of each class are expected; nomogram(X=rows) keeps them to the range of rows."
+)
 
 
-def nomogram(model: Columnwise, predicted: Any = None, against: Any = None) -> Nomogram:
-    """The nomogram of a fitted model for one class against another."""
+def nomogram(model: Columnwise, predicted: Any = None, against: Any = None, X: Any = None) -> Nomogram:
+    """The nomogram of a fitted model for one class against another, its rulers as long as rows ``X`` need them."""
     refuse_texts(model.tally_)
     a, b = _pair(model, predicted, against)
     tally, params = model.tally_, model.params_
-    columns = [_log_odds(model, name, a, b) for name in tally.schema.used if name not in params.silent]
+    names = [name for name in tally.schema.used if name not in params.silent]
+    ranges = _ranges(model, names, X)
+    columns = [_log_odds(model, name, a, b, ranges.get(name)) for name in names]
     lows, highs = zip(*(_ends(odds) for _, _, odds, _ in columns), strict=True) if columns else ((), ())
     reach = max((high - low for low, high in zip(lows, highs, strict=True)), default=0.0)
     scale = LONGEST / reach if reach > 0 else 1.0
@@ -110,13 +135,23 @@ def nomogram(model: Columnwise, predicted: Any = None, against: Any = None) -> N
         points = tuple(float(p) for p in (odds - low) * scale)
         is_number = name not in params.by_column[name].values
         axes.append(Axis(name, tuple(values), tuple(odds.tolist()), points, float((gap - low) * scale), is_number))
-    axes.sort(key=lambda axis: min(axis.points) - max(axis.points))
+    axes.sort(key=lambda axis: -axis.most)
     prior = model.tempered(params.log_prior)
     offset = float(logspace.log_odds(prior[a], prior[b])) + sum(lows)
-    wanted = logspace.log_odds(logspace.log(CHANCES), logspace.log(1 - np.array(CHANCES)))
-    totals = tuple(((float(w) - offset) * scale, p) for w, p in zip(wanted, CHANCES, strict=True))
-    classes = tally.classes
-    return Nomogram(tally.schema.target.name, classes[a], classes[b], tuple(axes), scale, offset, totals)
+    guessed = tuple(axis.column for axis in axes if axis.is_number and axis.column not in ranges)
+    made = Nomogram(
+        tally.schema.target.name, tally.classes[a], tally.classes[b], tuple(axes), scale, offset, (), guessed
+    )
+    return replace(made, totals=_totals(made))
+
+
+def _totals(made: Nomogram) -> tuple[tuple[float, float], ...]:
+    """Probabilities to be read off, of totals that some row may have: the ends where no other is within reach."""
+    odds = logspace.log_odds(logspace.log(CHANCES), logspace.log(1 - np.array(CHANCES)))
+    totals = ((float(w) - made.offset) * made.scale for w in odds)
+    within = [(total, p) for total, p in zip(totals, CHANCES, strict=True) if 0 <= total <= made.most]
+    ends = [(total, made.probability(total)) for total in dict.fromkeys((0.0, made.most))]
+    return tuple(within if len(within) > 1 else sorted(within + ends))
 
 
 def _pair(model: Columnwise, predicted: Any, against: Any) -> tuple[int, int]:
@@ -133,37 +168,78 @@ def _pair(model: Columnwise, predicted: Any, against: Any) -> tuple[int, int]:
     return a, b
 
 
-def _log_odds(model: Columnwise, name: str, a: int, b: int) -> tuple[str, list[Value], Floats, float]:
+def _ranges(model: Columnwise, names: Sequence[str], X: Any) -> dict[str, tuple[float, float]]:
+    """The least and the greatest number of measured columns: of rows ``X``, or of those learnt where it is known."""
+    tally, params = model.tally_, model.params_
+    measured = [name for name in names if name not in params.by_column[name].values]
+    ranges = {}
+    for name in measured:
+        if name in tally.values and (numbers := tally.values[name].values).size:
+            ranges[name] = (float(numbers.min()), float(numbers.max()))
+    return ranges if X is None else ranges | _ranges_of_rows(tally.schema, measured, X)
+
+
+def _ranges_of_rows(schema: Schema, measured: Sequence[str], X: Any) -> dict[str, tuple[float, float]]:
+    """The least and the greatest number of these columns in rows, which may lack some of them."""
+    source = open_source(X)
+    there = [name for name in measured if not source.named or name in source.kinds]
+    schema = replace(schema, columns={n: r if n in there else Ignored() for n, r in schema.columns.items()})
+    ranges: dict[str, tuple[float, float]] = {}
+    for block in Encoder(schema).blocks(for_schema(source, schema, {}, ())):
+        raise_unusable(block.floats, block.start)
+        for name in there:
+            numbers = block.floats[name][~np.isnan(block.floats[name])]
+            if numbers.size:
+                low, high = ranges.get(name, (np.inf, -np.inf))
+                ranges[name] = (min(low, float(numbers.min())), max(high, float(numbers.max())))
+    return ranges
+
+
+def _log_odds(
+    model: Columnwise, name: str, a: int, b: int, between: tuple[float, float] | None
+) -> tuple[str, list[Value], Floats, float]:
     """(column, its values or a grid of numbers, their log odds, the log odds of a missing cell)"""
     params = model.params_
     belief = params.by_column[name]
+
+    def odds_at(cells: npt.NDArray[Any]) -> Floats:
+        scores = model.tempered(model.column_scores(params, name, cells))
+        return np.asarray(logspace.log_odds(scores[:, a], scores[:, b]))
+
     if name in belief.values:
         values = belief.labels(name)
-        scores = model.tempered(model.column_scores(params, name, np.arange(len(values) + 1)))
-        odds = logspace.log_odds(scores[:, a], scores[:, b])
+        odds = odds_at(np.arange(len(values) + 1))
         odds = np.where(np.isnan(odds), 0.0, odds)  # impossible under both: it says nothing of the two
         return name, values, odds[1:], float(odds[0])
-    ends = model.column_points(params, name, 200)[[a, b]]
-    grid = round_numbers(float(ends.min()), float(ends.max()))
-    grid = np.unique(np.round(grid)) if belief.whole else grid
-    scores = model.tempered(model.column_scores(params, name, grid))
-    return name, grid.tolist(), logspace.log_odds(scores[:, a], scores[:, b]), 0.0
+    low, high = between or _expected(model.column_points(params, name, 200)[[a, b]])
+    step = round_step(low, high)
+    grid = np.arange(np.ceil(low / step - RANK), np.floor(high / step + RANK) + 1) * step
+    line = np.linspace(low, high, FINE)
+    odds = odds_at(line)
+    turns = line[1:-1][np.diff(np.sign(np.diff(odds))) != 0]  # where more becomes less: the ends of what is reached
+    turns = np.round(turns / step * 10) * step / 10
+    ends = [low, high] if between is not None or len(grid) < 2 else []
+    grid = np.unique(np.concatenate([grid, turns, ends])) + 0.0  # no −0
+    grid = np.unique(np.round(grid)) if belief.whole else grid[np.append(True, np.diff(grid) > RANK * step)]
+    return name, grid.tolist(), odds_at(grid), 0.0
 
 
-def round_numbers(low: float, high: float, n: int = GRID) -> Floats:
-    """Rising numbers of few digits from about low to high, at most n of them and at least two.
+def _expected(points: Floats) -> tuple[float, float]:
+    """Where 95 % of each of two classes are expected, from numbers of equal probability (classes, n)."""
+    tails = np.quantile(points, [0.025, 0.975], axis=1)
+    return float(tails[0].min()), float(tails[1].max())
 
-    >>> round_numbers(171.6, 235.4, 10).tolist()
-    [170.0, 180.0, 190.0, 200.0, 210.0, 220.0, 230.0, 240.0]
+
+def round_step(low: float, high: float, n: int = GRID) -> float:
+    """1, 2 or 5 times a power of ten: the least that cuts the range into fewer than n parts.
+
+    >>> round_step(171.6, 235.4, 10), round_step(0, 1, 30), round_step(3, 3)
+    (10.0, 0.05, 1.0)
     """
     if not high > low:
-        return np.array([low, np.nextafter(low, np.inf)])
+        return 1.0
     size = 10.0 ** np.floor(np.log10((high - low) / n))
-    for step in (size * k for k in (1, 2, 5, 10, 20)):
-        first, last = np.floor(low / step), np.ceil(high / step)
-        if last - first + 1 <= n:
-            break
-    return np.asarray(np.arange(first, last + 1) * step)
+    return float(next(step for step in (size * k for k in (1, 2, 5, 10, 20)) if (high - low) / step < n))
 
 
 def _ends(odds: Floats) -> tuple[float, float]:

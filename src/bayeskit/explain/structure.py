@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bayeskit.data.sheet import Lines, Readable, Sheet
 from bayeskit.data.table import Table
-from bayeskit.printable import printable
 
 
-@dataclass(frozen=True)
-class StructureDescription:
+@dataclass(frozen=True, repr=False)
+class StructureDescription(Readable):
     """What joins the columns or divides the rows: a ``sentence``, a ``table``, and where it is a tree its ``lines``."""
 
     sentence: str
     table: Table
     lines: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        lines = [printable(line, keep="") for line in self.lines] or [str(self.table)]
-        return "\n".join([printable(self.sentence, keep=""), *lines])
-
-    def _repr_html_(self) -> str:
-        if self.lines:
-            return f"<pre>{html.escape(str(self))}</pre>"
-        return f"<p>{html.escape(printable(self.sentence, keep=''))}</p>{self.table._repr_html_()}"
+    @property
+    def sheet(self) -> Sheet:
+        """The sentence, and the tree or else the table."""
+        return Sheet(self.sentence, (Lines(self.lines) if self.lines else self.table.grid,))
 
 
 def tree_lines(parents: Mapping[str, str | None], remarks: Mapping[str, str]) -> tuple[str, ...]:

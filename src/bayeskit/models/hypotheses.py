@@ -20,9 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
+from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import TIE
 
 Floats = npt.NDArray[np.float64]
@@ -30,7 +32,7 @@ BIT = float(logspace.log(2.0))
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Hypotheses:
+class Hypotheses(Readable):
     """Beliefs over named hypotheses: a value that `update` turns into another one.
 
     >>> patient = Hypotheses({"cancer": 0.008, "healthy": 0.992})
@@ -147,6 +149,16 @@ class Hypotheses:
         """The hypothesis with the shortest description, theory and data: it is the MAP hypothesis."""
         return self.names[_best(-(self.log_prior / -BIT + self.log_likelihood / -BIT))]
 
+    @property
+    def sheet(self) -> Sheet:
+        """The most probable hypothesis, and P(h) of each before and after the evidence."""
+        first = self.names[:ROWS]
+        after, before = self._posterior[:ROWS].tolist(), logspace.exp(self.log_prior[:ROWS]).tolist()
+        columns = {"hypothesis": [str(name) for name in first], "before": before, "after": after}
+        best = self._posterior[self._position(self.map)]
+        head = f"{len(self.names)} hypotheses, the most probable {self.map} with {best:.4g}"
+        return Sheet(head, (Grid(columns, more=len(self.names) - len(first)),))
+
     def __repr__(self) -> str:
         shown = ", ".join(f"{n!r}: {p:.6g}" for n, p in zip(self.names[:8], self._posterior.tolist(), strict=False))
         return f"Hypotheses({{{shown}{', …' if len(self.names) > 8 else ''}}})"
@@ -160,7 +172,8 @@ class Hypotheses:
 
     def _position(self, name: Any) -> int:
         if name not in self._index:
-            raise BayesError(f"there is no hypothesis {name!r} (there are: {_some(self.names)})")
+            meant = did_you_mean(name, self.names)
+            raise BayesError(f"there is no hypothesis {name!r} (there are: {_some(self.names)}){meant}", culprit=name)
         return self._index[name]
 
     def _aligned(self, given: Mapping[Any, float], what: str) -> Floats:

@@ -29,6 +29,7 @@ from bayeskit.estimate.prior import normalised
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import LEAST_PROBABILITY
 
 Floats = npt.NDArray[np.float64]
@@ -49,7 +50,8 @@ class _Committee(PredictsClasses):
         names, members = _named(self.members)
         given = not isinstance(self.weights, str)
         if not given and self.weights not in WEIGHTINGS:
-            raise BayesError(f"weights={self.weights!r}: give one number a member, or one of {', '.join(WEIGHTINGS)}")
+            words = f"{', '.join(WEIGHTINGS)}{did_you_mean(self.weights, WEIGHTINGS)}"
+            raise BayesError(f"weights={self.weights!r}: give one number a member, or one of {words}")
         if not (self.prefit and given) and y is None:
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         if not self.prefit:

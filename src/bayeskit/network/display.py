@@ -5,23 +5,24 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from bayeskit.data.sheet import ROWS, Grid, Sheet, left_out
 from bayeskit.data.table import Table
-from bayeskit.printable import printable
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
 
 
-def text(n: BayesianNetwork) -> str:
-    """The factorisation, and the states of each node."""
-    width = max(map(len, n.nodes))
-    factors = " ".join(f"P({node}{' | ' if n.parents[node] else ''}{', '.join(n.parents[node])})" for node in n.nodes)
-    lines = [
-        f"{node.ljust(width)}  {', '.join(map(str, n.states[node]))}"
-        + (f"  ← {', '.join(n.parents[node])}" if n.parents[node] else "")
-        for node in n.nodes
-    ]
-    return "\n".join(printable(line, keep="") for line in (f"{n!r}", factors, *lines))
+def sheet(n: BayesianNetwork) -> Sheet:
+    """The factorisation, and the states and parents of each node."""
+    first = n.nodes[:ROWS]
+    factors = [f"P({node}{' | ' if n.parents[node] else ''}{', '.join(n.parents[node])})" for node in first]
+    more = len(n.nodes) - len(first)
+    columns = {
+        "node": first,
+        "states": [", ".join(map(str, n.states[node])) for node in first],
+        "parents": [", ".join(n.parents[node]) for node in first],
+    }
+    return Sheet(repr(n)[1:-1], (" ".join(factors + left_out(more)), "", Grid(columns, more)))
 
 
 def table(n: BayesianNetwork, node: str) -> Table:

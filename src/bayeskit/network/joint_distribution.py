@@ -16,6 +16,7 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.schema import Categorical, Numeric, Schema, as_domain, infer
+from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
@@ -49,7 +50,7 @@ class Independence(NamedTuple):
     p_value: float | None
 
 
-class JointDistribution:
+class JointDistribution(Readable):
     """P(x_1, …, x_n) as a list of cells: a value of each variable, and the probability of that combination.
 
     Cells of probability zero need not be listed, so a hundred columns are no trouble where few combinations occur.
@@ -367,6 +368,13 @@ class JointDistribution:
         """The list itself."""
         columns: dict[str, Any] = {name: self.listed(name) for name in self.variables}
         return Table(columns | {"probability": self.p.tolist()})
+
+    @property
+    def sheet(self) -> Sheet:
+        """The variables, and the first cells of the list."""
+        first = {name: [self.values[name][i] for i in self.codes[name][:ROWS]] for name in self.variables}
+        grid = Grid(first | {"probability": self.p[:ROWS].tolist()}, more=max(self.n_cells - ROWS, 0))
+        return Sheet(repr(self)[1:-1], (grid,))
 
     def __repr__(self) -> str:
         names = ", ".join(self.variables[:8]) + (", …" if len(self.variables) > 8 else "")

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.sheet import Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
@@ -55,7 +56,7 @@ class Cost(NamedTuple):
         return f"{self.cliques} cliques, the largest of {self.largest:,} cells, {amount(self.bytes)} in all"
 
 
-class BayesianNetwork:
+class BayesianNetwork(Readable):
     """P(x_1 … x_n) = Π P(x_i | parents of x_i), the graph given by its edges (parent, child).
 
     ``tables`` has for each node {state: p}, and for a node with parents {context: {state: p}}, where the context is the
@@ -348,8 +349,10 @@ class BayesianNetwork:
         """The graph as Graphviz text: paste it into any viewer, or ``dot -Tsvg``."""
         return display.dot(self)
 
-    def __str__(self) -> str:
-        return display.text(self)
+    @property
+    def sheet(self) -> Sheet:
+        """The factors, and the states and parents of each node."""
+        return display.sheet(self)
 
     def __repr__(self) -> str:
         return (

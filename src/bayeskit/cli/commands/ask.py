@@ -214,7 +214,7 @@ def lines(record: Record) -> list[str]:
 
 def _show_values(page: Page, record: Record) -> None:
     """The values of a distribution as a table."""
-    from bayeskit.cli.console import Figure
+    from bayeskit.data.sheet import Figure
 
     values = record["distribution"]
     listed = values[:SHOWN] if len(values) > SHOWN + 3 else values

@@ -117,7 +117,7 @@ def _rows(source: Any, wanted: list[int]) -> Any:
 
 
 def _show_row(page: Any, found: Any, number: int) -> None:
-    from bayeskit.cli.console import Figure
+    from bayeskit.data.sheet import Figure
     from bayeskit.explain.phrases import signed
 
     head, *_ = found.sentences

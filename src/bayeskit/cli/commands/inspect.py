@@ -34,7 +34,8 @@ def command(
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model
     from bayeskit.cli.saved_models import is_distribution, reading_model, target_of
-    from bayeskit.cli.wording import plural, suggesting
+    from bayeskit.cli.wording import plural
+    from bayeskit.explain.overview import column_records
 
     page = Page(json)
     fitted = load_model(model)
@@ -46,8 +47,7 @@ def command(
     if column is not None:
         reading_model(fitted)
         of_text = texts.is_text(fitted) and column == texts.column_of(fitted)
-        with suggesting([column], [column] if tally is None else tally.schema.columns):
-            table = _table_of(reads, "text" if of_text else column)
+        table = _table_of(reads, "text" if of_text else column)
         columns = {name: table[name] for name in table.column_names}
         for i, part in enumerate(_parts(columns, table.keys)):
             page.line() if i else None
@@ -63,7 +63,7 @@ def command(
     page.line(f"{model}: {type(fitted).__name__}{target}" + (f", {plural(rows, what)}" if rows else ""), style="bold")
     if settings:
         page.line("settings: " + ", ".join(f"{name}={value!r}" for name, value in settings.items()))
-    records = [] if tally is None else summary.column_records(tally)
+    records = [] if tally is None else column_records(tally)
     if tally is not None:
         page.line()
         summary.show_columns(page, records)
@@ -97,13 +97,15 @@ def _table_of(reads: Any, column: str) -> Any:
 
 def _inspect_distribution(page: Any, path: str, fitted: Any, column: str | None) -> None:
     """A network or a joint distribution: its variables and their values, or the table of one."""
-    from bayeskit.cli.wording import suggesting
+    from bayeskit.errors import BayesError
+    from bayeskit.nearest import did_you_mean
 
     values = fitted.states if hasattr(fitted, "states") else fitted.values
     parents = getattr(fitted, "parents", {})
     if column is not None:
-        with suggesting([column], values):
-            table = fitted.table(column) if parents else fitted.marginal(column).table()
+        if column not in values:
+            raise BayesError(f"there is no variable {column!r}{did_you_mean(column, values)}", culprit=column)
+        table = fitted.table(column) if parents else fitted.marginal(column).table()
         columns = {name: table[name] for name in table.column_names}
         page.table(columns, keys=max(len(parents.get(column, ())), 1))
         page.json({"column": column, **columns})

@@ -43,7 +43,7 @@ def command(
     from bayeskit.cli.notes import note, unreadable_cells
     from bayeskit.cli.outputs import writer
     from bayeskit.cli.saved_models import load_classifier
-    from bayeskit.cli.wording import plural, suggesting
+    from bayeskit.cli.wording import plural
     from bayeskit.data.files.unreadable import Unreadable
     from bayeskit.errors import BayesError
 
@@ -55,7 +55,7 @@ def command(
     source, of_batch = open_for(fitted, data, rows, reading, unreadable)
     best: Any = None
     start = 0
-    with watched(source, "ranking") as watching, suggesting([label], fitted.classes_.tolist()):
+    with watched(source, "ranking") as watching:
         for batch in watching.batches():
             best = _first(best, _ranked(fitted, of_batch(batch), label, start), limit)
             start += batch.n_rows

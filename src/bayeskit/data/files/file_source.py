@@ -24,6 +24,7 @@ from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch
 from bayeskit.disk.paths import expanded, lying_at
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Setting
 
 if TYPE_CHECKING:
@@ -170,7 +171,8 @@ class FileSource:
     def with_target(self, name: str) -> FileSource:
         """The same rows, labelled by one of the columns."""
         if name not in self.head:
-            raise SchemaMismatch(f"{self.name} has no target column {name!r} (columns: {', '.join(self.head)})")
+            columns = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
+            raise SchemaMismatch(f"{self.name} has no target column {name!r} {columns}", culprit=name)
         return self._copy(target=name)
 
     def reading(self, asked: Mapping[str, Kind | None]) -> Self:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from math import inf
 from typing import Any, Protocol, Self, TypeVar
 
+from bayeskit.data.sheet import Grid
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.remedy import Setting
@@ -57,6 +58,13 @@ def some(who: str, n: float) -> None:
         raise BayesError(
             f"{who}: nothing was seen, so there is no maximum of the likelihood. Use mean, or update first."
         )
+
+
+def believed(numbers: Mapping[str, tuple[float | None, Interval]]) -> Grid:
+    """What is believed of each unknown number: its mean, where it has one, and where it lies with 95 % probability."""
+    means, intervals = zip(*numbers.values(), strict=True)
+    ends = {"95 % from": [low for low, _ in intervals], "to": [high for _, high in intervals]}
+    return Grid({"of": list(numbers), "mean": means, **ends})
 
 
 def tails(level: float) -> list[float]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import inf, lgamma
 from typing import Any, Self
 
@@ -9,14 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayeskit import logspace
+from bayeskit.data.sheet import ROWS, Readable, Sheet
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue
-from bayeskit.estimate.conjugate.belief import Interval, listed, positive, same_prior, sequence, some, tails
+from bayeskit.estimate.conjugate.belief import Interval, believed, listed, positive, same_prior, sequence, some, tails
 from bayeskit.estimate.smoothing import is_number, smoothed
+from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import GONE, OFF_ONE
 
 
 @dataclass(frozen=True)
-class BetaBernoulli:
+class BetaBernoulli(Readable):
     """What we believe of a coin: Beta(heads, tails) before, and the flips seen since.
 
     P(θ | flips) = Beta(seen_heads + heads, seen_tails + tails)
@@ -133,6 +136,14 @@ class BetaBernoulli:
         return _log_beta(self.posterior) - _log_beta((self.heads, self.tails))
 
     @property
+    def sheet(self) -> Sheet:
+        """The posterior, and how sure it is of θ."""
+        a, b = self.posterior
+        return Sheet(
+            f"Beta({a:g}, {b:g}) after {self.n:g} flips", (believed({"θ": (self.mean, self.credible_interval())}),)
+        )
+
+    @property
     def _counts(self) -> dict[Any, float]:
         return {True: self.seen_heads, False: self.seen_tails}
 
@@ -141,7 +152,7 @@ class BetaBernoulli:
 
 
 @dataclass(frozen=True)
-class DirichletCategorical:
+class DirichletCategorical(Readable):
     """What we believe of a die: Dirichlet(β) before, and the counts of each value since.
 
     P(θ | counts) = Dirichlet(n + β)
@@ -267,6 +278,14 @@ class DirichletCategorical:
         """log P(outcomes) = log B(n + β) − log B(β), for the outcomes in the order they fell."""
         return _log_beta(self.posterior.values()) - _log_beta(self.beta.values())
 
+    @property
+    def sheet(self) -> Sheet:
+        """The posterior, and how sure it is of each value."""
+        coins = {f"P({value})": self.marginal(value) for value in islice(self.beta, ROWS)}
+        grid = believed({name: (coin.mean, coin.credible_interval()) for name, coin in coins.items()})
+        head = f"Dirichlet over {len(self.beta):,} values after {self.n:g} outcomes"
+        return Sheet(head, (replace(grid, more=len(self.beta) - len(coins)),))
+
     def _counted(self, data: Mapping[Any, float] | Iterable[Any]) -> dict[Any, float]:
         return _counted(data, self.beta, "DirichletCategorical")
 
@@ -290,7 +309,8 @@ def _known(value: Any, known: Mapping[Any, float], who: str, place: str = "") ->
         return value
     raise UnknownValue(
         f"{who}: {value!r}{place} is not among its values ({', '.join(map(repr, list(known)[:8]))}"
-        f"{', …' if len(known) > 8 else ''}). Leave it out, or begin with a prior that holds it."
+        f"{', …' if len(known) > 8 else ''}). Leave it out, or begin with a prior that holds it"
+        f"{did_you_mean(value, known) or '.'}"
     )
 
 

@@ -8,8 +8,9 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayeskit.data.sheet import Readable, Sheet
 from bayeskit.errors import BayesError, NotLearnt
-from bayeskit.estimate.conjugate.belief import Interval, listed, positive, same_prior, sequence, some, tails
+from bayeskit.estimate.conjugate.belief import Interval, believed, listed, positive, same_prior, sequence, some, tails
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.tally.moments import Moments
 
@@ -55,7 +56,7 @@ class StudentT:
 
 
 @dataclass(frozen=True)
-class NormalInverseGamma:
+class NormalInverseGamma(Readable):
     """What we believe of a normal whose mean μ and variance σ² are both unknown, and the values seen since.
 
     σ² ~ InverseGamma(shape, scale) and μ | σ² ~ Normal(location, σ² / kappa): `kappa` is how many values the
@@ -89,6 +90,15 @@ class NormalInverseGamma:
 
     def __hash__(self) -> int:
         return hash((self.prior, self.n))
+
+    @property
+    def sheet(self) -> Sheet:
+        """The posterior, and how sure it is of the mean and the variance."""
+        location, kappa, shape, scale = self.posterior
+        mu, sigma2 = self.mean if shape > 0.5 else (None, inf)
+        ends = self.credible_interval()
+        head = f"normal-inverse-gamma({location:g}, {kappa:g}, {shape:g}, {scale:g}) after {self.n:,} values"
+        return Sheet(head, (believed({"μ": (mu, ends.mu), "σ²": (sigma2, ends.sigma2)}),))
 
     def __repr__(self) -> str:
         prior = ", ".join(f"{name}={number!r}" for name, number in self.prior._asdict().items())

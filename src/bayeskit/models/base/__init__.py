@@ -6,8 +6,9 @@ of its counts. A model between the two takes ``Learner`` (rows come and go) or `
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bayeskit.lazy import lazy_names
 
 if TYPE_CHECKING:
     from bayeskit.models.base.available import available_where as available_where
@@ -32,8 +33,4 @@ _HOMES = {
 
 __all__ = [*_HOMES]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:  # a transformer needs no classifier to be imported
-        return getattr(import_module(f"bayeskit.models.base.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'bayeskit.models.base' has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)  # a transformer needs no classifier to be imported

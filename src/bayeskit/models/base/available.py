@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, TypeVar, cast
 
+from bayeskit.nearest import did_you_mean
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -67,5 +69,22 @@ def absent(model: Any, name: str, why: str = "") -> AttributeError:
     tables = (vars(owner).get("absent", {}) for owner in type(model).__mro__)
     reason = next((table[name] for table in tables if name in table), why)
     if not reason:
-        return AttributeError(f"{type(model).__name__!r} object has no attribute {name!r}")
+        return AttributeError(_Unknown(model, name))
     return AttributeError(f"{type(model).__name__} has no {name}: {reason}")
+
+
+class _Unknown:
+    """What is said of a name that a model does not have; what it may have meant is looked for when it is read.
+
+    ``hasattr`` asks for such names all the time, and reads nothing.
+    """
+
+    def __init__(self, model: Any, name: str) -> None:
+        self.model, self.name = model, name
+
+    def __str__(self) -> str:
+        names = () if self.name.startswith("_") else (name for name in dir(self.model) if not name.startswith("_"))
+        meant = did_you_mean(self.name, names)
+        return f"{type(self.model).__name__!r} object has no attribute {self.name!r}{meant}"
+
+    __repr__ = __str__

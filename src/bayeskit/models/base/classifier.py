@@ -6,7 +6,6 @@ only what it can honour.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
@@ -20,6 +19,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder, encode_labels
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.schema import Schema, Target, infer
+from bayeskit.data.sheet import escaped, left_out
 from bayeskit.data.source import Responsibilities, Source, for_schema, is_source, naming_the_file, open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
@@ -27,7 +27,8 @@ from bayeskit.engines import local
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.evidence import explain_rows
-from bayeskit.models.base.available import absent, available_where, having
+from bayeskit.explain.overview import overview
+from bayeskit.models.base.available import available_where, having
 from bayeskit.models.base.column_advice import advise
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.labels import TakesLabels
@@ -76,6 +77,9 @@ class Classifier(Stored, TakesLabels):
     params_: Any
     classes_: npt.NDArray[Any]
 
+    rows_are: ClassVar[str] = "rows"
+    """What a row is to a person."""
+
     absent: ClassVar[Mapping[str, str]] = {}
     """Methods of other models that this one has not, and why: what an AttributeError then says."""
 
@@ -84,12 +88,6 @@ class Classifier(Stored, TakesLabels):
         def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self: ...
         def log_joint(self, params: Any, block: Block) -> Scores: ...
         def column_table(self, column: str) -> Table: ...
-
-    def __getattr__(self, name: str) -> Any:
-        for owner in type(self).__mro__:
-            if name in vars(owner):  # it is there, and has refused: let it say why
-                return vars(owner)[name].__get__(self, type(self))
-        raise absent(self, name)
 
     # -- what a model may add ------------------------------------------------------------------------
 
@@ -323,8 +321,11 @@ class Classifier(Stored, TakesLabels):
         tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
+    def __str__(self) -> str:
+        return overview(self).text if self._is_fitted() else repr(self)
+
     def _repr_html_(self) -> str:
-        return model_html(self) if self._is_fitted() else f"<pre>{html.escape(repr(self))}</pre>"
+        return model_html(self) if self._is_fitted() else f"<pre>{escaped(repr(self))}</pre>"
 
 
 def _class_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
@@ -351,12 +352,11 @@ def stacked(parts: list[Scores], n_classes: int) -> Scores:
 
 
 def model_html(model: Any) -> str:
-    """Class counts and the tables of the first columns."""
+    """The model in short, and to be opened the tables of the prior and of the first columns."""
     names = model.schema_.used
-    parts = [f"<b>{type(model).__name__}</b>: {model.tally_.n_rows:,} rows, {len(model.classes_)} classes"]
-    parts.append(model.table()._repr_html_())
-    for name in names[:COLUMNS]:
-        table = model.table(name)._repr_html_()
-        parts.append(f"<details open><summary>{html.escape(name)}</summary>{table}</details>")
-    more = len(names) - COLUMNS
-    return "".join([*parts, f"<p>… and {more} more columns</p>" if more > 0 else ""])
+    parts = [overview(model).html]
+    for name in (None, *names[:COLUMNS]):
+        head = f"P({model.schema_.target.name})" if name is None else name
+        parts.append(f"<details><summary>{escaped(head)}</summary>{model.table(name)._repr_html_()}</details>")
+    more = left_out(len(names) - COLUMNS, "columns: table(name) has what was learnt of each")
+    return "".join([*parts, *(f"<p>{line}</p>" for line in more)])

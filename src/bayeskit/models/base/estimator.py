@@ -13,7 +13,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from bayeskit.errors import BayesError
-from bayeskit.models.base.available import Conditional
+from bayeskit.models.base.available import Conditional, absent
+from bayeskit.models.base.completion import is_offered
+from bayeskit.nearest import did_you_mean
 
 WIDTH = 80  # of a line that shows a model
 LONGEST = 300  # characters of a setting that are shown
@@ -42,6 +44,12 @@ def _defaults(kind: type) -> dict[str, Any]:
         raise TypeError(f"the settings of {kind.__name__} are arguments with names: __init__ takes no *args")
     named = {parameter.name: parameter.default for parameter in parameters if parameter.kind != parameter.VAR_KEYWORD}
     return dict(sorted(named.items()))
+
+
+@_once
+def _takes_any(kind: type) -> bool:
+    """Whether a class takes settings of any name."""
+    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(kind.__init__).parameters.values())  # type: ignore[misc]
 
 
 @_once
@@ -99,6 +107,22 @@ class Estimator:
         set_partial_fit_request: Any
         set_score_request: Any
 
+    def __new__(cls, *_: Any, **settings: Any) -> Self:
+        """A setting that the model does not have is refused with what it may have meant."""
+        known = _defaults(cls)
+        unknown = next((name for name in settings if name not in known), None)
+        if unknown is not None and not _takes_any(cls):
+            raise TypeError(
+                f"{cls.__name__} has no setting {unknown!r} ({', '.join(known)}){did_you_mean(unknown, known)}"
+            )
+        return super().__new__(cls)
+
+    def __getattr__(self, name: str) -> Any:
+        for owner in type(self).__mro__:
+            if name in vars(owner):  # it is there, and has refused: let it say why
+                return vars(owner)[name].__get__(self, type(self))
+        raise absent(self, name)
+
     @classmethod
     def _get_param_names(cls) -> list[str]:  # the name by which scikit-learn's tools ask
         return list(_defaults(cls))
@@ -119,9 +143,10 @@ class Estimator:
         for path, value in params.items():
             name, deeper, inner = path.partition("__")
             if name not in _defaults(type(self)):
+                names = self._get_param_names()
                 raise BayesError(
-                    f"Invalid parameter {name!r} for estimator {self}. "
-                    f"Valid parameters are: {self._get_param_names()!r}.",
+                    f"Invalid parameter {name!r} for estimator {self!r}. "
+                    f"Valid parameters are: {names!r}{did_you_mean(name, names) or '.'}",
                     culprit=name,
                 )
             if deeper:
@@ -132,18 +157,19 @@ class Estimator:
             getattr(self, name).set_params(**inner_params)
         return self
 
+    def changed_settings(self) -> list[str]:
+        """The settings that are not the defaults, as ``name=value``."""
+        defaults = _defaults(type(self))
+        values = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        return [f"{name}={_shortened(text)}" for name, text in values.items() if text != repr(defaults[name])]
+
     def __repr__(self) -> str:
         """The settings that are not the defaults."""
-        defaults = _defaults(type(self))
-        shown = {name: repr(value) for name, value in self.get_params(deep=False).items()}
-        changed = [f"{name}={_shortened(text)}" for name, text in shown.items() if text != repr(defaults[name])]
-        return _wrapped(type(self).__name__, changed)
+        return _wrapped(type(self).__name__, self.changed_settings())
 
     def __dir__(self) -> list[str]:
-        """What is there: methods that this model cannot honour are not."""
-        members = [item for owner in type(self).__mro__ for item in vars(owner).items()]
-        conditional = {name for name, member in members if isinstance(member, Conditional)}
-        return [name for name in super().__dir__() if name not in conditional or hasattr(self, name)]
+        """What a person may use: what this model cannot honour is not there, nor what other files ask of it."""
+        return [name for name in super().__dir__() if is_offered(self, name, _defaults(type(self)))]
 
     def __sklearn_clone__(self) -> Self:
         return clone(self)

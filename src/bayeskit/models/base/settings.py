@@ -11,6 +11,7 @@ from bayeskit.data.schema import Numeric, Schema
 from bayeskit.errors import BayesError
 from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.smoothing import Automatic, as_smoothing, is_number
+from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Setting
 
 COLDEST, HOTTEST = 1e-6, 1e6
@@ -32,7 +33,8 @@ def seed_of(random_state: Any) -> int | None:
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Refuse a setting that is not one of the words for it."""
     if not isinstance(value, str) or value not in allowed:
-        raise BayesError(Setting.given(name, value), f" is not one of {', '.join(map(repr, allowed))}", culprit=value)
+        words = f" is not one of {', '.join(map(repr, allowed))}{did_you_mean(value, allowed)}"
+        raise BayesError(Setting.given(name, value), words, culprit=value)
 
 
 def check_temperature(temperature: object) -> None:

@@ -130,13 +130,14 @@ class TallyClassifier(Learner, KnowsJoint):
         return telling(self)
 
     @available_where(having("column_scores"), TOGETHER)
-    def nomogram(self, predicted: Any = None, against: Any = None) -> Nomogram:
+    def nomogram(self, predicted: Any = None, against: Any = None, X: Any = None) -> Nomogram:
         """The model on paper: points for each value, and what their total says of one class against another.
 
-        By default the second of two classes against the first, or the most frequent against the next.
+        By default the second of two classes against the first, or the most frequent against the next. The rulers of
+        numbers keep to the range of rows ``X``, which may have some of the columns alone, such as ``{"age": [0, 90]}``.
         """
         self._check_is_fitted()
-        return nomogram(self, predicted, against)
+        return nomogram(self, predicted, against, X)
 
 
 def refuse_no_counts(tally: Any) -> None:

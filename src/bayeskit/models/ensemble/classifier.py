@@ -21,6 +21,7 @@ import numpy as np
 from bayeskit.data.block import Block
 from bayeskit.data.frames import BLOCK
 from bayeskit.data.schema import Schema
+from bayeskit.data.sheet import Sheet, SheetText
 from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge
 from bayeskit.explain.evidence import telescoped
@@ -35,7 +36,15 @@ from bayeskit.models.base.tally_classifier import TOGETHER
 from bayeskit.models.ensemble.fitting import Learning, left_out_table
 from bayeskit.models.ensemble.learnt_rows import LearntRows, block_columns, learnt_rows, plan_of, rows_of
 from bayeskit.models.ensemble.members import Structure, from_parts, to_parts, with_rows
-from bayeskit.models.ensemble.parameters import EnsembleParameters, TableSize, count, log_scores, memory_needed, unknown
+from bayeskit.models.ensemble.parameters import (
+    MOST_FITTED,
+    EnsembleParameters,
+    TableSize,
+    count,
+    log_scores,
+    memory_needed,
+    unknown,
+)
 from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Remedy, Setting
@@ -70,8 +79,9 @@ class BayesClassifier(Learner):
 
     Attributes
     ----------
-    left_out_: accuracy and log loss on the rows of the fit (20,000 at most), each left out of the counts, beside those
-        of naive Bayes and of the majority. Ours are a little optimistic: structure, m and exponents have seen the row.
+    left_out_: accuracy and log loss on the rows of the fit, each left out of the counts, beside those of naive Bayes
+        and of the majority; of more than 20,000 rows on as many, drawn by ``random_state``, to which the exponents are
+        fitted, too. Ours are a little optimistic: structure, m and exponents have seen the row.
     importance_: of each column, by how much the log loss of rows left out rises without its factor, everything else
         held; the class chains are left as they are.
     structure_: cuts, parents, m, chains and exponents, held when rows are learnt, forgotten or merged.
@@ -255,13 +265,16 @@ class BayesClassifier(Learner):
 
     # -- saying --------------------------------------------------------------------------------------
 
-    def report(self) -> str:
+    def report(self) -> SheetText:
         """The scores on rows left out, beside naive Bayes and the most frequent class, and what they are worth."""
         self._check_is_fitted()
-        return (
-            f"{self.left_out_}\nEach row of the fit was left out of the counts in turn. The first line is a little "
-            "optimistic:\nstructure, m and exponents have seen the row. Cross-validate for a figure to rely on."
+        optimistic = (
+            "The first line is a little optimistic: structure, m and exponents have seen the row. Cross-validate for "
+            "a figure to rely on."
         )
+        some = f" ({MOST_FITTED:,} of them where it had more)" if self.tally_.n_rows > MOST_FITTED else ""
+        head = f"Rows of the fit{some}, each left out of the counts in turn"
+        return SheetText(Sheet(head, (self.left_out_.grid, optimistic)))
 
     def log_joint(self, params: EnsembleParameters, block: Block) -> Scores:
         """ln P(class | x) of each row (rows, classes), capped."""

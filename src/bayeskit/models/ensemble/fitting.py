@@ -15,6 +15,8 @@ from bayeskit import kernels, logspace
 from bayeskit.data.table import Table
 from bayeskit.estimate.calibration import fit_exponents, fit_temperature
 from bayeskit.estimate.prior import shares_without
+from bayeskit.evaluate.leave_one_out import takes_class_along
+from bayeskit.evaluate.metrics import log_loss
 from bayeskit.models.ensemble.learnt_rows import LearntRows
 from bayeskit.models.ensemble.members import Members, Steps, Structure, draw_chains, draw_members
 from bayeskit.models.ensemble.parameters import (
@@ -28,7 +30,6 @@ from bayeskit.models.ensemble.parameters import (
     prior_of,
     some_columns,
 )
-from bayeskit.tolerance import LEAST_PROBABILITY
 
 Floats = npt.NDArray[np.float64]
 
@@ -151,16 +152,26 @@ def left_out_prior(rows: LearntRows, asked: npt.NDArray[np.int64]) -> Floats:
 
 
 def left_out_table(log_proba: Floats, naive: Floats, rows: LearntRows, asked: npt.NDArray[np.int64]) -> Table:
-    """Accuracy and log loss (a probability is at least 1e-15) of rows left out: ours, naive Bayes, the majority."""
+    """Accuracy and log loss of rows left out: ours, naive Bayes, the majority.
+
+    Rows that take their class along count as wrong for naive Bayes and have no log loss, for none of the three; None
+    where there are no others.
+    """
     labels, weights = rows.labels[asked], None if rows.weights is None else rows.weights[asked]
     prior = left_out_prior(rows, asked)
-    said = [log_proba, np.nan_to_num(logspace.log_normalise(naive)[0], nan=-np.inf), prior]
-    guesses = [log_proba.argmax(axis=1), said[1].argmax(axis=1), np.full(len(labels), rows.class_weights.argmax())]
-    lost = [-np.maximum(scores[np.arange(len(labels)), labels], logspace.log(LEAST_PROBABILITY)) for scores in said]
+    naive_posterior, evidence = logspace.log_normalise(naive)
+    by_naive = np.where(np.isneginf(evidence)[:, None], prior, naive_posterior)
+    said = [log_proba, by_naive, prior]
+    guesses = [log_proba.argmax(axis=1), by_naive.argmax(axis=1), np.full(len(labels), rows.class_weights.argmax())]
+    unit = None if weights is None else np.minimum(weights, 1.0)
+    lost = takes_class_along(rows.class_weights, labels, unit)
+    stay = np.arange(len(labels)) if lost is None else np.flatnonzero(~lost)
+    judged = None if weights is None else weights[stay]
+    losses = [log_loss(scores[stay, labels[stay]], judged) if len(stay) else None for scores in said]
     return Table(
         {
             "model": ["BayesClassifier", "NaiveBayes", "majority"],
             "accuracy": [float(np.average(guess == labels, weights=weights)) for guess in guesses],
-            "log loss": [float(np.average(loss, weights=weights)) for loss in lost],
+            "log loss": losses,
         }
     )

@@ -311,7 +311,12 @@ def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structur
         _need(array.dtype.kind == kind, "the types of its arrays")
     codes = _codes(tally, names, header["values"], header["missing"])
     structure = _structure(codes, header["temperatures"], arrays)
-    scores = {name: _numbers(header[name], len(MODELS)) for name in ("accuracy", "log loss")}
+    losses = header["log loss"]  # none where every row took its class along
+    no_losses = isinstance(losses, list) and losses == [None] * len(MODELS)
+    scores = {
+        "accuracy": _numbers(header["accuracy"], len(MODELS)),
+        "log loss": losses if no_losses else _numbers(losses, len(MODELS)),
+    }
     importance = _numbers(header["importance"], len(names))
     return structure, Table({"model": MODELS, **scores}), Table({"column": names, "importance": importance})
 

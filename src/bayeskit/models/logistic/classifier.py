@@ -35,6 +35,7 @@ from bayeskit.models.logistic import loss as logistic_loss
 from bayeskit.models.logistic.form import LogisticForm, naive_form
 from bayeskit.models.logistic.loss import LogisticLoss
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import CONSTANT, NOISE
 from bayeskit.undecidable import refuse_no_numbers
 
@@ -337,6 +338,7 @@ class LogisticRegression(Composite, TakesLabels):
         ):
             raise BayesError(
                 f'penalty={self.penalty!r}: give λ as a finite number of at least 0, or "cv" or "evidence"'
+                f"{did_you_mean(self.penalty, ('cv', 'evidence'))}"
             )
         one_of("coding", self.coding, ("auto", "full", "reference"))
         one_of("solver", self.solver, ("auto", "newton", "lbfgs"))

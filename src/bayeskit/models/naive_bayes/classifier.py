@@ -198,6 +198,7 @@ class NaiveBayes(TallyClassifier):
         return [n for n in schema.measured() if NUMERIC[self.setting_for("numeric", n, schema)].whole]
 
     def plan(self, schema: Schema) -> Plan:
+        """What is to be counted of columns with these roles."""
         columns: dict[type[Columns], list[str]] = {}
         for name in schema.measured():
             kind = NUMERIC[self.setting_for("numeric", name, schema)]
@@ -213,6 +214,7 @@ class NaiveBayes(TallyClassifier):
         return Plan(Request("families", tuple(schema.coded())), *requests.values(), words=schema.texts())
 
     def estimate(self, tally: Tally) -> NaiveParameters:
+        """What is believed after these counts; the model stays as it is."""
         kinds: list[type[Columns]] = [*NUMERIC.values(), TextColumns]
         columns: dict[type[Columns], list[str]] = {kind: [] for kind in kinds}
         for statistic in dict.fromkeys(kind.statistic for kind in columns):
@@ -230,6 +232,7 @@ class NaiveBayes(TallyClassifier):
         return kind_of(self.setting_for("numeric", name, schema), statistic)
 
     def log_joint(self, params: NaiveParameters, block: Block) -> Scores:
+        """ln P(x, class) of the rows of a block (rows, classes), under these beliefs."""
         scores = np.repeat(params.log_prior[None], block.n_rows, axis=0)
         threads = self._threads()
         for kind in params.kinds:

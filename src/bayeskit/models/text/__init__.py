@@ -1,7 +1,8 @@
 """Documents: a classifier by recipes, and what counts words for other models."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bayeskit.lazy import lazy_names
 
 if TYPE_CHECKING:
     from bayeskit.models.text.classifier import TextClassifier as TextClassifier
@@ -11,8 +12,4 @@ _HOMES = {"TextClassifier": "classifier", "TokenCounter": "token_counter"}
 
 __all__ = ["TextClassifier", "TokenCounter"]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"bayeskit.models.text.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'bayeskit.models.text' has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.files.file_source import FileSource
 from bayeskit.data.missing_labels import LabelledRows
 from bayeskit.data.schema import Schema, Target, Text
+from bayeskit.data.sheet import Records
 from bayeskit.data.source import Source, is_source
 from bayeskit.data.table import Table
 from bayeskit.data.text.folders import COLUMN, FolderSource, TextColumn
@@ -42,6 +43,7 @@ class DocumentClassifier(TallyClassifier):
     A model says what a word is (``tokenizer``); the recipe that it has fitted says what is learnt of words.
     """
 
+    rows_are: ClassVar[str] = "documents"
     column: str | None = None
     recipe_: Recipe
 
@@ -69,7 +71,7 @@ class DocumentClassifier(TallyClassifier):
 
     # -- saying --------------------------------------------------------------------------------------
 
-    def explain(self, X: Any, against: Any = None) -> list[WordsForAndAgainst]:
+    def explain(self, X: Any, against: Any = None) -> Records[WordsForAndAgainst]:
         """For each document the words for and against its class, summing to the log odds.
 
         ``against`` names the class to compare with; by default it is the runner-up.

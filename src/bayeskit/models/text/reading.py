@@ -19,6 +19,7 @@ from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError
+from bayeskit.nearest import did_you_mean
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, length_moments
@@ -80,7 +81,8 @@ def source_of(X: Any, y: Any = None, weights: Any = None, column: str | None = N
     if isinstance(y, str):
         names, columns, _, _ = columns_of(X)
         if y not in columns:
-            raise BayesError(f"there is no target column {y!r} (columns: {', '.join(names)})")
+            known = f"(columns: {', '.join(names)}){did_you_mean(y, names)}"
+            raise BayesError(f"there is no target column {y!r} {known}", culprit=y)
         target, y = y, columns[y]
         others = [name for name in names if name != target]
         X = {name: columns[name] for name in others}

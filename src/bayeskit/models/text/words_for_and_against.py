@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.block import Block
+from bayeskit.data.sheet import Readable, Records, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.vocabulary import Value
 from bayeskit.explain.evidence import class_position, compared
-from bayeskit.printable import printable
 
 if TYPE_CHECKING:
     from bayeskit.models.text.document_classifier import DocumentClassifier
 
 Floats = npt.NDArray[np.float64]
+SHOWN = 20  # words of a document that its record shows
 
 
-@dataclass(frozen=True)
-class WordsForAndAgainst:
+@dataclass(frozen=True, repr=False)
+class WordsForAndAgainst(Readable):
     """Log odds of ``label`` against ``other``: ``total`` = ``base`` + Σ evidence of the words.
 
     ``base`` is what holds without any word: the class prior, for a set of words also all absent words, for weighted
@@ -50,19 +51,23 @@ class WordsForAndAgainst:
             "evidence": [evidence for _, _, evidence in shown],
         })  # fmt: skip
 
-    def __str__(self) -> str:
+    @property
+    def sheet(self) -> Sheet:
+        """The log odds, and the strongest words."""
         odds = f"log odds {self.total:+.4f}, of which {self.base:+.4f} without words"
         if self.undecidable:
             odds = f"undecidable, impossible under every class; log odds {self.total:+.4f} by the prior alone"
         head = f"{self.label} against {self.other}: {odds}"
-        unknown = f"\n{self.n_unknown} unknown words say nothing" if self.n_unknown else ""
-        head = printable(head, keep="")
-        return f"{head}\n{self.table(20)}{unknown}" if self.words else f"{head}; no known word{unknown}"
+        unknown = (f"{self.n_unknown} unknown words say nothing",) if self.n_unknown else ()
+        if not self.words:
+            return Sheet(f"{head}; no known word", unknown)
+        grid = replace(self.table(SHOWN).grid, more=max(len(self.words) - SHOWN, 0))
+        return Sheet(head, (grid, *unknown))
 
 
 def explain_documents(
     model: DocumentClassifier, scored: Iterable[tuple[Block, Floats]], against: Any = None
-) -> list[WordsForAndAgainst]:
+) -> Records[WordsForAndAgainst]:
     """The record of each document of scored blocks: its class against the runner-up, or against a named class."""
     records: list[WordsForAndAgainst] = []
     labels, params = model.tally_.classes, model.params_
@@ -88,7 +93,7 @@ def explain_documents(
             records.append(
                 WordsForAndAgainst(label, other, total, float(bases[i]), words, int(unknown[i]), undecidable)
             )
-    return records
+    return Records(records)
 
 
 def telling_words(model: DocumentClassifier, n: int) -> Table:

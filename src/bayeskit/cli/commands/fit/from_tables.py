@@ -68,7 +68,8 @@ def fit_table(
     from bayeskit.cli.commands.fit.worse import culprit, is_worse, show_worse, worse_record
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, open_data, save_model, watched
-    from bayeskit.cli.wording import plural, size_of, suggesting
+    from bayeskit.cli.wording import plural, size_of
+    from bayeskit.explain.overview import column_records
 
     output, kind = shared.output, options.kind or "naive"
     given = Shared(drop_unlabelled=shared.drop_unlabelled)  # what any other model takes as well
@@ -80,19 +81,18 @@ def fit_table(
     settings["unlabelled"] = shared.unlabelled
     settings["memory_limit"] = None if options.memory_limit is None else int(options.memory_limit * 1e9)
     model = _model(kind, settings | {"roles": roles or None})
-    with suggesting(roles, source.head):
-        if kind == "best":
-            advice = _fit(model.set_params(progress=sys.stderr.isatty()), source)
-        else:
-            with watched(source, "counting") as rows:
-                advice = _fit(model, rows)
+    if kind == "best":
+        advice = _fit(model.set_params(progress=sys.stderr.isatty()), source)
+    else:
+        with watched(source, "counting") as rows:
+            advice = _fit(model, rows)
     evaluation = None
     if shared.scores and model.tally_.n_rows > 1 and can(model, LeavesOut):
         with watched(source, "leaving each row out") as rows:
             evaluation = model.leave_one_out(rows, target)
     written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
     tally = model.tally_
-    columns = summary.column_records(tally)
+    columns = column_records(tally)
     page.line(f"{source.name}: {plural(tally.n_rows, 'row')}, {plural(len(tally.classes), 'class')} of {target}")
     page.line()
     summary.show_columns(page, columns)

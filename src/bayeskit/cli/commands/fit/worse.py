@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.capabilities import Restricts, can
-from bayeskit.cli.console import Page, percent, short
+from bayeskit.cli.console import Page, short
+from bayeskit.explain.overview import percent
 from bayeskit.tolerance import NO_WORSE
 
 if TYPE_CHECKING:

@@ -1,0 +1,139 @@
+"""What was learnt, in short: columns, classes, what joins them, scores. A model prints it, and so do the commands."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from bayeskit.capabilities import HasStructure, LeavesOut, Reports, can
+from bayeskit.data.sheet import Figure, Grid, Sheet
+from bayeskit.tolerance import WHOLE
+
+if TYPE_CHECKING:
+    from bayeskit.tally.tally import Tally
+
+
+def overview(model: Any) -> Sheet:
+    """A fitted model in short, from what it has counted and what it believes: no row is read."""
+    tally = model.tally_
+    rows, classes = count_of(tally.n_rows), len(tally.classes)
+    head = f"{type(model).__name__} of {tally.schema.target.name}: {rows:,} {model.rows_are}, {classes:,} classes"
+    parts: list[Any] = [f"settings: {', '.join(changed)}"] if (changed := model.changed_settings()) else []
+    parts += ["", columns_grid(tally), "", classes_grid(tally)]
+    if can(model, HasStructure):
+        structure = model.describe_structure().sheet
+        parts += ["", structure.title, *structure.parts]
+    return Sheet(head, (*parts, "", *_scores(model)))
+
+
+def _scores(model: Any) -> tuple[Any, ...]:
+    """The scores that a model holds of rows it was not told of, or how to get some."""
+    if can(model, Reports):
+        report = model.report().sheet
+        return (report.title, *report.parts)
+    if can(model, LeavesOut):
+        return ("scores: leave_one_out(X, y), or bayeskit.cross_validate(model, X, y)",)
+    return ("scores: bayeskit.cross_validate(model, X, y)",)
+
+
+def columns_grid(tally: Tally) -> Grid:
+    """What each column was taken for, and what it holds."""
+    records = column_records(tally)
+    return Grid(
+        {
+            "column": [record["column"] for record in records],
+            "taken as": [record["role"] for record in records],
+            "holds": [contents(record) for record in records],
+            "missing": [record.get("missing") for record in records],
+        }
+    )
+
+
+def classes_grid(tally: Tally) -> Grid:
+    """How many rows each class has."""
+    counts = [count_of(n) for n in tally.class_counts.tolist()]
+    total = sum(counts)
+    return Grid(
+        {
+            tally.schema.target.name: [str(label) for label in tally.classes],
+            "rows": [Figure(f"{n:,}") for n in counts],
+            "share": [percent(n / total) for n in counts],
+        }
+    )
+
+
+def percent(share: float) -> Figure:
+    """A share as a person reads it.
+
+    >>> percent(0.9796)
+    '98.0%'
+    """
+    return Figure("–" if math.isnan(share) else f"{share:.1%}")
+
+
+def column_records(tally: Tally) -> list[dict[str, Any]]:
+    """What each column was taken for, and what it holds."""
+    from bayeskit.estimate.cuts import labels as intervals
+
+    rows: float = tally.n_rows
+    records: list[dict[str, Any]] = []
+    for name, role in tally.schema.columns.items():
+        record: dict[str, Any] = {"column": name, "role": role.name}
+        if name in tally.families:
+            family = tally.families[name]
+            present = family.present.sum(axis=0)
+            top = sorted(range(len(present)), key=lambda i, n=present: (-n[i], i))[:3]  # type: ignore[misc]
+            cuts = getattr(role, "cuts", None)
+            names = family.values if cuts is None else intervals(cuts)
+            record |= {"values": len(family.values), "most_frequent": [names[i] for i in top]}
+            record["missing"] = count_of(family.missing.sum().item())
+        elif name in tally.summed:
+            pooled = tally.moments_of([name]).pooled()
+            n = pooled.n[0, 0].item()
+            spread = math.sqrt(max(pooled.squared_deviations()[0, 0].item(), 0.0) / max(n - 1, 1))
+            record |= {"mean": pooled.mean()[0, 0].item(), "sd": spread, "missing": count_of(rows - n)}
+        elif name in tally.words:
+            counted = tally.words[name]
+            total = counted.totals("documents")
+            top = sorted(range(len(total)), key=lambda i, n=total: (-n[i], i))[:3]  # type: ignore[misc]
+            missing = rows - counted.n_documents.sum().item()
+            record |= {"words": len(total), "most_frequent": [counted.words[i] for i in top], "missing": missing}
+        elif name in tally.values:
+            counts = tally.values[name].counts
+            record |= {"values": counts.shape[1], "missing": rows - counts.sum().item()}
+        records.append(record)
+    return records
+
+
+def count_of(n: float) -> int | float:
+    """A number of rows; of expected counts what is rounding goes.
+
+    >>> count_of(-5.7e-14), count_of(89.0000000001), count_of(2.5)
+    (0, 89, 2.5)
+    """
+    return round(n) if abs(n - round(n)) <= WHOLE * max(abs(n), 1.0) else n
+
+
+def contents(record: dict[str, Any]) -> str:
+    if "mean" in record:
+        return f"{record['mean']:.4g} ± {record['sd']:.3g}" if not math.isnan(record["mean"]) else "nothing"
+    if "words" in record:
+        more = ", …" if record["words"] > len(record["most_frequent"]) else ""
+        return f"{record['words']:,} words: " + ", ".join(record["most_frequent"]) + more
+    if "values" not in record:
+        return "" if record["role"] == "ignore" else "–"
+    count, first = record["values"], record.get("most_frequent")
+    if not count:
+        return "nothing"
+    if first is None:
+        return f"{count:,} numbers"
+    return f"{count:,}: " + ", ".join(map(_listed, first)) + (", …" if count > len(first) else "")
+
+
+def _listed(value: Any) -> str:
+    """A value in a list: quoted where it has a comma itself.
+
+    >>> ", ".join(map(_listed, ["Paris, Texas", "Oslo", 3]))
+    "'Paris, Texas', Oslo, 3"
+    """
+    return repr(value) if isinstance(value, str) and "," in value else str(value)

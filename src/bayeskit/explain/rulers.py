@@ -1,0 +1,335 @@
+"""Where the rulers, ticks and names of a nomogram stand on a page, so that no name covers another.
+
+A value's place is its points. Along a ruler of numbers the points may rise and fall again: where they rise its ticks
+stand above the line, where they fall below it, so that the numbers on each side are in order. A name that has no room
+beside its neighbours is left out; its tick stays. The page is drawn from the same places as SVG here, and by Altair.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Literal
+
+from bayeskit.explain.phrases import cell
+from bayeskit.printable import printable
+from bayeskit.tolerance import RANK, ROUNDING
+
+if TYPE_CHECKING:
+    from bayeskit.explain.nomogram import Axis, Nomogram
+
+GUTTER, SPAN, MARGIN = 160.0, 560.0, 30.0  # left of the rulers, along them and right of them, in pixels
+FONT = 11.0
+LETTER = 0.58 * FONT  # the width of most letters
+LANE = 13.0  # from one line of names to the next
+TICK = 5.0
+GAP = 6.0  # between two names in a line
+NAME = 22  # letters of a name beside a ruler, and at most of one along it
+LANES = 3  # of names on each side of a ruler
+ABOVE = (-1, 0)  # a lane: its side, −1 above and 1 below the ruler, and how far out it is
+CLOSE = 3.0  # ticks without a name that are nearer to another are left out
+AXES = 30  # rulers on a page
+INK, FAINT = "#2a6f97", "#8a8a8a"
+
+Anchor = Literal["start", "middle", "end"]
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A tick from the line of a ruler at ``y`` to ``end``, and what it says when it is pointed at."""
+
+    x: float
+    y: float
+    end: float
+    column: str
+    value: str
+    points: float
+
+
+@dataclass(frozen=True)
+class Name:
+    """A text at a place."""
+
+    x: float
+    y: float
+    text: str
+    anchor: Anchor = "middle"
+    faint: bool = False
+
+
+@dataclass
+class Rulers:
+    """Lines (x, y, x2, y2), ticks, names and rings (where missing cells stand) on a page of ``width`` × ``height``."""
+
+    width: float = GUTTER + SPAN + MARGIN
+    height: float = 0.0
+    lines: list[tuple[float, float, float, float]] = field(default_factory=list)
+    ticks: list[Tick] = field(default_factory=list)
+    names: list[Name] = field(default_factory=list)
+    rings: list[Tick] = field(default_factory=list)
+
+
+def rulers(nomogram: Nomogram) -> Rulers:
+    """The page of a nomogram: points, a ruler for each column that has any, total and probability."""
+    page = Rulers(height=16.0)
+    _scale(page, "points", [(float(p), f"{p}") for p in range(0, 101, 10)], (0.0, 100.0))
+    reaching = [axis for axis in nomogram.axes if axis.most >= 1 or not all(map(math.isfinite, axis.points))]
+    for axis in reaching[:AXES]:
+        _ruler(page, axis, nomogram)
+    if short := [axis.column for axis in nomogram.axes if axis not in reaching]:
+        _note(page, f"under one point: {listed(short)}")
+    if more := [axis.column for axis in reaching[AXES:]]:
+        _note(page, f"not drawn: {listed(more)}")
+    if page.rings:
+        page.height += 4.0
+        x, y = GUTTER + SPAN - 6, page.height
+        page.rings.append(Tick(x - 50, y - FONT / 3, y, "", "missing", 0.0))
+        page.names.append(Name(x + 6, y, "missing", "end", faint=True))
+    if nomogram.most > 0:
+        _total(page, nomogram)
+    page.height += 6.0
+    return page
+
+
+def _total(page: Rulers, nomogram: Nomogram) -> None:
+    """The rulers of totals and of their probabilities, side by side where these change."""
+    page.height += 10.0
+    first, last = nomogram.totals[0][0], nomogram.totals[-1][0]
+    room = (last - first) / 12
+    low, high = max(0.0, first - room), min(nomogram.most, last + room)
+    step = _round((high - low) / 12)
+    totals = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    _scale(page, "total points", [(total, f"{total:g}") for total in totals], (low, high))
+    by_size = sorted(nomogram.totals, key=lambda pair: abs(pair[1] - 0.5))  # 0.5 has the best claim to room
+    _scale(page, f"P({nomogram.predicted})", [(t, f"{p:.3g}") for t, p in by_size], (low, high))
+
+
+def _note(page: Rulers, text: str) -> None:
+    page.height += 6.0
+    text = clipped(text, int((SPAN + MARGIN) / LETTER))
+    page.names.append(Name(GUTTER, page.height, text, "start", faint=True))
+    page.height += LANE - 4
+
+
+def listed(names: Sequence[str], n: int = 6) -> str:
+    """The first names, and how many more there are.
+
+    >>> listed(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - n:,} more" if len(names) > n else ""
+    return ", ".join(clipped(name, NAME + 8) for name in names[:n]) + more
+
+
+def clipped(text: str, width: int = NAME) -> str:
+    """A name that fits beside a ruler, with what would steer a terminal shown."""
+    text = printable(text, keep="")
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def text_width(text: str) -> float:
+    """About how wide a text is, in pixels: letters of the east take twice the room.
+
+    >>> round(text_width("ab")), round(text_width("日本"))
+    (13, 26)
+    """
+    return LETTER * sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+class _Names:
+    """The lines of names along one ruler: no name covers another, nor the tick that leads to one further out."""
+
+    def __init__(self) -> None:
+        self.taken: dict[tuple[int, int], list[tuple[float, float]]] = {}
+
+    def place(self, x: float, text: str, lanes: Sequence[tuple[int, int]]) -> tuple[float, tuple[int, int]] | None:
+        """(the middle of a name for a tick at x, its lane) in the first lane with room, which is then taken."""
+        half = text_width(text) / 2 + GAP / 2
+        middle = min(max(x, GUTTER - 10 + half), GUTTER + SPAN + MARGIN - half)
+        for side, out in lanes:
+            needed = [((side, out), middle - half, middle + half)]
+            needed += [((side, inner), x - 2, x + 2) for inner in range(out)]
+            if all(self._is_free(*place) for place in needed):
+                for lane, left, right in needed:
+                    self.taken.setdefault(lane, []).append((left, right))
+                return middle, (side, out)
+        return None
+
+    def _is_free(self, lane: tuple[int, int], left: float, right: float) -> bool:
+        return not any(left < other and first < right for first, other in self.taken.get(lane, ()))
+
+    def lanes(self, side: int) -> int:
+        """How many lines of names stand on a side."""
+        return max((out + 1 for one, out in self.taken if one == side), default=0)
+
+
+def _scale(page: Rulers, name: str, marks: Sequence[tuple[float, str]], between: tuple[float, float]) -> None:
+    """A ruler that is the same for all columns, its names above it."""
+    page.height += LANE
+    y, names, (low, high) = page.height, _Names(), between
+    page.lines.append((GUTTER, y, GUTTER + SPAN, y))
+    page.names.append(Name(GUTTER - 14, y + FONT / 3, clipped(name), "end"))
+    for points, text in marks:
+        x = GUTTER + SPAN * (points - low) / (high - low or 1.0)
+        page.ticks.append(Tick(x, y, y - TICK, name, text, points))
+        if place := names.place(x, text, [ABOVE]):
+            page.names.append(Name(place[0], y - TICK - 3, text))
+    page.height += 14.0
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """A value on a ruler: its points, its name, and the lanes where that may stand, the best first; none for a tick."""
+
+    points: float
+    text: str
+    lanes: tuple[tuple[int, int], ...]
+    side: int = -1
+
+
+def _ruler(page: Rulers, axis: Axis, nomogram: Nomogram) -> None:
+    """The ruler of one column."""
+    names, placed, unnamed = _Names(), [], []
+    for mark in _number_marks(axis) if axis.is_number else _value_marks(axis):
+        x = GUTTER + SPAN * mark.points / 100
+        place = names.place(x, mark.text, mark.lanes)
+        placed.append((x, mark, place))
+        if not place and not axis.is_number:
+            unnamed.append(f"{clipped(mark.text)} {mark.points:.1f}")
+    page.height += 8 + LANE * max(names.lanes(-1), 0.4)
+    y = page.height
+    page.names.append(Name(GUTTER - 14, y + FONT / 3, clipped(axis.column), "end"))
+    if placed:
+        page.lines.append((min(x for x, _, _ in placed), y, max(x for x, _, _ in placed), y))
+    ticks: dict[int, list[float]] = {-1: [], 1: []}
+    for x, mark, place in sorted(placed, key=lambda at: at[2] is None):  # ticks with a name have the first claim
+        side, out = place[1] if place else (mark.side, 0)
+        if place or not any(abs(x - other) < CLOSE for other in ticks[side]):
+            end = y + side * (TICK + LANE * out)
+            page.ticks.append(Tick(x, y, end, axis.column, mark.text, mark.points))
+            ticks[side].append(x)
+            if place:
+                page.names.append(Name(place[0], end - 3 if side < 0 else end + FONT - 1, mark.text))
+    if 0 <= axis.missing_points <= 100:
+        x = GUTTER + SPAN * axis.missing_points / 100
+        page.rings.append(Tick(x, y, y, axis.column, "missing", axis.missing_points))
+    page.height += 10 + LANE * max(names.lanes(1), 0.2)
+    for sign, label in ((1, nomogram.against), (-1, nomogram.predicted)):
+        never = [cell(v) for v, p in zip(axis.values, axis.points, strict=True) if p == sign * math.inf]
+        if never:
+            _note(page, f"never in {clipped(str(label))}: {listed(never)}")
+    if unnamed:
+        _note(page, f"also {listed(unnamed[::-1])}")
+
+
+def _number_marks(axis: Axis) -> Iterator[_Mark]:
+    """Numbers, each on the side of its branch: above where points rise, below where they fall; some have a name."""
+    pairs = [(float(v), p) for v, p in zip(axis.values, axis.points, strict=True) if math.isfinite(p)]
+    rises = [after >= before for (_, before), (_, after) in pairwise(pairs)]
+    rises = [*rises[:1], *rises] or [True]  # of each number, whether the points rise towards it; of the first, from it
+    branches = list(accumulate((up != before for before, up in pairwise(rises)), initial=0))
+    by_value = {v: (p, up, branch) for (v, p), up, branch in zip(pairs, rises, branches, strict=False)}
+    named: dict[float, None] = {}
+    for branch in range(2 * LANES):
+        named |= dict.fromkeys(_round_numbers({v: p for v, (p, _, b) in by_value.items() if b == branch}))
+    for value in (*named, *(v for v in by_value if v not in named)):
+        points, up, branch = by_value[value]
+        side = -1 if up else 1
+        is_end = value in (pairs[0][0], pairs[-1][0])
+        lanes = dict.fromkeys([(side, 0), (side, branch // 2)]) if value in named or is_end else {}
+        yield _Mark(points, cell(value), tuple(lanes), side)
+
+
+def _round_numbers(points: dict[float, float]) -> list[float]:
+    """The numbers of one branch that have a name: as many as have room, in equal steps between rounder ones.
+
+    >>> _round_numbers({float(v): v - 172.0 for v in range(172, 222, 2)})
+    [200.0, 180.0, 190.0, 210.0, 220.0]
+    """
+    if len(points) < 2:
+        return list(points)
+    step = max(b - a for a, b in pairwise(sorted(points)))
+    unit = 10.0 ** math.floor(math.log10(step) + RANK)
+    at = {round(v / unit): v for v in points if abs(v / step - round(v / step)) < ROUNDING}
+    if not at:
+        return []
+    least, most = min(at), max(at)
+    names, chosen = _Names(), list[float]()
+
+    def take(multiples: list[int]) -> bool:
+        """Give all of these numbers a name, or none of them."""
+        before = {lane: [*taken] for lane, taken in names.taken.items()}
+        for multiple in multiples:
+            x = GUTTER + SPAN * points[at[multiple]] / 100 if multiple in at else math.nan
+            if multiple not in at or not names.place(x, cell(at[multiple]), [ABOVE]):
+                names.taken = before
+                return False
+        chosen.extend(at[multiple] for multiple in multiples)
+        return True
+
+    def fill(first: int, width: int) -> None:
+        """Names between two round numbers: at ten parts, or five, or two."""
+        for parts in (10, 5, 2):
+            size = width // parts
+            if size and take([m for m in range(first + size, first + width, size) if least <= m <= most]):
+                for start in range(first, first + width, size) if size >= 10 else ():
+                    fill(start, size)
+                return
+
+    width = 10
+    while width < most - least:
+        width *= 10
+    decades = range(least // width * width, most + width, width)
+    for multiple in decades:
+        take([multiple] if multiple in at else [])
+    for multiple in decades:
+        fill(multiple, width)
+    return chosen
+
+
+def _value_marks(axis: Axis) -> Iterator[_Mark]:
+    """Values by their points; those at the same place share a name."""
+    places: dict[float, list[str]] = {}
+    for value, points in zip(axis.values, axis.points, strict=True):
+        if math.isfinite(points):
+            places.setdefault(round(points, 1), []).append(cell(value))
+    lanes = tuple((side, out) for out in range(LANES) for side in (-1, 1))
+    rising = sorted(places)
+    for points in (*rising[:1], *rising[:0:-1]):  # the ends of the ruler have the first claim to a name
+        yield _Mark(points, listed(places[points], 2), lanes)
+
+
+def _round(size: float) -> float:
+    """1, 2 or 5 times a power of ten, not below a size.
+
+    >>> _round(17.3), _round(0.4)
+    (20.0, 0.5)
+    """
+    power = 10.0 ** math.floor(math.log10(size))
+    return next(power * k for k in (1, 2, 5, 10) if power * k >= size * (1 - RANK))
+
+
+def svg(page: Rulers) -> str:
+    """The page as SVG, in the colours of the text around it."""
+    parts = [f"<path d='M{x:.1f} {y:.1f}L{x2:.1f} {y2:.1f}' stroke='{FAINT}'/>" for x, y, x2, y2 in page.lines]
+    for tick in page.ticks:
+        path = f"<path d='M{tick.x:.1f} {tick.y:.1f}V{tick.end:.1f}' stroke='{INK}' stroke-width='1.5'>"
+        parts.append(f"{path}{_tip(tick)}</path>")
+    for ring in page.rings:
+        circle = f"<circle cx='{ring.x:.1f}' cy='{ring.y:.1f}' r='3.5' fill='none' stroke='{INK}'>"
+        parts.append(f"{circle}{_tip(ring)}</circle>")
+    for name in page.names:
+        colour = FAINT if name.faint else "currentColor"
+        place = f"x='{name.x:.1f}' y='{name.y:.1f}' text-anchor='{name.anchor}' fill='{colour}'"
+        parts.append(f"<text {place}>{html.escape(printable(name.text, keep=''))}</text>")
+    size = f"viewBox='0 0 {page.width:.0f} {page.height:.0f}' style='width:100%;max-width:{page.width:.0f}px'"
+    return f"<svg {size} font-family='sans-serif' font-size='{FONT:.0f}' role='img'>{''.join(parts)}</svg>"
+
+
+def _tip(tick: Tick) -> str:
+    text = f"{tick.column} {tick.value}: {tick.points:.1f}"
+    return f"<title>{html.escape(printable(text, keep=''))}</title>"

@@ -1,0 +1,37 @@
+"""What an editor offers after ``model.``: settings, what was learnt, and the methods that are for whoever uses a model.
+
+Files of the package ask more of each other than they promise to others; those names are left out of ``dir``.
+docs/api.md lists what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+from bayeskit.models.base.available import Conditional
+
+BETWEEN_FILES = {  # what a model answers to other files
+    "absent_by_recipe", "changed_settings", "check_settings", "choose", "column_points", "column_scores",
+    "column_table", "complete_schema", "count_blocks", "decided", "draw", "encoder", "factor", "fit_parts",
+    "fit_recipe", "held_state", "held_while_left_out", "label_codes", "learn_plan", "left_out", "log_likelihoods",
+    "log_prior", "log_terms", "one_row", "parent_log_weights", "parent_scores", "recount", "restore", "restricted",
+    "rule", "setting_for", "settings_to_save", "tally_to_save", "tempered", "unwritten", "with_words",
+}  # fmt: skip
+
+
+def is_offered(model: Any, name: str, settings: Container[str]) -> bool:
+    """Whether a name of a model is one for a person.
+
+    >>> from bayeskit import NaiveBayes
+    >>> [is_offered(NaiveBayes(), name, {"smoothing"}) for name in ("smoothing", "fit", "encoder", "absent")]
+    [True, True, False, False]
+    """
+    if name.startswith("_") or name in settings:
+        return True
+    member = next((vars(owner)[name] for owner in type(model).__mro__ if name in vars(owner)), None)
+    if isinstance(member, Conditional) and not hasattr(model, name):
+        return False
+    if name in vars(model):
+        return name.endswith("_") or not hasattr(type(model), name)
+    return name not in BETWEEN_FILES and (callable(member) or hasattr(member, "__get__"))

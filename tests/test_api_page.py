@@ -1,0 +1,113 @@
+"""docs/api.md names all that a person may use, and an editor offers no other names.
+
+``BAYESKIT_WRITE=1 pytest tests/test_api_page.py`` writes it anew.
+"""
+
+import inspect
+import os
+import re
+import types
+import warnings
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import bayeskit as bk
+from bayeskit.models.base.completion import BETWEEN_FILES
+
+PAGE = Path(__file__).parents[1] / "docs" / "api.md"
+if not PAGE.parent.exists():
+    pytest.skip("the documentation is not here", allow_module_level=True)
+
+HEAD = """# Every public name
+
+What is not listed here may change without notice. The first table has what `bayeskit.` is followed by; below it stands
+what each model has, which an editor offers after `model.`. This page is made from the docstrings.
+
+"""
+TOOLS = ("get_metadata_routing", "get_params", "set_output", "set_params")  # and the requests of metadata
+TABLE = {"sky": ["sun", "rain", "sun", "rain"] * 5, "heat": [1.0, 2.0, 3.0, 4.5] * 5}
+LABELS = ["out", "in", "in", "out"] * 5
+TEXTS = ["good fun", "bad film", "bad bad", "good good"] * 5
+
+
+@cache
+def models():
+    """Every estimator that is no drop-in, fitted, by name."""
+    from bayeskit.models.base import Estimator
+
+    fitted = {}
+    for name in bk.__all__:
+        kind = getattr(bk, name)
+        if not isinstance(kind, type) or not issubclass(kind, Estimator):
+            continue
+        rows = {"TextClassifier": TEXTS, "TokenCounter": TEXTS, "GaussianBayes": {"heat": TABLE["heat"]}}
+        settings = {"BayesClassifier": {"n_members": 2, "fast": True}}
+        labels = [1.0, 2.0, 2.5, 3.0] * 5 if name == "LinearRegression" else LABELS
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted[name] = kind(**settings.get(name, {})).fit(rows.get(name, TABLE), labels)
+    return fitted
+
+
+def offered(model):
+    return [name for name in sorted(dir(model)) if not name.startswith("_")]
+
+
+def first_line(thing):
+    """The first paragraph of a docstring, as a cell of a table."""
+    text = " ".join((inspect.getdoc(thing) or "").partition("\n\n")[0].split())
+    return re.sub(r":\w+:`(.+?)`", r"`\1`", text).replace("|", "∣").replace("``", "`")
+
+
+def is_for_tools(name):
+    return name in TOOLS or (name.startswith("set_") and name.endswith("_request"))
+
+
+def page():
+    lines = [HEAD, "| name | what it is |\n|---|---|\n"]
+    lines += [f"| `{name}` | {first_line(getattr(bk, name))} |\n" for name in sorted(bk.__all__) if name[0] != "_"]
+    methods = {}
+    lines += ["\n## Models\n"]
+    for name, model in models().items():
+        settings, names = model.get_params(deep=False), [n for n in offered(model) if not is_for_tools(n)]
+        calls = [n for n in names if n not in settings and isinstance(getattr(model, n), types.MethodType)]
+        for call in calls:
+            methods.setdefault(call, getattr(model, call))
+        parts = {
+            "settings": [n for n in names if n in settings],
+            "learnt": [n for n in names if n not in settings and n not in calls],
+            "methods": calls,
+        }
+        lines += [f"\n### `{name}`\n\n"]
+        lines += [f"- {what}: {', '.join(f'`{n}`' for n in part)}\n" for what, part in parts.items() if part]
+    lines += ["\n## Methods\n\n| method | what it does |\n|---|---|\n"]
+    lines += [f"| `{n}` | {first_line(methods[n])} |\n" for n in sorted(methods)]
+    asked = ", ".join(f"`{n}`" for n in TOOLS)
+    lines += [f"\nscikit-learn's tools also ask for {asked} and the `set_…_request` of methods that take metadata.\n"]
+    return "".join(lines)
+
+
+def test_the_page_names_what_an_editor_offers():
+    if os.environ.get("BAYESKIT_WRITE"):
+        PAGE.write_text(page(), "utf-8")
+    assert PAGE.read_text("utf-8") == page(), "write it anew: BAYESKIT_WRITE=1 pytest tests/test_api_page.py"
+
+
+def test_every_method_on_the_page_says_what_it_does():
+    assert [line for line in page().splitlines() if line.endswith("|  |")] == []
+
+
+def test_what_files_ask_of_each_other_is_not_offered_and_still_there():
+    for model in models().values():
+        settings = model.get_params(deep=False)
+        assert BETWEEN_FILES.isdisjoint({*offered(model)} - {*settings})
+        assert "absent" not in offered(model)
+    there = {name for model in models().values() for owner in type(model).__mro__ for name in vars(owner)}
+    assert BETWEEN_FILES - there == set()
+
+
+def test_what_is_offered_is_there():
+    for model in models().values():
+        assert [name for name in offered(model) if not hasattr(model, name)] == []
