@@ -19,6 +19,7 @@ _HOMES = {
     "Ignored": "data.schema",
     "Numeric": "data.schema",
     "Schema": "data.schema",
+    "Date": "data.schema",
     "Text": "data.schema",
     "Tokenizer": "data.text.tokenizer",
     "Tally": "tally.tally",

@@ -6,6 +6,7 @@ This file is written by `make stubs`.
 """
 
 from bayeskit.data.schema import Categorical as Categorical
+from bayeskit.data.schema import Date as Date
 from bayeskit.data.schema import Ignored as Ignored
 from bayeskit.data.schema import Numeric as Numeric
 from bayeskit.data.schema import Schema as Schema
@@ -77,6 +78,7 @@ __all__ = [
     "Ignored",
     "Numeric",
     "Schema",
+    "Date",
     "Text",
     "Tokenizer",
     "Tally",

@@ -153,6 +153,7 @@ SOURCES = (
     "complete_schema",
     "learn_plan",
     "with_labels",
+    "with_all_columns",
 )  # a source is one form
 """Methods of models by what they take: rows; rows and classes; the same, and change the model."""
 

@@ -113,7 +113,7 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
     schema, roles = model.schema_, model.roles
     if isinstance(roles, Mapping):  # columns that are ignored are not read
         names = {key: key if isinstance(key, type) else schema.find(key) for key in roles}
-        kept = {names[key]: role for key, role in roles.items() if isinstance(key, type) or names[key] in schema.used}
+        kept = {names[key]: role for key, role in roles.items() if isinstance(key, type) or names[key] in schema.needed}
         model = copy(model).set_params(roles=kept or None)
     values = {name: vocabulary.values for name, vocabulary in model.encoder().vocabularies.items()}
     reading = for_schema(source, model.schema_, values, model.tally_.classes)

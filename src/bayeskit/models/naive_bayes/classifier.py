@@ -114,7 +114,8 @@ class NaiveBayes(TallyClassifier):
     cuts: for histograms, a number of intervals of equal width, the cut points, or how to learn them: "mdl" (by the
         classes), "frequency", "width", "random", or one of these with a number: ("frequency", 5); also by column.
     roles: one role for all columns or a mapping from name, position or type (int, float, str, bool): "categorical",
-        "numeric", "text" (or ``Text(Tokenizer(…))``), "ignore".
+        "numeric", "text" (or ``Text(Tokenizer(…))``), "ignore", and of dates ``Date("month", "weekday")`` or
+        "month,weekday".
     domains: mapping from column to all its possible values; they count in smoothing.
     schema: the ``schema_`` of another model, taken instead of one inferred from the data.
     missing: "ignore" leaves missing cells out; "value" makes missing one more value of categorical columns.
@@ -239,7 +240,9 @@ class NaiveBayes(TallyClassifier):
         return scores
 
     def one_row(self) -> OneRow | None:
-        """Scores records one at a time, to the same bits as :meth:`log_joint`."""
+        """Scores records one at a time, to the same bits as :meth:`log_joint`; not where parts of dates are read."""
+        if self.schema_.needed != self.schema_.used:
+            return None
         refuse = self.unseen == "error"
         cells = {name: kind.one_cell(name, refuse) for name, kind in self.params_.by_column.items()}
         return OneRow.of(self.params_.log_prior, cells)
