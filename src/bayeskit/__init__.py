@@ -38,6 +38,7 @@ _HOMES = {
     "read_bif": "network.bif",
     "write_bif": "network.bif",
     "Evaluation": "evaluate.evaluation",
+    "Selection": "evaluate.selection",
     "cross_validate": "evaluate.cross_validation",
     "f_measure": "evaluate.metrics",
     "NaiveBayes": "models.naive_bayes.classifier",

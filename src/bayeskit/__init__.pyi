@@ -34,6 +34,7 @@ from bayeskit.evaluate.evaluation import Evaluation as Evaluation
 from bayeskit.evaluate.generative_discriminative import generative_vs_discriminative as generative_vs_discriminative
 from bayeskit.evaluate.metrics import f_measure as f_measure
 from bayeskit.evaluate.mistake import mistake_probability as mistake_probability
+from bayeskit.evaluate.selection import Selection as Selection
 from bayeskit.models import load as load
 from bayeskit.models.base.storage import updating as updating
 from bayeskit.models.cost_sensitive import CostSensitive as CostSensitive
@@ -97,6 +98,7 @@ __all__ = [
     "read_bif",
     "write_bif",
     "Evaluation",
+    "Selection",
     "cross_validate",
     "f_measure",
     "NaiveBayes",

@@ -144,7 +144,7 @@ SAYING = (
     "predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "score_samples", "explain", "decide",
     "decision_function", "expected_error", "subclass_proba", "contributions", "transform",
 )  # fmt: skip
-SCORING = ("score", "label_codes", "log_likelihood", "leave_one_out")
+SCORING = ("score", "label_codes", "log_likelihood", "leave_one_out", "select")
 LEARNING = ("partial_fit", "forget", "tune")
 SOURCES = (
     "fit_source",
