@@ -10,6 +10,7 @@ from bayeskit import datasets as datasets
 from bayeskit import decide as decide
 from bayeskit import errors as errors
 from bayeskit.data.schema import Categorical as Categorical
+from bayeskit.data.schema import Date as Date
 from bayeskit.data.schema import Ignored as Ignored
 from bayeskit.data.schema import Numeric as Numeric
 from bayeskit.data.schema import Schema as Schema
@@ -37,6 +38,7 @@ from bayeskit.evaluate.evaluation import Evaluation as Evaluation
 from bayeskit.evaluate.generative_discriminative import generative_vs_discriminative as generative_vs_discriminative
 from bayeskit.evaluate.metrics import f_measure as f_measure
 from bayeskit.evaluate.mistake import mistake_probability as mistake_probability
+from bayeskit.evaluate.selection import Selection as Selection
 from bayeskit.models import load as load
 from bayeskit.models.base.storage import updating as updating
 from bayeskit.models.cost_sensitive import CostSensitive as CostSensitive
@@ -81,6 +83,7 @@ __all__ = [
     "Ignored",
     "Numeric",
     "Schema",
+    "Date",
     "Text",
     "Tokenizer",
     "Tally",
@@ -99,6 +102,7 @@ __all__ = [
     "read_bif",
     "write_bif",
     "Evaluation",
+    "Selection",
     "cross_validate",
     "f_measure",
     "NaiveBayes",

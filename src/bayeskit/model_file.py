@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.container.packing import MAGIC, pack, unpack, version_of
-from bayeskit.data.schema import TYPES, Categorical, Ignored, Numeric, Schema, Text
+from bayeskit.data.schema import TYPES, Categorical, Date, DatePart, Ignored, Numeric, Schema, Text
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.disk.locks import PATIENCE, NoLocks, is_mine, locked
 from bayeskit.disk.paths import read_bytes, readable_at, resolved
@@ -45,6 +45,8 @@ OBJECTS = {
         Numeric,
         Ignored,
         Text,
+        Date,
+        DatePart,
         Tokenizer,
     )
 }

@@ -144,7 +144,7 @@ SAYING = (
     "predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "score_samples", "explain", "decide",
     "decision_function", "expected_error", "subclass_proba", "contributions", "transform",
 )  # fmt: skip
-SCORING = ("score", "label_codes", "log_likelihood", "leave_one_out")
+SCORING = ("score", "label_codes", "log_likelihood", "leave_one_out", "select")
 LEARNING = ("partial_fit", "forget", "tune")
 SOURCES = (
     "fit_source",
@@ -153,6 +153,7 @@ SOURCES = (
     "complete_schema",
     "learn_plan",
     "with_labels",
+    "with_all_columns",
 )  # a source is one form
 """Methods of models by what they take: rows; rows and classes; the same, and change the model."""
 

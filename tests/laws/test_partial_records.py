@@ -1,9 +1,6 @@
 """A record may say less than was learnt: what is absent is missing, in every model and every form."""
 
 import json
-import os
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -149,12 +146,6 @@ LINES = [
 ]
 
 
-def bayes(*args, stdin=None):
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-m", "bayeskit.cli", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, env=env, input=stdin, check=False)
-
-
 @pytest.mark.parametrize("name", ["NaiveBayes", "BayesClassifier"])
 def test_a_line_of_json_is_answered_alike_alone_and_among_others(fitted, name, tmp_path):
     model = fitted[name]
@@ -179,24 +170,3 @@ def test_a_key_that_comes_late_is_read(fitted, tmp_path):
     with pytest.warns(BayesWarning, match=r"late\.jsonl has no columns sky, floor, open in its first lines"):
         last = model.predict_proba(path)[-1]
     assert np.array_equal(last, model.predict_proba({"sky": "hail", "floor": 2, "open": True})[0])
-
-
-def test_the_command_line_takes_partial_rows_and_says_so_once(fitted, tmp_path):
-    model = tmp_path / "model.bayes"
-    fitted["NaiveBayes"].save(model)
-    (tmp_path / "some.csv").write_text("size,id\n3,u\n4,v\n")
-    done = bayes("predict", model, tmp_path / "some.csv", "--keep", "id")
-    assert done.stdout.splitlines()[0] == "id,class,probability"
-    assert len(done.stdout.splitlines()) == 3
-    assert (
-        done.stderr == f"bayes: note: {tmp_path}/some.csv has no columns sky, floor, open: they are taken as missing\n"
-    )
-    lines = "".join(json.dumps(line) + "\n" for line in LINES)
-    together = bayes("predict", model, "-", stdin=lines)
-    assert len(together.stdout.splitlines()) == 1 + len(LINES)
-    assert (
-        bayes("predict", model, "-", stdin=json.dumps(LINES[2]) + "\n").stdout.splitlines()[1]
-        == (together.stdout.splitlines()[3])
-    )
-    done = bayes("explain", model, tmp_path / "some.csv", "--row", "1")
-    assert done.returncode == 0, done.stderr

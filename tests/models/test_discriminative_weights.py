@@ -117,9 +117,9 @@ def test_held_out_log_loss_falls_by_a_third_at_least(name):
     frame = pd.DataFrame({c: table[c].where(~table[c].isin(["", "?"])) for c in kinds["categorical"]})
     frame = frame.assign(**{c: pd.to_numeric(table[c], errors="coerce") for c in kinds["numeric"]})
     y = table[table.columns[-1]].to_numpy()
-    losses = {}
+    roles, losses = dict.fromkeys(kinds["categorical"], "categorical"), {}
     for learn, test in StratifiedKFold(5, shuffle=True, random_state=0).split(frame, y):
-        for model in (bk.NaiveBayes(), bk.DiscriminativeWeights()):
+        for model in (bk.NaiveBayes(roles=roles), bk.DiscriminativeWeights(bk.NaiveBayes(roles=roles))):
             p = model.fit(frame.iloc[learn], y[learn]).predict_proba(frame.iloc[test])
             losses.setdefault(type(model).__name__, []).append(log_loss(y[test], p, labels=model.classes_))
     assert np.mean(losses["DiscriminativeWeights"]) < 0.67 * np.mean(losses["NaiveBayes"])

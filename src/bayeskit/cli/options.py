@@ -42,7 +42,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 Roles = Annotated[
     list[str] | None,
     typer.Option(
-        "--role", metavar="COLUMN=ROLE", help="Take a column as categorical, numeric, text or ignore. May be repeated."
+        "--role",
+        metavar="COLUMN=ROLE",
+        help="Take a column as categorical, numeric, text, ignore or parts of a date. May be repeated.",
     ),
 ]
 Wait = Annotated[

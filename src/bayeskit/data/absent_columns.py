@@ -37,8 +37,8 @@ def completed(source: Source, schema: Schema, values: Mapping[str, Iterable[Valu
     (['sun'], [None])
     """
     there = set(source.kinds)
-    absent = [name for name in schema.used if name not in there]
-    if not absent or not source.named or (not schema.named and len(absent) == len(schema.used)):
+    absent = [name for name in schema.needed if name not in there]
+    if not absent or not source.named or (not schema.named and len(absent) == len(schema.needed)):
         return source
     if isinstance(source, FileSource) and source.has_lines_of_keys:
         kinds = {name: _kind(schema, name, values.get(name, ())) for name in absent}
@@ -46,9 +46,9 @@ def completed(source: Source, schema: Schema, values: Mapping[str, Iterable[Valu
         _tell(absent, source, "in its first lines")
         unknown = tuple(name for name, kind in kinds.items() if kind is None)
         return WithAbsent(source, unknown) if unknown else source
-    if len(absent) == len(schema.used):
+    if len(absent) == len(schema.needed):
         return source
-    _refuse_slips(absent, [name for name in there if name not in schema.columns and name != schema.target.name])
+    _refuse_slips(absent, [name for name in there if name not in schema.inputs and name != schema.target.name])
     if isinstance(source, FileSource):
         source.refuse_later(absent)
     if not (isinstance(source, MemorySource) and source.n_rows == 1):
@@ -58,8 +58,9 @@ def completed(source: Source, schema: Schema, values: Mapping[str, Iterable[Valu
 
 def _kind(schema: Schema, name: str, values: Iterable[Value]) -> Kind | None:
     """What a key that no line has shown so far must hold; None where that is not known."""
-    if isinstance(schema.columns[name], (Numeric, Text)):
-        return "text" if isinstance(schema.columns[name], Text) else "float"
+    role = schema.columns.get(name)  # None where it is a date, of which parts are read
+    if role is None or isinstance(role, (Numeric, Text)):
+        return "string" if role is None else "text" if isinstance(role, Text) else "float"
     types = {type(value) for value in values}
     if types <= {int, float}:
         return "float" if types else None

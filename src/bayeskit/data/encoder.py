@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.block import Block, Codes
+from bayeskit.data.dates import date_part
 from bayeskit.data.factors import Factor, beyond_int64, factor_integers, factor_values
 from bayeskit.data.missing_labels import refusal
 from bayeskit.data.numbers import as_floats, raise_unusable
-from bayeskit.data.schema import NO_TARGET, Categorical, Kind, Numeric, Schema, Text
+from bayeskit.data.schema import NO_TARGET, Categorical, DatePart, Kind, Numeric, Schema, Text
 from bayeskit.data.source import (
     Batch,
     Column,
@@ -94,7 +95,7 @@ class Encoder:
             yield block
 
     def _encode(self, batch: Batch, where: Mapping[str, str]) -> Block:
-        columns = {name: batch.columns[theirs] for name, theirs in where.items()}
+        columns = self.columns(batch, where)
         codes = self._categorical(columns, batch.start)
         floats = {}
         for name, column in columns.items():
@@ -111,6 +112,15 @@ class Encoder:
         return Block(
             batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights, texts, tokens
         )  # fmt: skip
+
+    def columns(self, batch: Batch, where: Mapping[str, str]) -> dict[str, Column]:
+        """The columns of the schema, each made of that of the batch in which it stands."""
+        columns = {name: batch.columns[theirs] for name, theirs in where.items()}
+        for name, column in columns.items():
+            role = self.schema.columns[name]
+            if isinstance(role, DatePart):
+                columns[name] = date_part(column, role.part, role.of, batch.start)
+        return columns
 
     def _tokens(self, name: str, documents: Documents) -> TokenRows:
         role = self.schema.columns[name]

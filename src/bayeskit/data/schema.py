@@ -57,6 +57,49 @@ class Text:
     name: ClassVar[str] = "text"
 
 
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+PARTS: dict[str, tuple[Value, ...] | None] = {
+    "year": None,
+    "month": tuple(range(1, 13)),
+    "day": tuple(range(1, 32)),
+    "weekday": WEEKDAYS,
+    "hour": tuple(range(24)),
+}
+"""What a date has, and the values that it can be where these are few."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatePart(Categorical):
+    """A part of the dates of another column: what a :class:`Date` makes of it."""
+
+    of: str = ""
+    part: str = "month"
+    name: ClassVar[str] = "date part"
+
+
+@dataclass(frozen=True, init=False)
+class Date:
+    """Dates or moments as some of their parts, each a categorical column: year, month, day, weekday, hour.
+
+    >>> Date("month", "weekday").columns("when")["when.month"].domain
+    (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+    """
+
+    parts: tuple[str, ...]
+    name: ClassVar[str] = "date"
+
+    def __init__(self, *names: str, parts: Iterable[str] = ()) -> None:
+        object.__setattr__(self, "parts", (*names, *parts))
+        unknown = [part for part in self.parts if part not in PARTS]
+        if unknown or not self.parts or len(set(self.parts)) < len(self.parts):
+            raise BayesError(f"Date{self.parts!r}: it takes some of {_list(PARTS)}, each once", culprit=unknown or None)
+
+    def columns(self, name: str) -> dict[str, Role]:
+        """The columns that a column of dates becomes."""
+        domains = {part: as_domain(of, part) if (of := PARTS[part]) is not None else None for part in self.parts}
+        return {f"{name}.{part}": DatePart(domain, name, part) for part, domain in domains.items()}
+
+
 Role = Categorical | Numeric | Text | Ignored
 ROLES: dict[str, type[Role]] = {role.name: role for role in (Categorical, Numeric, Text, Ignored)}
 DEFAULT_ROLES: dict[Kind, type[Role]] = {
@@ -102,6 +145,21 @@ class Schema:
         """The columns that take part."""
         return [name for name, role in self.columns.items() if not isinstance(role, Ignored)]
 
+    @property
+    def inputs(self) -> list[str]:
+        """The columns of the data, in order: parts of dates are made of one."""
+        return list(dict.fromkeys(map(self.input_of, self.columns)))
+
+    @property
+    def needed(self) -> list[str]:
+        """The columns of the data that take part."""
+        return list(dict.fromkeys(map(self.input_of, self.used)))
+
+    def input_of(self, name: str) -> str:
+        """The column of the data that a column is made of: itself, or the date that it is a part of."""
+        role = self.columns[name]
+        return role.of if isinstance(role, DatePart) else name
+
     def coded(self) -> list[str]:
         """The columns read as codes: categorical ones and numbers with cut points."""
         others = {*self.measured(), *self.texts()}
@@ -120,9 +178,9 @@ class Schema:
         return replace(self, columns={**self.columns, **roles})
 
     def restrict(self, names: Iterable[str]) -> Schema:
-        """The same schema with these columns alone, in the schema's order."""
+        """The same schema with these columns alone, in the schema's order; a date stands for its parts."""
         keep = {self.find(name) for name in names}
-        return replace(self, columns={n: r for n, r in self.columns.items() if n in keep})
+        return replace(self, columns={n: r for n, r in self.columns.items() if {n, self.input_of(n)} & keep})
 
     def __contains__(self, name: object) -> bool:
         """Whether a name or position is one of the columns."""
@@ -141,29 +199,31 @@ class Schema:
             return None
         if str(name) in self.columns:
             return str(name)  # names come first: a frame may have numbers for names
-        if isinstance(name, int) and -len(self.columns) <= name < len(self.columns):
-            return list(self.columns)[name]
-        return None
+        inputs = self.inputs
+        if str(name) in inputs:
+            return str(name)
+        return inputs[name] if isinstance(name, int) and -len(inputs) <= name < len(inputs) else None
 
     def locate(self, names: Sequence[str], named: bool) -> dict[str, str]:
         """Which of the data's ``names`` holds each used column: by name, or by position where names are made up."""
-        if (named and self.named) or (named and set(self.used) <= set(names)):
+        if (named and self.named) or (named and set(self.needed) <= set(names)):
             there = set(names)
-            missing = [name for name in self.used if name not in there]
+            missing = [name for name in self.needed if name not in there]
             if missing:
                 raise SchemaMismatch(
                     f"{_plural('column', missing)} {_list(missing)} missing from the data (it has: {_list(names)}). "
                     "Columns are matched by name; pass an empty column (all missing) to do without one.",
                     culprit=missing,
                 )
-            return {name: name for name in self.used}
-        if len(names) != len(self.columns):
+            return {name: self.input_of(name) for name in self.used}
+        inputs = self.inputs
+        if len(names) != len(inputs):
             raise SchemaMismatch(
-                f"X has {len(names)} features, but bayeskit is expecting {len(self.columns)} features as input "
-                f"({_list(self.columns)}), in this order."
+                f"X has {len(names)} features, but bayeskit is expecting {len(inputs)} features as input "
+                f"({_list(inputs)}), in this order."
             )
-        used = set(self.used)
-        return {own: theirs for own, theirs in zip(self.columns, names, strict=True) if own in used}
+        theirs = dict(zip(inputs, names, strict=True))
+        return {name: theirs[self.input_of(name)] for name in self.used}
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what :meth:`from_json` reads."""
@@ -174,6 +234,8 @@ class Schema:
                 entry["domain"] = list(role.domain)
             if isinstance(role, Numeric) and role.cuts is not None:
                 entry["cuts"] = list(role.cuts)
+            if isinstance(role, DatePart):
+                entry |= {"of": role.of, "part": role.part}
             if isinstance(role, Text):
                 entry["tokenizer"] = role.tokenizer.to_json()
             columns.append(entry)
@@ -200,8 +262,13 @@ def _target_from_json(entry: Any) -> Target:
 
 def _role_from_json(entry: Any) -> Role:
     role = ROLES.get(entry["role"])
-    if role is Categorical:
-        return Categorical(as_domain(entry["domain"], entry["name"]) if "domain" in entry else None)
+    if role is Categorical or entry["role"] == DatePart.name:
+        domain = as_domain(entry["domain"], entry["name"]) if "domain" in entry else None
+        if role is Categorical:
+            return Categorical(domain)
+        if entry["part"] not in PARTS:
+            raise BadFile(f"a schema names the unknown part {entry['part']!r} of dates")
+        return DatePart(domain, str(entry["of"]), entry["part"])
     if role is Numeric:
         return Numeric(tuple(float(c) for c in entry["cuts"]) if "cuts" in entry else None)
     if role is Text:
@@ -222,7 +289,7 @@ def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:
 def infer(
     kinds: Mapping[str, Kind],
     *,
-    roles: str | Role | Mapping[Any, str | Role] | None = None,
+    roles: str | Role | Date | Mapping[Any, str | Role | Date] | None = None,
     domains: Mapping[Any, Iterable[object]] | None = None,
     target: Target | None = None,
     named: bool = True,
@@ -235,7 +302,13 @@ def infer(
     every = roles if roles is not None and not isinstance(roles, Mapping) else None
     schema = Schema({name: Ignored() for name in kinds}, target or Target(), named)
     declared = declared_roles(roles, kinds, schema)
-    columns = {name: declared.get(name) or _default(name, kind, every) for name, kind in kinds.items()}
+    columns: dict[str, Role] = {}
+    for name, kind in kinds.items():
+        role = declared.get(name) or _default(name, kind, every)
+        made = role.columns(name) if isinstance(role, Date) else {name: role}
+        if twice := [part for part in made if part != name and part in kinds]:
+            raise SchemaMismatch(f"column {name!r} would become {twice[0]!r}, which is there: rename it", culprit=name)
+        columns |= made
     for key, values in (domains or {}).items():
         if key == schema.target.name and key not in columns:
             schema = replace(schema, target=replace(schema.target, domain=as_domain(values, key)))
@@ -250,7 +323,7 @@ def infer(
     return schema
 
 
-def declared_roles(roles: Any, kinds: Mapping[str, Kind], schema: Schema) -> dict[str, Role]:
+def declared_roles(roles: Any, kinds: Mapping[str, Kind], schema: Schema) -> dict[str, Role | Date]:
     """The columns to which a mapping gives a role: by name, by position or, where neither does, by kind.
 
     >>> kinds = {"sky": "string", "age": "float", "zip": "integer"}
@@ -290,16 +363,26 @@ TYPES: dict[type, Kind] = {int: "integer", float: "float", str: "string", bool: 
 NO_COLUMNS = "the data has no columns: 0 feature(s) (shape=(n, 0)) while a minimum of 1 is required."
 
 
-def as_role(role: str | Role) -> Role:
-    """A role from its name or itself."""
-    if isinstance(role, (Categorical, Numeric, Text, Ignored)):
+def as_role(role: str | Role | Date) -> Role | Date:
+    """A role from its name or itself; parts of a date have names with commas between them.
+
+    >>> as_role("month,weekday")
+    Date(parts=('month', 'weekday'))
+    """
+    if isinstance(role, (Categorical, Numeric, Text, Ignored, Date)):
         return role
     if isinstance(role, str) and role in ROLES:
         return ROLES[role]()
-    raise BayesError(f"there is no role {role!r} (roles: {_list(ROLES)}){did_you_mean(role, ROLES)}", culprit=role)
+    if isinstance(role, str) and all(part.strip() in PARTS for part in role.split(",")):
+        return Date(*map(str.strip, role.split(",")))
+    raise BayesError(
+        f"there is no role {role!r} (roles: {_list(ROLES)}; of dates some of {_list(PARTS)}, with commas between them)"
+        f"{did_you_mean(role, ROLES)}",
+        culprit=role,
+    )
 
 
-def _default(name: str, kind: Kind, every: str | Role | None) -> Role:
+def _default(name: str, kind: Kind, every: str | Role | Date | None) -> Role | Date:
     if every is not None:
         return as_role(every)
     if kind not in DEFAULT_ROLES:
@@ -308,7 +391,9 @@ def _default(name: str, kind: Kind, every: str | Role | None) -> Role:
             Remedy("roles", {name: "numeric"}),
             " (seconds since 1970), ",
             Remedy("roles", {name: "categorical"}, short=True),
-            " or ",
+            ", ",
+            Remedy("roles", {name: "month,weekday"}, short=True),
+            " (of year, month, day, weekday, hour) or ",
             Remedy("roles", {name: "ignore"}, short=True),
             ".",
             culprit=name,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.schema import Kind, Numeric, Schema, Text
+from bayeskit.data.schema import DatePart, Kind, Numeric, Schema, Text
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, SchemaMismatch, Unlabelled
 from bayeskit.nearest import did_you_mean
@@ -162,8 +162,8 @@ def for_schema(
     asked: dict[str, Kind | None] = {}
     for name, theirs in schema.locate(list(source.kinds), source.named).items():
         role = schema.columns[name]
-        if isinstance(role, Text):
-            asked[theirs] = "text"
+        if isinstance(role, (Text, DatePart)):
+            asked[theirs] = "text" if isinstance(role, Text) else None
         else:
             asked[theirs] = "float" if isinstance(role, Numeric) else _text(values.get(name, ()))
     if source.target is not None:

@@ -23,7 +23,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.sheet import Items, Readable, Records, Sheet
-from bayeskit.data.source import Batch, Source, for_schema, is_arrow
+from bayeskit.data.source import Column, Source, for_schema, is_arrow
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
@@ -207,7 +207,7 @@ def explain_rows(model: Explained, source: Source, against: Any = None) -> Expla
     where = encoder.schema.locate(list(source.kinds), source.named)
     records: list[Explanation] = []
     for batch, block in zip(source.batches(), encoder.blocks(source), strict=True):
-        records += _explain(model, batch, block, where, rival)
+        records += _explain(model, encoder.columns(batch, where), block, rival)
     if not records:
         raise BayesError("there are no rows to explain")
     return Explanations(records)
@@ -223,7 +223,7 @@ def class_position(label: Any, classes: Sequence[Value]) -> int:
 
 
 def _explain(
-    model: Explained, batch: Batch, block: Block, where: Mapping[str, str], against: int | None
+    model: Explained, columns: Mapping[str, Column], block: Block, against: int | None
 ) -> Iterator[Explanation]:
     params, classes = model.params_, model.tally_.classes
     scores = model.log_joint(params, block)
@@ -236,7 +236,7 @@ def _explain(
     log_odds = {
         n: logspace.log_odds(t[rows, comparison.chosen], t[rows, comparison.rivals]).tolist() for n, t in terms.items()
     }
-    cells = {name: _cells(batch.columns[where[name]]) for name in terms}
+    cells = {name: _cells(columns[name]) for name in terms}
     states = {name: _states(block, name, params) for name in terms}
     for i in range(block.n_rows):
         a, b = int(comparison.chosen[i]), int(comparison.rivals[i])

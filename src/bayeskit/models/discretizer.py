@@ -64,6 +64,8 @@ class Discretizer(Transforms):
         one_of("output", self.output, ("labels", "codes"))
         source = open_source(X, y, sample_weight)
         schema = infer(source.kinds, roles=self.roles, named=source.named)
+        if schema.needed != schema.used:
+            raise BayesError("a Discretizer cuts numbers: dates are numeric here (seconds since 1970), or ignored")
         chosen: dict[str, Any] = dict.fromkeys(schema.measured(), self.cuts)
         if isinstance(self.cuts, Mapping):
             chosen = {**dict.fromkeys(chosen, "mdl"), **{schema.find(key): v for key, v in self.cuts.items()}}

@@ -122,7 +122,7 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
     for name, roles in model.get_params().items():
         if name.rpartition("__")[2] == "roles" and isinstance(roles, Mapping):  # columns that are ignored are not read
             names = {key: key if isinstance(key, type) else schema.find(key) for key in roles}
-            kept = {names[k]: role for k, role in roles.items() if isinstance(k, type) or names[k] in schema.used}
+            kept = {names[k]: role for k, role in roles.items() if isinstance(k, type) or names[k] in schema.needed}
             narrowed[name] = kept or None
     values = {name: vocabulary.values for name, vocabulary in reads.encoder().vocabularies.items()}
     batch = read_batch(for_schema(source, schema, values, reads.tally_.classes))

@@ -177,7 +177,7 @@ def narrowed(source: Any, model: Any, keep: list[str], *, numbers: bool = False)
     if getattr(source, "has_header", True):
         check_kept(source.name, keep, source.head)
     else:
-        source = source.expecting(reads.schema_.used)
+        source = source.expecting(reads.schema_.needed)
     values = {name: vocabulary.values for name, vocabulary in reads.encoder().vocabularies.items()}
     source = reads.with_all_columns(source) if can(reads, LeavesColumnsOut) else source
     with naming_the_file(source):

@@ -128,12 +128,19 @@ class LeftOutTexts(LeftOutColumns):
 
     def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
         """One column after the other."""
-        rows = leaving.rows
-        labels, unit = leaving.labels[rows].astype(np.int64), leaving.unit[rows]
-        for name, table in self.columns.tables.items():
-            tokens = leaving.block.tokens[name].take(rows)
-            scores[rows] += table.left_out(tokens, self.columns.counted[name], labels, unit)
+        for name in self.columns.tables:
+            scores[leaving.rows] += self._of_column(name, leaving)
 
     def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
-        """Not yet."""
-        raise BayesError(f"texts have no terms of their own yet ({', '.join(self.columns.names)}): leave them out")
+        """What each text says; nothing of rows that take their class along."""
+        n_classes = len(leaving.classes)
+        terms = {name: np.zeros((leaving.block.n_rows, n_classes)) for name in self.columns.tables}
+        for name, term in terms.items():
+            term[leaving.rows] = self._of_column(name, leaving)
+        return terms
+
+    def _of_column(self, name: str, leaving: Leaving) -> Floats:
+        rows = leaving.rows
+        labels, unit = leaving.labels[rows].astype(np.int64), leaving.unit[rows]
+        tokens = leaving.block.tokens[name].take(rows)
+        return self.columns.tables[name].left_out(tokens, self.columns.counted[name], labels, unit)

@@ -124,9 +124,9 @@ class Classifier(Stored, TakesLabels):
         """The fitted model of what is believed and of what was counted."""
         self.params_, self.tally_, self.schema_ = params, tally, tally.schema
         self.classes_ = _class_array(classes)
-        self.n_features_in_ = len(tally.schema.columns)
+        self.n_features_in_ = len(tally.schema.inputs)
         if tally.schema.named:
-            self.feature_names_in_ = np.array(list(tally.schema.columns), dtype=object)
+            self.feature_names_in_ = np.array(tally.schema.inputs, dtype=object)
         elif "feature_names_in_" in vars(self):
             del self.feature_names_in_
         return self

@@ -25,7 +25,7 @@ def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], h
     if roles is not None and not isinstance(roles, Mapping):
         return
     declared = {*decided, *declared_roles(roles, source.kinds, schema)}
-    undeclared = [name for name in schema.used if name not in declared]
+    undeclared = [name for name in schema.used if schema.input_of(name) not in declared]
     told = []
     if source.named and source.target in schema.used:
         reason = f"column {source.target!r} has the name of the target and is learnt from"

@@ -16,7 +16,10 @@ from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.source import Source
 from bayeskit.estimate.calibration import fit_temperature
+from bayeskit.evaluate.selection import Judge
+from bayeskit.memory import MEMORY
 from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.settings import seed_of
 from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
 
 if TYPE_CHECKING:
@@ -52,6 +55,35 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
     losses = [loss(log_alpha) for log_alpha in grid]
     best = int(np.argmin(losses))
     return float(logspace.exp(_golden(loss, grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)])))
+
+
+def judged_terms(model: NaiveBayes, source: Source) -> Judge:
+    """The terms of the rows that the model has learnt, each without itself; parts of a date are one column."""
+    left_out, schema = model.left_out(), model.schema_
+    n_rows = sum(batch.n_rows for batch in source.batches())
+    per_row = 8 * len(model.classes_) * (len(schema.used) + 2)
+    chosen = np.ones(n_rows, dtype=bool)
+    if n_rows * per_row > MEMORY:
+        order = np.random.default_rng(seed_of(model.random_state)).permutation(n_rows)
+        chosen[order[int(MEMORY // per_row) :]] = False
+    priors, labels, weights, start = [], [], [], 0
+    terms: dict[str, list[npt.NDArray[np.float64]]] = {}
+    for block in model.encoder().blocks(source):
+        here = chosen[start : start + block.n_rows]
+        start += block.n_rows
+        kept = block.take(np.flatnonzero(here if block.weights is None else here & (block.weights > 0)))
+        if not kept.n_rows:
+            continue
+        prior, columns = left_out.column_terms(kept)
+        for name in schema.needed:
+            of_name = [columns[part] for part in columns if schema.input_of(part) == name]
+            if of_name:
+                terms.setdefault(name, []).append(sum(of_name[1:], of_name[0]) / model.temperature)
+        priors.append(prior / model.temperature)
+        labels.append(np.asarray(kept.labels, dtype=np.int64))
+        weights.append(np.ones(kept.n_rows) if kept.weights is None else kept.weights)
+    joined = {name: np.concatenate(parts) for name, parts in terms.items()}
+    return Judge(np.concatenate(priors), joined, np.concatenate(labels), np.concatenate(weights))
 
 
 def weighty_blocks(model: LeavesOut, source: Source) -> Iterator[Block]:

@@ -117,16 +117,22 @@ class NaiveLeftOut:
 
         A row that is the last of its class has −∞ for it in the term of the prior, and 0 in the others.
         """
+        prior, columns = self.column_terms(block)
+        terms = np.zeros((*prior.shape, len(self.term_names)))
+        terms[:, :, 0] = prior
+        for name, term in columns.items():
+            terms[:, :, self.term_names.index(name)] = term
+        return terms
+
+    def column_terms(self, block: Block) -> tuple[Floats, dict[str, Floats]]:
+        """(ln P(class) without the row, what each column that speaks adds to it), all (rows, classes)."""
         leaving = self._leaving(block)
-        terms = np.zeros((block.n_rows, len(self.tally.classes), len(self.term_names)))
+        prior = np.zeros((block.n_rows, len(self.tally.classes)))
         for label in np.unique(leaving.labels):
             of_class = leaving.labels == label
             for u in np.unique(leaving.unit[of_class]):
-                terms[of_class & (leaving.unit == u), :, 0] = self.log_prior(int(label), float(u))
-        for left_out in self.kinds:
-            for name, term in left_out.terms(leaving).items():
-                terms[:, :, self.term_names.index(name)] = term
-        return terms
+                prior[of_class & (leaving.unit == u)] = self.log_prior(int(label), float(u))
+        return prior, {name: term for kind in self.kinds for name, term in kind.terms(leaving).items()}
 
     def _without_class(self, block: Block, label: int) -> Floats:
         """Rows that take their class along: a model of the other classes alone scores them."""

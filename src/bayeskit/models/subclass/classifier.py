@@ -196,7 +196,7 @@ class SubclassBayes(KnowsJoint):
         """All rows of any weight as one block, in the sorted values of the tally, and what reads them so."""
         values = {name: family.values for name, family in counted.families.items()}
         roles = {
-            name: Categorical(values[name])
+            name: replace(role, domain=values[name])
             for name, role in counted.schema.columns.items()
             if isinstance(role, Categorical) and name in values and values[name]
         }

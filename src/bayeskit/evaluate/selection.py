@@ -1,0 +1,138 @@
+"""Which columns to keep: one at a time, by how well the classes of the rows are predicted without them.
+
+Where every column adds its own term to the score of a row, the exact leave-one-out log loss of any set of columns is a
+sum of terms that are computed once. So columns are tried without reading or counting anything again.
+
+Formula: columns by leave-one-out log loss
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.data.reader import read_table
+from bayeskit.data.table import Table
+from bayeskit.evaluate.metrics import Floats
+from bayeskit.tolerance import NO_INFORMATION
+
+Labels = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The columns that were kept, and how they were found. Frozen, and plain data.
+
+    Attributes
+    ----------
+    columns: the names that were kept, in the order of the table.
+    left_out: the others.
+    log_loss: the leave-one-out log loss of a model of these columns, in nats.
+    steps: a table of the column that was added or dropped in each step and the log loss after it; the first line is
+        where it began.
+    roles: roles under which a model takes these columns alone: those that were given, and "ignore" for the others.
+    n_rows: how many rows were judged, or their total weight.
+    direction: "forward" or "backward".
+    """
+
+    columns: tuple[str, ...]
+    left_out: tuple[str, ...]
+    log_loss: float
+    steps: Table = field(compare=False)
+    roles: Mapping[Any, Any]
+    n_rows: float
+    direction: str
+
+    def transform(self, X: Any) -> Any:
+        """The kept columns of a table, in its own form where it has one, else by name."""
+        data = read_table(X, None, labelled=False).data
+        if isinstance(data, np.ndarray):
+            return data[:, [int(name.removeprefix("x")) for name in self.columns]]
+        if isinstance(data, Mapping):
+            return {name: data[name] for name in self.columns if name in data}
+        there = set(map(str, data.columns))
+        return data[[name for name in self.columns if name in there]]
+
+    def __str__(self) -> str:
+        """Readable in 80 columns."""
+        kept = ", ".join(self.columns) or "none"
+        return f"{len(self.columns)} of {len(self.columns) + len(self.left_out)} columns: {kept}\n\n{self.steps}"
+
+
+@dataclass
+class Judge:
+    """The terms of rows, each made without the row: ln P(class) (rows, classes), and what each column adds to it."""
+
+    prior: Floats
+    terms: Mapping[str, Floats]
+    labels: Labels
+    weights: Floats
+
+    def __post_init__(self) -> None:
+        alone = np.isneginf(self.prior[np.arange(len(self.labels)), self.labels])  # lost, whatever the columns say
+        self.weights = np.where(alone, 0.0, self.weights)
+        self.total = float(self.weights.sum())
+
+    def loss(self, scores: Floats) -> tuple[float, float]:
+        """(Weight of the rows that are ruled out, mean of −ln P(own class) of the others): the less, the better."""
+        impossible = np.isneginf(scores.max(axis=1))
+        if impossible.any():
+            scores = np.where(impossible[:, None], self.prior, scores)
+        log_p = logspace.log_posterior_of(scores, self.labels)
+        ruled_out = ~np.isfinite(log_p)
+        lost = float(self.weights[ruled_out].sum())
+        return lost, float(-(np.where(ruled_out, 0.0, log_p) @ self.weights) / (self.total or 1.0))
+
+    def forward(self) -> list[tuple[str, tuple[float, float]]]:
+        """The columns that are added, each time the one that helps most, with the loss after each."""
+        return self._steps(self.prior, 1.0)
+
+    def backward(self) -> list[tuple[str, tuple[float, float]]]:
+        """The columns that are dropped, each time the one that harms most, with the loss after each."""
+        return self._steps(self.prior + sum(self.terms.values()), -1.0)
+
+    def _steps(self, scores: Floats, sign: float) -> list[tuple[str, tuple[float, float]]]:
+        steps, waiting = [("", self.loss(scores))], list(self.terms)
+        while waiting:
+            losses = {name: self.loss(self._moved(scores, name, sign, waiting)) for name in waiting}
+            best = min(waiting, key=lambda name: losses[name])
+            if not _less(losses[best], steps[-1][1]):
+                break
+            scores = self._moved(scores, best, sign, waiting)
+            waiting.remove(best)
+            steps.append((best, losses[best]))
+        return steps
+
+    def _moved(self, scores: Floats, name: str, sign: float, waiting: Sequence[str]) -> Floats:
+        """The scores with a column more, or without it: −∞ cannot be taken away, so the others are summed again."""
+        if sign > 0:
+            return scores + self.terms[name]
+        if np.isfinite(self.terms[name]).all():
+            return scores - self.terms[name]
+        return self.prior + sum(self.terms[other] for other in waiting if other != name)
+
+
+def _less(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether a loss is lower by more than rounding."""
+    return one[0] < other[0] or (one[0] == other[0] and one[1] < other[1] - NO_INFORMATION)
+
+
+def selection(judge: Judge, names: Sequence[str], direction: str, roles: Any) -> Selection:
+    """The record of a choice among columns; those of ``names`` that have no terms tell nothing, and are left out."""
+    steps = judge.forward() if direction == "forward" else judge.backward()
+    moved = {name for name, _ in steps[1:]}
+    kept = moved if direction == "forward" else set(judge.terms) - moved
+    columns, left_out = (tuple(n for n in names if (n in kept) == is_kept) for is_kept in (True, False))
+    given = dict(roles) if isinstance(roles, Mapping) else {} if roles is None else dict.fromkeys(columns, roles)
+    lost, mean = zip(*(loss for _, loss in steps), strict=True)
+    losses = [float("inf") if weight else nats for weight, nats in zip(lost, mean, strict=True)]
+    verb = "added" if direction == "forward" else "dropped"
+    start = "(no column)" if direction == "forward" else "(all columns)"
+    table = Table({verb: [start, *(name for name, _ in steps[1:])], "log loss (nats)": losses})
+    ignored = {**{key: role for key, role in given.items() if key not in left_out}, **dict.fromkeys(left_out, "ignore")}
+    return Selection(columns, left_out, losses[-1], table, ignored, judge.total, direction)
