@@ -19,6 +19,7 @@ SAVED = (
     "GaussianBayes",
     "SubclassBayes",
     "NBTree",
+    "Tagger",
 )
 """Names that a .bayes file may hold: the one way from a file to code."""
 
