@@ -10,7 +10,8 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 import bayeskit as bk
-from bayeskit.decide import decide, rank
+from bayeskit.decide import Costs, decide, rank
+from bayeskit.errors import BayesError
 
 MAIL = {"ham": {"spam": 10}, "spam": {"ham": 1}}
 
@@ -90,6 +91,19 @@ def test_costs_are_matched_by_name_whatever_their_order(tmp_path):
 
 
 BAD_FILES = ["", "class\n", "class,a\nx,1,2\n", "class,a\nx,one\n", "class,a\nx,1\nx,2\n", "class,a\nx,inf\n"]
+
+
+def test_costs_that_are_not_told_are_one_for_a_mistake(tmp_path):
+    labels = ["ham", "news", "spam"]
+    whole = [[0, 1, 10], [1, 0, 1], [1, 1, 0.5]]
+    assert Costs.of({"ham": {"spam": 10}, "spam": {"spam": 0.5}}, labels).matrix.tolist() == whole
+    file = tmp_path / "costs.csv"
+    file.write_text("class,spam,ham,news\nham,10,,\nspam,0.5,1, \n")
+    of_file = Costs.of(bk.read_costs(file), labels)
+    assert of_file.decisions == ("spam", "ham", "news")
+    assert of_file.matrix[:, [1, 2, 0]].tolist() == whole
+    with pytest.raises(BayesError, match="do not say what deciding 'ask' costs for class 'news'"):
+        Costs.of({"ham": {"ask": 1}, "spam": {"ask": 1}}, labels)
 
 
 @pytest.mark.parametrize("text", BAD_FILES)

@@ -8,11 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from bayeskit.cli.app import COMMANDS
+from bayeskit.cli.options import Reading
 from bayeskit.datasets import path
 
 ROOT = Path(__file__).parents[1]
@@ -81,7 +83,7 @@ def test_every_command_and_option_is_documented():
     sections = dict(re.findall(r"^## bayes (\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
     names = [module.__name__.rpartition(".")[2] for module in COMMANDS]
     assert sorted(sections) == sorted(names), "a command without a section in docs/cli.md, or a section without one"
-    shared = {"column_type", "delimiter", "encoding", "empty"}
+    shared = {option.name for option in fields(Reading)}
     for module, name in zip(COMMANDS, names, strict=True):
         for parameter in inspect.signature(module.command, eval_str=True).parameters.values():
             option = parameter.annotation.__metadata__[0]

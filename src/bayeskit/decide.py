@@ -31,7 +31,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """What each decision costs when a row is of each class: (classes, decisions), labels beside it."""
+    """What each decision costs when a row is of each class: (classes, decisions), labels beside it.
+
+    NaN is a cost that was not told; :meth:`of` fills it in.
+    """
 
     classes: tuple[Any, ...]
     decisions: tuple[Any, ...]
@@ -41,21 +44,23 @@ class Costs:
     def of(cls, costs: Any, classes: Sequence[Any]) -> Costs:
         """Costs for these classes: ``{class: {decision: cost}}``, a matrix in their order, a Costs, or None (0 and 1).
 
-        In a mapping a class's own decision costs 0 unless given.
+        Costs by name need not name all: a mistake costs 1 and a class's own decision 0, unless given. What a decision
+        that is no class costs is told for every class.
 
-        >>> Costs.of({"ham": {"spam": 10}, "spam": {"ham": 1}}, ["ham", "spam"]).matrix.tolist()
+        >>> Costs.of({"ham": {"spam": 10}}, ["ham", "spam"]).matrix.tolist()
         [[0.0, 10.0], [1.0, 0.0]]
         """
         labels = tuple(classes)
         if costs is None:
             return cls(labels, labels, 1.0 - np.eye(len(labels)))
         if isinstance(costs, Costs):
-            rows = [_find(label, costs.classes, "the costs have no row for class") for label in labels]
-            if len(costs.classes) > len(labels):
-                unknown = [c for c in costs.classes if str(c) not in set(map(str, labels))]
+            if unknown := [c for c in costs.classes if str(c) not in set(map(str, labels))]:
                 raise BayesError(f"the costs name {unknown}, which are no classes (classes: {list(labels)})")
             decisions = tuple(next((c for c in labels if str(c) == str(d)), d) for d in costs.decisions)
-            return cls(labels, decisions, costs.matrix[rows])
+            rows = {str(c): row for c, row in zip(costs.classes, costs.matrix, strict=True)}
+            untold = np.full(len(decisions), np.nan)
+            matrix = np.array([rows.get(str(label), untold) for label in labels])
+            return cls(labels, decisions, _filled(labels, decisions, matrix))
         if isinstance(costs, Mapping):
             return cls._of_mapping(costs, labels)
         matrix = _numbers(costs)
@@ -78,14 +83,9 @@ class Costs:
             *(c for c in labels if c in named or set(named) <= set(labels)),
             *(d for d in named if d not in labels),
         )
-        matrix = np.zeros((len(labels), len(decisions)))
-        for i, c in enumerate(labels):
-            for j, d in enumerate(decisions):
-                cost = costs.get(c, {}).get(d, 0.0 if c == d else None)
-                if cost is None:
-                    raise BayesError(f"the costs do not say what deciding {d!r} costs for class {c!r}; name every pair")
-                matrix[i, j] = cost
-        return cls(labels, decisions, _numbers(matrix))
+        told = [[costs.get(c, {}).get(d) for d in decisions] for c in labels]
+        _numbers([0.0 if cost is None else cost for row in told for cost in row])
+        return cls(labels, decisions, _filled(labels, decisions, np.array(told, dtype=np.float64)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +212,10 @@ def rank(posterior: Any, label: Any, *, classes: Sequence[Any] | None = None) ->
 
 
 def read_costs(path: str | Path) -> Costs:
-    """A cost matrix from a CSV file: the first line names the decisions, the other lines begin with their class."""
+    """A cost matrix from a CSV file: the first line names the decisions, the other lines begin with their class.
+
+    A cell may be empty and a class have no line: :class:`Costs` says what that means.
+    """
     try:
         text = read_bytes(path).decode("utf-8-sig")
         rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(cell.strip() for cell in row)]
@@ -226,13 +229,14 @@ def read_costs(path: str | Path) -> Costs:
         if len(row) != len(rows[0]):
             raise BadFile(f"{path}, line {number}: {len(row)} cells where the first line has {len(rows[0])}")
         try:
-            costs.append([float(cell) for cell in row[1:]])
+            costs.append([float(cell) if cell.strip() else None for cell in row[1:]])
         except ValueError:
             raise BadFile(f"{path}, line {number}: a cost is no number: {', '.join(row[1:])}") from None
         classes.append(row[0].strip())
     if len(set(classes)) < len(classes) or len(set(decisions)) < len(decisions):
         raise BadFile(f"{path}: a class or a decision is named twice")
-    return Costs(tuple(classes), decisions, _numbers(costs))
+    _numbers([0.0 if cost is None else cost for row in costs for cost in row])
+    return Costs(tuple(classes), decisions, np.array(costs, dtype=np.float64))
 
 
 def _posterior(posterior: Any, classes: Sequence[Any] | None) -> tuple[Floats, tuple[Any, ...]]:
@@ -271,6 +275,18 @@ def _find(label: Any, among: Sequence[Any], problem: str) -> int:
         if other == label or str(other) == str(label):
             return i
     raise BayesError(f"{problem} {label!r} (there are: {', '.join(map(repr, among))})")
+
+
+def _filled(classes: tuple[Any, ...], decisions: tuple[Any, ...], matrix: Floats) -> Floats:
+    """Costs with those that were not told: 0 for the right class, 1 for another."""
+    for i, j in zip(*np.nonzero(np.isnan(matrix)), strict=True):
+        if decisions[j] not in classes:
+            raise BayesError(
+                f"the costs do not say what deciding {decisions[j]!r} costs for class {classes[i]!r}: it is no class, "
+                "so there is no telling"
+            )
+        matrix[i, j] = float(decisions[j] != classes[i])
+    return matrix
 
 
 def _numbers(costs: Any) -> Floats:

@@ -6,11 +6,10 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 MOVED = {
     "bayeskit.cli.ask": "bayeskit.cli.commands.ask",
@@ -121,7 +120,13 @@ def forwarded(package: str) -> Callable[[str], Any]:
     return look_up
 
 
-class _Moved(MetaPathFinder, Loader):
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+else:
+    Loader = object  # importing importlib.abc takes as long as all else here
+
+
+class _Moved(Loader):
     """Comes last: it is asked only for modules that nobody else has."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:

@@ -483,6 +483,6 @@ def test_wide_tables_are_cut_short_and_told(bayes, here):
 def test_every_command_that_reads_rows_reads_them_by_the_same_options():
     from bayeskit.cli.app import options
 
-    reading = {"--type", "--delimiter", "--encoding", "--empty"}
+    reading = {"--type", "--delimiter", "--encoding", "--empty", "--no-header", "--columns", "--decimal", "--comment"}
     for command in ("fit", "predict", "rank", "evaluate", "explain", "ask", "learn", "forget"):
         assert reading <= options()[command], command

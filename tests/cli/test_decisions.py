@@ -61,4 +61,15 @@ def test_rank_puts_the_most_probable_rows_first(bayes, model):
 def test_costs_of_other_classes_are_told_with_their_file(bayes, model, here):
     (here / "odd.csv").write_text("class,Adelie,Emperor\nAdelie,0,1\nEmperor,1,0\n")
     told = bayes("predict", model, "birds.csv", "--costs", "odd.csv", code=1)
-    assert told.err.startswith("bayes: odd.csv: the costs have no row for class 'Chinstrap'")
+    assert told.err.startswith("bayes: odd.csv: the costs name ['Emperor'], which are no classes")
+
+
+def test_costs_need_not_name_every_pair(bayes, model, here):
+    whole = "class,Adelie,Chinstrap,Gentoo\nAdelie,0,40,1\nChinstrap,1,0,1\nGentoo,1,1,0\n"
+    (here / "whole.csv").write_text(whole)
+    (here / "part.csv").write_text("class,Adelie,Chinstrap,Gentoo\nAdelie,,40,\n")
+    words = ["predict", model, "birds.csv", "--costs"]
+    assert bayes(*words, "part.csv").out == bayes(*words, "whole.csv").out
+    (here / "ask.csv").write_text("class,Adelie,Chinstrap,Gentoo,ask\nAdelie,,40,,1\n")
+    told = bayes(*words, "ask.csv", code=1).err
+    assert "ask.csv: the costs do not say what deciding 'ask' costs for class 'Chinstrap'" in told

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -17,30 +17,56 @@ from bayeskit.cli.options import Reading, pairs
 from bayeskit.cli.wording import suggesting
 from bayeskit.container.packing import MAGIC
 from bayeskit.disk.locks import PATIENCE, locked
-from bayeskit.disk.paths import all_of, expanded, resolved
+from bayeskit.disk.paths import all_of, expanded, lying_at, resolved
 from bayeskit.disk.writing import takes_a_stream
-from bayeskit.errors import BadFile, BayesError, BayesWarning
+from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
 
 if TYPE_CHECKING:
+    from bayeskit.data.files.arriving import ArrivingRows
     from bayeskit.data.files.file_source import FileSource, Progress
+    from bayeskit.data.files.unreadable import Unreadable
 
 BAR_AFTER = 0.5  # seconds before a bar appears
 
 
-def open_data(path: str, target: str | None, reading: Reading) -> FileSource:
-    """The data of a command."""
+def open_data(
+    paths: Sequence[str], target: str | None, reading: Reading, unreadable: Unreadable | None = None
+) -> FileSource:
+    """The data of a command: the rows of all files that it names."""
     from bayeskit.cli.no_tables import refuse_no_table
     from bayeskit.data.files.file_source import FileSource
 
-    delimiter = "\t" if reading.delimiter == "\\t" else reading.delimiter
-    settings = {"delimiter": delimiter, "encoding": reading.encoding, "missing": reading.empty or None}
-    source = FileSource.of(path, None, pairs("--type", reading.column_type) or None, None, **settings)
-    if len(source.files) == 1:
-        refuse_no_table(source.files[0].place, reading.encoding)
+    source = FileSource.of(
+        paths, None, pairs("--type", reading.column_type) or None, None, **reading.settings, unreadable=unreadable
+    )
+    if len(source.files) == len(paths):  # named one by one, and not found in a folder by their endings
+        for file in source.files:
+            refuse_no_table(file.place, reading.encoding)
     if target is None:
         return source
     with suggesting([target], source.head):
         return source.with_target(target)
+
+
+def open_rows(
+    paths: Sequence[str], reading: Reading, unreadable: Unreadable | None = None, *, as_they_come: bool = True
+) -> FileSource | ArrivingRows:
+    """Rows to say something of; those of a pipe as they come."""
+    if not as_they_come or len(paths) != 1 or not (paths[0] == "-" or lying_at(paths[0]) == "pipe"):
+        return open_data(paths, None, reading, unreadable)
+    from bayeskit.cli.no_tables import refuse_start
+    from bayeskit.data.files.arriving import open_arriving
+
+    look = partial(refuse_start, encoding=reading.encoding)
+    types = pairs("--type", reading.column_type)
+    return open_arriving(paths[0], types, look, **reading.settings, unreadable=unreadable)
+
+
+def check_kept(name: str, keep: Sequence[str], columns: Collection[str]) -> None:
+    """Refuse a column to keep that is not there."""
+    for column in keep:
+        if column not in columns:
+            raise SchemaMismatch(f"{name} has no column {column!r} to keep (it has: {', '.join(columns)})")
 
 
 @contextmanager

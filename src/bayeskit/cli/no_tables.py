@@ -34,8 +34,13 @@ def refuse_no_table(place: Place, encoding: str | None) -> None:
     """Refuse a file that is neither CSV nor Parquet nor JSON lines, by how it starts."""
     from bayeskit.data.files.streams import peek
 
-    if what := _kind(peek(place), Path(place.name).suffix.lower(), encoding):
-        raise BadFile(f"{place.name} is {what}, and no table: give a CSV, Parquet or JSON lines file")
+    refuse_start(peek(place), place.name, encoding)
+
+
+def refuse_start(start: bytes, name: str, encoding: str | None) -> None:
+    """Refuse what is no table, by its first bytes and its name."""
+    if what := _kind(start, Path(name).suffix.lower(), encoding):
+        raise BadFile(f"{name} is {what}, and no table: give a CSV, Parquet or JSON lines file")
 
 
 def _kind(start: bytes, suffix: str, encoding: str | None) -> str | None:

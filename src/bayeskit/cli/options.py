@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
@@ -11,10 +12,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 Data = Annotated[
-    str,
+    list[str],
     typer.Argument(
         metavar="DATA",
-        help="CSV, Parquet or JSON lines, also .gz and .zst: a file, a folder, a 'glob', or - for stdin.",
+        help="CSV, Parquet or JSON lines, also .gz and .zst: files, folders, a 'glob', or - for stdin.",
     ),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A .bayes file, or - for stdin.")]
@@ -22,6 +23,16 @@ Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="T
 Text = Annotated[
     str | None,
     typer.Option("--text", metavar="COLUMN", help="The column that holds the text, where the model is of documents."),
+]
+
+
+def among(*words: str) -> Callable[[], list[str]]:
+    """What a shell completes an option with."""
+    return lambda: list(words)
+
+
+WholeFile = Annotated[
+    bool, typer.Option("--whole-file", help="Of documents: each file is one, of any ending, and not each of its lines.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 
@@ -61,9 +72,64 @@ class Reading:
             "--empty", metavar="TEXT", help="A text that means an empty cell of a CSV file, instead of the usual ones."
         ),
     ] = None
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The first line of a CSV file is a row: columns are c1, c2, ...")
+    ] = False
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", metavar="A,B,...", help="Names of the columns of a CSV file without a header."),
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option("--decimal", metavar="CHAR", help="A comma, where numbers have one: 1,5.")
+    ] = None
+    comment: Annotated[
+        str | None,
+        typer.Option("--comment", metavar="TEXT", help="Lines of a CSV file that start so are left out, such as '#'."),
+    ] = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How files are opened, as Python has it."""
+        return {
+            "delimiter": "\t" if self.delimiter == "\\t" else self.delimiter,
+            "encoding": self.encoding,
+            "missing": self.empty or None,
+            "header": False if self.no_header else None,
+            "columns": None if self.columns is None else next(csv.reader([self.columns]), []),
+            "decimal": self.decimal,
+            "comment": self.comment,
+        }
 
 
 AS_IT_IS = Reading()
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Which rows or documents a command answers, and which columns it copies."""
+
+    keep: Annotated[
+        list[str] | None, typer.Option("--keep", metavar="COLUMN", help="Copy a column of the data. May be repeated.")
+    ] = None
+    keep_all: Annotated[bool, typer.Option("--keep-all", help="Copy all columns of the data.")] = False
+    unreadable: Annotated[
+        str,
+        typer.Option(
+            "--unreadable",
+            autocompletion=among("error", "missing"),
+            metavar="error|missing",
+            help="What a cell is that does not fit its column, such as a word among numbers.",
+        ),
+    ] = "error"
+    text: Text = None
+    whole_file: WholeFile = False
+
+    def __post_init__(self) -> None:
+        if self.unreadable not in ("error", "missing"):
+            raise typer.BadParameter(f"{self.unreadable!r} is neither error nor missing", param_hint="--unreadable")
+
+
+ALL_ROWS = Rows()
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -73,7 +139,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     ... def read(data: str, reading: Reading) -> None:
     ...     print(data, reading.encoding)
     >>> list(signature(read).parameters)
-    ['data', 'column_type', 'delimiter', 'encoding', 'empty']
+    ['data', 'column_type', 'delimiter', 'encoding', 'empty', 'no_header', 'columns', 'decimal', 'comment']
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}

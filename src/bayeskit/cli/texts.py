@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.capabilities import HasProbabilities, can
-from bayeskit.cli.options import Reading
+from bayeskit.cli.options import Reading, Rows
 from bayeskit.errors import BayesError, UndecidableWarning, with_article
 
 if TYPE_CHECKING:
@@ -21,42 +22,82 @@ def is_text(model: Any) -> bool:
     return type(model).__name__ == "TextClassifier"  # its module is loaded where it is one, and only there
 
 
-def refuse_text(model: Any, text: str | None) -> None:
-    """``--text`` with a model of a table."""
-    if text is not None:
-        raise BayesError(f"--text is for models of documents, and this is {with_article(type(model).__name__)}")
+def refuse_text(model: Any, text: str | None, whole_file: bool = False) -> None:
+    """``--text`` or ``--whole-file`` with a model of a table."""
+    if text is not None or whole_file:
+        option = "--whole-file" if whole_file else "--text"
+        raise BayesError(f"{option} is for models of documents, and this is {with_article(type(model).__name__)}")
 
 
-def open_labelled(data: str, text: str | None, target: str, reading: Reading) -> Any:
+def open_labelled(data: Sequence[str], text: str | None, target: str, reading: Reading) -> Any:
     """Documents with classes: two columns of a table, or a folder with one sub-folder a class."""
     from bayeskit.cli.inputs import open_data
     from bayeskit.data.text.folders import FolderSource, TextColumn
 
-    if Path(data).is_dir() and (text is None or not _has_tables(Path(data))):
-        return FolderSource.of_classes(data, target, encoding=reading.encoding)
+    folders = [path for path in map(Path, data) if path.is_dir() and (text is None or not _has_tables(path))]
+    if folders and len(data) > 1:
+        raise BayesError(f"{folders[0]} is a folder of classes, which is given alone: put all of them below one folder")
+    if folders:
+        return FolderSource.of_classes(folders[0], target, encoding=reading.encoding)
     source = open_data(data, target, reading)
     if text is None:
         raise BayesError(f"which column of {source.name} holds the text? --text COLUMN ({', '.join(source.kinds)})")
     return TextColumn.of(source, text)
 
 
-def open_unlabelled(data: str, text: str | None, named: bool, reading: Reading) -> Any:
-    """Documents to predict: a column of a table, the files of a folder, else the lines of a file or of a pipe.
+def open_unlabelled(
+    data: Sequence[str], text: str | None, named: bool, reading: Reading, whole_file: bool = False
+) -> Any:
+    """Documents to predict: a column of tables, the files of folders, else the lines of files or of a pipe.
 
     ``named``: whether the column was named in this very command; then a pipe is a table, too.
+    ``whole_file``: whether each file is one document, whatever it is called.
     """
     from bayeskit.cli.inputs import open_data
     from bayeskit.data.text.folders import FolderSource, LinesSource, TextColumn
 
-    where = Path(data)
-    if where.is_dir() and not (text is not None and _has_tables(where)):
-        return FolderSource.of_files(where, encoding=reading.encoding)
-    if named or (data != "-" and (_is_table(where) or not where.exists())):
+    if whole_file and named:
+        raise BayesError("--text names a column of a table, and with --whole-file there is none: leave one of them out")
+    if whole_file:
+        return FolderSource.of_files(data, encoding=reading.encoding)
+    paths = list(map(Path, data))
+    if all(path.is_dir() and not (text is not None and _has_tables(path)) for path in paths):
+        return FolderSource.of_files(paths, encoding=reading.encoding)
+    if named or any(str(path) != "-" and (_is_table(path) or not path.exists()) for path in paths):
         source = open_data(data, None, reading)
         if text is None:
             raise BayesError(f"which column of {source.name} holds the text? --text COLUMN ({', '.join(source.kinds)})")
         return TextColumn.of(source, text)
     return LinesSource.of(data, encoding=reading.encoding)
+
+
+def open_kept(model: Any, data: Sequence[str], rows: Rows, reading: Reading) -> tuple[Any, Any]:
+    """(documents to predict, a function from a batch of them to the columns that are kept)"""
+    from bayeskit.cli.inputs import check_kept
+
+    source = open_unlabelled(data, rows.text or model.column, rows.text is not None, reading, rows.whole_file)
+    columns = columns_of(source)
+    keep = list(columns) if rows.keep_all else rows.keep or []
+    if keep:
+        check_kept(source.name, keep, columns)
+        source = source.keeping(keep)
+
+    def kept(batch: Any) -> dict[str, Any]:
+        names = (["file"] if "file" in batch.columns else []) + keep
+        if rows.keep_all and not names:  # all there is of a line
+            return {"text": _as_text(batch.columns["text"])}
+        return {name: batch.columns[name] for name in names}
+
+    return source, kept
+
+
+def _as_text(lines: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return lines.cast(pa.large_string())
+    except pa.ArrowInvalid:  # a byte that is no UTF-8
+        return pa.array([line.decode("utf-8", "replace") for line in lines.to_pylist()])
 
 
 def _is_table(path: Path) -> bool:

@@ -13,7 +13,7 @@ from bayeskit import kernels
 from bayeskit.data.block import Block, Codes
 from bayeskit.data.factors import Factor, beyond_int64, factor_integers, factor_values
 from bayeskit.data.numbers import as_floats, raise_unusable
-from bayeskit.data.schema import NO_TARGET, Categorical, Numeric, Schema, Text
+from bayeskit.data.schema import NO_TARGET, Categorical, Kind, Numeric, Schema, Text
 from bayeskit.data.source import (
     Batch,
     Column,
@@ -28,6 +28,33 @@ from bayeskit.data.text.tokens import Tokenizer, TokenRows, Words, count_documen
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError, SchemaMismatch, UnknownValue
 from bayeskit.remedy import Remedy
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """Rows with the block that a model's encoder made of them: several answers about them take one encoding."""
+
+    rows: Source
+    block: Block
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Those of the rows."""
+        return self.rows.kinds
+
+    @property
+    def named(self) -> bool:
+        """Whether the rows have names of their own."""
+        return self.rows.named
+
+    @property
+    def target(self) -> str | None:
+        """The name of the class."""
+        return self.rows.target
+
+    def batches(self) -> Iterator[Batch]:
+        """The rows as they were."""
+        yield from self.rows.batches()
 
 
 @dataclass
@@ -48,6 +75,9 @@ class Encoder:
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """All rows of the source, block by block."""
+        if isinstance(source, EncodedRows):
+            yield source.block
+            return
         with naming_the_file(source):
             where = self.schema.locate(list(source.kinds), source.named)
         values = {name: vocabulary.values for name, vocabulary in self.vocabularies.items()}

@@ -95,12 +95,13 @@ class Narrowing(Source, Protocol):
 
 
 def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: Any) -> Source:
-    """Rows from anything: a table in memory, or the path of files (:class:`bayeskit.data.files.FileSource`).
+    """Rows from anything: a table in memory, or the path of files (:class:`bayeskit.data.files.FileSource`), or a
+    list of ``Path``.
 
     ``labels`` are values, or the name of a column of ``data``. ``reading`` are settings for files:
-    ``types``, ``watch``, ``delimiter``, ``encoding``, ``missing``.
+    ``types``, ``watch``, ``delimiter``, ``encoding``, ``missing``, ``header``, ``columns``, ``decimal``, ``comment``.
     """
-    if isinstance(data, (str, Path)):
+    if isinstance(data, (str, Path)) or _are_paths(data):
         from bayeskit.data.files.file_source import FileSource
 
         data = FileSource.of(data, **reading)
@@ -122,6 +123,11 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
             raise SchemaMismatch(f"there is no target column {labels!r} (columns: {', '.join(names)}).{hint}")
         target, labels = labels, columns.pop(labels)
     return MemorySource(columns, n_rows, named, target, labels, as_weights(weights, n_rows))
+
+
+def _are_paths(data: Any) -> bool:
+    """Whether these are several files; a list of strings is none, but a column or documents."""
+    return isinstance(data, (list, tuple)) and bool(data) and all(isinstance(path, Path) for path in data)
 
 
 def is_source(data: Any) -> bool:

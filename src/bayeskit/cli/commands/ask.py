@@ -60,7 +60,7 @@ def command(
         refuse_untabled(model, network, question)
         found = of_network(network, question)
     else:
-        source = open_data(data_or_model, None, reading)
+        source = open_data([data_or_model], None, reading)
         with watched(source, "counting") as rows:
             if probability is not None or count is not None:
                 found = of_table(rows, question, probability, count)

@@ -19,7 +19,7 @@ DOING: dict[str, tuple[str, str, type]] = {
 def change(
     how: str,
     path: str,
-    data: str,
+    data: list[str],
     output: str | None,
     as_json: bool,
     reading: Reading,

@@ -7,20 +7,22 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.capabilities import Explains, SpeaksByColumn, can
-from bayeskit.cli.options import AS_IT_IS, Json, Model, Reading, Text, grouped
+from bayeskit.cli.options import AS_IT_IS, Json, Model, Reading, Text, WholeFile, grouped
 
 
 @grouped
 def command(
     model: Model,
     data: Annotated[
-        str | None, typer.Argument(metavar="[DATA]", help="The rows to explain; without them, the model as a whole.")
+        list[str] | None,
+        typer.Argument(metavar="DATA", help="The rows to explain; without them, the model as a whole."),
     ] = None,
     row: Annotated[list[int] | None, typer.Option(metavar="N", min=0, help="Which rows, the first being 0.")] = None,
     against: Annotated[
         str | None, typer.Option(metavar="CLASS", help="Compare with this class instead of the runner-up.")
     ] = None,
     text: Text = None,
+    whole_file: WholeFile = False,
     reading: Reading = AS_IT_IS,
     json: Json = False,
 ) -> None:
@@ -36,23 +38,31 @@ def command(
       echo "cheap pills" | bayes explain spam.bayes -
     """
     from bayeskit.cli import texts
+    from bayeskit.cli.commands.predict import narrowed
     from bayeskit.cli.console import Page
-    from bayeskit.cli.inputs import load_model, open_data
+    from bayeskit.cli.inputs import load_model, open_rows
     from bayeskit.errors import BayesError, with_article
 
     page = Page(json)
     fitted = load_model(model)
     if texts.is_text(fitted):
-        _explain_texts(page, fitted, model, data, text, sorted(set(row or [0])), against, reading)
+        if not data:
+            texts.show_words(page, fitted, 12)
+            page.json({"telling": texts.telling_records(fitted, 12)})
+            return
+        source: Any = texts.open_unlabelled(data, text or fitted.column, text is not None, reading, whole_file)
+        _explain_texts(page, fitted, model, source, sorted(set(row or [0])), against)
         return
-    texts.refuse_text(fitted, text)
+    texts.refuse_text(fitted, text, whole_file)
     if not can(fitted, Explains if data else SpeaksByColumn):
         remedy = "" if data else ": its columns speak together. Name DATA, and rows are explained"
         raise BayesError(f"{with_article(type(fitted).__name__)} has no explanation that is the model itself{remedy}")
-    if data is None:
+    if not data:
         _show_model(page, fitted)
         return
-    source = open_data(data, None, reading)
+    source = open_rows(data, reading)
+    if hasattr(source, "expecting"):  # rows of a pipe, of which each is read as what the model knows
+        source = narrowed(source, fitted, [])
     rival = _label(against, fitted)
     records = []
     for i, (number, part) in enumerate(_rows(source, sorted(set(row or [0])))):
@@ -63,18 +73,10 @@ def command(
     page.json({"model": model, "data": source.name, "rows": records})
 
 
-def _explain_texts(
-    page: Any, model: Any, path: str, data: str | None, text: str | None, rows: list[int], against: str | None,
-    reading: Reading,
-) -> None:  # fmt: skip
-    """The words for and against, or the most telling words."""
+def _explain_texts(page: Any, model: Any, path: str, source: Any, rows: list[int], against: str | None) -> None:
+    """The words for and against."""
     from bayeskit.cli import texts
 
-    if data is None:
-        texts.show_words(page, model, 12)
-        page.json({"telling": texts.telling_records(model, 12)})
-        return
-    source = texts.open_unlabelled(data, text or model.column, text is not None, reading)
     records = []
     for i, (number, part) in enumerate(_rows(source, rows)):
         batch = part.batch

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
 
 from bayeskit.capabilities import HasProbabilities, can
-from bayeskit.cli.options import AS_IT_IS, Data, Model, Reading, Text, grouped
-from bayeskit.errors import BayesError, SchemaMismatch
+from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, Rows, grouped
+from bayeskit.disk.writing import takes_a_stream
+from bayeskit.errors import BayesError
+from bayeskit.printable import printable
 
 
 @grouped
@@ -21,9 +24,6 @@ def command(
     proba: Annotated[bool, typer.Option("--proba", help="The probability of every class, not of the best alone.")] = (
         False
     ),
-    keep: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Copy a column of the data. May be repeated.")
-    ] = None,
     costs: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="A CSV file of what each decision costs for each class: decide by it."),
@@ -32,38 +32,69 @@ def command(
         float | None,
         typer.Option(metavar="COST", min=0, help="What it costs to abstain: rows worse than that get no decision."),
     ] = None,
-    text: Text = None,
+    rows: Rows = ALL_ROWS,
     reading: Reading = AS_IT_IS,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No notes on stderr: of rows written, cells unread, other data.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of CSV.")] = False,
 ) -> None:
     """Predict the class of each row, in the order of the data.
 
     Prints CSV with a header: the class and its probability; with --costs or
     --reject, the decision of least expected cost and that cost. The rows are
-    read and written in batches, so a file may be larger than memory.
+    read and written in batches, so a file may be larger than memory, and rows of
+    a pipe are answered as they come.
     A model of documents takes a column of a table, the files of a folder, or
-    lines: each line of standard input is answered as it comes.
+    lines; with --whole-file each file is one document.
 
     \b
     Examples:
       bayes predict birds.bayes new.csv --keep id > classes.csv
       bayes predict mail.bayes new.csv --costs costs.csv --reject 0.1
       zcat big.csv.gz | bayes predict birds.bayes - --json
+      tail -f readings.csv | bayes predict pump.bayes - --keep-all
       tail -f messages.log | bayes predict spam.bayes -
+      bayes predict spam.bayes --whole-file letters/*.txt
     """
     from bayeskit.cli.inputs import check_writable, load_model, watched
+    from bayeskit.cli.notes import drift_from_training, note, unreadable_cells
     from bayeskit.cli.outputs import writer
+    from bayeskit.cli.texts import is_text
+    from bayeskit.cli.wording import plural
+    from bayeskit.data.encoder import EncodedRows
+    from bayeskit.data.files.unreadable import Unreadable
+    from bayeskit.evaluate.drift import Drift
 
-    check_writable(output, is_model=False, reads=(model, data, costs))
+    check_writable(output, is_model=False, reads=(model, *data, costs))
     fitted = load_model(model)
     if not can(fitted, HasProbabilities) and (proba or costs or reject is not None):
         option = "--proba" if proba else "--costs and --reject"
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities: leave {option} out")
     decide = None if costs is None and reject is None else _decider(fitted, costs, reject)
-    source, of_batch = open_for(fitted, data, text, keep or [], reading)
-    with watched(source, "predicting") as rows, writer(output, "jsonl" if json else None) as write:
-        for batch in rows.batches():
-            write(_said(fitted, of_batch(batch), proba, decide))
+    unreadable = Unreadable()
+    source, of_batch = open_for(fitted, data, rows, reading, unreadable, as_they_come=_is_read_at_once(output))
+    n_rows, drift = 0, None if is_text(fitted) else Drift(fitted.tally_, fitted.encoder().vocabularies)
+    with watched(source, "predicting") as watching, writer(output, "jsonl" if json else None) as write:
+        for batch in watching.batches():
+            asked, kept = of_batch(batch)
+            if drift is not None:
+                (block,) = fitted.encoder().blocks(asked)
+                drift.add(block)
+                asked = EncodedRows(asked, block)
+            write(_said(fitted, asked, kept, proba, decide))
+            n_rows += batch.n_rows
+    if unreadable.total and not quiet:
+        note(unreadable_cells(unreadable))
+    if drift is not None and (shifts := drift.shifts()) and not quiet:
+        note(drift_from_training(shifts))
+    if output != "-" and not quiet:
+        print(f"{plural(n_rows, 'row')} written to {printable(output)}", file=sys.stderr)
+
+
+def _is_read_at_once(output: str) -> bool:
+    """Whether someone may read the answers while rows still come; a file appears when it is whole."""
+    return output == "-" or takes_a_stream(output)
 
 
 def _decider(model: Any, costs: str | None, reject: float | None) -> Any:
@@ -89,47 +120,53 @@ def _decider(model: Any, costs: str | None, reject: float | None) -> Any:
     return columns
 
 
-def open_for(model: Any, data: str, text: str | None, keep: list[str], reading: Reading) -> tuple[Any, Any]:
+def open_for(
+    model: Any, data: list[str], rows: Rows, reading: Reading, unreadable: Any, *, as_they_come: bool = False
+) -> tuple[Any, Any]:
     """(a source of what the model uses and of what is kept, a function from its batches to (rows, kept columns))."""
     from bayeskit.cli import texts
-    from bayeskit.cli.inputs import open_data
+    from bayeskit.cli.inputs import open_rows
     from bayeskit.data.source import OneBatch
 
+    keep = rows.keep or []
+    cells = unreadable if rows.unreadable == "missing" else None
     if texts.is_text(model):
-        source = texts.open_unlabelled(data, text or model.column, text is not None, reading)
-        if keep:
-            _check_kept(source.name, keep, texts.columns_of(source))
-            source = source.keeping(keep)
-        return source, lambda batch: (
-            batch.columns["text"],
-            {name: batch.columns[name] for name in (["file"] if "file" in batch.columns else []) + keep},
-        )
-    texts.refuse_text(model, text)
-    source = _narrowed(open_data(data, None, reading), model, keep)
+        source, kept = texts.open_kept(model, data, rows, reading)
+        return source, lambda batch: (batch.columns["text"], kept(batch))
+    texts.refuse_text(model, rows.text, rows.whole_file)
+    source = open_rows(data, reading, cells, as_they_come=as_they_come)
+    if rows.keep_all:
+        keep = list(source.head)
+    source = narrowed(source, model, keep, numbers=cells is not None)
     return source, lambda batch: (
         OneBatch(source.kinds, batch, source.here),
         {name: batch.columns[name] for name in keep},
     )
 
 
-def _narrowed(source: Any, model: Any, keep: list[str]) -> Any:
-    """The source reading what the model uses and what is kept."""
+def narrowed(source: Any, model: Any, keep: list[str], *, numbers: bool = False) -> Any:
+    """The source reading what the model uses and what is kept.
+
+    ``numbers``: codes that are numbers are read as numbers, whatever the first rows of the file look like.
+    """
+    from bayeskit.cli.inputs import check_kept
     from bayeskit.data.source import for_schema, naming_the_file
 
-    _check_kept(source.name, keep, source.head)
+    if getattr(source, "has_header", True):
+        check_kept(source.name, keep, source.head)
+    else:
+        source = source.expecting(model.schema_.used)
     values = {name: vocabulary.values for name, vocabulary in model.encoder().vocabularies.items()}
     with naming_the_file(source):
         used: Any = for_schema(source, model.schema_, values, ())
-    return source.reading({**dict.fromkeys(keep), **used.asked})
+    asked = dict(used.asked)
+    for name, theirs in model.schema_.locate(list(source.kinds), source.named).items() if numbers else ():
+        if asked[theirs] is None and values.get(name) and all(type(value) in (int, float) for value in values[name]):
+            asked[theirs] = "float"
+    return source.reading({**dict.fromkeys(keep), **asked})
 
 
-def _check_kept(name: str, keep: list[str], columns: Any) -> None:
-    for column in keep:
-        if column not in columns:
-            raise SchemaMismatch(f"{name} has no column {column!r} to keep (it has: {', '.join(columns)})")
-
-
-def _said(model: Any, batch: tuple[Any, dict[str, Any]], proba: bool, decide: Any) -> Any:
+def _said(model: Any, rows: Any, kept: dict[str, Any], proba: bool, decide: Any) -> Any:
     """One batch of answers as an Arrow table."""
     import warnings
 
@@ -138,23 +175,19 @@ def _said(model: Any, batch: tuple[Any, dict[str, Any]], proba: bool, decide: An
 
     from bayeskit.data.arrow_arrays import arrow_array
 
-    rows, kept = batch
     probabilities: Any = None
     with warnings.catch_warnings():
         said = model.predict(rows)
         warnings.simplefilter("ignore")  # what there was to say is said
         if can(model, HasProbabilities):
             probabilities = model.predict_proba(rows)
-    if decide is not None:
-        columns = kept | decide(probabilities)
-    else:
-        target = model.schema_.target.name
-        columns = {**kept, target if target not in kept else f"predicted {target}": arrow_array(said)}
+    columns = {model.schema_.target.name: arrow_array(said)} if decide is None else decide(probabilities)
     if proba:
         columns |= {f"P({label})": probabilities[:, i] for i, label in enumerate(model.classes_.tolist())}
     elif decide is None and probabilities is not None:
         position = {label: i for i, label in enumerate(model.classes_.tolist())}
         index = np.fromiter(map(position.__getitem__, said.tolist()), np.intp, len(said))
         columns["probability"] = probabilities[np.arange(len(said)), index]
+    columns = {**kept, **{name if name not in kept else f"predicted {name}": c for name, c in columns.items()}}
     arrays = {name: arrow_array(c) if isinstance(c, np.ndarray) else c for name, c in columns.items()}
     return pa.table(arrays)

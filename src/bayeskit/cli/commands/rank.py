@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
 
 from bayeskit.capabilities import HasProbabilities, can
-from bayeskit.cli.options import AS_IT_IS, Data, Model, Reading, Text, grouped
+from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, Rows, grouped
+from bayeskit.printable import printable
 
 
 @grouped
@@ -21,10 +23,7 @@ def command(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="A .csv, .parquet or .jsonl file; - for stdout.")
     ] = "-",
-    keep: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Copy a column of the data. May be repeated.")
-    ] = None,
-    text: Text = None,
+    rows: Rows = ALL_ROWS,
     reading: Reading = AS_IT_IS,
     json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of CSV.")] = False,
 ) -> None:
@@ -41,23 +40,30 @@ def command(
     """
     from bayeskit.cli.commands.predict import open_for
     from bayeskit.cli.inputs import check_writable, load_model, watched
+    from bayeskit.cli.notes import note, unreadable_cells
     from bayeskit.cli.outputs import writer
-    from bayeskit.cli.wording import suggesting
+    from bayeskit.cli.wording import plural, suggesting
+    from bayeskit.data.files.unreadable import Unreadable
     from bayeskit.errors import BayesError
 
-    check_writable(output, is_model=False, reads=(model, data))
+    check_writable(output, is_model=False, reads=(model, *data))
     fitted = load_model(model)
     if not can(fitted, HasProbabilities):
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities to rank by")
-    source, of_batch = open_for(fitted, data, text, keep or [], reading)
+    unreadable = Unreadable()
+    source, of_batch = open_for(fitted, data, rows, reading, unreadable)
     best: Any = None
     start = 0
-    with watched(source, "ranking") as rows, suggesting([label], fitted.classes_.tolist()):
-        for batch in rows.batches():
+    with watched(source, "ranking") as watching, suggesting([label], fitted.classes_.tolist()):
+        for batch in watching.batches():
             best = _first(best, _ranked(fitted, of_batch(batch), label, start), limit)
             start += batch.n_rows
     with writer(output, "jsonl" if json else None) as write:
         write(best)
+    if unreadable.total:
+        note(unreadable_cells(unreadable))
+    if output != "-":
+        print(f"{plural(len(best), 'row')} written to {printable(output)}", file=sys.stderr)
 
 
 def _ranked(model: Any, batch: tuple[Any, dict[str, Any]], label: str, start: int) -> Any:

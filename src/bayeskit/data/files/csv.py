@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import codecs
+import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.data.files.encodings import marked, not_in
+from bayeskit.data.files.csv_rows import CommentsRemoved, Shape, line_of_row, shape_of
+from bayeskit.data.files.encodings import marked, not_in, transcoding
 from bayeskit.data.files.streams import PEEK, Place, compression_of, peek, unpacked
+from bayeskit.data.files.unreadable import Unreadable
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 from bayeskit.remedy import Remedy, Setting
 
@@ -22,17 +25,29 @@ BLOCK = 1 << 21  # bytes read at a time
 TEXT_BLOCK = 1 << 20  # the same where whole documents are read, of which Arrow keeps many blocks
 LONGEST = 1 << 26  # bytes read at a time where lines are very long
 DELIMITERS = ",\t;|"
+DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "n/a", "-NaN", "-nan", "#NA", "<NA>")
 
 
 @dataclass(frozen=True)
 class CsvFile:
-    """One file of comma-separated (or tab, semicolon, bar) values with a header."""
+    """One file of comma-separated (or tab, semicolon, bar) values.
+
+    Its first line names the columns, unless ``columns`` does or ``header`` is False: then they are c1, c2, …
+    Lines that start with ``comment`` are left out. ``first_line`` is the number of the first line in messages.
+    With ``unreadable``, cells that do not fit the type of their column are missing and counted there.
+    """
 
     place: Place
     delimiter: str | None = None
     encoding: str | None = None
     missing: tuple[str, ...] = MISSING
+    header: bool = True
+    columns: tuple[str, ...] | None = None
+    decimal: str = "."
+    comment: str | None = None
+    first_line: int = 1
+    unreadable: Unreadable | None = None
 
     def head(self) -> pa.Schema:
         """Names and types, as the first megabytes show them."""
@@ -57,8 +72,8 @@ class CsvFile:
         with unpacked(self.place) as (_, stream):
             return self._open(stream, {}, size, None).schema
 
-    def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """These columns in these types, with the bytes read so far."""
+    def batches(self, types: Mapping[str, pa.DataType | None]) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """These columns in these types (None: as their cells look), with the bytes read so far."""
         import pyarrow as pa
 
         done, problems = 0, _problems()
@@ -79,11 +94,14 @@ class CsvFile:
         except problems as problem:
             raise self._told(problem, done + 1) from None
 
-    def _rows(self, types: Mapping[str, pa.DataType], block: int, skipped: int) -> Iterator[tuple[pa.RecordBatch, int]]:
+    def _rows(
+        self, types: Mapping[str, pa.DataType | None], block: int, skipped: int
+    ) -> Iterator[tuple[pa.RecordBatch, int]]:
         """The rows after the first ``skipped`` ones, and the bytes read so far."""
         parsed, packed = 0, compression_of(self.place) is not None
         with unpacked(self.place) as (raw, stream):
-            for batch in self._open(stream, types, block, list(types)):
+            for rows in self._open(stream, self._as_text(types), block, list(types)):
+                batch = self._readable(rows, types)
                 parsed += block
                 skip = min(skipped, batch.num_rows)
                 skipped -= skip
@@ -91,20 +109,71 @@ class CsvFile:
                     read = raw.tell() if packed else min(raw.tell(), parsed)  # Arrow reads many blocks ahead
                     yield (batch.slice(skip) if skip else batch), read
 
-    def _open(self, stream: Any, types: Mapping[str, pa.DataType], block: int, columns: list[str] | None) -> Any:
+    def _open(
+        self, stream: Any, types: Mapping[str, pa.DataType | None], block: int, columns: list[str] | None,
+        names: dict[str, Any] | None = None,
+    ) -> Any:  # fmt: skip
         from pyarrow import csv
 
+        naming = {"column_names": self._given_names} if names is None else names
+        text, encoding = self._uncommented(stream)
         return csv.open_csv(
-            stream,
-            read_options=csv.ReadOptions(block_size=self._block(block), use_threads=False, encoding=self._encoding),
+            text,
+            read_options=csv.ReadOptions(block_size=self._block(block), use_threads=False, encoding=encoding, **naming),
             parse_options=csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
-                column_types=dict(types),
+                column_types={name: type_ for name, type_ in types.items() if type_ is not None},
                 include_columns=columns,
                 null_values=list(self.missing),
                 strings_can_be_null=True,
+                decimal_point=self.decimal,
             ),
         )
+
+    def _as_text(self, types: Mapping[str, pa.DataType | None]) -> Mapping[str, pa.DataType | None]:
+        """The types in which Arrow reads: text, where a cell that is nothing else shall not end it all."""
+        if self.unreadable is None:
+            return types
+        import pyarrow as pa
+
+        return {name: pa.string() if _is_parsed(type_) else type_ for name, type_ in types.items()}
+
+    def _readable(self, batch: pa.RecordBatch, types: Mapping[str, pa.DataType | None]) -> pa.RecordBatch:
+        if self.unreadable is None:
+            return batch
+        for i, (name, type_) in enumerate(types.items()):
+            if _is_parsed(type_):
+                column = self.unreadable.texts(name, batch.column(i), type_, self.decimal)
+                batch = batch.set_column(i, name, column)
+        return batch
+
+    def _uncommented(self, stream: Any) -> tuple[Any, str]:
+        """(the text without comment lines, its encoding)"""
+        if self.comment is None:
+            return stream, self._encoding
+        import pyarrow as pa
+
+        rows: Any = CommentsRemoved(self._in_utf8(stream), self._shape)
+        return pa.PythonFile(io.BufferedReader(rows, TEXT_BLOCK), mode="r"), "utf-8"
+
+    def _in_utf8(self, stream: Any) -> Callable[[int], bytes]:
+        encoding = marked(self._first) or self._encoding
+        is_utf8 = codecs.lookup(encoding).name == "utf-8"
+        plain: Callable[[int], bytes] = stream.read
+        return plain if is_utf8 else transcoding(plain, encoding, self.place.name)
+
+    @cached_property
+    def _shape(self) -> Shape:
+        return shape_of(self._delimiter, self.comment)
+
+    @cached_property
+    def _given_names(self) -> list[str] | None:
+        """The names of the columns, where the first line does not tell them but is a row."""
+        if self.columns is not None or self.header:
+            return None if self.columns is None else list(self.columns)
+        with unpacked(self.place) as (_, stream):
+            unnamed = self._open(stream, {}, SAMPLE, None, {"autogenerate_column_names": True}).schema
+        return [f"c{i}" for i in range(1, len(unnamed.names) + 1)]
 
     def _block(self, size: int) -> int:
         """Bytes read at a time: more where not even the header ends soon."""
@@ -126,10 +195,21 @@ class CsvFile:
 
     @cached_property
     def _delimiter(self) -> str:
+        if self.decimal not in (".", ","):
+            raise BayesError(Setting.given("decimal", self.decimal), ": a number has a point or a comma in it")
+        if self.comment is not None and (not self.comment.strip() or set(self.comment) & set('"\r\n')):
+            raise BayesError(
+                Setting.given("comment", self.comment), ": give what comment lines start with, such as '#'"
+            )
         if not self.delimiter:
-            return delimiter_of(self._first.decode(self._encoding, "replace"))
+            return delimiter_of(self._first.decode(self._encoding, "replace"), self.comment, self.decimal)
         if len(self.delimiter) > 1 or not self.delimiter.isascii() or self.delimiter in '\0\r\n"':
             raise BayesError(Setting.given("delimiter", self.delimiter), ": give one character of ASCII, such as ';'")
+        if self.delimiter == self.decimal:
+            raise BayesError(
+                Setting.given("decimal", self.decimal), f": {self.decimal!r} stands between the cells already (",
+                Setting.given("delimiter", self.delimiter), "); numbers with it in them need another delimiter",
+            )  # fmt: skip
         return self.delimiter
 
     def _told(self, problem: Exception, line: int) -> BadFile | SchemaMismatch:
@@ -140,24 +220,36 @@ class CsvFile:
         if isinstance(problem, UnicodeError) or "invalid UTF8" in text:
             return self._badly_encoded()
         if "Empty CSV" in text:
-            empty = not self._first.strip()
-            return BadFile(f"{name} is empty: a header line and rows are needed" if empty else _header_only(name))
+            if not self._first.strip():
+                needed = "a header line and rows are" if self._has_header else "a row is"
+                return BadFile(f"{name} is empty: {needed} needed")
+            return BadFile(_header_only(name) if self._has_header else f"{name} has no rows: there is nothing to read")
         if found := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", text):
-            at, wanted, got = found.groups()
+            row, wanted, got = found.groups()
             cells = "1 cell" if got == "1" else f"{got} cells"
+            where = f"{name}, line {self._line_of(int(row))}"
+            mend = (
+                f"Mend the line: a cell with {self._delimiter!r} or a line break in it stands in double quotes "
+                "(perhaps one was never closed)."
+            )
+            if self.columns is not None and not self.header:
+                mend = f"Name them all, or mend the line: {mend.partition(': ')[2]}"
+                return BadFile(f"{where}: {cells} where ", Setting("columns", shown=""), f" names {wanted}. {mend}")
             return BadFile(
-                f"{name}, line {at}: {cells} where the header has {wanted}. Mend the line: a cell with "
-                f"{self._delimiter!r} or a line break in it stands in double quotes (perhaps one was never closed)."
+                f"{where}: {cells} where the {'header' if self.header else 'first line'} has {wanted}. {mend}"
             )
         if found := re.search(
             r"column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\S+): invalid value '(.*)'", text, re.S
         ):
-            index, at, kind, value = found.groups()
+            index, row, kind, value = found.groups()
             column = self.names[int(index)]
-            where = f"line {at}" if at else f"after line {line}"
+            where = f"line {self._line_of(int(row))}" if row else f"after line {line}"
+            comma = Remedy("decimal", ",", clause="If that is a number with a decimal comma, pass {}. ")
             return SchemaMismatch(
                 f"{name}, {where}: column {column!r} holds {value!r}, but it was taken for {_WORDS.get(kind, kind)} by "
-                "its first rows. Mend or empty the cell, or read the column as text: ",
+                "its first rows. ",
+                *([comma] if self.decimal == "." and DECIMAL_COMMA.fullmatch(value) else []),
+                "Mend or empty the cell, or read the column as text: ",
                 Remedy("types", {column: "string"}),
                 ".",
                 culprit=(column, value),
@@ -169,6 +261,16 @@ class CsvFile:
                 "a double quote is opened there and never closed: close or remove it."
             )
         return BadFile(f"{name}, after line {line}: {text}. The file may be cut off or damaged; copy it again.")
+
+    @property
+    def _has_header(self) -> bool:
+        return self.header and self.columns is None
+
+    def _line_of(self, row: int) -> int:
+        """The line of a row that Arrow counts: empty lines, comments and line breaks in cells are none to it."""
+        with unpacked(self.place) as (_, stream):
+            read = self._in_utf8(stream)
+            return self.first_line - 1 + line_of_row(iter(lambda: bytes(read(BLOCK)), b""), self._shape, row)
 
     @cached_property
     def names(self) -> list[str]:
@@ -190,11 +292,19 @@ class CsvFile:
                     line += chunk.count(b"\n", 0, max(at - held, 0))
                     break
                 byte, line = byte + len(chunk), line + chunk.count(b"\n")
-        where = f"{self.place.name}, line {line} (byte {byte})"
+        where = f"{self.place.name}, line {self.first_line - 1 + line}"
+        where += f" (byte {byte})" if self.first_line == 1 else ""
         return not_in(self._encoding, where, raw, at)
 
 
 _WORDS = {"int64": "whole numbers", "double": "numbers", "bool": "true and false", "date32[day]": "dates"}
+
+
+def _is_parsed(type_: pa.DataType | None) -> bool:
+    """Whether a cell may fail to be of a type: any text is a text."""
+    import pyarrow.types as types
+
+    return type_ is not None and not (types.is_string(type_) or types.is_dictionary(type_))
 
 
 def _header_only(name: str) -> str:
@@ -207,11 +317,14 @@ def _problems() -> tuple[type[Exception], ...]:
     return (pa.ArrowException, OSError, UnicodeError, LookupError)
 
 
-def delimiter_of(text: str) -> str:
-    r"""What stands between the cells, by the header: a comma, else the commonest of tab, semicolon and bar.
+def delimiter_of(text: str, comment: str | None = None, decimal: str = ".") -> str:
+    r"""What stands between the cells, by the first line: a comma, else the commonest of tab, semicolon and bar.
 
     >>> delimiter_of("sky;wind;play\nsun;weak;yes"), delimiter_of('"a;b",c')
     (';', ',')
+    >>> delimiter_of("# 2026, by hand\n1,5;2,5;3,5", comment="#", decimal=",")
+    ';'
     """
-    header = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
-    return max(DELIMITERS, key=lambda d: (header.count(d), d == ","))
+    lines = (line for line in text.splitlines() if line.strip() and not (comment and line.startswith(comment)))
+    header = re.sub(r'"[^"]*"', "", next(lines, ""))
+    return max(DELIMITERS.replace(decimal, ""), key=lambda d: (header.count(d), d == ","))

@@ -6,7 +6,7 @@ Read in batches, as often as asked, and only the columns in use: memory is bound
 from __future__ import annotations
 
 import glob  # Path.glob takes no absolute pattern
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -45,7 +45,7 @@ class DataFile(Protocol):
     @property
     def place(self) -> Place: ...
     def head(self) -> pa.Schema: ...
-    def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, int]]: ...
+    def batches(self, types: Mapping[str, Any]) -> Iterator[tuple[pa.RecordBatch, int]]: ...
 
 
 @dataclass(frozen=True)
@@ -78,21 +78,44 @@ class FileSource:
     @classmethod
     def of(
         cls,
-        path: str | Path,
+        path: str | Path | Sequence[str | Path],
         target: str | None = None,
         types: Mapping[str, str] | None = None,
         watch: Callable[[Progress], None] | None = None,
         **csv: Any,
     ) -> FileSource:
-        """The files at a path: a file, a folder, a glob, or ``-`` for standard input.
+        """The files at a path, or at each of several: a file, a folder, a glob, or ``-`` for standard input.
 
         ``types`` reads columns as "string", "float", "integer" or "boolean"; ``encoding`` is that of
-        text which is not UTF-8; ``delimiter`` and ``missing`` (the texts that mean an empty cell) are for CSV.
+        text which is not UTF-8. For CSV there are ``delimiter``, ``missing`` (the texts that mean an empty cell),
+        ``decimal`` ("," where numbers have a comma), ``comment`` (what comment lines start with), and
+        ``header=False`` or ``columns`` (their names) for files without a line of names. Cells of CSV and JSON lines
+        that do not fit the type of their column are missing with ``unreadable``, an ``Unreadable`` that counts them.
         """
+        paths = [path] if isinstance(path, (str, Path)) else list(path)
+        if not paths:
+            raise BayesError("no file is named: give one path or more")
+        if list(map(str, paths)).count(streams.STDIN) > 1:
+            raise BayesError("standard input is read once: name - once")
+        places = (place for path in paths for place in _places(path))
+        source = cls.of_places(places, types, watch, **csv)
+        return source.with_target(target) if target is not None else source
+
+    @classmethod
+    def of_places(
+        cls,
+        places: Iterable[Place],
+        types: Mapping[str, str] | None = None,
+        watch: Callable[[Progress], None] | None = None,
+        **csv: Any,
+    ) -> FileSource:
+        """Rows of files or pipes that are found already, with the settings of :meth:`of`."""
         settings = {name: value for name, value in csv.items() if value is not None}
         settings["missing"] = tuple(settings.get("missing", MISSING))
-        source = cls(tuple(_file(place, settings) for place in _places(path)), types=types, watch=watch)
-        return source.with_target(target) if target is not None else source
+        if isinstance(columns := settings.get("columns"), str):
+            raise BayesError(Setting.given("columns", columns), ": give a list of names")
+        settings |= {"columns": tuple(columns), "header": False} if columns is not None else {}
+        return cls(tuple(_file(place, settings) for place in places), types=types, watch=watch)
 
     @property
     def name(self) -> str:
@@ -131,7 +154,7 @@ class FileSource:
                 )
             if kind not in READ_AS:
                 raise BayesError(Setting("types", {name: kind}), f": a column is read as one of {', '.join(READ_AS)}")
-            found[name] = _arrow(kind)
+            found[name] = arrow_type(kind)
         return found
 
     @cached_property
@@ -194,12 +217,13 @@ class FileSource:
             elif kind == "float" and not declared and _may_be_number(found):
                 found = pa.float64()
             elif (kind == "string" and not declared) or pa.types.is_null(found) or pa.types.is_string(found):
-                found = _arrow("string")
+                found = arrow_type("string")
             types[name] = found
         return types
 
 
-def _arrow(kind: str) -> pa.DataType:
+def arrow_type(kind: str) -> pa.DataType:
+    """The Arrow type in which a column of a kind is read."""
     import pyarrow as pa
 
     if kind == "string":
@@ -261,4 +285,6 @@ def _file(place: Place, csv: Mapping[str, Any]) -> DataFile:
         return ParquetFile(place)
     if checked(csv.get("encoding"), place.name) is None and wide(start) and not marked(start):
         raise not_in("utf-8", f"{place.name}, line 1", start, 0)
-    return JsonLines(place, csv.get("encoding")) if kind == "jsonl" else CsvFile(place, **csv)
+    if kind == "jsonl":
+        return JsonLines(place, csv.get("encoding"), unreadable=csv.get("unreadable"))
+    return CsvFile(place, **csv)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.data.files.encodings import marked, not_in, transcoding
 from bayeskit.data.files.streams import Place, peek, unpacked
+from bayeskit.data.files.unreadable import Unreadable
 from bayeskit.errors import BadFile, SchemaMismatch, with_article
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class JsonLines:
 
     place: Place
     encoding: str | None = None
+    first_line: int = 1  # its number in messages
+    unreadable: Unreadable | None = None  # where cells of another type are counted, which are then missing
 
     def head(self) -> pa.Schema:
         """Keys and types, as the first megabytes show them."""
@@ -32,20 +35,28 @@ class JsonLines:
             return self._read(lines, line, None).schema
         raise BadFile(f"{self.place.name} is empty: one JSON object a line is needed")
 
-    def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """These columns in these types, with the bytes read so far."""
+    def batches(self, types: Mapping[str, pa.DataType | None]) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """These columns in these types (None: as their cells look), with the bytes read so far."""
         import pyarrow as pa
 
-        plain = {name: t.value_type if pa.types.is_dictionary(t) else t for name, t in types.items()}
+        plain = {n: t.value_type if pa.types.is_dictionary(t) else t for n, t in types.items() if t is not None}
         schema = pa.schema(plain)
         for lines, line, read in self._blocks(BLOCK):
-            table = self._read(lines, line, schema).select(schema.names)
+            try:
+                table = self._read(lines, line, schema, as_they_look=len(plain) < len(types))
+            except SchemaMismatch:
+                if self.unreadable is None:
+                    raise
+                table = self._read_by_cell(lines, types)
+            for name in types.keys() - set(table.column_names):
+                table = table.append_column(name, pa.nulls(len(table)))
+            table = table.select(list(types))
             for batch in table.combine_chunks().to_batches():
                 yield batch, read
 
     def _blocks(self, size: int) -> Iterator[tuple[bytes, int, int]]:
         """(whole lines, number of the first, bytes read so far)"""
-        line, rest = 1, b""
+        line, rest = self.first_line, b""
         with unpacked(self.place) as (raw, stream):
             read = self._reading(stream)
             while True:
@@ -76,7 +87,7 @@ class JsonLines:
             return plain
         return transcoding(stream.read, encoding, self.place.name)
 
-    def _read(self, lines: bytes, line: int, schema: Any) -> Any:
+    def _read(self, lines: bytes, line: int, schema: Any, *, as_they_look: bool = True) -> Any:
         import pyarrow as pa
         from pyarrow import json
 
@@ -90,11 +101,25 @@ class JsonLines:
                 pa.BufferReader(lines),
                 read_options=json.ReadOptions(block_size=len(lines) + 1, use_threads=False),
                 parse_options=json.ParseOptions(
-                    explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "ignore"
+                    explicit_schema=schema, unexpected_field_behavior="infer" if as_they_look else "ignore"
                 ),
             )
         except (pa.ArrowException, UnicodeError) as problem:
             raise self._told(str(problem), lines, line) from None
+
+    def _read_by_cell(self, lines: bytes, types: Mapping[str, pa.DataType | None]) -> Any:
+        """Lines in which a cell is not what it should be, which is missing then."""
+        import json
+
+        import pyarrow as pa
+
+        assert self.unreadable is not None
+        rows = [json.loads(line) for line in lines.splitlines() if line.strip()]
+        columns = {}
+        for name, type_ in types.items():
+            plain = type_.value_type if type_ is not None and pa.types.is_dictionary(type_) else type_
+            columns[name] = self.unreadable.cells(name, [row.get(name) for row in rows], plain)
+        return pa.table(columns)
 
     def _told(self, text: str, lines: bytes, line: int) -> BadFile | SchemaMismatch:
         found = re.search(r" in row (\d+)", text)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 from bayeskit.disk.paths import expanded, open_bytes, readable_at
 
@@ -50,6 +50,25 @@ class OnDisk:
         return pa.OSFile(str(self.path))
 
 
+@dataclass(frozen=True)
+class InMemory:
+    """Bytes that are here already."""
+
+    name: str
+    data: bytes
+
+    @property
+    def size(self) -> int | None:
+        """How many."""
+        return len(self.data)
+
+    def raw(self) -> Any:
+        """An Arrow file that says how far it was read."""
+        import pyarrow as pa
+
+        return pa.BufferReader(self.data)
+
+
 class Spool:
     """A pipe that is written to a temporary file as it is read, so that it can be read again.
 
@@ -58,12 +77,12 @@ class Spool:
     (b'sky', b'sky,play', b'sky')
     """
 
-    def __init__(self, pipe: IO[bytes], name: str = "standard input", *, close: bool = False) -> None:
+    def __init__(self, pipe: Any, name: str = "standard input", *, close: bool = False, started: bytes = b"") -> None:
         self.name = name
         self.size = None
         self._pipe, self._close = pipe, close
         self._kept = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the spool)
-        self._length = 0
+        self._length = self._kept.write(started)
 
     def __del__(self) -> None:
         self._kept.close()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import glob  # Path.glob takes no absolute pattern
 import io
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, Self, cast
@@ -14,7 +15,7 @@ from bayeskit.data.files.encodings import checked, transcoding
 from bayeskit.data.files.file_source import FileSource, Progress
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, Source
-from bayeskit.disk.paths import expanded, open_bytes, read_bytes, readable_at
+from bayeskit.disk.paths import all_of, expanded, lying_at, open_bytes, read_bytes, readable_at
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.remedy import Remedy
 
@@ -36,7 +37,7 @@ class TextSource(Source, Protocol):
 class FolderSource:
     """Files as documents, read as bytes; with ``labels`` the class of each."""
 
-    folder: Path
+    folder: Path  # the names of files are told from here on
     files: tuple[Path, ...]
     labels: tuple[str, ...] | None = None
     target: str | None = None
@@ -67,18 +68,24 @@ class FolderSource:
         return cls(folder, tuple(files), tuple(labels), target, encoding=checked(encoding, str(folder)))
 
     @classmethod
-    def of_files(cls, folder: str | Path, *, encoding: str | None = None) -> FolderSource:
-        """Every file below a folder is a document."""
-        folder = expanded(folder)
-        found = _files_below(folder)
-        if not found:
-            raise BadFile(f"the folder {folder} holds no file")
-        return cls(folder, tuple(found), encoding=checked(encoding, str(folder)))
+    def of_files(cls, paths: str | Path | Sequence[str | Path], *, encoding: str | None = None) -> FolderSource:
+        """Every file is a document: the file at a path, or all files below a folder; also of several paths.
+
+        ``-`` and other pipes are a document each, too.
+        """
+        given = [paths] if isinstance(paths, (str, Path)) else list(paths)
+        if list(map(str, given)).count(streams.STDIN) > 1:
+            raise BayesError("standard input is read once: name - once")
+        files = [file for path in given for file in _files_at(path)]
+        folder = expanded(given[0]) if len(given) == 1 and lying_at(given[0]) == "folder" else Path()
+        return cls(folder, tuple(files), encoding=checked(encoding, str(given[0])))
 
     @property
     def name(self) -> str:
         """What a person calls it."""
-        return str(self.folder)
+        if self.folder != Path() or not self.files:
+            return str(self.folder)
+        return str(self.files[0]) if len(self.files) == 1 else f"{self.files[0]} and {len(self.files) - 1} more"
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
@@ -93,7 +100,7 @@ class FolderSource:
         """Documents in the order of the files' names, some megabytes at a time; ``file`` is beside them."""
         import pyarrow as pa
 
-        total = sum(file.stat().st_size for file in self.files) if self.watch is not None else None
+        total = self._size() if self.watch is not None else None
         start, read = 0, 0
         while start < len(self.files):
             texts, size = [], 0
@@ -103,7 +110,10 @@ class FolderSource:
                 if size >= TOGETHER:
                     break
             part = slice(start, start + len(texts))
-            names = [str(file.relative_to(self.folder)) for file in self.files[part]]
+            names = [
+                str(file.relative_to(self.folder) if file.is_relative_to(self.folder) else file)
+                for file in self.files[part]
+            ]
             columns = {"file": pa.array(names), COLUMN: pa.array(texts, pa.large_binary())}
             labels = None if self.labels is None else pa.array(self.labels[part])
             yield Batch(columns, len(texts), start, labels)
@@ -111,12 +121,15 @@ class FolderSource:
             if self.watch is not None:
                 self.watch(Progress(start, read, total))
 
+    def _size(self) -> int | None:
+        return sum(file.stat().st_size for file in self.files) if all(map(Path.is_file, self.files)) else None
+
 
 @dataclass(frozen=True)
 class LinesSource:
-    """The lines of a file, or of standard input or another pipe as they come: each is a document."""
+    """The lines of files, or of standard input or another pipe as they come: each is a document."""
 
-    path: str
+    paths: tuple[str, ...]
     name: str
     encoding: str | None = None
     watch: Watch | None = None
@@ -124,13 +137,15 @@ class LinesSource:
     named: bool = False
 
     @classmethod
-    def of(cls, path: str | Path, *, encoding: str | None = None) -> LinesSource:
-        """Lines of a file, also of a .gz or .zst one, of a pipe, or of ``-``."""
-        is_input = str(path) == streams.STDIN
-        if not is_input:
-            readable_at(path)
-        name = "standard input" if is_input else str(path)
-        return cls(str(path), name, checked(encoding, name))
+    def of(cls, path: str | Path | Sequence[str | Path], *, encoding: str | None = None) -> LinesSource:
+        """Lines of a file, also of a .gz or .zst one, of a pipe, or of ``-``; also of several, one after another."""
+        paths = [str(path)] if isinstance(path, (str, Path)) else list(map(str, path))
+        for one in paths:
+            if one != streams.STDIN:
+                readable_at(one)
+        name = "standard input" if paths[0] == streams.STDIN else paths[0]
+        name += f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        return cls(tuple(paths), name, checked(encoding, name))
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
@@ -146,7 +161,7 @@ class LinesSource:
         import pyarrow as pa
 
         start, read, total = 0, 0, self._size()
-        for chunk in self._chunks():
+        for chunk in (chunk for path in self.paths for chunk in self._chunks(path)):
             lines = chunk.split(b"\n")
             read += len(chunk)
             if not lines[-1]:
@@ -158,25 +173,26 @@ class LinesSource:
                 self.watch(Progress(start, read, total))
 
     def _size(self) -> int | None:
-        is_file = self.path != streams.STDIN and readable_at(self.path) == "file"
-        return streams.OnDisk(expanded(self.path)).size if is_file else None
+        if any(path == streams.STDIN or readable_at(path) != "file" for path in self.paths):
+            return None
+        return sum(expanded(path).stat().st_size for path in self.paths)
 
-    def _chunks(self) -> Iterator[bytes]:
+    def _chunks(self, path: str) -> Iterator[bytes]:
         """Bytes in UTF-8 that end where a line ends."""
         try:
-            if self.path == streams.STDIN:
-                yield from self._lines(cast(io.BufferedReader, sys.stdin.buffer).read1)
-            elif readable_at(self.path) == "file":
-                with streams.unpacked(streams.OnDisk(expanded(self.path))) as (_, stream):
-                    yield from self._lines(stream.read)
+            if path == streams.STDIN:
+                yield from self._lines(cast(io.BufferedReader, sys.stdin.buffer).read1, "standard input")
+            elif readable_at(path) == "file":
+                with streams.unpacked(streams.OnDisk(expanded(path))) as (_, stream):
+                    yield from self._lines(stream.read, path)
             else:
-                with open_bytes(self.path) as pipe:
-                    yield from self._lines(pipe.read1)
+                with open_bytes(path) as pipe:
+                    yield from self._lines(pipe.read1, path)
         except OSError as problem:
-            raise BadFile(f"{self.name} cannot be read: {problem}") from None
+            raise BadFile(f"{path} cannot be read: {problem}") from None
 
-    def _lines(self, read: Callable[[int], bytes]) -> Iterator[bytes]:
-        return _whole_lines(read if self.encoding is None else transcoding(read, self.encoding, self.name))
+    def _lines(self, read: Callable[[int], bytes], name: str) -> Iterator[bytes]:
+        return _whole_lines(read if self.encoding is None else transcoding(read, self.encoding, name))
 
 
 @dataclass(frozen=True)
@@ -239,6 +255,20 @@ class TextColumn:
             yield replace(batch, columns={**batch.columns, COLUMN: batch.columns[self.column]})
 
 
+def _files_at(path: str | Path) -> list[Path]:
+    """The file at a path, the files below a folder, or those that a pattern matches."""
+    lying = "pipe" if str(path) == streams.STDIN else lying_at(path)
+    if lying is None:
+        files = [Path(name) for name in sorted(glob.glob(str(expanded(path)), recursive=True)) if Path(name).is_file()]  # noqa: PTH207
+        if not files:
+            raise BadFile(f"there is no file {str(path)!r} (looked in {Path.cwd()})")
+        return files
+    files = _files_below(expanded(path)) if lying == "folder" else [expanded(path)]
+    if not files:
+        raise BadFile(f"the folder {path} holds no file")
+    return files
+
+
 def _files_below(folder: Path) -> list[Path]:
     return sorted(
         file
@@ -248,7 +278,7 @@ def _files_below(folder: Path) -> list[Path]:
 
 
 def _bytes_of(file: Path, encoding: str | None) -> bytes:
-    raw = read_bytes(file)
+    raw = all_of(sys.stdin.buffer) if str(file) == streams.STDIN else read_bytes(file)
     return raw if encoding is None else transcoding(io.BytesIO(raw).read, encoding, str(file))(-1)
 
 

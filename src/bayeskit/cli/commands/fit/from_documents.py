@@ -46,7 +46,7 @@ class DocumentOptions:
 
 
 def fit_documents(
-    data: str, target: str, shared: Shared, options: DocumentOptions, reading: Reading, json: bool
+    data: list[str], target: str, shared: Shared, options: DocumentOptions, reading: Reading, json: bool
 ) -> None:
     """Learn a TextClassifier, score it and keep it."""
     from bayeskit.cli import summary, texts

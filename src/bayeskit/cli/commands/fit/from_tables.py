@@ -10,7 +10,7 @@ import typer
 
 from bayeskit.capabilities import LeavesOut, SpeaksByColumn, can
 from bayeskit.cli.commands.fit.shared import Shared
-from bayeskit.cli.options import Reading, Roles, pairs, typed
+from bayeskit.cli.options import Reading, Roles, among, pairs, typed
 
 MODELS = {  # what --model may say, and the class that is fitted
     "naive": "NaiveBayes",
@@ -29,18 +29,27 @@ MODELS = {  # what --model may say, and the class that is fitted
 class TableOptions:
     """What is learnt of a table."""
 
-    kind: Annotated[str | None, typer.Option("--model", "-m", metavar="|".join(MODELS), help="What is learnt.")] = None
+    kind: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="|".join(MODELS), help="What is learnt.", autocompletion=among(*MODELS)),
+    ] = None
     numeric: Annotated[
         str | None,
         typer.Option(
             "--numeric",
             metavar="KIND",
+            autocompletion=among("gaussian", "student", "poisson", "kernel", "histogram"),
             help="naive: numbers as gaussian (unless said), student, poisson, kernel or histogram.",
         ),
     ] = None
     unseen: Annotated[
         str | None,
-        typer.Option("--unseen", metavar="ignore|smooth|error", help="What a value never seen in training does."),
+        typer.Option(
+            "--unseen",
+            metavar="ignore|smooth|error",
+            help="What a value never seen in training does.",
+            autocompletion=among("ignore", "smooth", "error"),
+        ),
     ] = None
     memory_limit: Annotated[
         float | None,
@@ -51,7 +60,9 @@ class TableOptions:
     role: Roles = None
 
 
-def fit_table(data: str, target: str, shared: Shared, options: TableOptions, reading: Reading, json: bool) -> None:
+def fit_table(
+    data: list[str], target: str, shared: Shared, options: TableOptions, reading: Reading, json: bool
+) -> None:
     """Learn a classifier of rows, score it and keep it."""
     from bayeskit.cli import summary
     from bayeskit.cli.commands.fit.worse import culprit, is_worse, show_worse, worse_record
@@ -93,7 +104,7 @@ def fit_table(data: str, target: str, shared: Shared, options: TableOptions, rea
             harm = culprit(model, source, evaluation)
             same = replace(options, kind=None if kind == "naive" else kind)
             counts = Shared(smoothing=shared.smoothing, prior=shared.prior)
-            again = None if data == "-" else _again(data, target, shared.output, same, counts, reading)
+            again = None if "-" in data else _again(data, target, shared.output, same, counts, reading)
             page.line()
             show_worse(page, evaluation, harm, again)
     if kind == "best":
@@ -103,7 +114,12 @@ def fit_table(data: str, target: str, shared: Shared, options: TableOptions, rea
     if can(model, SpeaksByColumn):
         summary.show_telling(page, model)
         page.line()
-    if kind == "naive" and len(tally.classes) > 1 and not tally.words and source.files[0].place.size is not None:
+    if (
+        kind == "naive"
+        and len(tally.classes) > 1
+        and not tally.words
+        and all(file.place.size is not None for file in source.files)
+    ):
         rule = None if options.unseen == "smooth" else options.unseen  # best has no such rule
         stronger = TableOptions("best", role=options.role, unseen=rule)
         page.command("stronger:", _again(data, target, output, stronger, reading))
@@ -146,9 +162,9 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
     return model
 
 
-def _again(data: str, target: str, output: str, *groups: Any) -> list[str]:
+def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]:
     """A command with these options: what was said of the file and of the output stays."""
-    words = ["bayes", "fit", data, *typed(Shared(target=target)), *(word for group in groups for word in typed(group))]
+    words = ["bayes", "fit", *data, *typed(Shared(target=target)), *(word for group in groups for word in typed(group))]
     return [*words, *typed(Shared(output=output))]
 
 

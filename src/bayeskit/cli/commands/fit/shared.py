@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.cli.options import among
+
 DEFAULT = "model.bayes"
 
 
@@ -30,7 +32,12 @@ class Shared:
     ] = None
     prior: Annotated[
         str | None,
-        typer.Option("--prior", metavar="empirical|uniform", help="What classes are worth beforehand."),
+        typer.Option(
+            "--prior",
+            metavar="empirical|uniform",
+            help="What classes are worth beforehand.",
+            autocompletion=among("empirical", "uniform"),
+        ),
     ] = None
     scores: Annotated[
         bool, typer.Option("--scores/--no-scores", help="Leave-one-out scores take a second read of the data.")

@@ -1,0 +1,116 @@
+"""Whether new rows look like those of the training: cells that are missing, and values that were never seen.
+
+A value that training has not seen is no surprise where it saw many values once: by Good and Turing's estimate, the
+share of cells with a new value is that of the values seen once, n₁ / N. A share is remarkable where it is beyond what
+training suggests by a twentieth of the cells or more, and chance would not do that once in a thousand times over all
+columns: n KL(share ‖ expected) > ln(1000 · columns), which is Chernoff's bound.
+
+Formula: n₁ / N new values (Good and Turing), and when a share is remarkable
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from bayeskit import logspace
+from bayeskit.estimate.information import weighed_log_ratio
+
+if TYPE_CHECKING:
+    from bayeskit.data.block import Block
+    from bayeskit.data.vocabulary import Vocabulary
+    from bayeskit.tally.tally import Tally
+
+MORE = 0.05  # of the cells: less is not worth a word
+ODDS = 1000.0  # against chance
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A column of which more cells are missing, or new, than training suggests."""
+
+    column: str
+    what: Literal["missing", "unseen"]
+    count: int
+    of: int
+    expected: float
+
+    @property
+    def share(self) -> float:
+        """Of the cells."""
+        return self.count / self.of
+
+
+class Drift:
+    """Counts over blocks of new rows, against the tally of a model.
+
+    >>> from bayeskit import NaiveBayes, open_source
+    >>> model = NaiveBayes().fit({"sky": ["sun", "rain"] * 20}, ["yes", "no"] * 20)
+    >>> drift = Drift(model.tally_, model.encoder().vocabularies)
+    >>> for block in model.encoder().blocks(open_source({"sky": ["hail", "snow", None, "sun"] * 5})):
+    ...     drift.add(block)
+    >>> [(shift.column, shift.what, shift.count, shift.of) for shift in drift.shifts()]
+    [('sky', 'missing', 5, 20), ('sky', 'unseen', 10, 15)]
+    """
+
+    def __init__(self, tally: Tally, vocabularies: Mapping[str, Vocabulary]) -> None:
+        self._unseen = {name: vocabulary.unseen for name, vocabulary in vocabularies.items()}
+        self._expected_missing, self._expected_new = _expected(tally)
+        self._missing: dict[str, int] = {}
+        self._new: dict[str, int] = {}
+        self.n_rows = 0
+
+    def add(self, block: Block) -> None:
+        """Count the cells of some rows."""
+        self.n_rows += block.n_rows
+        for name, numbers in block.floats.items():
+            self._count(self._missing, name, np.isnan(numbers))
+        for name, codes in block.codes.items():
+            self._count(self._missing, name, codes == 0)
+            if name in self._unseen:
+                self._count(self._new, name, codes == self._unseen[name])
+
+    def _count(self, counts: dict[str, int], name: str, cells: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
+        counts[name] = counts.get(name, 0) + int(np.count_nonzero(cells))
+
+    def shifts(self) -> list[Shift]:
+        """What is remarkable, in the order of the columns."""
+        shifts = []
+        for name, missing in self._missing.items():
+            if name in self._expected_missing:
+                shifts.append(Shift(name, "missing", missing, self.n_rows, self._expected_missing[name]))
+            if name in self._new and name in self._expected_new:
+                present = self.n_rows - missing
+                shifts.append(Shift(name, "unseen", self._new[name], present, self._expected_new[name]))
+        bound = float(logspace.log(ODDS * max(len(self._missing), 1)))
+        return [shift for shift in shifts if shift.of and _is_remarkable(shift, bound)]
+
+
+def _is_remarkable(shift: Shift, bound: float) -> bool:
+    if shift.share < shift.expected + MORE:
+        return False
+    counts = np.array([shift.count, shift.of - shift.count], dtype=np.float64)
+    expected = np.array([shift.expected, 1 - shift.expected])
+    return float(weighed_log_ratio(counts, counts / shift.of, expected).sum()) > bound
+
+
+def _expected(tally: Tally) -> tuple[dict[str, float], dict[str, float]]:
+    """(share of missing cells, share of new values) that training suggests of each column that was counted."""
+    missing, new, rows = {}, {}, float(tally.n_rows)
+    for name, family in tally.families.items():
+        missing[name] = _share(family.missing.sum().item(), rows)
+        counts = family.present.sum(axis=0)
+        new[name] = _share(float(np.count_nonzero(counts == 1)), counts.sum().item())
+    for name in tally.summed:
+        missing[name] = _share(rows - tally.moments_of([name]).pooled().n[0, 0].item(), rows)
+    for name, distinct in tally.values.items():
+        missing[name] = _share(rows - distinct.counts.sum().item(), rows)
+    return missing, new
+
+
+def _share(count: float, of: float) -> float:
+    """A share of cells that is neither none nor all of them, however few there were."""
+    return (max(count, 0.0) + 0.5) / (of + 1)
