@@ -138,6 +138,16 @@ class Tagger(Stored):
         missed = float(unknown.mean()) if len(unknown) else float("nan")
         return TagReport(float(right.mean()), len(right), missed, len(unknown), float(whole.mean()), len(whole))
 
+    def tokenize(self, sentence: str) -> list[str]:
+        """The words of a sentence, as ``predict`` cuts one that is a string."""
+        return TOKENIZERS[self.tokenizer](sentence)
+
+    @property
+    def states_(self) -> tuple[State, ...]:
+        """What a word may be in: a tag, a finer one within it, the word itself."""
+        self._check_is_fitted()
+        return self._counts.states
+
     @property
     def own_states_(self) -> tuple[str, ...]:
         """The words that are states of their own."""
