@@ -45,6 +45,28 @@ struct JunctionTree {
     const double *potentials, *floors;
     const int32_t *to_separator, *states;
 };
+struct BeliefTree {  // nodes in depth-first order; node i has counts[k] of states[k], k from start[i] to start[i + 1]
+    size_t n;
+    const int32_t* depth;
+    const double* weight;
+    const int64_t* start;
+    const int32_t* states;
+    const double* counts;
+};
+struct TaggedWords {  // word i may be in states[k], k from first[i] to last[i]; sentence s begins at starts[s]
+    size_t n, n_sentences;
+    const int64_t *first, *last, *starts;
+    const int32_t* states;
+    const double* scores;
+};
+struct TagTransitions {  // ln P(c | a, b): logs[k] of successors[k], -1 in free slots, of the pair (a, b), or pairs
+    size_t n_states;
+    const double* pairs;
+    const int32_t* contexts;
+    const int64_t* start;
+    const int32_t* successors;
+    const double* logs;
+};
 struct LeftOutGaussian {  // each (classes, columns)
     const double *mean, *precision, *constant, *rate, *own_precision, *own_constant;
 };
@@ -127,5 +149,9 @@ double softmax_loss(const double* features, size_t n, size_t n_features, size_t 
 void propagate(const JunctionTree& tree, const std::vector<int64_t>& observed, const double* likelihoods, size_t n,
                const std::vector<int64_t>& queried, double* posteriors, double* log_evidence, bool* safe,
                size_t n_threads);
+
+void tree_candidates(const BeliefTree& tree, const double* base, size_t n_states, double within,
+                     std::vector<int64_t>& indptr, std::vector<int32_t>& states, std::vector<double>& scores);
+void best_tags(const TaggedWords& words, const TagTransitions& by, int32_t* path, double* totals, size_t n_threads);
 
 }  // namespace bayeskit

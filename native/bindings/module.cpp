@@ -7,6 +7,7 @@ void bind_joints(nb::module_& m);    // bindings/joints.cpp
 void bind_junction(nb::module_& m);  // bindings/junction.cpp
 void bind_scores(nb::module_& m);    // bindings/scores.cpp
 void bind_strings(nb::module_& m);   // bindings/strings.cpp
+void bind_tagging(nb::module_& m);   // bindings/tagging.cpp
 void bind_tokens(nb::module_& m);    // bindings/tokens.cpp
 
 namespace {
@@ -158,6 +159,7 @@ NB_MODULE(_core, m) {
     m.def("moments", &py_moments, "columns"_a, "labels"_a, "n_classes"_a, "weights"_a.none(), "n_threads"_a);
     m.def("moments_responsibilities", &py_moments_responsibilities, "columns"_a, "responsibilities"_a, "n_threads"_a);
     m.def("bin_codes", &py_bin_codes, "columns"_a, "cuts"_a, "n_threads"_a);
+    bind_tagging(m);
     bind_joints(m);
     bind_scores(m);
     bind_junction(m);

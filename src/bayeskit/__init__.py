@@ -48,6 +48,7 @@ _HOMES = {
     "AODE": "models.semi_naive.aode",
     "KDB": "models.semi_naive.kdb",
     "FullJointBayes": "models.semi_naive.full_joint",
+    "Tagger": "models.tagger",
     "TokenCounter": "models.text.token_counter",
     "BayesOptimalClassifier": "models.optimal",
     "CostSensitive": "models.cost_sensitive",

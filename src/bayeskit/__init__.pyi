@@ -64,6 +64,7 @@ from bayeskit.models.semi_naive.kdb import KDB as KDB
 from bayeskit.models.semi_naive.tan import TAN as TAN
 from bayeskit.models.semi_supervised import SemiSupervised as SemiSupervised
 from bayeskit.models.subclass.classifier import SubclassBayes as SubclassBayes
+from bayeskit.models.tagger import Tagger as Tagger
 from bayeskit.models.text.classifier import TextClassifier as TextClassifier
 from bayeskit.models.text.token_counter import TokenCounter as TokenCounter
 from bayeskit.network.bif import read_bif as read_bif
@@ -114,6 +115,7 @@ __all__ = [
     "AODE",
     "KDB",
     "FullJointBayes",
+    "Tagger",
     "TokenCounter",
     "BayesOptimalClassifier",
     "CostSensitive",

@@ -66,6 +66,22 @@ def moments(
 ) -> Moments: ...
 def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats, n_threads: int) -> Moments: ...
 def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int) -> list[Codes]: ...
+def tree_candidates(
+    depth: Ids, weight: Floats, indptr: Offsets, states: Ids, counts: Floats, base: Floats, within: float
+) -> tuple[Offsets, Ids, Floats]: ...
+def best_tags(
+    first: Offsets,
+    last: Offsets,
+    starts: Offsets,
+    states: Ids,
+    scores: Floats,
+    pairs: Floats,
+    contexts: Ids,
+    indptr: Offsets,
+    successors: Ids,
+    logs: Floats,
+    n_threads: int,
+) -> tuple[Ids, Floats]: ...
 def count_pairs(
     columns: Sequence[Codes],
     sizes: Sequence[int],

@@ -7,6 +7,7 @@ import numpy as np
 
 from bayeskit import kernels
 from bayeskit.data.text.unicode import unicode_tables
+from bayeskit.kernels.twins.tagging import slot_of
 from bayeskit.kernels.twins.tokens import Cut
 from bayeskit.kernels.twins.word_lists import packed
 
@@ -267,6 +268,53 @@ def propagate(d: Draw) -> Arguments:
     return tree | {"observed": observed, "likelihoods": likelihoods, "queried": queried}
 
 
+def tree_candidates(d: Draw) -> Arguments:
+    n_states = d.n_classes
+    depth = np.zeros(d.n, np.int32)
+    for i in range(1, d.n):
+        depth[i] = d.rng.integers(0, min(depth[i - 1] + 1, 5) + 1)
+    sizes = d.rng.integers(0, n_states + 1, d.n)
+    states = [np.sort(d.rng.permutation(n_states)[:size]) for size in sizes]
+    base = d.rng.random(n_states) + 1e-3
+    return {
+        "depth": depth,
+        "weight": d.rng.choice([0.0, 0.5, 3.0], d.n),
+        "indptr": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        "states": np.concatenate([np.zeros(0, np.int32), *states]).astype(np.int32),
+        "counts": d.rng.integers(1, 9, int(sizes.sum())).astype(np.float64),
+        "base": base / base.sum(),
+        "within": float(d.rng.choice([0.5, 7.0])),
+    }
+
+
+def best_tags(d: Draw) -> Arguments:
+    n_states = d.n_classes
+    size = n_states + 1
+    cuts = np.sort(d.rng.integers(0, d.n + 1, d.k))
+    sizes = d.rng.integers(1, n_states + 1, d.n)
+    last = np.cumsum(sizes)
+    states = [np.sort(d.rng.permutation(n_states)[:n]) for n in sizes]
+    n_rows = int(d.rng.integers(0, 4))
+    slots = 1 << int(np.ceil(np.log2(2 * size)))
+    successors = np.full((n_rows, slots), -1, np.int32)
+    for row in successors:
+        for state in d.rng.permutation(size)[: d.rng.integers(0, size + 1)]:
+            free = (int(slot_of(np.array([state]))[0]) + np.arange(slots)) % slots
+            row[free[row[free] < 0][0]] = state
+    return {
+        "first": last - sizes,
+        "last": last,
+        "starts": np.concatenate([[0], cuts, [d.n]]).astype(np.int64),
+        "states": np.concatenate([np.zeros(0, np.int32), *states]).astype(np.int32),
+        "scores": d.rng.normal(size=int(sizes.sum())),
+        "pairs": d.rng.normal(size=(size, size)),
+        "contexts": d.whole(n_rows + 1, (size, size), "int32") - np.int32(1),
+        "indptr": np.arange(n_rows + 1) * slots,
+        "successors": successors.ravel(),
+        "logs": d.rng.normal(size=n_rows * slots),
+    }
+
+
 def families(d: Draw) -> Arguments:
     members, n_columns = int(d.rng.integers(1, 4)), max(d.k, 1)
     sizes = d.rng.integers(1, 5, (members, n_columns))
@@ -327,6 +375,7 @@ def exponent_loss(d: Draw) -> Arguments:
 GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "WordIndex": word_index,
     "best_classes": best_classes,
+    "best_tags": best_tags,
     "bin_codes": bin_codes,
     "context_codes": context_codes,
     "count_chains": count_chains,
@@ -360,9 +409,17 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "text_alphabet": text_alphabet,
     "token_classes": token_classes,
     "token_rows": token_rows,
+    "tree_candidates": tree_candidates,
     "union_words": union_words,
 }
-ALONE = {"WordIndex", "factor_codes", "factor_strings", "text_alphabet", "union_words"}  # on one thread
+ALONE = {
+    "WordIndex",
+    "factor_codes",
+    "factor_strings",
+    "text_alphabet",
+    "tree_candidates",
+    "union_words",
+}  # on one thread
 
 
 def good_arguments(name: str, seed: int) -> Arguments:

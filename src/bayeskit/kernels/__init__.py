@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [  # the one list: core and twins both have these names
     "NATIVE",
     "best_classes",
+    "best_tags",
     "bin_codes",
     "context_codes",
     "count_chains",
@@ -56,6 +57,7 @@ __all__ = [  # the one list: core and twins both have these names
     "text_alphabet",
     "token_classes",
     "token_rows",
+    "tree_candidates",
     "union_words",
     "WordIndex",
 ]

@@ -1,5 +1,17 @@
 """Tallies: statistics with + and −. The ones that come with the package are known from here on."""
 
-from bayeskit.tally import contexts, counts, distinct, families, joints, moments, pairs, products, rows, words
+from bayeskit.tally import contexts, counts, distinct, families, joints, moments, pairs, products, rows, tags, words
 
-__all__ = ["contexts", "counts", "distinct", "families", "joints", "moments", "pairs", "products", "rows", "words"]
+__all__ = [
+    "contexts",
+    "counts",
+    "distinct",
+    "families",
+    "joints",
+    "moments",
+    "pairs",
+    "products",
+    "rows",
+    "tags",
+    "words",
+]

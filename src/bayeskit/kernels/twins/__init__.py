@@ -34,6 +34,8 @@ from bayeskit.kernels.twins.scoring import score_codes as score_codes
 from bayeskit.kernels.twins.scoring import score_codes_left_out as score_codes_left_out
 from bayeskit.kernels.twins.scoring import score_gaussian as score_gaussian
 from bayeskit.kernels.twins.strings import factor_strings as factor_strings
+from bayeskit.kernels.twins.tagging import best_tags as best_tags
+from bayeskit.kernels.twins.tagging import tree_candidates as tree_candidates
 from bayeskit.kernels.twins.tokens import text_alphabet as text_alphabet
 from bayeskit.kernels.twins.tokens import token_classes as token_classes
 from bayeskit.kernels.twins.tokens import token_rows as token_rows

@@ -5,14 +5,16 @@ Each kind of data has a file with its options as a group: a new one is that file
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from bayeskit.cli.commands.fit.from_documents import DocumentOptions, fit_documents
+from bayeskit.cli.commands.fit.from_sentences import SentenceOptions, fit_sentences
 from bayeskit.cli.commands.fit.from_tables import TableOptions, fit_table
-from bayeskit.cli.commands.fit.shared import Shared
+from bayeskit.cli.commands.fit.shared import DEFAULT, Shared
 from bayeskit.cli.options import Data, Json, Reading, given, grouped
 
 
@@ -22,6 +24,7 @@ def command(
     shared: Shared,
     tables: TableOptions,
     documents: DocumentOptions,
+    sentences: SentenceOptions,
     reading: Reading,
     json: Json = False,
 ) -> None:
@@ -34,7 +37,8 @@ def command(
     naive reads the rows one by one, whatever their number; best is the strongest
     and keeps all rows in memory.
     With --text, or on a folder with one sub-folder of files for each class,
-    the words of documents are learnt from.
+    the words of documents are learnt from. With --tags, a tagger of the words of
+    sentences is learnt, from CoNLL-U or lines of word/TAG; see bayes tag.
 
     \b
     Examples:
@@ -42,7 +46,14 @@ def command(
       bayes fit parts/*.csv --target species
       bayes fit mail.csv --text body --target kind -o mail.bayes
       bayes fit newsgroups/ -o news.bayes
+      bayes fit train.conllu --tags -o english.bayes
     """
+    if sentences.tags:
+        for options in (tables, documents, replace(shared, output=DEFAULT)):
+            _refuse(options, "does not go with --tags")
+        fit_sentences(data, shared, sentences, reading, json)
+        return
+    _refuse(sentences, "is for tagged sentences: add --tags")
     is_folder = len(data) == 1 and Path(data[0]).is_dir()
     of_documents = documents.text is not None or (shared.target is None and is_folder)
     if of_documents:

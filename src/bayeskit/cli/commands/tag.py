@@ -1,0 +1,91 @@
+"""``bayes tag``: the tags of the words of sentences, a line a sentence, as they come."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from bayeskit.cli.options import Json, Model
+
+
+def command(
+    model: Model,
+    data: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Text, a sentence a line; CoNLL-U by its name; - for stdin.")
+    ],
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", metavar="NAME", help="Of text that is not UTF-8, such as cp1252.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Tag the words of sentences with a model of bayes fit --tags.
+
+    Prints a line for each line of text, word/TAG by word/TAG; lines of a pipe
+    are answered as they come. Of a .conllu file the words are taken as they
+    stand there, and where it has tags the share that is right is told on stderr.
+
+    \b
+    Examples:
+      bayes fit train.conllu --tags -o english.bayes
+      echo "The old man the boat." | bayes tag english.bayes -
+      bayes tag english.bayes test.conllu > tagged.txt
+    """
+    import json as json_module
+
+    from bayeskit.cli.inputs import load_model
+    from bayeskit.errors import BayesError, with_article
+    from bayeskit.models.tagger import Tagger
+
+    fitted = load_model(model)
+    if not isinstance(fitted, Tagger):
+        raise BayesError(f"{model} holds {with_article(type(fitted).__name__)}, which tags no words: bayes fit --tags")
+    in_terminal = sys.stdout.isatty()
+    for words, tags in _tagged(fitted, data, encoding):
+        if json:
+            print(json_module.dumps({"words": words, "tags": tags}, ensure_ascii=False), flush=in_terminal)
+        else:
+            print(" ".join(f"{_shown(word)}/{_shown(tag)}" for word, tag in zip(words, tags, strict=True)))
+    sys.stdout.flush()
+
+
+def _tagged(model: Any, data: list[str], encoding: str | None) -> Any:
+    """(words, tags) of each sentence, those of a pipe as they come."""
+    from bayeskit.data.text.folders import LinesSource
+    from bayeskit.data.text.tagged import read_tagged
+
+    if any(path.removesuffix(".gz").removesuffix(".zst").endswith(".conllu") for path in data):
+        read = read_tagged(data, encoding=encoding)
+        words = read.words.to_pylist()
+        yield from zip(words, model.predict(read.words), strict=True)
+        if read.tags is not None:
+            tell(model.report(read.words, read.tags))
+        return
+    for batch in LinesSource.of(data, encoding=encoding).batches():
+        lines = [line.decode("utf-8", "replace") for line in batch.columns["text"].to_pylist()]
+        words = [model.tokenize(line) for line in lines]
+        yield from zip(words, model.predict(words), strict=True)
+        sys.stdout.flush()
+
+
+def tell(report: Any) -> None:
+    """How good the tags are, on stderr."""
+    from bayeskit.cli.console import percent
+
+    print(
+        f"{percent(report.accuracy)} of {report.n_words:,} words right"
+        + (
+            f", {percent(report.unknown_accuracy)} of {report.n_unknown:,} not seen in training"
+            if report.n_unknown
+            else ""
+        )
+        + f", {percent(report.sentence_accuracy)} of {report.n_sentences:,} sentences all right",
+        file=sys.stderr,
+    )
+
+
+def _shown(text: str) -> str:
+    from bayeskit.printable import printable
+
+    return printable(text)

@@ -1,0 +1,225 @@
+"""Which states a word may be in, known or not: counts of the word over those of its ending (Samuelsson 1993).
+
+All beliefs form one tree. Below the share of each state stands the shape of a word (small, large or other first
+letter), below it whether it has a digit and a hyphen, then its last letter, its last two, up to ten; and below the
+longest ending that is known, the word itself. The endings are those of words seen ten times or less: a word not seen
+yet is like those seen rarely. So every node but the words is the beginning of a *form*: shape, marks and the word read
+backwards; and forms in order are the tree in depth-first order.
+
+Formula: P = (counts + m · P_parent) / (n + m)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayeskit import kernels
+from bayeskit.data.text.documents import Documents
+from bayeskit.data.text.word_list import Words
+from bayeskit.tally.tags import TagCounts
+
+RARE = 10  # times that a word is seen whose ending speaks for words not seen
+LONGEST = 10  # letters of an ending
+OWN = 0.5  # words' worth of trust in the ending of a word that is known
+SMALL = 1.0  # the same for a word that is known in small letters alone
+WITHIN = 7.0  # states less probable than e^-7 times the best of a word are not tried
+SHAPES, MARKS = ["l", "o", "u"], ["a", "b", "c", "d"]  # letters that stand for them in a form
+
+Ids = npt.NDArray[np.int32]
+Offsets = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class Spans(NamedTuple):
+    """Word i may be in ``states[k]``, which score ``scores[k]``, k from first[i] to last[i]."""
+
+    first: Offsets
+    last: Offsets
+    states: Ids
+    scores: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Nodes in depth-first order: their parents (-1 at the top), depths, weights m, and counts by state."""
+
+    parent: Offsets
+    depth: Ids
+    weight: Floats
+    indptr: Offsets
+    states: Ids
+    counts: Floats
+
+    def take(self, nodes: Offsets, depth: Ids, weight: Floats) -> Tree:
+        """Some of the nodes, in another tree."""
+        sizes = np.diff(self.indptr)[nodes]
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        cells = np.arange(indptr[-1]) + np.repeat(self.indptr[nodes] - indptr[:-1], sizes)
+        return Tree(np.full(len(nodes), -1), depth, weight, indptr, self.states[cells], self.counts[cells])
+
+    def candidates(self, base: Floats) -> tuple[Offsets, Ids, Floats]:
+        """(indptr, states, scores) of each node: see the kernel."""
+        return kernels.tree_candidates(self.depth, self.weight, self.indptr, self.states, self.counts, base, WITHIN)
+
+    def chains(self, nodes: Offsets) -> tuple[Offsets, npt.NDArray[np.bool_]]:
+        """The nodes above each of some nodes, and itself, by depth (nodes, depths); and where there is one."""
+        above = np.full((len(nodes), int(self.depth.max(initial=0)) + 1), -1, dtype=np.int64)
+        rows, at = np.flatnonzero(nodes >= 0), nodes[nodes >= 0]
+        while len(rows):
+            above[rows, self.depth[at]] = at
+            at = self.parent[at]
+            rows, at = rows[at >= 0], at[at >= 0]
+        return above, above >= 0
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon:
+    """The tree of what was counted, where its endings and words stand in it, and the candidates of each node."""
+
+    tree: Tree
+    base: Floats
+    endings: Words
+    ending_nodes: Offsets
+    words: Words
+    word_nodes: Offsets
+    candidates: tuple[Offsets, Ids, Floats]
+
+    @classmethod
+    def of(cls, counts: TagCounts) -> Lexicon:
+        """From the counts of words in states."""
+        words = pa.array(counts.words.tolist(), type=pa.large_string())
+        shares = counts.state_counts() / counts.pair_counts.sum()
+        n_seen = np.bincount(counts.pair_words, counts.pair_counts, len(words))
+        forms, rare = _forms(words), n_seen <= RARE
+        endings = Words.of(_beginnings(forms.filter(pa.array(rare))))
+        above = _deepest(forms, endings)
+        sizes = np.array([len(ending) for ending in endings], dtype=np.int64)
+        # In the order of the tree: an ending, the words below it, longer endings.
+        rank = np.concatenate([2 * np.arange(len(endings)), 2 * above[:, -1] + 1])
+        order = np.argsort(rank, kind="stable")
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        ending_nodes, word_nodes = place[: len(endings)], place[len(endings) :]
+        node = np.append(ending_nodes, -1)[above]  # (words, depths)
+        parent, depth = np.full(len(order), -1, dtype=np.int64), np.zeros(len(order), dtype=np.int32)
+        depth[ending_nodes] = sizes - 1
+        for shorter, longer in zip(node.T[:-2], node.T[1:-1], strict=True):
+            parent[longer[longer >= 0]] = shorter[longer >= 0]
+        parent[word_nodes] = node[:, -1]
+        depth[word_nodes] = np.where(node[:, -1] >= 0, depth[node[:, -1]] + 1, 0)
+        indptr, states, held = _counted(counts, node[:, :-1], word_nodes, rare, len(order))
+        weight = np.full(len(order), OWN)
+        n_held = np.bincount(np.repeat(np.arange(len(order)), np.diff(indptr)), held, len(order))
+        weight[ending_nodes] = _trust(counts) * n_held[ending_nodes]
+        tree = Tree(parent, depth, weight, indptr, states, held)
+        return cls(tree, shares, endings, ending_nodes, counts.words, word_nodes, tree.candidates(shares))
+
+    def spans(self, words: pa.Array) -> tuple[Spans, npt.NDArray[np.bool_]]:
+        """The candidates of words, and which words are known."""
+        cut = Documents.of(words)
+        place = self.words.index.find(cut.data, cut.offsets)
+        known = place >= 0
+        node = np.append(self.word_nodes, -1)[place]
+        indptr, states, scores = self.candidates
+        first, last = indptr[node], indptr[node + 1]  # where none is known yet: anything, for now
+        if not known.all():
+            distinct = words.filter(pa.array(~known)).dictionary_encode()
+            new = self._unknown(distinct.dictionary)
+            of_word = np.asarray(distinct.indices)
+            first[~known], last[~known] = new.first[of_word], new.last[of_word]
+            states, scores = new.states, new.scores
+        return Spans(first, last, states, scores), known
+
+    def _unknown(self, words: pa.Array) -> Spans:
+        """The candidates of words that are not known: by their ending, and by their form in small letters."""
+        above = _deepest(_forms(words), self.endings)[:, -1]
+        node = np.append(self.ending_nodes, -1)[above]
+        indptr, states, scores = self.candidates
+        small = Documents.of(pc.utf8_lower(words))
+        lower = self.words.index.find(small.data, small.offsets)
+        alone = np.flatnonzero((lower >= 0) | (node < 0))  # those whose belief is not that of a node
+        chain, there = self.tree.chains(node[alone])
+        leaf = np.append(self.word_nodes, -1)[lower[alone]]
+        nodes, depth = (
+            np.column_stack([chain, leaf]),
+            np.broadcast_to(np.arange(chain.shape[1] + 1), (len(alone), chain.shape[1] + 1)).copy(),
+        )
+        depth[:, -1] = there.sum(axis=1)
+        kept = np.column_stack([there, np.ones(len(alone), dtype=bool)])
+        at, weight = nodes[kept], np.where(nodes >= 0, self.tree.weight[nodes], 0.0)
+        weight[:, -1] = SMALL
+        own = self.tree.take(np.maximum(at, 0), depth[kept].astype(np.int32), weight[kept])
+        if (at < 0).any():  # nothing is known of the word at all: it believes what the base says
+            own = _without_counts(own, at < 0)
+        more_indptr, more_states, more_scores = own.candidates(self.base)
+        leaves = np.cumsum(kept.sum(axis=1)) - 1
+        first, last = indptr[node].copy(), indptr[node + 1].copy()
+        first[alone], last[alone] = len(states) + more_indptr[leaves], len(states) + more_indptr[leaves + 1]
+        return Spans(first, last, np.concatenate([states, more_states]), np.concatenate([scores, more_scores]))
+
+
+def _trust(counts: TagCounts) -> float:
+    """How much a shorter ending is believed beside a longer one: the spread of the shares of the tags."""
+    _, n = counts.tag_counts()
+    return float(np.std(n / n.sum(), ddof=1)) if len(n) > 1 else 1.0
+
+
+def _forms(words: pa.Array) -> pa.Array:
+    """Shape, marks and the last letters backwards of each word.
+
+    >>> _forms(pa.array(["Dogs", "x-2"])).to_pylist()
+    ['uasgod', 'ld2-x']
+    """
+    initial = pc.utf8_slice_codeunits(words, 0, 1)
+    shape = np.where(pc.utf8_is_lower(initial), 0, np.where(pc.utf8_is_upper(initial), 2, 1))
+    marks = np.asarray(pc.match_substring_regex(words, r"\p{Nd}")) + 2 * np.asarray(pc.match_substring(words, "-"))
+    ending = pc.utf8_slice_codeunits(pc.utf8_reverse(pc.utf8_lower(words)), 0, LONGEST)
+    large = pa.large_string()
+    shapes, marked = pa.array(SHAPES, large).take(pa.array(shape)), pa.array(MARKS, large).take(pa.array(marks))
+    return pc.binary_join_element_wise(shapes, marked, ending.cast(large), pa.scalar("", large))
+
+
+def _beginnings(forms: pa.Array) -> Any:
+    """Every beginning of the forms."""
+    lengths = range(1, LONGEST + 3)
+    return {text for n in lengths for text in pc.unique(pc.utf8_slice_codeunits(forms, 0, n)).to_pylist()}
+
+
+def _deepest(forms: pa.Array, endings: Words) -> Offsets:
+    """Which ending each beginning of a form is (forms, lengths), -1 where none; the longest one as the last column."""
+    n = pc.utf8_length(forms).to_numpy()
+    places = np.full((len(forms), LONGEST + 3), -1, dtype=np.int64)
+    for length in range(1, LONGEST + 3):
+        cut = Documents.of(pc.utf8_slice_codeunits(forms, 0, length))
+        places[:, length - 1] = np.where(n >= length, endings.index.find(cut.data, cut.offsets), -1)
+        places[:, -1] = np.where(places[:, length - 1] >= 0, places[:, length - 1], places[:, -1])
+    return places
+
+
+def _counted(
+    counts: TagCounts, node: Offsets, word_nodes: Offsets, rare: npt.NDArray[np.bool_], n_nodes: int
+) -> tuple[Offsets, Ids, Floats]:
+    """(indptr, states, counts) of the nodes: those of a word, and of an ending those of the rare words that have it."""
+    n_states, of_word = len(counts.states), counts.pair_words
+    places = [word_nodes[of_word], *(np.where(rare, column, -1)[of_word] for column in node.T)]
+    keys = np.concatenate([np.where(place >= 0, place * n_states + counts.pair_states, -1) for place in places])
+    held = np.tile(counts.pair_counts.astype(np.float64), len(places))
+    cells, cell = np.unique(keys[keys >= 0], return_inverse=True)
+    sizes = np.bincount(cells // n_states, minlength=n_nodes)
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    summed: Floats = np.bincount(cell, held[keys >= 0], len(cells)).astype(np.float64)
+    return indptr, (cells % n_states).astype(np.int32), summed
+
+
+def _without_counts(tree: Tree, which: npt.NDArray[np.bool_]) -> Tree:
+    """The same tree, some of whose nodes have counted nothing."""
+    sizes = np.diff(tree.indptr)
+    kept = ~np.repeat(which, sizes)
+    indptr = np.concatenate([[0], np.cumsum(np.where(which, 0, sizes))]).astype(np.int64)
+    return Tree(tree.parent, tree.depth, tree.weight, indptr, tree.states[kept], tree.counts[kept])

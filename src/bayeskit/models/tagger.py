@@ -1,0 +1,300 @@
+"""Tagger: a tag for each word of a sentence, by a hidden Markov model whose counts come and go (Brants 2000).
+
+Formula: tags = argmax Π P(state ∣ the two before it) · P(state ∣ word) / P(state)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels
+from bayeskit.data.schema import Schema, Target, Text
+from bayeskit.data.sentences import WORD, Sentences
+from bayeskit.data.text.word_list import Words
+from bayeskit.errors import BayesError, with_article
+from bayeskit.estimate.tagging.suffixes import Lexicon
+from bayeskit.estimate.tagging.transitions import log_transitions
+from bayeskit.kernels.twins.tagging import Transitions
+from bayeskit.memory import Need, check_memory
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.storage import Stored
+from bayeskit.tally.space import Space
+from bayeskit.tally.tags import COLUMN, MOST_STATES, State, TagCounts
+from bayeskit.tally.tally import Tally
+from bayeskit.threads import thread_count
+
+TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"words": WORD.findall, "spaces": str.split}
+
+
+class TagReport(NamedTuple):
+    """How many of the words, of those never seen in training, and of whole sentences were tagged rightly."""
+
+    accuracy: float
+    n_words: int
+    unknown_accuracy: float
+    n_unknown: int
+    sentence_accuracy: float
+    n_sentences: int
+
+
+@dataclass(frozen=True)
+class TagBeliefs:
+    """What the counts make believe."""
+
+    transitions: Transitions
+    lexicon: Lexicon
+    tags: npt.NDArray[Any]  # of each state
+
+
+@dataclass(eq=False, repr=False)
+class Tagger(Stored):
+    """Finds the tags of the words of sentences, such as parts of speech.
+
+    ``own_states``: how many of the commonest words are states of their own, so that what follows *to* need not be what
+    follows *of*; or these words. They are chosen by the first fit and held from then on (``own_states_``).
+    ``tokenizer`` cuts sentences that come as strings: "words" (runs of letters and digits, and marks one by one) or
+    "spaces"; lists of words are taken as they are.
+
+    >>> tagger = Tagger().fit([["the", "dog", "barks"], ["a", "cat", "sleeps"]], [["D", "N", "V"], ["D", "N", "V"]])
+    >>> tagger.predict(["The cat barks", "a dog sleeps"])
+    [['D', 'N', 'V'], ['D', 'N', 'V']]
+    """
+
+    own_states: int | Iterable[str] = 100
+    tokenizer: str = "words"
+    n_threads: int | None = None
+    memory_limit: Any = None
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def fit(self, sentences: Any, tags: Any, fine: Any = None) -> Self:
+        """Learn from sentences with a tag for each word.
+
+        ``fine`` holds finer tags, one for each word too: they are what the model goes by, and the answer is the tag.
+        """
+        self.check_settings()
+        words, coarse, finer = self._read(sentences, tags, fine)
+        return self._become(self._tally(words, coarse, finer, self._choose(words)))
+
+    def partial_fit(self, sentences: Any, tags: Any, fine: Any = None) -> Self:
+        """Learn more sentences: the model is then that of a fit on all of them, with the words of ``own_states_``."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(sentences, tags, fine)
+        return self._become(self.tally_ + self._more(sentences, tags, fine))
+
+    def forget(self, sentences: Any, tags: Any, fine: Any = None) -> Self:
+        """Unlearn sentences that were learnt; those that cannot have been are refused, and nothing changes."""
+        self._check_is_fitted()
+        left = self.tally_ - self._more(sentences, tags, fine)
+        if not left.n_rows:
+            raise BayesError("forgetting these sentences would leave nothing to believe; start a new model instead")
+        return self._become(left)
+
+    def merge(self, other: Any) -> Self:
+        """A new model of the sentences of both; both sides stay as they are. They need the same ``own_states_``."""
+        self._check_is_fitted()
+        if type(other) is not Tagger:
+            raise BayesError(f"a Tagger merges with another one, not with {with_article(type(other).__name__)}")
+        check_is_fitted(other, "sentences and tags")
+        return clone(self).restore(self.tally_ + other.tally_, None)
+
+    def __add__(self, other: object) -> Self:
+        return self.merge(other) if isinstance(other, Tagger) else NotImplemented
+
+    def __radd__(self, other: object) -> Self:
+        """``sum(models)`` starts from 0."""
+        return self if other == 0 else NotImplemented
+
+    # -- saying --------------------------------------------------------------------------------------
+
+    def predict(self, sentences: Any) -> list[list[str]]:
+        """The tags of the words of each sentence, together the most probable ones."""
+        words, path, _ = self._path(self._sentences(sentences))
+        tags, at = self._beliefs.tags[path].tolist(), words.starts.tolist()
+        return [tags[a:b] for a, b in pairwise(at)]
+
+    def score(self, sentences: Any, tags: Any) -> float:
+        """The share of words that are tagged rightly."""
+        return self.report(sentences, tags).accuracy
+
+    def report(self, sentences: Any, tags: Any) -> TagReport:
+        """The share of words tagged rightly: of all, of those never seen in training, and of whole sentences."""
+        words, truth, _ = self._read(sentences, tags, None)
+        _, path, known = self._path(words)
+        right = self._beliefs.tags[path] == np.asarray(truth.words.to_pylist(), dtype=object)
+        if not len(right):
+            raise BayesError("there are no words to score")
+        wrong = np.concatenate([[0], np.cumsum(~right)])
+        whole = (wrong[words.starts[1:]] == wrong[words.starts[:-1]])[np.diff(words.starts) > 0]
+        unknown = right[~known]
+        missed = float(unknown.mean()) if len(unknown) else float("nan")
+        return TagReport(float(right.mean()), len(right), missed, len(unknown), float(whole.mean()), len(whole))
+
+    def tokenize(self, sentence: str) -> list[str]:
+        """The words of a sentence, as ``predict`` cuts one that is a string."""
+        return TOKENIZERS[self.tokenizer](sentence)
+
+    @property
+    def states_(self) -> tuple[State, ...]:
+        """What a word may be in: a tag, a finer one within it, the word itself."""
+        self._check_is_fitted()
+        return self._counts.states
+
+    @property
+    def own_states_(self) -> tuple[str, ...]:
+        """The words that are states of their own."""
+        self._check_is_fitted()
+        return self._counts.own_states
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The tags."""
+        self._check_is_fitted()
+        return np.array(self.tally_.classes, dtype=object)
+
+    # -- inside --------------------------------------------------------------------------------------
+
+    def check_settings(self) -> None:
+        """Refuse settings that mean nothing; called before any work."""
+        one_of("tokenizer", self.tokenizer, tuple(TOKENIZERS))
+        thread_count(self.n_threads)
+        if isinstance(self.own_states, (bool, str)) or (isinstance(self.own_states, int) and self.own_states < 0):
+            raise BayesError(f"own_states={self.own_states!r}: give a number of words, 0 or more, or a list of words")
+
+    def _sentences(self, sentences: Any) -> Sentences:
+        self._check_is_fitted()
+        self.check_settings()
+        return Sentences.of(sentences, TOKENIZERS[self.tokenizer])
+
+    def _read(self, sentences: Any, tags: Any, fine: Any) -> tuple[Sentences, Sentences, Sentences | None]:
+        words = Sentences.of(sentences, TOKENIZERS[self.tokenizer])
+        coarse = Sentences.of(tags, str.split, "tag")
+        coarse.check_beside(words, "tag")
+        finer = None if fine is None else Sentences.of(fine, str.split, "fine tag")
+        if finer is not None:
+            finer.check_beside(words, "fine tag")
+        return words, coarse, finer
+
+    def _choose(self, words: Sentences) -> tuple[str, ...]:
+        """The words that are states of their own: those given, or the commonest, of equals the first by alphabet."""
+        import pyarrow.compute as pc
+
+        if not isinstance(self.own_states, (int, np.integer)):
+            return tuple(sorted({str(word).lower() for word in self.own_states}))
+        counted = pc.value_counts(pc.utf8_lower(words.words)).to_pylist()
+        common = sorted(counted, key=lambda one: (-one["counts"], one["values"]))[: self.own_states]
+        return tuple(sorted(one["values"] for one in common))
+
+    def _more(self, sentences: Any, tags: Any, fine: Any) -> Tally:
+        """What more sentences hold, counted as the first were."""
+        self.check_settings()
+        held = self._counts
+        if held.fine != (fine is not None):
+            raise BayesError(
+                "the model was fitted with finer tags: give fine= here too"
+                if held.fine
+                else "the model was fitted without finer tags: leave out fine="
+            )
+        return self._tally(*self._read(sentences, tags, fine), held.own_states)
+
+    def _tally(self, words: Sentences, coarse: Sentences, fine: Sentences | None, own: tuple[str, ...]) -> Tally:
+        """The counts of tagged sentences."""
+        if not len(words.words):
+            raise BayesError("there are no words to learn from")
+        listed, codes = _coded(words.words)
+        lower = {word: i + 1 for i, word in enumerate(own)}
+        own_code = np.array([lower.get(word.lower(), 0) for word in listed], dtype=np.int64)[codes]
+        tags, tag = _coded(coarse.words)
+        finer, fine_code = _coded(fine.words) if fine is not None else ([""], np.zeros(len(codes), np.int64))
+        keys, path = np.unique((tag * len(finer) + fine_code) * (len(own) + 1) + own_code, return_inverse=True)
+        if len(keys) > MOST_STATES:
+            raise BayesError(f"the tags make {len(keys):,} states, more than {MOST_STATES:,}: are these tags?")
+        named = ("", *own)
+        states = [
+            State(
+                tags[key // (len(own) + 1) // len(finer)],
+                finer[key // (len(own) + 1) % len(finer)],
+                named[key % (len(own) + 1)],
+            )
+            for key in keys.tolist()
+        ]
+        check_memory(_table(len(states)), self.memory_limit)
+        counts = TagCounts.of(
+            Words.of(listed), _sorted(listed)[codes], states, path, words.starts, own, fine is not None
+        )
+        classes, class_counts = counts.tag_counts()
+        return Tally.of(Space(Schema({COLUMN: Text()}, Target("tag")), classes, {}), class_counts, counts)
+
+    def _become(self, tally: Tally) -> Self:
+        self.tally_ = tally
+        vars(self).pop("_beliefs", None)
+        return self
+
+    def restore(self, tally: Tally, state: Any) -> Self:
+        """The fitted model of a file."""
+        self.check_settings()
+        check_memory(_table(len(tally.statistics["tags"].states)), self.memory_limit)  # type: ignore[attr-defined]
+        return self._become(tally)
+
+    @property
+    def _counts(self) -> TagCounts:
+        counts = self.tally_.statistics["tags"]
+        assert isinstance(counts, TagCounts)
+        return counts
+
+    @cached_property
+    def _beliefs(self) -> TagBeliefs:
+        """Made when they are first asked for, and made anew when the counts have changed."""
+        counts = self._counts
+        tags = np.array([state.tag for state in counts.states], dtype=object)
+        return TagBeliefs(log_transitions(counts), Lexicon.of(counts), tags)
+
+    def _path(self, words: Sentences) -> tuple[Sentences, npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+        """The best states of all words, and which words are known."""
+        spans, known = self._beliefs.lexicon.spans(words.words)
+        path, _ = kernels.best_tags(
+            spans.first,
+            spans.last,
+            words.starts,
+            spans.states,
+            spans.scores,
+            *self._beliefs.transitions,
+            thread_count(self.n_threads),
+        )
+        return words, path, known
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_beliefs"}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "tally_" in vars(self)
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self, "sentences and tags")
+
+
+def _coded(column: Any) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """(distinct strings, the number of each cell's)"""
+    encoded = column.dictionary_encode()
+    return encoded.dictionary.to_pylist(), np.asarray(encoded.indices, dtype=np.int64)
+
+
+def _sorted(listed: list[str]) -> npt.NDArray[np.int64]:
+    """Where each string stands in the order of their bytes."""
+    place = np.empty(len(listed), dtype=np.int64)
+    place[sorted(range(len(listed)), key=lambda i: listed[i].encode())] = np.arange(len(listed))
+    return place
+
+
+def _table(n_states: int) -> Need:
+    """The tables of states by states."""
+    what = f"a table of {n_states:,} by {n_states:,} states"
+    return Need(what, 24.0 * (n_states + 1) ** 2, ("Give fewer words a state of their own: own_states.",))

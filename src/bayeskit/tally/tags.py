@@ -1,0 +1,339 @@
+"""Counts of tagged sentences: which word was in which state, and which states followed each other in threes.
+
+A state is a tag, maybe a finer tag within it, and for some words the word itself. States and words belong to this
+statistic, which is counted from sentences and not from blocks of rows; the classes of its tally are the tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.text.word_list import Words, union
+from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
+from bayeskit.tally.plan import Request
+from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, times, without
+from bayeskit.tally.statistic import Parts, Statistic, register
+
+if TYPE_CHECKING:
+    from bayeskit.tally.block_counts import BlockCounts
+    from bayeskit.tally.tally import Tally
+
+COLUMN = "word"
+MOST_STATES = 1 << 16
+Keys = npt.NDArray[np.int64]
+
+
+class State(NamedTuple):
+    """What a word is in: a tag, a finer one within it or "", and the word in small letters or ""."""
+
+    tag: str
+    fine: str = ""
+    word: str = ""
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class TagCounts(Statistic):
+    """``words[w]`` was ``pair_counts`` times in ``states[s]``, by rising key w · S + s; three states a, b, c stood in a
+    row ``triple_counts`` times, by rising key (a · (S + 1) + b) · (S + 1) + c, two starts and an end being state S.
+    """
+
+    kind = "tags"
+    words: Words
+    states: tuple[State, ...]  # sorted
+    pair_keys: Keys
+    pair_counts: Counts
+    triple_keys: Keys
+    triple_counts: Counts
+    own_states: tuple[str, ...] = ()  # words, in small letters, that are states of their own
+    fine: bool = False  # whether there are finer tags
+
+    @property
+    def request(self) -> Request:
+        """What asks for this."""
+        return Request(self.kind, (COLUMN,), {"own_states": list(self.own_states), "fine": self.fine})
+
+    @classmethod
+    def empty(cls, request: Request, space: Space) -> Self:
+        """Nothing counted."""
+        none, keys = np.zeros(0, space.dtype), np.zeros(0, np.int64)
+        options = request.options
+        return cls(Words.of([]), (), keys, none, keys, none, tuple(options["own_states"]), options["fine"])
+
+    @classmethod
+    def count(cls, request: Request, counter: BlockCounts) -> Self:
+        """Refuses: a block of rows has no sentences."""
+        raise BayesError("sentences are counted by a Tagger, not row by row")
+
+    @classmethod
+    def of(
+        cls,
+        words: Words,
+        codes: npt.NDArray[np.int64],
+        states: Sequence[State],
+        path: npt.NDArray[np.int64],
+        starts: npt.NDArray[np.int64],
+        own_states: tuple[str, ...] = (),
+        fine: bool = False,
+    ) -> Self:
+        """Sentences of coded words in coded states; sentence i has those from starts[i] to starts[i + 1].
+
+        >>> counted = TagCounts.of(Words.of(["a", "dog"]), np.array([0, 1, 1]), [State("D"), State("N")],
+        ...                        np.array([0, 1, 1]), np.array([0, 2, 3]))
+        >>> counted.pairs().tolist(), counted.triples().tolist(), counted.triple_counts.tolist()
+        ([[1, 0], [0, 2]], [[0, 1, 2], [2, 0, 1], [2, 1, 2], [2, 2, 0], [2, 2, 1]], [1, 1, 1, 1, 1])
+        """
+        starts = starts[np.concatenate([[True], np.diff(starts) > 0])]  # sentences without a word say nothing
+        n, lengths = len(states), np.diff(starts)
+        marked = np.full(len(path) + 3 * len(lengths), n, dtype=np.int64)  # two starts before a sentence, an end after
+        marked[np.arange(len(path)) + 2 + 3 * np.repeat(np.arange(len(lengths)), lengths)] = path
+        thirds = np.ones(len(marked), dtype=bool)
+        begins = starts[:-1] + 3 * np.arange(len(lengths))
+        thirds[begins] = thirds[begins + 1] = False
+        at = np.flatnonzero(thirds)
+        base = n + 1
+        triples = (marked[at - 2] * base + marked[at - 1]) * base + marked[at]
+        pair_keys, pair_counts = np.unique(codes * max(n, 1) + path, return_counts=True)
+        triple_keys, triple_counts = np.unique(triples, return_counts=True)
+        made = cls(words, tuple(states), pair_keys, pair_counts, triple_keys, triple_counts, own_states, fine)
+        return made.tidy()
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    @property
+    def pair_words(self) -> Keys:
+        """The word of each pair."""
+        return self.pair_keys // max(len(self.states), 1)
+
+    @property
+    def pair_states(self) -> Keys:
+        """The state of each pair."""
+        return self.pair_keys % max(len(self.states), 1)
+
+    def pairs(self) -> Counts:
+        """Counts (words, states) with their zeros."""
+        table = np.zeros((len(self.words), len(self.states)), dtype=self.pair_counts.dtype)
+        table[self.pair_words, self.pair_states] = self.pair_counts
+        return table
+
+    def triples(self) -> Keys:
+        """The three states of each triple (triples, 3)."""
+        base = len(self.states) + 1
+        return np.column_stack(
+            [self.triple_keys // base // base, self.triple_keys // base % base, self.triple_keys % base]
+        )
+
+    def state_counts(self) -> Counts:
+        """How many words were in each state."""
+        counts = np.zeros(len(self.states), dtype=self.pair_counts.dtype)
+        np.add.at(counts, self.pair_states, self.pair_counts)
+        return counts
+
+    def tag_counts(self) -> tuple[tuple[str, ...], Counts]:
+        """(the tags, how many words had each)"""
+        tags = sorted({state.tag for state in self.states})
+        index = {tag: i for i, tag in enumerate(tags)}
+        counts = np.zeros(len(tags), dtype=self.pair_counts.dtype)
+        np.add.at(counts, np.array([index[state.tag] for state in self.states], dtype=np.int64), self.state_counts())
+        return tuple(tags), counts
+
+    # -- algebra -------------------------------------------------------------------------------------
+
+    def tidy(self) -> Self:
+        """Words and states that nothing shows are gone, states sorted."""
+        kept_pairs, kept_triples = self.pair_counts > 0, self.triple_counts > 0
+        words = np.zeros(len(self.words), dtype=bool)
+        words[self.pair_words[kept_pairs]] = True
+        shown = np.zeros(len(self.states), dtype=bool)
+        shown[self.pair_states[kept_pairs]] = True
+        order = sorted(np.flatnonzero(shown).tolist(), key=self.states.__getitem__)
+        place = np.full(len(self.states) + 1, -1, dtype=np.int64)
+        place[order] = np.arange(len(order))
+        place[-1] = len(order)
+        thinned = replace(
+            self,
+            pair_keys=self.pair_keys[kept_pairs],
+            pair_counts=self.pair_counts[kept_pairs],
+            triple_keys=self.triple_keys[kept_triples],
+            triple_counts=self.triple_counts[kept_triples],
+        )
+        word_place = np.cumsum(words) - 1
+        return thinned.placed(self.words.take(words), word_place, tuple(self.states[i] for i in order), place)
+
+    def placed(self, words: Words, word_place: Keys, states: tuple[State, ...], place: Keys) -> Self:
+        """The same counts with other codes of words and states; ``place`` has the mark as its last."""
+        pair_keys = word_place[self.pair_words] * max(len(states), 1) + place[self.pair_states]
+        a, b, c = place[self.triples()].T if len(self.triple_keys) else np.zeros((3, 0), np.int64)
+        triple_keys = (a * (len(states) + 1) + b) * (len(states) + 1) + c
+        by_pair, by_triple = np.argsort(pair_keys, kind="stable"), np.argsort(triple_keys, kind="stable")
+        return replace(
+            self,
+            words=words,
+            states=states,
+            pair_keys=pair_keys[by_pair],
+            pair_counts=self.pair_counts[by_pair],
+            triple_keys=triple_keys[by_triple],
+            triple_counts=self.triple_counts[by_triple],
+        )
+
+    def _aligned(self, other: Self) -> tuple[Self, Self]:
+        """Both sides over the words and states of either."""
+        if self.own_states != other.own_states:
+            raise SchemaMismatch(
+                "the two sides have other words as states of their own: give the second side those of the first, "
+                "Tagger(own_states=first.own_states_)"
+            )
+        if self.fine != other.fine and self.states and other.states:
+            raise SchemaMismatch("one side has finer tags and the other has not: give both sides fine=, or neither")
+        words, *word_places = union(self.words, other.words)
+        states = tuple(sorted({*self.states, *other.states}))
+        index = {state: i for i, state in enumerate(states)}
+        sides = []
+        for side, word_place in zip((self, other), word_places, strict=True):
+            place = np.array([*(index[state] for state in side.states), len(states)], dtype=np.int64)
+            sides.append(side.placed(words, word_place, states, place))
+        return sides[0], sides[1]
+
+    def recode(self, recoding: Recoding) -> Self:
+        """The same: codes of classes are not used here."""
+        return self
+
+    def plus(self, other: Self) -> Self:
+        """The sentences of both sides."""
+        a, b = self._aligned(other)
+        pair_keys, pairs = _combined(a.pair_keys, a.pair_counts, b.pair_keys, b.pair_counts)
+        triple_keys, triples = _combined(a.triple_keys, a.triple_counts, b.triple_keys, b.triple_counts)
+        fine = self.fine or other.fine
+        return replace(
+            a, pair_keys=pair_keys, pair_counts=pairs, triple_keys=triple_keys, triple_counts=triples, fine=fine
+        )
+
+    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
+        """Refuses a word in a tag, or three tags in a row, that were not counted so often."""
+        a, b = self._aligned(other)
+        pair_keys, pairs = _combined(a.pair_keys, a.pair_counts, b.pair_keys, -b.pair_counts, tolerance)
+        if (pairs < 0).any():
+            k = int(np.argmax(pairs < 0))
+            word, state = a.words[int(pair_keys[k]) // len(a.states)], a.states[int(pair_keys[k]) % len(a.states)]
+            had = a.pair_counts[a.pair_keys == pair_keys[k]].sum()
+            raise NotLearnt(
+                f"the word {word!r} was learnt {times(had)} as {state.fine or state.tag} and cannot be forgotten "
+                f"{times(had - pairs[k])}; nothing was changed"
+            )
+        triple_keys, triples = _combined(a.triple_keys, a.triple_counts, b.triple_keys, -b.triple_counts, tolerance)
+        if (triples < 0).any():
+            k = int(np.argmax(triples < 0))
+            row = replace(a, triple_keys=triple_keys[k : k + 1]).triples()[0]
+            named = [a.states[s].tag if s < len(a.states) else "|" for s in row]
+            raise NotLearnt(f"tags in the order {' '.join(named)} were not learnt so often; nothing was changed")
+        left = replace(a, pair_keys=pair_keys, pair_counts=pairs, triple_keys=triple_keys, triple_counts=triples)
+        return left.tidy()
+
+    def as_float(self) -> Self:
+        """The same as sums of weights."""
+        pairs, triples = self.pair_counts.astype(np.float64), self.triple_counts.astype(np.float64)
+        return replace(self, pair_counts=pairs, triple_counts=triples)
+
+    def agrees(self, other: Self) -> bool:
+        """The same but for rounding."""
+        return self._same_keys(other) and all(
+            counts_agree(mine, theirs, float(mine.sum()))
+            for mine, theirs in (
+                (self.pair_counts, other.pair_counts),
+                (self.triple_counts, other.triple_counts),
+            )
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, TagCounts)
+            and self._same_keys(other)
+            and np.array_equal(self.pair_counts, other.pair_counts)
+            and np.array_equal(self.triple_counts, other.triple_counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _same_keys(self, other: TagCounts) -> bool:
+        return (
+            self.words == other.words
+            and (self.states, self.own_states, self.fine) == (other.states, other.own_states, other.fine)
+            and np.array_equal(self.pair_keys, other.pair_keys)
+            and np.array_equal(self.triple_keys, other.triple_keys)
+        )
+
+    def restrict(self, names: Sequence[str]) -> Self | None:
+        """All, or nothing."""
+        return self if COLUMN in names else None
+
+    # -- files ---------------------------------------------------------------------------------------
+
+    def to_parts(self) -> Parts:
+        """The states are in the header, the words as bytes."""
+        arrays: list[npt.NDArray[Any]] = [
+            self.words.data,
+            self.words.offsets,
+            self.pair_keys,
+            self.pair_counts,
+            self.triple_keys,
+            self.triple_counts,
+        ]
+        return {"states": [list(state) for state in self.states]}, arrays
+
+    @classmethod
+    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+        """Every key in range and rising, every count above zero."""
+        data, offsets, pair_keys, pair_counts, triple_keys, triple_counts = arrays
+        words = Words.checked(data, offsets)
+        states = tuple(State(*map(_text, state)) for state in header["states"])
+        own, fine = tuple(map(_text, request.options["own_states"])), request.options["fine"]
+        n = len(states)
+        if request.columns != (COLUMN,) or type(fine) is not bool or list(own) != sorted({*own}):
+            raise BadFile("the counts of tags have other settings than a tagger has")
+        if n > MOST_STATES or list(states) != sorted({*states}):
+            raise BadFile("the states of the tags are not sorted, or stand there twice")
+        for keys, counts, size in (
+            (pair_keys, pair_counts, len(words) * n),
+            (triple_keys, triple_counts, (n + 1) ** 3),
+        ):
+            fits = keys.dtype == np.int64 and counts.dtype == np.int64 and keys.ndim == 1 and keys.shape == counts.shape
+            if not fits or (counts < 1).any() or (keys[1:] <= keys[:-1]).any():
+                raise BadFile("the counts of tags do not fit their words and states")
+            if len(keys) and not 0 <= keys[0] <= keys[-1] < size:
+                raise BadFile("the counts of tags name words or states that are not there")
+        return cls(words, states, pair_keys, pair_counts, triple_keys, triple_counts, own, fine)
+
+    def check(self, tally: Tally) -> None:
+        """Refuse counts that do not come from sentences, or not from those of the tally."""
+        tags, counts = self.tag_counts()
+        fits = tuple(tally.classes) == tags and np.array_equal(tally.class_counts, counts)
+        n, (a, b, c) = len(self.states), self.triples().T
+        into, out_of = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+        np.add.at(into, c, self.triple_counts)
+        np.add.at(out_of, b, self.triple_counts)
+        ended_too_early = (b == n) & (c == n) | (a != n) & (b == n)
+        if not fits or not np.array_equal(into, out_of) or ended_too_early.any():
+            raise BadFile("the counts of tags do not fit together")
+        if not np.array_equal(into[:n], self.state_counts()) or len(np.unique(self.pair_words)) < len(self.words):
+            raise BadFile("the counts of tags do not fit those of their words")
+
+
+def _combined(
+    a_keys: Keys, a_counts: Counts, b_keys: Keys, b_counts: Counts, tolerance: float = 0
+) -> tuple[Keys, Counts]:
+    """Counts by rising keys, added; each side has a key once."""
+    keys = np.union1d(a_keys, b_keys)
+    a, b = (np.zeros(len(keys), np.result_type(a_counts, b_counts)) for _ in range(2))
+    a[np.searchsorted(keys, a_keys)], b[np.searchsorted(keys, b_keys)] = a_counts, -b_counts
+    return keys, without(a, b, tolerance)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise BadFile("a tag is no text")
+    return value
