@@ -181,7 +181,7 @@ def of_models() -> dict[str, Case]:
 
 
 def others() -> dict[str, tuple[Any, dict[str, Any]]]:
-    """Name → (a regression or a distribution, what it is asked and what it says)."""
+    """Name → (a regression, a distribution or a tagger, what it is asked and what it says)."""
     roles = {**MEASURED, "bill_depth_mm": "ignore", "flipper_length_mm": "ignore"}
     heavy = BIRDS.filter(BIRDS["body_mass_g"].is_valid()).drop(["year"])
     line, ridge = bk.LinearRegression(), bk.LinearRegression("evidence", roles={"sex": "ignore"})
@@ -211,6 +211,14 @@ def others() -> dict[str, tuple[Any, dict[str, Any]]]:
         model.fit(heavy, "body_mass_g")
         numbers = {"predict": model.predict(rows).tolist(), "predict_interval": model.predict_interval(rows).tolist()}
         said[name] = model, {"rows": rows, **numbers}
+    sentences = [["The", "dog", "barks", "."], ["A", "cat", "can", "sleep"], ["They", "can", "bark", "!"]]
+    tags = [["D", "N", "V", "."], ["D", "N", "X", "V"], ["P", "X", "V", "."]]
+    fine = [["DT", "NN", "VBZ", "."], ["DT", "NN", "MD", "VB"], ["PRP", "MD", "VBP", "."]]
+    for name, tagger in (
+        ("tagger", bk.Tagger().fit(sentences, tags)),
+        ("tagger-fine", bk.Tagger(own_states=2).fit(sentences, tags, fine)),
+    ):
+        said[name] = tagger, {"rows": sentences, "classes": tags, "predict": tagger.predict(sentences)}
     return said
 
 
