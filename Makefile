@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+USER_STAMP := .venv/.installed-for-users
 NATIVE := CMakeLists.txt $(wildcard native/*.[ch]pp native/*/*.[ch]pp)
 
 # make sanitize: which watch is kept, over how many examples of each kernel.
@@ -34,7 +35,14 @@ $(STAMP): pyproject.toml $(NATIVE)
 	$(BIN)/python -m pip install --quiet --group dev --editable '.[charts]'
 	touch $@
 
-demo: $(STAMP) ## the tour
+# What a user needs, and none of the developers' tools; where these are installed, nothing more is needed.
+$(USER_STAMP): pyproject.toml $(NATIVE)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+demo: $(if $(wildcard $(STAMP)),$(STAMP),$(USER_STAMP)) ## the tour
 	$(BIN)/python -m bayeskit.demo
 
 quick: $(STAMP) ## within a minute: all tests but those marked slow, on the compiled kernels

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import bayeskit as bk
+from bayeskit.container.packing import pack, unpack
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.memory import Need, check_memory
 from bayeskit.models import from_bytes, to_bytes
@@ -191,3 +192,33 @@ def test_a_file_that_claims_more_than_the_machine_has_is_refused_before_it_is_ta
 def test_no_limit_is_above_the_memory_of_the_machine():
     with pytest.raises(TooLarge, match="would take"):
         check_memory(Need("a table", 1e18, "Use fewer columns."), 1e300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("network", ("nodes", 0, 2)),
+        ("logistic-sparse", ("classes",)),
+        ("cost-sensitive", ("decisions",)),
+        ("semi-supervised-documents", ("documents", "classes")),
+    ],
+)
+def test_a_long_list_of_values_that_fits_no_array_is_refused_before_it_is_made(name, place):
+    data = seeds()[name][0]
+    content, arrays = unpack(data)
+    part = content["state"]["held"]
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = list(range(1_000_000))
+    long = pack(content, arrays)
+    del content, part
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadFile):
+            from_bytes(long)
+        assert (
+            tracemalloc.get_traced_memory()[1] < len(long) + 16e6
+        )  # a million of Python's numbers take 32 MB and more
+    finally:
+        tracemalloc.stop()

@@ -85,6 +85,7 @@ def follows(*where: str):
     return register
 
 
+@pytest.mark.slow
 def test_every_piece_of_advice_is_followed_by_a_test():
     assert places() - FOLLOWED.keys() == set(), "advice that no test follows"
     assert FOLLOWED.keys() - places() == set(), "advice that is given no more"
@@ -255,6 +256,7 @@ def test_several_columns_are_told_in_one_message_with_one_mapping(bayes):
     assert bayes("fit", "messy.csv", "-t", "y", *typed(told[0]), "--json").json["advice"] == []
 
 
+@pytest.mark.slow
 def test_cross_validation_tells_once_what_every_fold_shows():
     data, y = rows(code=[i % 3 for i in range(60)], age=["?" if i % 13 == 5 else str(i % 31) for i in range(60)])
     for estimator in (bk.NaiveBayes(), bk.TAN()):
@@ -689,6 +691,7 @@ def test_scores_without_leave_one_out(bayes):
 
 
 @follows("cli/commands/ask.py: refuse_untabled: --numeric", "cli/commands/ask.py: network_of: --numeric")
+@pytest.mark.slow
 def test_numbers_that_are_measured_are_cut_to_be_asked(bayes):
     question = "P(species = Gentoo | body_mass_g > 4500)"
     bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "-o", "m.bayes")

@@ -206,3 +206,13 @@ def test_a_pipe_that_nobody_writes_to_is_waited_for_and_can_be_interrupted(here)
             assert process.poll() is None
             process.send_signal(signal.SIGINT)
             assert b"KeyboardInterrupt" in process.communicate(timeout=20)[1]
+
+
+def test_notes_go_to_standard_error_and_leave_the_results_alone(bayes, here):
+    (here / "sky.csv").write_text("sky,wind,play\nsun,weak,yes\nrain,strong,no\nsun,weak,yes\n")
+    (here / "new.csv").write_text("sky,wind\nsun,strong\n")
+    bayes("fit", "sky.csv", "-t", "play", "--smoothing", "0", "-o", "sky.bayes")
+    told = bayes("predict", "sky.bayes", "new.csv")
+    assert told.out.splitlines()[0] == "play,probability"
+    assert len(told.out.splitlines()) == 2
+    assert told.err.startswith("bayes: note: 1 row is impossible under every class")

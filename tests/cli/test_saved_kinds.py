@@ -21,6 +21,7 @@ def birds(here):
     return load_penguins()
 
 
+@pytest.mark.slow
 def test_weights_predict_are_scored_and_shown(bayes, birds):
     for model, shown in (
         (bk.LogisticRegression(roles=ROLES), "log odds are a sum of weights"),

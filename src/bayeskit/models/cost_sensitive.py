@@ -115,13 +115,15 @@ class CostSensitive(Composite, PredictsClasses):
     def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """The model of a file."""
         state.holds(1, "decisions")
-        inner, decisions = parts["classifier"], tuple(map(canonical, state.header["decisions"]))
+        inner = parts["classifier"]
         if not can(inner, HasProbabilities) or not hasattr(inner, "classes_"):
             raise BadFile(f"{type(inner).__name__} has no predict_proba: costs need probabilities")
+        classes = tuple(np.asarray(inner.classes_).tolist())
+        matrix = state.numbers(0, len(classes), len(state.header["decisions"]))
+        decisions = tuple(map(canonical, state.header["decisions"]))
         if not decisions or None in decisions or len({*decisions}) < len(decisions):
             raise BadFile("the decisions are not there, or one of them twice")
-        classes = tuple(np.asarray(inner.classes_).tolist())
-        costs = Costs(classes, decisions, state.numbers(0, len(classes), len(decisions)))
+        costs = Costs(classes, decisions, matrix)
         decide(np.full((1, len(classes)), 1 / len(classes)), costs, self.reject_cost, classes=classes)  # may refuse
         return self._become(inner, costs)
 

@@ -69,20 +69,21 @@ def counted_network(tally: Tally) -> NetworkTally:
 def written_network(state: State) -> tuple[dict[str, tuple[str, ...]], Values, dict[str, Floats], Cuts]:
     """(parents, states, tables (contexts, states), cut points) of a network from a file."""
     state.holds(1, "nodes", "cuts")
-    nodes = [node for node, _, _ in state.header["nodes"]]
-    states = _checked_values((node, listed) for node, _, listed in state.header["nodes"])
+    listed = _listed_values((node, states) for node, _, states in state.header["nodes"])
+    nodes, sizes = list(listed), {node: len(states) for node, states in listed.items()}
     edges = [(above, node) for node, parents, _ in state.header["nodes"] for above in parents]
     parents = {node: tuple(above) for node, above in parents_of(edges, nodes).items()}
     if any(len(above) > MOST_PARENTS for above in parents.values()):
         raise BadFile(f"a node has more than {MOST_PARENTS} parents")
-    shapes = {n: (prod(len(states[p]) for p in parents[n]), len(states[n])) for n in nodes}
+    shapes = {node: (prod(sizes[above] for above in parents[node]), sizes[node]) for node in nodes}
     whole = state.numbers(0, sum(rows * width for rows, width in shapes.values()))
     tables, at = {}, 0
     for node, (rows, width) in shapes.items():
         tables[node] = np.ascontiguousarray(whole[at : at + rows * width].reshape(rows, width))
         _check_distribution(tables[node], f"the table of {node!r}")
         at += rows * width
-    return parents, states, tables, _checked_cuts(state.header["cuts"], states)
+    values = _checked_values(listed)
+    return parents, values, tables, _checked_cuts(state.header["cuts"], values)
 
 
 # -- joint distributions -----------------------------------------------------------------------------
@@ -101,9 +102,9 @@ def of_joint(joint: JointDistribution, name: str) -> Saved:
 def joint_parts(state: State) -> tuple[Values, dict[str, Any], Floats, float | None, Cuts]:
     """(values, codes of each cell, probabilities, rows, cut points) of a joint distribution from a file."""
     state.holds(2, "variables", "rows", "cuts")
-    values = _checked_values((name, listed) for name, listed in state.header["variables"])
+    listed = _listed_values((name, values) for name, values in state.header["variables"])
     p = state.numbers(0, len(state.arrays[0]) if state.arrays[0].ndim == 1 else 1)
-    codes, sizes = state.arrays[1], np.array([len(listed) for listed in values.values()])
+    codes, sizes = state.arrays[1], np.array([len(values) for values in listed.values()])
     if codes.dtype.kind != "u" or codes.shape != (len(sizes), len(p)):
         raise BadFile("the cells of a joint distribution do not fit its variables")
     if not len(p) or (codes.max(axis=1) >= sizes).any():
@@ -112,7 +113,8 @@ def joint_parts(state: State) -> tuple[Values, dict[str, Any], Floats, float | N
     rows = state.header["rows"]
     if rows is not None and (type(rows) not in (int, float) or not 0 < rows < np.inf):
         raise BadFile(f"a joint distribution cannot be of {rows!r} rows")
-    return values, dict(zip(values, codes, strict=True)), p, rows, _checked_cuts(state.header["cuts"], values)
+    known = _checked_values(listed)
+    return known, dict(zip(known, codes, strict=True)), p, rows, _checked_cuts(state.header["cuts"], known)
 
 
 # -- what both share ---------------------------------------------------------------------------------
@@ -128,20 +130,30 @@ def _listed_cuts(cuts: Mapping[str, Sequence[float]]) -> list[Any]:
     return [[name, [float(cut) for cut in points]] for name, points in cuts.items()]
 
 
-def _checked_values(listed: Iterable[tuple[Any, Any]]) -> dict[str, tuple[Value, ...]]:
-    """The values of each variable: at least one, each once."""
-    values: dict[str, tuple[Value, ...]] = {}
-    for name, given in listed:
-        if not isinstance(name, str) or name in values or name != canonical(name):
+def _listed_values(entries: Iterable[tuple[Any, Any]]) -> dict[str, Sequence[Any]]:
+    """The values of each variable as the file lists them: how many they are is known before any of them is made."""
+    listed: dict[str, Sequence[Any]] = {}
+    for name, values in entries:
+        if not isinstance(name, str) or name in listed or name != canonical(name):
             raise BadFile("a variable of a distribution has no name, or one that another has")
-        plain = [canonical(value) for value in given]
-        known = tuple(value for value in plain if value is not None)
-        if not known or len(known) < len(plain) or len({*known}) < len(known):
-            raise BadFile(f"the values of {name!r} are not each there once")
-        values[name] = known
-    if not values:
+        if isinstance(values, str) or not len(values):
+            raise BadFile(f"there is no value of {name!r}")
+        listed[name] = values
+    if not listed:
         raise BadFile("a distribution is over at least one variable, and the file names none")
-    return values
+    return listed
+
+
+def _checked_values(listed: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Value, ...]]:
+    """The values of each variable, each once; made when all arrays are known to fit them."""
+    made: dict[str, tuple[Value, ...]] = {}
+    for name, values in listed.items():
+        plain = [canonical(value) for value in values]
+        known = tuple(value for value in plain if value is not None)
+        if len(known) < len(plain) or len({*known}) < len(known):
+            raise BadFile(f"the values of {name!r} are not each there once")
+        made[name] = known
+    return made
 
 
 def _checked_cuts(listed: Any, values: Values) -> Cuts:

@@ -81,6 +81,7 @@ def test_a_loaded_model_says_the_same_to_the_bit(fitted, tmp_path):
     assert repr(clone(again)) == repr(clone(fitted)) == repr(again)
 
 
+@pytest.mark.slow
 def test_what_was_found_by_the_fit_is_kept_too():
     model = bk.LogisticRegression("cv", cv=2, random_state=0).fit(BIRDS, "species")
     again = from_bytes(to_bytes(model))

@@ -315,16 +315,16 @@ class LogisticRegression(Composite, TakesLabels):
 
     def _restore_sparse(self, state: State) -> Self:
         state.holds(3, *SEARCH, "classes")
-        labels = tuple(state.header["classes"])
+        rows = 1 if len(state.header["classes"]) == 2 else len(state.header["classes"])
+        intercept, labels = state.numbers(1, rows), tuple(state.header["classes"])
         if None in map(canonical, labels) or sort_values({*labels}) != list(labels):
             raise BadFile("the classes are not sorted, or one of them is there twice or missing")
         classes = np.array(labels)
         _refuse_one_class(classes)
-        rows = 1 if len(labels) == 2 else len(labels)
         width = state.arrays[2].shape[-1] if state.arrays[2].ndim else 0
         if not width:
             raise BadFile("a LogisticRegression without any weight is none")
-        return self._become_sparse(classes, state.numbers(1, rows), state.numbers(2, rows, width))
+        return self._become_sparse(classes, intercept, state.numbers(2, rows, width))
 
     # -- inside --------------------------------------------------------------------------------------
 

@@ -56,13 +56,14 @@ class DocumentModel:
     def of_state(cls, state: State, tokenizer: Tokenizer, column: str | None) -> DocumentModel:
         """The model of a file."""
         state.holds(5, "classes", "beta")
+        weights = state.numbers(0, len(state.arrays[4]) - 1, len(state.header["classes"]))
         classes, beta = tuple(state.header["classes"]), state.header["beta"]
         if not classes or None in map(canonical, classes) or sort_values({*classes}) != list(classes):
             raise BadFile("the classes are not sorted, or one of them is there twice or missing")
         if type(beta) not in (int, float) or not 0 < beta < LARGEST:
             raise BadFile(f"β = {beta!r} is no weight")
         words = Words.checked(*state.arrays[3:])
-        weights, idf = state.numbers(0, len(words), len(classes)), state.numbers(2, len(words))
+        idf = state.numbers(2, len(words))
         if (np.abs(weights) > LARGEST).any() or (idf <= 0).any() or (idf > LARGEST).any():
             raise BadFile("the weights of words are none that EM can find")
         log_prior = state.arrays[1]
