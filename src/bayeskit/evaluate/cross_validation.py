@@ -98,7 +98,7 @@ def _posterior(model: Any, X: Any, classes: tuple[Any, ...]) -> tuple[Floats, Fl
 
 
 def log_probabilities(model: Any, part: Any) -> Floats:
-    """ln P(class | x) of some rows (rows, classes): as the model says it, or of its probabilities where it has no more."""
+    """ln P(class | x) of some rows (rows, classes): as the model says it, or of its probabilities where it cannot."""
     with np.errstate(divide="ignore"):  # the logarithm of 0, which some take themselves
         if hasattr(model, "predict_log_proba"):
             return np.asarray(model.predict_log_proba(part), dtype=np.float64)
