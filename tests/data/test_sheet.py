@@ -164,3 +164,26 @@ def test_an_empty_sheet_and_an_empty_table_show_what_there_is():
     assert str(Table({})) == ""
     assert str(Table({"a": []})) == "a"
     assert "<table>" in Table({})._repr_html_()
+
+
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
+def test_models_without_counts_of_their_own_print_what_they_have_learnt():
+    table = {"a": ["x", "y", "x", "y"] * 5, "n": [1.0, 2.0, 3.0, 4.0] * 5}
+    labels = ["p", "q", "q", "p"] * 5
+    some = [label if i % 3 else None for i, label in enumerate(labels)]
+    shown = [
+        (bk.LogisticRegression(1.0), labels, "log odds of q"),
+        (bk.LinearRegression(), table["n"], "weight"),
+        (bk.DiscriminativeWeights(), labels, "made around NaiveBayes of class: 20 rows"),
+        (bk.CostSensitive(bk.NaiveBayes(), {"p": {"q": 3}, "q": {"p": 1}}), labels, "decide p"),
+        (bk.SemiSupervised(folds=2), some, "2-fold cross-validation"),
+        (bk.BayesOptimalClassifier([bk.NaiveBayes(), bk.TAN()]), labels, "posterior"),
+        (bk.Discretizer(cuts=2), labels, "intervals"),
+    ]
+    for model, y, words in shown:
+        assert str(model) == repr(model)
+        model.fit(table, y)
+        assert words in str(model)
+        assert words in model._repr_html_()
+        assert not str(model).endswith("\n")
+        assert repr(model).startswith(type(model).__name__ + "(")

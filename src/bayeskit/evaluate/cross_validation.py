@@ -99,12 +99,12 @@ def _posterior(model: Any, X: Any, classes: tuple[Any, ...]) -> tuple[Floats, Fl
     return whole, evidence
 
 
-def log_probabilities(model: Any, X: Any) -> Floats:
-    """ln P(class | x) (rows, classes): as the model says it, or of its probabilities where it says those alone."""
+def log_probabilities(model: Any, part: Any) -> Floats:
+    """ln P(class | x) of some rows (rows, classes): as the model says it, or of its probabilities where it cannot."""
     with np.errstate(divide="ignore"):  # the logarithm of 0, which some take themselves
         if hasattr(model, "predict_log_proba"):
-            return np.asarray(model.predict_log_proba(X), dtype=np.float64)
-        return np.asarray(logspace.log(np.asarray(model.predict_proba(X))))
+            return np.asarray(model.predict_log_proba(part), dtype=np.float64)
+        return np.asarray(logspace.log(np.asarray(model.predict_proba(part))))
 
 
 def _may_split(codes: npt.NDArray[Any], folds: int) -> bool:

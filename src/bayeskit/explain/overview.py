@@ -7,14 +7,42 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.capabilities import HasStructure, LeavesOut, Reports, can
 from bayeskit.data.sheet import Figure, Grid, Sheet
+from bayeskit.data.table import Table
 from bayeskit.tolerance import WHOLE
 
 if TYPE_CHECKING:
     from bayeskit.tally.tally import Tally
 
+RECORDS = ("report_", "costs_", "comparison_")  # what models hold that has a form of its own
+INNER = ("classifier_", "estimator_", "nb_")  # where a model keeps the one that it is made around
+
 
 def overview(model: Any) -> Sheet:
     """A fitted model in short, from what it has counted and what it believes: no row is read."""
+    return _of_counts(model) if hasattr(model, "tally_") else _of_weights(model)
+
+
+def _of_weights(model: Any) -> Sheet:
+    """A model that keeps no counts: its table, the records that it holds, and the model that it is made around."""
+    facts = [f"{model.n_features_in_:,} columns"] if hasattr(model, "n_features_in_") else []
+    facts += [f"{len(model.classes_):,} classes"] if hasattr(model, "classes_") else []
+    parts: list[Any] = [f"settings: {', '.join(changed)}"] if (changed := model.changed_settings()) else []
+    if hasattr(model, "table"):
+        parts += ["", model.table().grid]
+    for name in RECORDS:
+        record: Any = getattr(model, name, None)
+        if isinstance(record, Table):
+            parts += ["", record.grid]
+        elif record is not None:
+            parts += ["", *(record.sheet.parts if hasattr(record, "sheet") else [str(record)])]
+    for name in INNER:
+        if hasattr(inner := getattr(model, name, None), "tally_"):
+            around = _of_counts(inner, with_scores=False)  # those of the model inside are not its own
+            parts += ["", f"made around {around.title}", *around.parts]
+    return Sheet(f"{type(model).__name__}: {', '.join(facts)}" if facts else type(model).__name__, tuple(parts))
+
+
+def _of_counts(model: Any, with_scores: bool = True) -> Sheet:
     tally = model.tally_
     rows, classes = count_of(tally.n_rows), len(tally.classes)
     head = f"{type(model).__name__} of {tally.schema.target.name}: {rows:,} {model.rows_are}, {classes:,} classes"
@@ -23,7 +51,7 @@ def overview(model: Any) -> Sheet:
     if can(model, HasStructure):
         structure = model.describe_structure().sheet
         parts += ["", structure.title, *structure.parts]
-    return Sheet(head, (*parts, "", *_scores(model)))
+    return Sheet(head, (*parts, "", *_scores(model)) if with_scores else tuple(parts))
 
 
 def _scores(model: Any) -> tuple[Any, ...]:

@@ -321,9 +321,6 @@ class Classifier(Stored, TakesLabels):
         tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
-    def __str__(self) -> str:
-        return overview(self).text if self._is_fitted() else repr(self)
-
     def _repr_html_(self) -> str:
         return model_html(self) if self._is_fitted() else f"<pre>{escaped(repr(self))}</pre>"
 

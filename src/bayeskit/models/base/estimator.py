@@ -12,7 +12,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
+from bayeskit.data.sheet import Sheet
 from bayeskit.errors import BayesError
+from bayeskit.explain.overview import overview
 from bayeskit.models.base.available import Conditional, absent
 from bayeskit.models.base.completion import is_offered
 from bayeskit.nearest import did_you_mean
@@ -167,6 +169,15 @@ class Estimator:
         """The settings that are not the defaults."""
         return _wrapped(type(self).__name__, self.changed_settings())
 
+    def __str__(self) -> str:
+        """What a fitted model has learnt, in short; before that the settings."""
+        sheet = self._overview()
+        return sheet.text if sheet.parts else repr(self)
+
+    def _overview(self) -> Sheet:
+        fitted = getattr(self, "__sklearn_is_fitted__", None)
+        return overview(self) if fitted is not None and fitted() else Sheet(type(self).__name__)
+
     def __dir__(self) -> list[str]:
         """What a person may use: what this model cannot honour is not there, nor what other files ask of it."""
         return [name for name in super().__dir__() if is_offered(self, name, _defaults(type(self)))]
@@ -208,7 +219,8 @@ class Estimator:
     def _repr_html_(self) -> str:
         from sklearn.utils import estimator_html_repr
 
-        return str(estimator_html_repr(self))
+        sheet = self._overview()
+        return sheet.html if sheet.parts else str(estimator_html_repr(self))
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
