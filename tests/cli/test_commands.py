@@ -207,7 +207,7 @@ def test_what_a_model_cannot_do_is_told_with_what_helps(bayes):
 def test_second_choices_are_translated_too(bayes, here):
     (here / "dates.csv").write_text("joined,y\n" + "2024-01-05,p\n2024-02-05,q\n" * 15)
     told = bayes("fit", "dates.csv", "-t", "y", code=1).err
-    assert "--role joined=numeric (seconds since 1970), categorical or ignore" in told
+    assert "--role joined=numeric (seconds since 1970), categorical, parts such as month,weekday (" in told
     (here / "old.csv").write_bytes(b"town,y\n" + "Köln,p\nBonn,q\n".encode("latin-1"))
     assert (
         "would read 'Köln': if that is right, pass --encoding cp1252" in bayes("fit", "old.csv", "-t", "y", code=1).err

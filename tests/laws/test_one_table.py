@@ -162,6 +162,7 @@ ELSEWHERE = {
     "TextClassifier": "documents, below",
     "TokenCounter": "documents, below",
     "LinearRegression": "numbers as the target, below",
+    "Selection": "what it makes of a table keeps its form: tests/evaluate",
     "JointDistribution": "below",
     "BayesianNetwork": "below",
     **dict.fromkeys(("GaussianNB", "MultinomialNB", "ComplementNB", "BernoulliNB", "CategoricalNB"),

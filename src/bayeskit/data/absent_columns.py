@@ -17,16 +17,16 @@ from bayeskit.data.files.file_source import FileSource, Progress
 from bayeskit.data.frames import MemorySource
 from bayeskit.data.schema import Kind, Numeric, Schema, Text
 from bayeskit.data.source import Batch, Narrowing, Source
-from bayeskit.data.vocabulary import Value
+from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesWarning, SchemaMismatch
 
 SLIP = 0.8  # likeness of two names of which one is a slip
 
 
-def completed(source: Source, schema: Schema, values: Mapping[str, Iterable[Value]]) -> Source:
+def completed(source: Source, schema: Schema, vocabularies: Mapping[str, Vocabulary]) -> Source:
     """The source with all columns that a schema uses: those that it lacks are missing in every row.
 
-    ``values`` are those that the coded columns are known to hold. Where all columns are lacking, the source is as it
+    ``vocabularies`` hold what is known of the coded columns. Where all columns are lacking, the source is as it
     was, for the schema to refuse.
 
     >>> from bayeskit.data.schema import Categorical
@@ -36,12 +36,12 @@ def completed(source: Source, schema: Schema, values: Mapping[str, Iterable[Valu
     >>> batch.columns["sky"].to_pylist(), batch.columns["wind"].to_pylist()
     (['sun'], [None])
     """
-    there = set(source.kinds)
+    there = source.kinds
     absent = [name for name in schema.needed if name not in there]
     if not absent or not source.named or (not schema.named and len(absent) == len(schema.needed)):
         return source
     if isinstance(source, FileSource) and source.has_lines_of_keys:
-        kinds = {name: _kind(schema, name, values.get(name, ())) for name in absent}
+        kinds = {name: _kind(schema, name, vocabularies.get(name)) for name in absent}
         source = source.expecting({name: kind for name, kind in kinds.items() if kind is not None})
         _tell(absent, source, "in its first lines")
         unknown = tuple(name for name, kind in kinds.items() if kind is None)
@@ -56,12 +56,12 @@ def completed(source: Source, schema: Schema, values: Mapping[str, Iterable[Valu
     return WithAbsent(source, tuple(absent))
 
 
-def _kind(schema: Schema, name: str, values: Iterable[Value]) -> Kind | None:
+def _kind(schema: Schema, name: str, vocabulary: Vocabulary | None) -> Kind | None:
     """What a key that no line has shown so far must hold; None where that is not known."""
     role = schema.columns.get(name)  # None where it is a date, of which parts are read
     if role is None or isinstance(role, (Numeric, Text)):
         return "string" if role is None else "text" if isinstance(role, Text) else "float"
-    types = {type(value) for value in values}
+    types = {type(value) for value in vocabulary.values} if vocabulary is not None else set()
     if types <= {int, float}:
         return "float" if types else None
     return {frozenset({str}): "string", frozenset({bool}): "boolean"}.get(frozenset(types))  # type: ignore[return-value]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from bayeskit.data.text.tokenizer import Tokenizer
@@ -150,7 +151,7 @@ class Schema:
         """The columns of the data, in order: parts of dates are made of one."""
         return list(dict.fromkeys(map(self.input_of, self.columns)))
 
-    @property
+    @cached_property
     def needed(self) -> list[str]:
         """The columns of the data that take part."""
         return list(dict.fromkeys(map(self.input_of, self.used)))
@@ -391,9 +392,9 @@ def _default(name: str, kind: Kind, every: str | Role | Date | None) -> Role | D
             Remedy("roles", {name: "numeric"}),
             " (seconds since 1970), ",
             Remedy("roles", {name: "categorical"}, short=True),
-            ", ",
+            ", parts such as ",
             Remedy("roles", {name: "month,weekday"}, short=True),
-            " (of year, month, day, weekday, hour) or ",
+            " (also year, day, hour), or ",
             Remedy("roles", {name: "ignore"}, short=True),
             ".",
             culprit=name,

@@ -261,9 +261,8 @@ class Classifier(Stored, TakesLabels):
 
     def with_all_columns(self, source: Source) -> Source:
         """The source to be scored: columns that it lacks are missing in every row."""
-        values = {name: vocabulary.values for name, vocabulary in self.params_.vocabularies.items()}
         with naming_the_file(source):
-            return completed(source, self.schema_, values)
+            return completed(source, self.schema_, self.params_.vocabularies)
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()
