@@ -42,9 +42,14 @@ def models():
         kind = getattr(bk, name)
         if not isinstance(kind, type) or not issubclass(kind, Estimator):
             continue
-        rows = {"TextClassifier": TEXTS, "TokenCounter": TEXTS, "GaussianBayes": {"heat": TABLE["heat"]}}
+        rows = {
+            "TextClassifier": TEXTS,
+            "TokenCounter": TEXTS,
+            "GaussianBayes": {"heat": TABLE["heat"]},
+            "Tagger": TEXTS,
+        }
         settings = {"BayesClassifier": {"n_members": 2, "fast": True}}
-        labels = [1.0, 2.0, 2.5, 3.0] * 5 if name == "LinearRegression" else LABELS
+        labels = {"LinearRegression": [1.0, 2.0, 2.5, 3.0] * 5, "Tagger": ["A N"] * 20}.get(name, LABELS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted[name] = kind(**settings.get(name, {})).fit(rows.get(name, TABLE), labels)

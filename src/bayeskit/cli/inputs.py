@@ -68,7 +68,7 @@ def check_kept(name: str, keep: Sequence[str], columns: Collection[str]) -> None
 
 
 @contextmanager
-def watched(source: FileSource, doing: str, *, printing: bool = False) -> Iterator[FileSource]:
+def watched(source: Any, doing: str, *, printing: bool = False) -> Iterator[Any]:
     """The source with a bar that shows rows, bytes and the time left.
 
     ``printing``: answers go to standard output meanwhile; on a terminal a bar would stand among them.

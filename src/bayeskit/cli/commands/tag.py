@@ -71,7 +71,7 @@ def _tagged(model: Any, data: list[str], encoding: str | None) -> Any:
 
 def tell(report: Any) -> None:
     """How good the tags are, on stderr."""
-    from bayeskit.cli.console import percent
+    from bayeskit.explain.overview import percent
 
     print(
         f"{percent(report.accuracy)} of {report.n_words:,} words right"

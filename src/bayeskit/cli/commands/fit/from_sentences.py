@@ -63,7 +63,7 @@ def fit_sentences(data: list[str], shared: Shared, options: SentenceOptions, rea
 
 def shares(model: Any) -> dict[str, list[Any]]:
     """The tags, the commonest first, and their shares."""
-    from bayeskit.cli.console import percent
+    from bayeskit.explain.overview import percent
 
     counts = dict(zip(model.tally_.classes, model.tally_.class_counts.tolist(), strict=True))
     tags = sorted(counts, key=counts.__getitem__, reverse=True)
