@@ -386,7 +386,8 @@ class SequenceClassifier(Composite, PredictsClasses):
             return Sheet(type(self).__name__)
         n = self.class_counts_.sum().item()
         inner = type(next(iter(self.models_.values()))).__name__
-        head = f"SequenceClassifier of {self.target_}: {n:,} sequences, {len(self.models_)} classes, a {inner} of each"
+        facts = f"{n:,} sequences, {len(self.models_)} classes, {with_article(inner)} of each"
+        head = f"SequenceClassifier of {self.target_}: {facts}"
         settings = [f"settings: {', '.join(changed)}"] if (changed := self.changed_settings()) else []
         shares: dict[str, list[Any]] = {
             self.target_: [str(label) for label in self.models_],
