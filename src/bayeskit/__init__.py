@@ -19,6 +19,7 @@ _HOMES = {
     "Schema": "data.schema",
     "Date": "data.schema",
     "Text": "data.schema",
+    "Sequences": "data.sequences",
     "Tokenizer": "data.text.tokenizer",
     "Tally": "tally.tally",
     "BackOff": "estimate.back_off",

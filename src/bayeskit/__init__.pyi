@@ -15,6 +15,7 @@ from bayeskit.data.schema import Ignored as Ignored
 from bayeskit.data.schema import Numeric as Numeric
 from bayeskit.data.schema import Schema as Schema
 from bayeskit.data.schema import Text as Text
+from bayeskit.data.sequences import Sequences as Sequences
 from bayeskit.data.source import open_source as open_source
 from bayeskit.data.text.tokenizer import Tokenizer as Tokenizer
 from bayeskit.decide import Costs as Costs
@@ -86,6 +87,7 @@ __all__ = [
     "Schema",
     "Date",
     "Text",
+    "Sequences",
     "Tokenizer",
     "Tally",
     "BackOff",

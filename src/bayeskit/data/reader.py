@@ -161,7 +161,16 @@ def read_block(encoder: Encoder, source: Source) -> Block:
         None if any(part is None for part in labels) else np.concatenate(labels),
         None,
         None if any(part is None for part in weights) else np.concatenate(weights),
+        sequence_starts=_joined([block.sequence_starts for block in blocks]),
     )
+
+
+def _joined(parts: Sequence[npt.NDArray[np.int64] | None]) -> npt.NDArray[np.int64] | None:
+    """Where the sequences of several blocks begin when these are one."""
+    joined = parts[0]
+    for part in parts[1:]:
+        joined = None if joined is None or part is None else np.concatenate([joined, part[1:] + joined[-1]])
+    return joined
 
 
 def _of_source(source: Source, labelled: bool) -> WholeTable:
