@@ -52,6 +52,8 @@ _HOMES = {
     "Tagger": "models.tagger",
     "MarkovChain": "sequence.markov_chain",
     "SequenceClassifier": "sequence.classifier",
+    "CategoricalHMM": "sequence.drop_in.categorical_hmm",
+    "GaussianHMM": "sequence.drop_in.gaussian_hmm",
     "TokenCounter": "models.text.token_counter",
     "BayesOptimalClassifier": "models.optimal",
     "CostSensitive": "models.cost_sensitive",
