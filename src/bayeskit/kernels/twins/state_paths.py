@@ -5,8 +5,6 @@ What all of them take stands in :mod:`bayeskit.kernels.twins.hidden_states`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
