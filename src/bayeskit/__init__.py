@@ -50,6 +50,8 @@ _HOMES = {
     "KDB": "models.semi_naive.kdb",
     "FullJointBayes": "models.semi_naive.full_joint",
     "Tagger": "models.tagger",
+    "MarkovChain": "sequence.markov_chain",
+    "SequenceClassifier": "sequence.classifier",
     "TokenCounter": "models.text.token_counter",
     "BayesOptimalClassifier": "models.optimal",
     "CostSensitive": "models.cost_sensitive",

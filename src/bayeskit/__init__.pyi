@@ -72,6 +72,8 @@ from bayeskit.network.bif import read_bif as read_bif
 from bayeskit.network.bif import write_bif as write_bif
 from bayeskit.network.joint_distribution import JointDistribution as JointDistribution
 from bayeskit.network.network import BayesianNetwork as BayesianNetwork
+from bayeskit.sequence.classifier import SequenceClassifier as SequenceClassifier
+from bayeskit.sequence.markov_chain import MarkovChain as MarkovChain
 from bayeskit.tally.tally import Tally as Tally
 
 __version__: str
@@ -118,6 +120,8 @@ __all__ = [
     "KDB",
     "FullJointBayes",
     "Tagger",
+    "MarkovChain",
+    "SequenceClassifier",
     "TokenCounter",
     "BayesOptimalClassifier",
     "CostSensitive",

@@ -5,6 +5,7 @@ So roles, codes, missing cells and statistics are those of tables. Batches end w
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -207,6 +208,17 @@ class Sequences:
         table = np.array(found, dtype=np.int64) - 1
         table[table == vocabulary.unseen - 1] = -2
         return table[factor.indices.astype(np.int64) - factor.low]
+
+    def hashed(self) -> npt.NDArray[np.uint64]:
+        """One number for what each sequence shows: the same for the same steps in the same order."""
+        power, mixed = np.uint64(0x9E3779B97F4A7C15), np.zeros(len(self), dtype=np.uint64)
+        steps = np.arange(self.n_rows) - np.repeat(self.starts[:-1], self.lengths) + 1
+        for name, column in self.columns.items():
+            listed = plain_strings(column).to_pylist() if is_arrow(column) else column.tolist()
+            words = np.fromiter((zlib.crc32(repr(canonical(v)).encode()) for v in listed), np.uint64, len(listed))
+            keyed = (words + np.uint64(zlib.crc32(name.encode()))) * (steps.astype(np.uint64) * np.uint64(2) + power)
+            np.add.at(mixed, np.repeat(np.arange(len(self)), self.lengths), keyed ^ (keyed >> np.uint64(29)))
+        return mixed
 
     def listed(self, values: Sequence[Any] | npt.NDArray[Any]) -> list[Any]:
         """What was said of all positions, cut into lists as the sequences are."""
