@@ -73,6 +73,7 @@ from bayeskit.network.bif import write_bif as write_bif
 from bayeskit.network.joint_distribution import JointDistribution as JointDistribution
 from bayeskit.network.network import BayesianNetwork as BayesianNetwork
 from bayeskit.sequence.classifier import SequenceClassifier as SequenceClassifier
+from bayeskit.sequence.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
 from bayeskit.sequence.markov_chain import MarkovChain as MarkovChain
 from bayeskit.tally.tally import Tally as Tally
 
@@ -120,6 +121,7 @@ __all__ = [
     "KDB",
     "FullJointBayes",
     "Tagger",
+    "HiddenMarkovModel",
     "MarkovChain",
     "SequenceClassifier",
     "TokenCounter",

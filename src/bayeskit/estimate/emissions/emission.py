@@ -60,6 +60,10 @@ class Emission(Protocol):
         """The logarithm of the prior density of what is believed, up to a constant."""
         ...
 
+    def log_likelihood_of(self, sums: Sums) -> float:
+        """ln P of rows of which these are the sums, but for what is the same whatever is believed."""
+        ...
+
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
         """Add ln P(cells | state) to the scores (rows, states); a missing cell says nothing."""
         ...

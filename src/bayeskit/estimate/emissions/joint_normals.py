@@ -3,8 +3,8 @@
     μ = (Σx + κ m0) / (n + κ)
     Σ = (S + κ (μ − m0)(μ − m0)ᵀ + w f diag(v0)) / (n + w + [κ > 0])
 
-with the prior of `normals.py`; tied covariances add S and n of all states up. A missing cell is marginalised: the density
-is that of the cells that are there, and the sums take what is expected of the others given these.
+with the prior of `normals.py`; tied covariances add S and n of all states up. A missing cell is marginalised: the
+density is that of the cells that are there, and the sums take what is expected of the others given these.
 
 Formula: covariance of a state, under a normal–inverse-Wishart prior
 """
@@ -152,6 +152,19 @@ class JointNormals(Emission):
             total -= 0.5 * (weight * log_size + held + prior.mean_weight * float(away @ precision @ away))
         return total
 
+    def log_likelihood_of(self, sums: Sums) -> float:
+        assert self.mean is not None
+        assert self.covariance is not None
+        rows, first, second = sums
+        of, total = self.used, 0.0
+        away = (self.mean - self.centre)[:, of]
+        for s in range(len(rows) if len(of) else 0):
+            covariance, linear = self.covariance[s][np.ix_(of, of)], np.outer(away[s], first[s, of])
+            spread = second[s][np.ix_(of, of)] - linear - linear.T + rows[s, 0] * np.outer(away[s], away[s])
+            size = len(of) * LOG_TWO_PI + float(np.linalg.slogdet(covariance)[1])
+            total -= 0.5 * (rows[s, 0] * size + float(np.trace(np.linalg.solve(covariance, spread))))
+        return total
+
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
         if len(self.used):
             self._add(numbers_of(block, self.names), scores)
@@ -178,7 +191,7 @@ class JointNormals(Emission):
         scores = np.zeros((1, len(self.mean)))
         if len(self.used):
             self._add(np.array([[cell(record, name) for name in self.names]]), scores)
-        return scores[0]
+        return np.asarray(scores[0])
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
         assert self.mean is not None

@@ -1,7 +1,7 @@
 """Numbers that are normal in each state, columns apart: diagonal (each its own variance) or spherical (one a state).
 
-With n the rows of a state, m0 and v0 the mean and variance of the column over all rows, and a prior worth κ rows for the
-mean and w rows of variance f·v0 for the variance, the most probable values are
+With n the rows of a state, m0 and v0 the mean and variance of the column over all rows, and a prior worth κ rows for
+the mean and w rows of variance f·v0 for the variance, the most probable values are
 
     μ = (Σx + κ m0) / (n + κ)
     σ² = (Σ(x − μ)² + κ (μ − m0)² + w f v0) / (n + w + [κ > 0])
@@ -33,7 +33,7 @@ from bayeskit.tolerance import GONE, UNDERFLOW
 
 @dataclass(frozen=True)
 class SpreadPrior:
-    """What the prior of means and variances is worth, in rows; the variance before any row is ``floor`` of the whole."""
+    """What the prior of means and variances is worth, in rows; before any row a variance is ``floor`` of the whole."""
 
     floor: float = 0.01
     variance_weight: float = 1.0
@@ -137,6 +137,14 @@ class Normals(Emission):
         away = (mean - self.centre[of]) ** 2
         held = prior.variance_weight * prior.floor * self.total[of] + prior.mean_weight * away
         return float(-0.5 * (prior.freedom * logspace.log(variance) + held / variance).sum())
+
+    def log_likelihood_of(self, sums: Sums) -> float:
+        assert self.mean is not None
+        assert self.variance is not None
+        n, first, second = (part[:, self.used] for part in sums)
+        variance, away = self.variance[:, self.used], (self.mean - self.centre)[:, self.used]
+        squares = second - 2 * away * first + n * away**2
+        return float((n * log_peak(variance) - 0.5 * squares / variance).sum())
 
     @cached_property
     def normal_form(self) -> tuple[Floats, Floats, Floats]:

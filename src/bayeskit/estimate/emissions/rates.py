@@ -82,6 +82,11 @@ class Rates(Emission):
         assert self.rate is not None
         return float((self.whole * logspace.log(self.rate) - self.rate).sum())
 
+    def log_likelihood_of(self, sums: Sums) -> float:
+        assert self.rate is not None
+        n, total = sums
+        return float((total * logspace.log(self.rate) - n * self.rate).sum())
+
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
         self._add(numbers_of(block, self.names), scores)
 
@@ -97,7 +102,7 @@ class Rates(Emission):
         assert self.rate is not None
         scores = np.zeros((1, len(self.rate)))
         self._add(np.array([[cell(record, name) for name in self.names]]), scores)
-        return scores[0]
+        return np.asarray(scores[0])
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
         assert self.rate is not None
@@ -154,6 +159,10 @@ class CountShares(Emission):
         weight = np.full(self.probabilities.shape, self.smoothing)
         return float(weighed_log_ratio(weight, self.probabilities, 1.0).sum())
 
+    def log_likelihood_of(self, sums: Sums) -> float:
+        assert self.probabilities is not None
+        return float(weighed_log_ratio(sums[0], self.probabilities, 1.0).sum())
+
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
         self._add(numbers_of(block, self.names), scores)
 
@@ -180,7 +189,7 @@ class CountShares(Emission):
         assert self.probabilities is not None
         scores = np.zeros((1, len(self.probabilities)))
         self._add(np.array([[cell(record, name) for name in self.names]]), scores)
-        return scores[0]
+        return np.asarray(scores[0])
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
         assert self.probabilities is not None

@@ -74,6 +74,10 @@ class Symbols(Emission):
         parts = np.hstack([self.probabilities, rest]) if self.unseen == "smooth" else self.probabilities
         return float(weighed_log_ratio(np.full(parts.shape, self.smoothing), parts, 1.0).sum())
 
+    def log_likelihood_of(self, sums: Sums) -> float:
+        assert self.probabilities is not None
+        return float(weighed_log_ratio(sums[0], self.probabilities, 1.0).sum())
+
     @cached_property
     def log_table(self) -> Floats:
         """ln P (slots, states): missing first, unseen last."""
@@ -96,7 +100,7 @@ class Symbols(Emission):
                 " to leave the column out for such rows.",
                 culprit=(self.name, record.get(self.name)),
             )
-        return self.log_table[code]
+        return np.asarray(self.log_table[code])
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
