@@ -95,4 +95,50 @@ void count_states(const Observed& rows, const HiddenChain& chain, const StateCou
     }
 }
 
+void weigh_numbers(const std::vector<Floats>& columns, size_t n, const double* centre, const double* shares,
+                   size_t n_states, double* weight, double* first, double* second, size_t n_threads) {
+    const size_t d = columns.size(), width = padded(1 + 2 * d), gap_width = padded(d);
+    constexpr size_t kMost = 32, kLeast = size_t{1} << 12;
+    const size_t part = (std::max(kLeast, (n + kMost - 1) / kMost) + kTile - 1) / kTile * kTile;
+    const size_t n_parts = (n + part - 1) / part;
+    std::vector<std::vector<double>> sums(n_parts), gaps(n_parts);
+    parallel_for(n_parts, n_threads, [&](size_t p) {
+        sums[p].assign(n_states * width, 0.0);
+        gaps[p].assign(n_states * gap_width, 0.0);
+        std::vector<double> rows(kTile * width, 0.0), absent(kTile * gap_width, 0.0), cells(kTile);
+        const size_t end = std::min(n, (p + 1) * part);
+        for (size_t at = p * part; at < end; at += kTile) {
+            const size_t m = std::min(kTile, end - at);
+            bool missing = false;
+            for (size_t t = 0; t < m; ++t) rows[t * width] = 1.0;
+            for (size_t j = 0; j < d; ++j) {
+                gather_column(columns[j], at, m, cells.data());
+                for (size_t t = 0; t < m; ++t) {
+                    const double away = cells[t] - centre[j];
+                    const bool gone = std::isnan(away);
+                    missing |= gone;
+                    absent[t * gap_width + j] = gone ? 1.0 : 0.0;
+                    rows[t * width + 1 + j] = gone ? 0.0 : away;
+                    rows[t * width + 1 + d + j] = gone ? 0.0 : away * away;
+                }
+            }
+            const double* left = shares + at * n_states;
+            state_loops().add_products(left, n_states, n_states, rows.data(), width, m, sums[p].data());
+            if (missing)
+                state_loops().add_products(left, n_states, n_states, absent.data(), gap_width, m, gaps[p].data());
+        }
+    });
+    std::fill_n(weight, n_states * d, 0.0);
+    std::fill_n(first, n_states * d, 0.0);
+    std::fill_n(second, n_states * d, 0.0);
+    for (size_t p = 0; p < n_parts; ++p)
+        for (size_t i = 0; i < n_states; ++i)
+            for (size_t j = 0; j < d; ++j) {
+                const double* row = &sums[p][i * width];
+                weight[i * d + j] += row[0] - gaps[p][i * gap_width + j];
+                first[i * d + j] += row[1 + j];
+                second[i * d + j] += row[1 + d + j];
+            }
+}
+
 }  // namespace bayeskit

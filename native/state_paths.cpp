@@ -7,15 +7,6 @@
 namespace bayeskit {
 namespace {
 
-// The state before another: of those that score highest the last.
-size_t best_before(const double* scores, const double* log_to, size_t n_states) {
-    size_t best = 0;
-    double top = scores[0] + log_to[0];
-    for (size_t i = 1; i < n_states; ++i)
-        if (const double score = scores[i] + log_to[i]; score >= top) top = score, best = i;
-    return best;
-}
-
 size_t largest(const double* scores, size_t n) {
     return static_cast<size_t>(std::max_element(scores, scores + n) - scores);
 }
@@ -26,7 +17,8 @@ class BestPath {
 public:
     BestPath(const Observed& rows, const ChainTables& tables, const SymbolTables& symbols)
         : tables_(tables), logs_(tables.logs()), stretch_rows_(rows, symbols, tables.n_states), k_(tables.n_states),
-          width_(tables.width), scores_((kStretch + 1) * width_) {}
+          width_(tables.width), stretch_(stretch_of(k_)), scores_((stretch_ + 1) * width_), from_(stretch_ * width_),
+          states_(stretch_) {}
 
     double forward(const Span& span, double* ends) {
         const size_t n = span.n_stretches();
@@ -55,30 +47,31 @@ public:
                 std::copy_n(&checkpoints_[s * width_], width_, scores_.data());
                 again(span, s);
             }
-            for (size_t t = span.length(s); t-- > 0;) {
-                path[span.first(s) + t] = static_cast<T>(state);
-                if (t == 0 && s == 0 && !span.before) return -1;
-                state = best_before(&scores_[t * width_], tables_.to_rows[state], k_);
-            }
+            const size_t length = span.length(s);
+            const bool has_before = s || span.before;
+            state = state_loops().trace(logs_, length, has_before, scores_.data(), from_.data(), state, states_.data());
+            std::copy_n(states_.data(), length, path + span.first(s));
         }
-        return static_cast<int64_t>(state);
+        return span.before ? static_cast<int64_t>(state) : -1;
     }
 
 private:
     void again(const Span& span, size_t s) {
         const size_t n = span.length(s);
         const double* const* logs = stretch_rows_.logs(span.first(s), n);
-        if (s || span.before) return state_loops().best(logs_, n, logs, scores_.data());
+        if (s || span.before) return state_loops().best(logs_, n, logs, scores_.data(), from_.data());
         for (size_t j = 0; j < width_; ++j) scores_[width_ + j] = tables_.log_start[j] + logs[0][j];
-        state_loops().best(logs_, n - 1, logs + 1, scores_.data() + width_);
+        state_loops().best(logs_, n - 1, logs + 1, scores_.data() + width_, from_.data() + width_);
     }
     const double* last_row(size_t n) const { return &scores_[n * width_]; }
 
     const ChainTables& tables_;
     const StateTables logs_;
     StretchRows stretch_rows_;
-    const size_t k_, width_;
+    const size_t k_, width_, stretch_;
     std::vector<double> scores_, checkpoints_;
+    std::vector<int64_t> from_;
+    std::vector<uint32_t> states_;
 };
 
 // Which of n weights a number from 0 to 1 falls on.
@@ -141,8 +134,8 @@ void k_best_of(const Span& span, const ChainTables& tables, StretchRows& rows, s
     std::vector<size_t> heads(n_states);
     const double* const* logs = nullptr;
     for (size_t t = 0; t < n; ++t) {
-        if (t % kStretch == 0) logs = rows.logs(span.begin + t, std::min(kStretch, n - t));
-        const double* b = logs[t % kStretch];
+        if (t % span.longest == 0) logs = rows.logs(span.begin + t, std::min(span.longest, n - t));
+        const double* b = logs[t % span.longest];
         std::fill(next.begin(), next.end(), kNever);
         for (size_t j = 0; j < n_states; ++j) {
             if (t == 0) {

@@ -37,6 +37,10 @@ void filter_states(const Observed& rows, const HiddenChain& chain, bool every, d
 void count_states(const Observed& rows, const HiddenChain& chain, const StateCounts& out, double* log_likelihoods,
                   int64_t* impossible, size_t n_threads);
 
+// Σ s, Σ s (x - centre) and Σ s (x - centre)² over the rows that have a number, by share and column (states, columns).
+void weigh_numbers(const std::vector<Floats>& columns, size_t n, const double* centre, const double* shares,
+                   size_t n_states, double* weight, double* first, double* second, size_t n_threads);
+
 struct StatePaths {
     MutableCodes path;       // (rows)
     double *scores, *ends;   // (sequences), (states): of the last row

@@ -151,6 +151,22 @@ nb::tuple py_k_best_states(const Array& logs, const Given& codes, const Given& l
     return nb::make_tuple(paths.array, scores.array);
 }
 
+nb::tuple py_weigh_numbers(const Arrays& columns, const Array& centre, const Array& shares, int64_t n_threads) {
+    const size_t t = threads(n_threads);
+    check_matrix(shares, "shares", std::nullopt, 0);
+    const size_t n = shares.shape(0), k = shares.shape(1);
+    const auto in = all<Floats>(columns, n, floats);
+    const auto* centres = flat<double>(centre, "centre", in.size());
+    const auto weight = make<double>("zeros", "float64", k, in.size());
+    const auto first = make<double>("zeros", "float64", k, in.size());
+    const auto second = make<double>("zeros", "float64", k, in.size());
+    without_lock([&] {
+        weigh_numbers(in, n, centres, static_cast<const double*>(shares.data()), k, weight.data, first.data,
+                      second.data, t);
+    });
+    return nb::make_tuple(weight.array, first.array, second.array);
+}
+
 }  // namespace
 
 void bind_states(nb::module_& m) {
@@ -159,6 +175,7 @@ void bind_states(nb::module_& m) {
     m.def("count_states", &py_count_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(),
           "starts"_a, "log_start"_a, "log_transition"_a, "before"_a.none(), "after"_a.none(), "by_row"_a,
           "n_threads"_a);
+    m.def("weigh_numbers", &py_weigh_numbers, "columns"_a, "centre"_a, "shares"_a, "n_threads"_a);
     m.def("best_states", &py_best_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(), "starts"_a,
           "log_start"_a, "log_transition"_a, "before"_a.none(), "last"_a, "keep"_a, "n_threads"_a);
     m.def("draw_states", &py_draw_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(), "starts"_a,

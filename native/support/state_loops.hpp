@@ -15,8 +15,7 @@
 
 namespace bayeskit {
 
-constexpr size_t kStretch = 512;  // steps that are held at a time
-constexpr int kFaint = 600;       // what is below 2^-kFaint is no longer trusted to plain arithmetic
+constexpr int kFaint = 600;  // what is below 2^-kFaint is no longer trusted to plain arithmetic
 
 struct StateTables {  // (states, width) each: by row the state before, and by row the state after
     const double *from, *to;
@@ -27,19 +26,20 @@ struct StateTables {  // (states, width) each: by row the state before, and by r
 struct Stretch {
     size_t n;
     const double* const* likelihoods;  // n rows
-    double* forward;                   // n + 1 rows; the first is that before the stretch
-    double* scales;                    // n
+    double* forward;  // n + 1 rows; the first is that before the stretch
+    double* scales;  // n
 };
 
 struct Passed {
     int64_t exponent;  // the sum of those that were scaled away
-    double sum;        // of the last row
+    double sum;  // of the last row
     bool trusted;
 };
 
 struct StateLoops {
-    // e^(log - top) of each row (n, states), padded, and the largest of the row, top; whether some e^ is faint.
-    bool (*likelihoods)(const double* logs, size_t n, size_t n_states, size_t width, double* rows, double* tops);
+    // e^(log - top) of each row (n, states), one after the other, and the largest of the row, top; whether some e^ is
+    // faint. What stands after a row is read as its pads, and there is room for three numbers after the last.
+    bool (*likelihoods)(const double* logs, size_t n, size_t n_states, double* rows, double* tops);
 
     Passed (*forward)(const StateTables& tables, const Stretch& stretch);
 
@@ -48,11 +48,17 @@ struct StateLoops {
     void (*backward)(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
                      double* const* posteriors, bool add, double* weights, double* pairs);
 
-    // max_i (best_{t-1}(i) + log A(i, j)) + log b_t(j); n + 1 rows, the first is that before.
-    void (*best)(const StateTables& logs, size_t n, const double* const* log_likelihoods, double* rows);
+    // max_i (best_{t-1}(i) + log A(i, j)) + log b_t(j), from the first row on: for few states the last row and from
+    // which i each came (n, width), for more all n + 1 rows.
+    void (*best)(const StateTables& logs, size_t n, const double* const* log_likelihoods, double* rows, int64_t* from);
 
-    // The same row of products as in forward, Σ_i by(i) A(i, j).
-    void (*multiply)(const StateTables& tables, const double* by, double* out);
+    // The path that ends in a state, of these; the state before the first step is given back where there is one.
+    size_t (*trace)(const StateTables& logs, size_t n, bool has_before, const double* rows, const int64_t* from,
+                    size_t state, uint32_t* path);
+
+    // sums (n_left, width) += leftᵀ right over n rows; those of the left are `stride` apart.
+    void (*add_products)(const double* left, size_t stride, size_t n_left, const double* right, size_t width, size_t n,
+                         double* sums);
 };
 
 const StateLoops& state_loops();

@@ -14,6 +14,9 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 inline size_t padded(size_t n_states) { return (n_states + 3) / 4 * 4; }
 
+// Steps that are held at a time: as many as the second cache takes.
+inline size_t stretch_of(size_t n_states) { return std::clamp<size_t>(32768 / padded(n_states), 512, 4096); }
+
 // Rows of `n` with what fills the pads, at a width of their own.
 inline std::vector<double> padded_rows(const double* rows, size_t n_rows, size_t n, double pad) {
     const size_t width = padded(n);
@@ -64,9 +67,11 @@ public:
         numbers.resize(rows.n_logs * width);
         tops.resize(rows.n_logs);
         faint.resize(rows.n_logs);
-        for (size_t s = 0; s < rows.n_logs; ++s)
-            faint[s] =
-                state_loops().likelihoods(rows.logs + s * n_states, 1, n_states, width, &numbers[s * width], &tops[s]);
+        std::vector<double> row(width + 3);
+        for (size_t s = 0; s < rows.n_logs; ++s) {
+            faint[s] = state_loops().likelihoods(rows.logs + s * n_states, 1, n_states, row.data(), &tops[s]);
+            std::copy_n(row.data(), n_states, &numbers[s * width]);
+        }
         logs = padded_rows(rows.logs, rows.n_logs, n_states, kNever);
     }
 
@@ -80,7 +85,8 @@ public:
 class StretchRows {
 public:
     StretchRows(const Observed& rows, const SymbolTables& symbols, size_t n_states)
-        : rows_(rows), symbols_(symbols), n_states_(n_states), width_(padded(n_states)), pointers_(kStretch) {}
+        : rows_(rows), symbols_(symbols), n_states_(n_states), width_(padded(n_states)), stretch_(stretch_of(n_states)),
+          pointers_(stretch_) {}
 
     // e^(log - top); `top` is the sum of what was taken away, `faint` whether some e^ can no longer be told from zero.
     const double* const* likelihoods(size_t first, size_t n) {
@@ -97,14 +103,14 @@ public:
             });
             return pointers_.data();
         }
-        room_.resize(kStretch * width_);
-        tops_.resize(kStretch);
-        faint = state_loops().likelihoods(own_logs(first, n), n, n_states_, width_, room_.data(), tops_.data());
-        for (size_t t = 0; t < n; ++t) pointers_[t] = &room_[t * width_], top += tops_[t];
+        room_.resize(stretch_ * n_states_ + 3);
+        tops_.resize(stretch_);
+        faint = state_loops().likelihoods(own_logs(first, n), n, n_states_, room_.data(), tops_.data());
+        for (size_t t = 0; t < n; ++t) pointers_[t] = &room_[t * n_states_], top += tops_[t];
         return pointers_.data();
     }
 
-    // The logarithms themselves, padded.
+    // The logarithms themselves; what stands in the pads is some number.
     const double* const* logs(size_t first, size_t n) {
         if (symbols_.at_once) {
             with_type(*rows_.codes, [&](const auto* codes) {
@@ -113,12 +119,14 @@ public:
             return pointers_.data();
         }
         const double* logs = own_logs(first, n);
-        room_.resize(kStretch * width_);
-        for (size_t t = 0; t < n; ++t) {
-            double* row = &room_[t * width_];
-            std::copy(logs + t * n_states_, logs + (t + 1) * n_states_, row);
-            std::fill(row + n_states_, row + width_, kNever);
-            pointers_[t] = row;
+        last_.assign(logs + (n - 1) * n_states_, logs + n * n_states_);  // nothing may stand after the last row
+        last_.resize(width_, 0.0);
+        for (size_t t = 0; t < n; ++t) pointers_[t] = t + 1 < n ? logs + t * n_states_ : last_.data();
+        for (size_t t = n - std::min<size_t>(n, 4); t + 1 < n; ++t) {  // nor three numbers after those before it
+            if (t * n_states_ + width_ <= n * n_states_) continue;
+            ends_[n - 2 - t].assign(logs + t * n_states_, logs + (t + 1) * n_states_);
+            ends_[n - 2 - t].resize(width_, 0.0);
+            pointers_[t] = ends_[n - 2 - t].data();
         }
         return pointers_.data();
     }
@@ -130,7 +138,7 @@ private:
     // Logarithms of these rows (n, states): where they lie, or gathered by symbol and closed to what labels exclude.
     const double* own_logs(size_t first, size_t n) {
         if (!rows_.codes && !rows_.labels) return rows_.logs + first * n_states_;
-        gathered_.resize(kStretch * n_states_);
+        gathered_.resize(stretch_ * n_states_);
         for (size_t t = 0; t < n; ++t) {
             const size_t at = rows_.codes ? code(*rows_.codes, first + t) : first + t;
             const double* row = rows_.logs + at * n_states_;
@@ -151,16 +159,16 @@ private:
 
     const Observed& rows_;
     const SymbolTables& symbols_;
-    const size_t n_states_, width_;
+    const size_t n_states_, width_, stretch_;
     std::vector<const double*> pointers_;
-    std::vector<double> room_, tops_, gathered_;
+    std::vector<double> room_, tops_, gathered_, last_, ends_[3];
 };
 
 // Sequences in parts of about as many rows, always the same ones: their sums are put together in order.
 class SequenceParts {
 public:
     explicit SequenceParts(const Observed& rows) : starts_{0} {
-        constexpr size_t kMost = 32, kLeast = size_t{1} << 15;
+        constexpr size_t kMost = 32, kLeast = size_t{1} << 12;
         const size_t share = std::max(kLeast, (rows.n + kMost - 1) / kMost);
         size_t begin = 0;
         for (size_t s = 0; s < rows.n_sequences; ++s)

@@ -25,9 +25,10 @@ inline double log_sum(const double* logs, size_t n) {
 struct Span {  // a sequence, or a part of one
     size_t begin, end;
     const double *before, *after;  // logarithms (states), or null
-    size_t n_stretches() const { return (end - begin + kStretch - 1) / kStretch; }
-    size_t first(size_t stretch) const { return begin + stretch * kStretch; }
-    size_t length(size_t stretch) const { return std::min(kStretch, end - first(stretch)); }
+    size_t longest;                // steps of a stretch
+    size_t n_stretches() const { return (end - begin + longest - 1) / longest; }
+    size_t first(size_t stretch) const { return begin + stretch * longest; }
+    size_t length(size_t stretch) const { return std::min(longest, end - first(stretch)); }
 };
 
 struct Likelihood {
@@ -50,8 +51,8 @@ class Walker {
 public:
     Walker(const Observed& rows, const ChainTables& tables, const SymbolTables& symbols)
         : rows_(rows), tables_(tables), numbers_(tables.numbers()), k_(tables.n_states), width_(tables.width),
-          stretch_rows_(rows, symbols, tables.n_states), forward_((kStretch + 1) * width_), scales_(kStretch),
-          logs_((kStretch + 1) * width_), top_(width_), sum_(width_) {}
+          stretch_rows_(rows, symbols, tables.n_states), stretch_(stretch_of(tables.n_states)),
+          forward_((stretch_ + 1) * width_), scales_(stretch_), top_(width_), sum_(width_) {}
 
     // Forward over a whole span, in plain numbers; false where these cannot be trusted. Each row is shown to `see`.
     template <class See>
@@ -93,9 +94,9 @@ public:
 
     // Back over a span that was walked forward; false where numbers have run out of range.
     bool backward(const Span& span, const StateCounts& out, Sums& sums) {
-        weights_.resize(kStretch * width_);
-        posteriors_.resize(kStretch * width_);
-        targets_.resize(kStretch);
+        weights_.resize(stretch_ * width_);
+        posteriors_.resize(stretch_ * width_);
+        targets_.resize(stretch_);
         std::vector<double> beta(width_, 0.0);
         const double* last = last_row(span.length(span.n_stretches() - 1));
         double total = 0, ignored = 0;
@@ -139,6 +140,7 @@ public:
     // The same in logarithms: every row less its largest.
     template <class See>
     Likelihood log_forward(const Span& span, const See& see) {
+        logs_.resize((stretch_ + 1) * width_);
         const size_t n = span.n_stretches();
         checkpoints_.resize(n * width_);
         double log = 0;
@@ -243,6 +245,7 @@ private:
     const StateTables numbers_;
     const size_t k_, width_;
     StretchRows stretch_rows_;
+    const size_t stretch_;
     const double* const* likelihoods_ = nullptr;
     std::vector<double> forward_, scales_, logs_, top_, sum_, checkpoints_, weights_, posteriors_;
     std::vector<double*> targets_;
@@ -251,7 +254,7 @@ private:
 
 inline Span span_of(const Observed& rows, const HiddenChain& chain, size_t s) {
     return {static_cast<size_t>(rows.starts[s]), static_cast<size_t>(rows.starts[s + 1]), s ? nullptr : chain.before,
-            s + 1 < rows.n_sequences ? nullptr : chain.after};
+            s + 1 < rows.n_sequences ? nullptr : chain.after, stretch_of(chain.n_states)};
 }
 
 }  // namespace bayeskit

@@ -50,6 +50,7 @@ _HOMES = {
     "KDB": "models.semi_naive.kdb",
     "FullJointBayes": "models.semi_naive.full_joint",
     "Tagger": "models.tagger",
+    "HiddenMarkovModel": "sequence.hidden_markov",
     "MarkovChain": "sequence.markov_chain",
     "SequenceClassifier": "sequence.classifier",
     "CategoricalHMM": "sequence.drop_in.categorical_hmm",

@@ -75,6 +75,7 @@ from bayeskit.network.network import BayesianNetwork as BayesianNetwork
 from bayeskit.sequence.classifier import SequenceClassifier as SequenceClassifier
 from bayeskit.sequence.drop_in.categorical_hmm import CategoricalHMM as CategoricalHMM
 from bayeskit.sequence.drop_in.gaussian_hmm import GaussianHMM as GaussianHMM
+from bayeskit.sequence.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
 from bayeskit.sequence.markov_chain import MarkovChain as MarkovChain
 from bayeskit.tally.tally import Tally as Tally
 
@@ -122,6 +123,7 @@ __all__ = [
     "KDB",
     "FullJointBayes",
     "Tagger",
+    "HiddenMarkovModel",
     "MarkovChain",
     "SequenceClassifier",
     "CategoricalHMM",

@@ -107,6 +107,9 @@ def count_states(
     by_row: bool,
     n_threads: int,
 ) -> tuple[Floats, Offsets, Floats, Floats, Floats, Floats]: ...
+def weigh_numbers(
+    columns: Sequence[Floats], centre: Floats, shares: Floats, n_threads: int
+) -> tuple[Floats, Floats, Floats]: ...
 def best_states(
     logs: Floats,
     codes: Codes | None,

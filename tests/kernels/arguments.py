@@ -415,6 +415,10 @@ def draw_states(d: Draw) -> Arguments:
     return one_way(d) | {"last": int(d.rng.integers(-1, d.n_classes)), "uniforms": d.rng.random(d.n + 1)}
 
 
+def weigh_numbers(d: Draw) -> Arguments:
+    return {"columns": d.numbers, "centre": d.normal(d.k), "shares": d.rng.random((d.n, d.n_classes))}
+
+
 def k_best_states(d: Draw) -> Arguments:
     return hidden_chain(d) | {"k": int(d.rng.integers(1, 5))}
 
@@ -463,6 +467,7 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "token_rows": token_rows,
     "tree_candidates": tree_candidates,
     "union_words": union_words,
+    "weigh_numbers": weigh_numbers,
 }
 ALONE = {
     "WordIndex",

@@ -62,6 +62,17 @@ def test_the_kernels_equal_their_twins_for_any_number_of_threads(name: str, seed
 
 
 @settings(max_examples=40)
+@given(seed=seeds, n_threads=thread_counts)
+def test_weighed_numbers_equal_their_twin_for_any_number_of_threads(seed: int, n_threads: int) -> None:
+    given = good_arguments("weigh_numbers", seed) | {"n_threads": 1}
+    ours = kernels.weigh_numbers(**given)
+    same(ours, kernels.weigh_numbers(**given | {"n_threads": n_threads}))
+    sizes = twins.weigh_numbers(**given | {"columns": [np.abs(column) for column in given["columns"]]})
+    for one, twin, size in zip(ours, twins.weigh_numbers(**given), sizes, strict=True):
+        np.testing.assert_allclose(one, twin, rtol=1e-9, atol=1e-10 * float(np.abs(size).max(initial=1.0)))
+
+
+@settings(max_examples=40)
 @given(seeds, few_states, st.integers(1, 5))
 def test_forward_and_backward_are_sums_over_all_paths(seed: int, k: int, n: int) -> None:
     given = chain(np.random.default_rng(seed), k, n)

@@ -64,6 +64,7 @@ __all__ = [  # the one list: core and twins both have these names
     "token_rows",
     "tree_candidates",
     "union_words",
+    "weigh_numbers",
     "WordIndex",
 ]
 

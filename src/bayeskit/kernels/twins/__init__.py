@@ -20,6 +20,7 @@ from bayeskit.kernels.twins.cuts import mdl_cuts as mdl_cuts
 from bayeskit.kernels.twins.exponents import exponent_loss as exponent_loss
 from bayeskit.kernels.twins.hidden_states import count_states as count_states
 from bayeskit.kernels.twins.hidden_states import filter_states as filter_states
+from bayeskit.kernels.twins.hidden_states import weigh_numbers as weigh_numbers
 from bayeskit.kernels.twins.integers import int_ranges as int_ranges
 from bayeskit.kernels.twins.integers import lookup_codes as lookup_codes
 from bayeskit.kernels.twins.joints import context_codes as context_codes

@@ -9,13 +9,14 @@ logarithm of what follows it, given its last state.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.kernels.twins.checks import check_cells, check_kind, check_threads
+from bayeskit.kernels.twins.checks import check_cells, check_kind, check_matrix, check_threads, length
 
 Floats = npt.NDArray[np.float64]
 Offsets = npt.NDArray[np.int64]
@@ -125,6 +126,28 @@ def count_states(
     possible = ~np.isnan(posteriors).any(axis=1)
     np.add.at(symbols, codes[possible].astype(np.int64), posteriors[possible])
     return likelihoods, impossible, first, transitions, symbols, follows
+
+
+def weigh_numbers(
+    columns: Sequence[Floats], centre: Floats, shares: Floats, n_threads: int
+) -> tuple[Floats, Floats, Floats]:
+    """Σ s, Σ s (x − centre) and Σ s (x − centre)² of rows by their shares, where a number is there: (states, columns).
+
+    >>> weights, first, second = weigh_numbers([np.array([1.0, np.nan, 4.0])], np.array([2.0]),
+    ...     np.array([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5]]), 1)
+    >>> weights.tolist(), first.tolist(), second.tolist()
+    ([[1.5], [0.5]], [[0.0], [1.0]], [[3.0], [2.0]])
+    """
+    check_matrix("shares", shares, len(shares))
+    length(columns, n_threads, "floats", len(shares))
+    check_cells("centre", centre, "float64", len(columns))
+    if not columns:
+        empty = np.zeros((shares.shape[1], 0))
+        return empty, empty.copy(), empty.copy()
+    away = np.column_stack(columns) - centre
+    there = ~np.isnan(away)
+    away = np.where(there, away, 0.0)
+    return shares.T @ there.astype(np.float64), shares.T @ away, shares.T @ away**2
 
 
 def forward(span: Span, log_start: Floats, log_transition: Floats, before: Floats | None) -> tuple[Floats, float, int]:
