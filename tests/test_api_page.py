@@ -30,26 +30,32 @@ TOOLS = ("get_metadata_routing", "get_params", "set_output", "set_params")  # an
 TABLE = {"sky": ["sun", "rain", "sun", "rain"] * 5, "heat": [1.0, 2.0, 3.0, 4.5] * 5}
 LABELS = ["out", "in", "in", "out"] * 5
 TEXTS = ["good fun", "bad film", "bad bad", "good good"] * 5
+WALKS = [["sun", "rain"], ["rain", "rain", "sun"], ["sun"], ["rain"]] * 5
 
 
 @cache
 def models():
     """Every estimator that is no drop-in, fitted, by name."""
     from bayeskit.models.base import Estimator
+    from bayeskit.sequence.drop_in.hmm_contract import HmmContract
 
     fitted = {}
     for name in bk.__all__:
         kind = getattr(bk, name)
-        if not isinstance(kind, type) or not issubclass(kind, Estimator):
+        if not isinstance(kind, type) or not issubclass(kind, Estimator) or issubclass(kind, HmmContract):
             continue
         rows = {
             "TextClassifier": TEXTS,
             "TokenCounter": TEXTS,
             "GaussianBayes": {"heat": TABLE["heat"]},
             "Tagger": TEXTS,
+            "MarkovChain": WALKS,
+            "SequenceClassifier": WALKS,
         }
         settings = {"BayesClassifier": {"n_members": 2, "fast": True}}
-        labels = {"LinearRegression": [1.0, 2.0, 2.5, 3.0] * 5, "Tagger": ["A N"] * 20}.get(name, LABELS)
+        labels = {"LinearRegression": [1.0, 2.0, 2.5, 3.0] * 5, "Tagger": ["A N"] * 20, "MarkovChain": None}.get(
+            name, LABELS
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted[name] = kind(**settings.get(name, {})).fit(rows.get(name, TABLE), labels)

@@ -6,6 +6,7 @@ void bind_ensemble(nb::module_& m);  // bindings/ensemble.cpp
 void bind_joints(nb::module_& m);    // bindings/joints.cpp
 void bind_junction(nb::module_& m);  // bindings/junction.cpp
 void bind_scores(nb::module_& m);    // bindings/scores.cpp
+void bind_states(nb::module_& m);    // bindings/states.cpp
 void bind_strings(nb::module_& m);   // bindings/strings.cpp
 void bind_tagging(nb::module_& m);   // bindings/tagging.cpp
 void bind_tokens(nb::module_& m);    // bindings/tokens.cpp
@@ -160,6 +161,7 @@ NB_MODULE(_core, m) {
     m.def("moments_responsibilities", &py_moments_responsibilities, "columns"_a, "responsibilities"_a, "n_threads"_a);
     m.def("bin_codes", &py_bin_codes, "columns"_a, "cuts"_a, "n_threads"_a);
     bind_tagging(m);
+    bind_states(m);
     bind_joints(m);
     bind_scores(m);
     bind_junction(m);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "loops.hpp"
+#include "state_loops.hpp"
 
 #if defined(BAYESKIT_HAS_AVX2) && defined(_MSC_VER)
 #include <immintrin.h>
@@ -12,9 +13,11 @@
 namespace bayeskit {
 
 extern const Loops portable_loops;
+extern const StateLoops portable_state_loops;
 
 #ifdef BAYESKIT_HAS_AVX2
 extern const Loops avx2_loops;
+extern const StateLoops avx2_state_loops;
 
 static bool machine_has_avx2() {
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -28,17 +31,25 @@ static bool machine_has_avx2() {
 #endif
 }
 
-static const Loops& choose() {
+static bool wide() {
     const char* asked = std::getenv("BAYESKIT_KERNELS");
     const bool portable = asked && std::strcmp(asked, "portable") == 0;
-    return !portable && machine_has_avx2() ? avx2_loops : portable_loops;
+    return !portable && machine_has_avx2();
 }
+static const Loops& choose() { return wide() ? avx2_loops : portable_loops; }
+static const StateLoops& choose_state() { return wide() ? avx2_state_loops : portable_state_loops; }
 #else
 static const Loops& choose() { return portable_loops; }
+static const StateLoops& choose_state() { return portable_state_loops; }
 #endif
 
 const Loops& loops() {
     static const Loops& chosen = choose();
+    return chosen;
+}
+
+const StateLoops& state_loops() {
+    static const StateLoops& chosen = choose_state();
     return chosen;
 }
 

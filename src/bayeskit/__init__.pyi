@@ -15,6 +15,7 @@ from bayeskit.data.schema import Ignored as Ignored
 from bayeskit.data.schema import Numeric as Numeric
 from bayeskit.data.schema import Schema as Schema
 from bayeskit.data.schema import Text as Text
+from bayeskit.data.sequences import Sequences as Sequences
 from bayeskit.data.source import open_source as open_source
 from bayeskit.data.text.tokenizer import Tokenizer as Tokenizer
 from bayeskit.decide import Costs as Costs
@@ -71,6 +72,11 @@ from bayeskit.network.bif import read_bif as read_bif
 from bayeskit.network.bif import write_bif as write_bif
 from bayeskit.network.joint_distribution import JointDistribution as JointDistribution
 from bayeskit.network.network import BayesianNetwork as BayesianNetwork
+from bayeskit.sequence.classifier import SequenceClassifier as SequenceClassifier
+from bayeskit.sequence.drop_in.categorical_hmm import CategoricalHMM as CategoricalHMM
+from bayeskit.sequence.drop_in.gaussian_hmm import GaussianHMM as GaussianHMM
+from bayeskit.sequence.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
+from bayeskit.sequence.markov_chain import MarkovChain as MarkovChain
 from bayeskit.tally.tally import Tally as Tally
 
 __version__: str
@@ -86,6 +92,7 @@ __all__ = [
     "Schema",
     "Date",
     "Text",
+    "Sequences",
     "Tokenizer",
     "Tally",
     "BackOff",
@@ -116,6 +123,11 @@ __all__ = [
     "KDB",
     "FullJointBayes",
     "Tagger",
+    "HiddenMarkovModel",
+    "MarkovChain",
+    "SequenceClassifier",
+    "CategoricalHMM",
+    "GaussianHMM",
     "TokenCounter",
     "BayesOptimalClassifier",
     "CostSensitive",

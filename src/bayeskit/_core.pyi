@@ -82,6 +82,71 @@ def best_tags(
     logs: Floats,
     n_threads: int,
 ) -> tuple[Ids, Floats]: ...
+def filter_states(
+    logs: Floats,
+    codes: Codes | None,
+    labels: Codes | None,
+    allowed: npt.NDArray[np.uint8] | None,
+    starts: Offsets,
+    log_start: Floats,
+    log_transition: Floats,
+    before: Floats | None,
+    every: bool,
+    n_threads: int,
+) -> tuple[Floats, Offsets, Floats]: ...
+def count_states(
+    logs: Floats,
+    codes: Codes | None,
+    labels: Codes | None,
+    allowed: npt.NDArray[np.uint8] | None,
+    starts: Offsets,
+    log_start: Floats,
+    log_transition: Floats,
+    before: Floats | None,
+    after: Floats | None,
+    by_row: bool,
+    n_threads: int,
+) -> tuple[Floats, Offsets, Floats, Floats, Floats, Floats]: ...
+def weigh_numbers(
+    columns: Sequence[Floats], centre: Floats, shares: Floats, n_threads: int
+) -> tuple[Floats, Floats, Floats]: ...
+def best_states(
+    logs: Floats,
+    codes: Codes | None,
+    labels: Codes | None,
+    allowed: npt.NDArray[np.uint8] | None,
+    starts: Offsets,
+    log_start: Floats,
+    log_transition: Floats,
+    before: Floats | None,
+    last: int,
+    keep: bool,
+    n_threads: int,
+) -> tuple[Codes | None, Floats, Floats, int]: ...
+def draw_states(
+    logs: Floats,
+    codes: Codes | None,
+    labels: Codes | None,
+    allowed: npt.NDArray[np.uint8] | None,
+    starts: Offsets,
+    log_start: Floats,
+    log_transition: Floats,
+    before: Floats | None,
+    last: int,
+    uniforms: Floats,
+    n_threads: int,
+) -> tuple[Codes, Floats, int]: ...
+def k_best_states(
+    logs: Floats,
+    codes: Codes | None,
+    labels: Codes | None,
+    allowed: npt.NDArray[np.uint8] | None,
+    starts: Offsets,
+    log_start: Floats,
+    log_transition: Floats,
+    k: int,
+    n_threads: int,
+) -> tuple[Codes, Floats]: ...
 def count_pairs(
     columns: Sequence[Codes],
     sizes: Sequence[int],

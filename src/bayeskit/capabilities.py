@@ -97,6 +97,12 @@ class Reports(Protocol):
     def report(self) -> Any: ...
 
 
+class TakesSequences(Protocol):
+    """Its rows are whole sequences, read in any of their forms."""
+
+    def read_sequences(self, X: Any, y: Any = None) -> Any: ...
+
+
 class Reads(Protocol):
     """Is made of another model, by which rows are read."""
 

@@ -372,9 +372,61 @@ def exponent_loss(d: Draw) -> Arguments:
     return {"factors": factors, "labels": d.wide_labels, "weights": d.weights, "exponents": d.rng.random(d.k)}
 
 
+def hidden_chain(d: Draw) -> Arguments:
+    k, n_symbols = d.n_classes, int(d.rng.choice([1, 3, 40]))
+    ends = np.sort(d.whole(d.n + 1, int(d.rng.integers(0, 6)), "int64"))
+    chain = d.rng.random((k + 1, k)) * (d.rng.random((k + 1, k)) < d.rng.choice([0.6, 1.0]))
+    with np.errstate(divide="ignore"):
+        tables = np.log(chain)
+    by_symbol, known = d.rng.random() < 0.5, d.rng.random() < 0.4
+    logs = d.normal(n_symbols if by_symbol else d.n, k) * float(d.rng.choice([1, 30, 900]))
+    logs[d.rng.random(logs.shape) < 0.05] = -np.inf
+    return {
+        "logs": logs,
+        "codes": codes(d.rng, d.n, n_symbols) if by_symbol else None,
+        "labels": codes(d.rng, d.n, 3) if known else None,
+        "allowed": (d.rng.random((3, k)) < 0.8).astype(np.uint8) if known else None,
+        "starts": np.concatenate([[0], ends, [d.n]]),
+        "log_start": tables[0],
+        "log_transition": tables[1:].copy(),
+    }
+
+
+def one_way(d: Draw) -> Arguments:
+    chain = hidden_chain(d)
+    return chain | {"before": d.normal(d.n_classes) if d.rng.random() < 0.5 else None}
+
+
+def filter_states(d: Draw) -> Arguments:
+    return one_way(d) | {"every": bool(d.rng.random() < 0.5)}
+
+
+def count_states(d: Draw) -> Arguments:
+    chain = one_way(d)
+    after = d.normal(d.n_classes) if d.rng.random() < 0.5 else None
+    return chain | {"after": after, "by_row": chain["codes"] is None or bool(d.rng.random() < 0.5)}
+
+
+def best_states(d: Draw) -> Arguments:
+    return one_way(d) | {"last": int(d.rng.integers(-1, d.n_classes)), "keep": bool(d.rng.random() < 0.8)}
+
+
+def draw_states(d: Draw) -> Arguments:
+    return one_way(d) | {"last": int(d.rng.integers(-1, d.n_classes)), "uniforms": d.rng.random(d.n + 1)}
+
+
+def weigh_numbers(d: Draw) -> Arguments:
+    return {"columns": d.numbers, "centre": d.normal(d.k), "shares": d.rng.random((d.n, d.n_classes))}
+
+
+def k_best_states(d: Draw) -> Arguments:
+    return hidden_chain(d) | {"k": int(d.rng.integers(1, 5))}
+
+
 GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "WordIndex": word_index,
     "best_classes": best_classes,
+    "best_states": best_states,
     "best_tags": best_tags,
     "bin_codes": bin_codes,
     "context_codes": context_codes,
@@ -382,11 +434,15 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "count_codes": counted,
     "count_pairs": counted,
     "count_responsibilities": count_responsibilities,
+    "count_states": count_states,
+    "draw_states": draw_states,
     "exponent_loss": exponent_loss,
     "factor_codes": factor_codes,
     "factor_strings": factor_strings,
+    "filter_states": filter_states,
     "int_ranges": int_ranges,
     "judge": judge,
+    "k_best_states": k_best_states,
     "learn_backoff": learn_backoff,
     "learn_chains": learn_chains,
     "left_out_evidence": left_out_evidence,
@@ -411,6 +467,7 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "token_rows": token_rows,
     "tree_candidates": tree_candidates,
     "union_words": union_words,
+    "weigh_numbers": weigh_numbers,
 }
 ALONE = {
     "WordIndex",

@@ -45,7 +45,29 @@ def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
         own = rng.integers(0, n_classes, 3_000).astype(np.uint32)
         loss = kernels.exponent_loss(terms, own, weights[:3_000], rng.random(n_terms), n_threads)
         out += [np.asarray(part) for part in loss]
-    return [*out, scores, *kernels.normalise(scores, n_threads)]
+    return [*out, *hidden_states(rng, coded[0], scores, n_threads), scores, *kernels.normalise(scores, n_threads)]
+
+
+def hidden_states(rng: np.random.Generator, codes: np.ndarray, scores: np.ndarray, n_threads: int) -> list[np.ndarray]:
+    """The kernels of hidden Markov models on many sequences and on one, on few states and on many."""
+    out: list[np.ndarray] = []
+    n = len(scores)
+    out += kernels.weigh_numbers([scores[:, 0], scores[:, 1]], np.zeros(2), rng.random((n, 3)), n_threads)
+    for k, starts in ((3, np.arange(0, n + 1, 70)), (3, np.array([0, n])), (11, np.arange(0, n + 1, 7_000))):
+        tables = [np.log(rng.dirichlet(np.ones(k), size)) for size in (1, k, 66)]
+        chain = {"labels": None, "allowed": None, "starts": starts, "log_start": tables[0][0],
+                 "log_transition": tables[1], "n_threads": n_threads}  # fmt: skip
+        for rows in ({"logs": tables[2], "codes": codes}, {"logs": np.ascontiguousarray(scores), "codes": None}):
+            if rows["codes"] is None and k != scores.shape[1]:
+                continue
+            both = chain | rows
+            out += kernels.count_states(**both, before=None, after=None, by_row=rows["codes"] is None)
+            out += kernels.filter_states(**both, before=None, every=False)
+            out += [np.asarray(part) for part in kernels.best_states(**both, before=None, last=-1, keep=True)]
+            out += [
+                np.asarray(p) for p in kernels.draw_states(**both, before=None, last=-1, uniforms=rng.random(n + 1))
+            ]
+    return out
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import bayeskit as bk
 from bayeskit.errors import BayesError, NotLearnt, SchemaMismatch, TooLarge
-from bayeskit.estimate.tagging.transitions import interpolation
+from bayeskit.estimate.tagging.interpolation import interpolation
 from bayeskit.models import from_bytes, to_bytes
 
 SENTENCES = [["The", "dog", "barks", "."], ["A", "cat", "sleeps"], ["Dogs", "bark", "at", "the", "cats"], ["Run", "!"]]

@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 
 from bayeskit.data import frames
 from bayeskit.data.schema import Categorical, Numeric, Schema, Text
+from bayeskit.data.sequences import Sequences
 from bayeskit.data.source import Responsibilities, open_source
 from bayeskit.engines import local
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.statistic import _KINDS
 from bayeskit.tally.tally import Tally
+from bayeskit.tally.transitions import CLASSES
 
 SCHEMA = Schema(
     {"sky": Categorical(), "flag": Categorical(("n", "y")), "step": Numeric((0.0, 2.0)), "size": Numeric(),
@@ -31,6 +33,7 @@ PLANS = {
     "contexts": Plan(contexts=(("flag", "sky"), ("step",), ("flag",))),
     "words": Plan(words=("note",)),
     "rows": Plan(rows=(*CODED, *MEASURED)),
+    "transitions": Plan(Request("transitions", (CLASSES,), {"order": 2}), families=CODED),
     "all": Plan(
         families=CODED, moments=MEASURED, products=MEASURED, distinct=MEASURED, pairs=CODED,
         joints=(("flag", "sky"),), contexts=(("sky", "step"),), words=("note",), rows=(*CODED, *MEASURED),
@@ -58,7 +61,25 @@ def table_of(rows):
     return {**table, "hits": np.abs(numbers["depth"])}
 
 
+def walks(rows):
+    """A row as a sequence: of one to four positions, whose classes follow from its cells."""
+    lengths = [1 + (row[0] is None) + 2 * (row[1] == "n") for row in rows]
+    steps = [(row, i) for row, length in zip(rows, lengths, strict=True) for i in range(length)]
+    return [(*row[:6], "uvw"["uvw".index(row[6]) * (1 + i) % 3], row[7]) for row, i in steps], lengths
+
+
 def counted(rows, plan, weighted=False, block=1 << 16, soft=False):
+    if plan.of("transitions") is not None:
+        steps, lengths = walks(rows)
+        source = Sequences.of(
+            table_of(steps),
+            lengths,
+            labels=[row[6] for row in steps],
+            weights=[row[7] for row in rows] if weighted else None,
+        )
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(frames, "BLOCK", block)
+            return local.collect(source, SCHEMA, plan)
     labels = [row[6] for row in rows]
     weights = [row[7] for row in rows] if weighted else None
     if soft:
@@ -106,7 +127,7 @@ def test_weights_of_one_are_rows_and_whole_counts_become_weights_beside_them(kin
 
 
 @few
-@given(st.sampled_from([kind for kind in PLANS if kind not in ("rows", "all")]), ROWS)
+@given(st.sampled_from([kind for kind in PLANS if kind not in ("rows", "transitions", "all")]), ROWS)
 def test_shares_of_zero_and_one_are_labels(kind, rows):
     assert counted(rows, PLANS[kind], soft=True).agrees(counted(rows, PLANS[kind]).as_float())
 
@@ -144,8 +165,13 @@ def test_fewer_columns_are_the_count_of_these(kind, rows, data):
     tally = counted(rows, PLANS[kind])
     part = tally.restrict(names)
     assert {*part.schema.columns} == {*names}
-    assert all({*request.names} <= {*names} for request in part.plan)
-    if part.plan:
+    assert all({*request.names} <= {*names, CLASSES} for request in part.plan)
+    if part.plan and kind == "transitions":
+        steps, lengths = walks(rows)
+        left = {n: c for n, c in table_of(steps).items() if n in names}
+        labels = [row[6] for row in steps]
+        assert local.collect(Sequences.of(left, lengths, labels=labels), part.schema, part.plan).agrees(part)
+    elif part.plan:
         again = local.collect(
             open_source({n: c for n, c in table_of(rows).items() if n in names}, [row[6] for row in rows]),
             part.schema,

@@ -28,7 +28,7 @@ class Block:
     weights: npt.NDArray[np.float64] | None = None
     texts: Mapping[str, Documents] = field(default_factory=dict)
     tokens: Mapping[str, TokenRows] = field(default_factory=dict)  # in the encoder's words, where it has some
-    sequence_starts: npt.NDArray[np.int64] | None = None  # rows at which a sequence begins, where rows make up some
+    sequence_starts: npt.NDArray[np.int64] | None = None  # where rows make up sequences: begin of each, and the end
 
     def take(self, rows: npt.NDArray[Any]) -> Block:
         """These rows alone."""

@@ -110,7 +110,8 @@ class Encoder:
         texts = {n: Documents.of(columns[n], n, batch.start) for n in self.schema.texts()}
         tokens = {n: self._tokens(n, texts[n]) for n in texts if n in self.words}
         return Block(
-            batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights, texts, tokens
+            batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights, texts, tokens,
+            batch.sequence_starts,
         )  # fmt: skip
 
     def columns(self, batch: Batch, where: Mapping[str, str]) -> dict[str, Column]:

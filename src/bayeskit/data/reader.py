@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,16 @@ Index = npt.NDArray[Any]
 NO_ROWS = "there are no rows: Found array with 0 sample(s) while a minimum of 1 is required."
 
 
+@runtime_checkable
+class Taken(Protocol):
+    """What is no table of rows but of other things, such as whole sequences, and knows to take some of them."""
+
+    @property
+    def ids(self) -> tuple[Any, ...] | None: ...
+    def __len__(self) -> int: ...
+    def take(self, index: Any) -> Any: ...
+
+
 @dataclass(frozen=True)
 class WholeTable:
     """All rows of a table without their labels, in its own form where any estimator reads that, else as columns by
@@ -48,6 +58,8 @@ class WholeTable:
 
     def take(self, rows: Index) -> Any:
         """The rows of some numbers, in the same form."""
+        if isinstance(self.data, Taken):
+            return self.data.take(rows)
         if isinstance(self.data, dict):
             return {name: taken(column, rows) for name, column in self.data.items()}
         if hasattr(self.data, "iloc"):
@@ -90,6 +102,11 @@ def read_table(X: Any, y: Any, labelled: bool = True) -> WholeTable:
     if y is None and labelled:
         raise BayesError("the classes of the rows are needed: y is None")
     X = collected(X)
+    if isinstance(X, Taken):
+        labels = None if y is None else plain_strings(label_column(y)[0])
+        if labels is not None and len(labels) != len(X):
+            raise BayesError(f"there are {len(X):,} sequences and {len(labels):,} labels: give one for each")
+        return WholeTable(X, len(X), labels)
     if isinstance(X, (str, Path)) or is_source(X):
         return _of_source(open_source(X, y), labelled)
     if is_sparse(X) or _is_list_of_texts(X):
@@ -161,7 +178,16 @@ def read_block(encoder: Encoder, source: Source) -> Block:
         None if any(part is None for part in labels) else np.concatenate(labels),
         None,
         None if any(part is None for part in weights) else np.concatenate(weights),
+        sequence_starts=_joined([block.sequence_starts for block in blocks]),
     )
+
+
+def _joined(parts: Sequence[npt.NDArray[np.int64] | None]) -> npt.NDArray[np.int64] | None:
+    """Where the sequences of several blocks begin when these are one."""
+    joined = parts[0]
+    for part in parts[1:]:
+        joined = None if joined is None or part is None else np.concatenate([joined, part[1:] + joined[-1]])
+    return joined
 
 
 def _of_source(source: Source, labelled: bool) -> WholeTable:

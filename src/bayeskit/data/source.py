@@ -58,6 +58,7 @@ class Batch:
     start: int = 0
     labels: Column | Responsibilities | None = None
     weights: npt.NDArray[np.float64] | None = None
+    sequence_starts: npt.NDArray[np.int64] | None = None  # where rows make up sequences: begin of each, and the end
 
 
 class Source(Protocol):

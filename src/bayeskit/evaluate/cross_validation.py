@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.capabilities import HasJoint, can, reader_of
+from bayeskit.capabilities import HasJoint, TakesSequences, can, reader_of
 from bayeskit.data.encoder import encode_labels
 from bayeskit.data.reader import read_table
 from bayeskit.data.source import open_source
@@ -39,7 +39,7 @@ def cross_validate(
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
 
-    table = read_table(X, y)
+    table = read_table(*(model.read_sequences(X, y) if can(model, TakesSequences) else (X, y)))
     if getattr(model, "drops_unlabelled", False):
         table, sample_weight = table.labelled(sample_weight)
     n_rows, labels = table.n_rows, table.labels

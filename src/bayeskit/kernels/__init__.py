@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [  # the one list: core and twins both have these names
     "NATIVE",
     "best_classes",
+    "best_states",
     "best_tags",
     "bin_codes",
     "context_codes",
@@ -30,11 +31,15 @@ __all__ = [  # the one list: core and twins both have these names
     "count_codes",
     "count_pairs",
     "count_responsibilities",
+    "count_states",
+    "draw_states",
     "exponent_loss",
     "factor_codes",
     "factor_strings",
+    "filter_states",
     "int_ranges",
     "judge",
+    "k_best_states",
     "learn_backoff",
     "learn_chains",
     "left_out_evidence",
@@ -59,6 +64,7 @@ __all__ = [  # the one list: core and twins both have these names
     "token_rows",
     "tree_candidates",
     "union_words",
+    "weigh_numbers",
     "WordIndex",
 ]
 

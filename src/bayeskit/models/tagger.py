@@ -19,8 +19,8 @@ from bayeskit.data.schema import Schema, Target, Text
 from bayeskit.data.sentences import WORD, Sentences
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, with_article
+from bayeskit.estimate.tagging.interpolation import log_transitions
 from bayeskit.estimate.tagging.suffixes import Lexicon
-from bayeskit.estimate.tagging.transitions import log_transitions
 from bayeskit.kernels.twins.tagging import Transitions
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.estimator import check_is_fitted, clone

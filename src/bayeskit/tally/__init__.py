@@ -1,6 +1,19 @@
 """Tallies: statistics with + and −. The ones that come with the package are known from here on."""
 
-from bayeskit.tally import contexts, counts, distinct, families, joints, moments, pairs, products, rows, tags, words
+from bayeskit.tally import (
+    contexts,
+    counts,
+    distinct,
+    families,
+    joints,
+    moments,
+    pairs,
+    products,
+    rows,
+    tags,
+    transitions,
+    words,
+)
 
 __all__ = [
     "contexts",
@@ -13,5 +26,6 @@ __all__ = [
     "products",
     "rows",
     "tags",
+    "transitions",
     "words",
 ]

@@ -52,7 +52,8 @@ def tally_from_parts(
         for request, own, n_arrays in requests:
             kind = statistic_of(request.kind, BadFile)
             named = request.columns and all(isinstance(part, tuple) == kind.sets for part in request.columns)
-            if not named or request.kind in statistics or not set(request.names) <= used:
+            known = kind.of_classes or set(request.names) <= used
+            if not named or request.kind in statistics or not known:
                 raise BadFile("the tally's statistics do not fit its schema")
             parts = arrays[at : at + n_arrays]
             if not kind.gaps:

@@ -32,6 +32,7 @@ class Statistic(Protocol):
     kind: ClassVar[str]
     sets: ClassVar[bool] = False  # True where it counts sets of columns, and not each alone
     gaps: ClassVar[bool] = False  # True where its arrays may hold NaN for a missing cell
+    of_classes: ClassVar[bool] = False  # True where it counts the classes themselves, and no column
     local: ClassVar[bool] = False  # True where it holds rows, which only an engine on this machine can count
 
     @property

@@ -18,6 +18,9 @@ from bayeskit.kernels.twins.counting import count_codes as count_codes
 from bayeskit.kernels.twins.counting import count_responsibilities as count_responsibilities
 from bayeskit.kernels.twins.cuts import mdl_cuts as mdl_cuts
 from bayeskit.kernels.twins.exponents import exponent_loss as exponent_loss
+from bayeskit.kernels.twins.hidden_states import count_states as count_states
+from bayeskit.kernels.twins.hidden_states import filter_states as filter_states
+from bayeskit.kernels.twins.hidden_states import weigh_numbers as weigh_numbers
 from bayeskit.kernels.twins.integers import int_ranges as int_ranges
 from bayeskit.kernels.twins.integers import lookup_codes as lookup_codes
 from bayeskit.kernels.twins.joints import context_codes as context_codes
@@ -33,6 +36,9 @@ from bayeskit.kernels.twins.scoring import normalise as normalise
 from bayeskit.kernels.twins.scoring import score_codes as score_codes
 from bayeskit.kernels.twins.scoring import score_codes_left_out as score_codes_left_out
 from bayeskit.kernels.twins.scoring import score_gaussian as score_gaussian
+from bayeskit.kernels.twins.state_paths import best_states as best_states
+from bayeskit.kernels.twins.state_paths import draw_states as draw_states
+from bayeskit.kernels.twins.state_paths import k_best_states as k_best_states
 from bayeskit.kernels.twins.strings import factor_strings as factor_strings
 from bayeskit.kernels.twins.tagging import best_tags as best_tags
 from bayeskit.kernels.twins.tagging import tree_candidates as tree_candidates

@@ -123,7 +123,7 @@ class Classifier(Stored, TakesLabels):
     def _become(self, params: Any, tally: Tally, classes: tuple[Value, ...]) -> Self:
         """The fitted model of what is believed and of what was counted."""
         self.params_, self.tally_, self.schema_ = params, tally, tally.schema
-        self.classes_ = _class_array(classes)
+        self.classes_ = class_array(classes)
         self.n_features_in_ = len(tally.schema.inputs)
         if tally.schema.named:
             self.feature_names_in_ = np.array(tally.schema.inputs, dtype=object)
@@ -324,10 +324,10 @@ class Classifier(Stored, TakesLabels):
         return model_html(self) if self._is_fitted() else f"<pre>{escaped(repr(self))}</pre>"
 
 
-def _class_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
+def class_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
     """Class labels as an array of their own type; as objects where NumPy would round them.
 
-    >>> _class_array((1, 2**80)).tolist() == [1, 2**80]
+    >>> class_array((1, 2**80)).tolist() == [1, 2**80]
     True
     """
     array = np.array(classes)

@@ -108,7 +108,9 @@ class Composite(Stored):
 
 
 def _as_template(value: Any, within: type) -> Any:
-    """A setting for a file: a model among the settings as its name and settings."""
+    """A setting for a file: a model among the settings, or in a mapping there, as its name and settings."""
+    if isinstance(value, Mapping):
+        return {key: _as_template(inner, within) for key, inner in value.items()}
     if not hasattr(value, "get_params") or isinstance(value, type):
         return value
     refuse_unsaved(type(value), within.__name__)
@@ -117,6 +119,8 @@ def _as_template(value: Any, within: type) -> Any:
 
 def _from_template(value: Any) -> Any:
     """The setting that :func:`_as_template` wrote."""
+    if isinstance(value, dict):
+        return {key: _from_template(inner) for key, inner in value.items()}
     if not isinstance(value, Template):
         return value
     kind = saved_class(value.model)

@@ -1,0 +1,508 @@
+// See support/state_loops.hpp. BAYESKIT_STATE_LOOPS names the table that this compilation fills.
+#include "state_loops.hpp"
+
+#include "exponentials.hpp"
+
+namespace bayeskit {
+namespace {
+
+// How many registers a row takes (N) and how many states it has (K), where the compiler is to know them; else zero.
+template <int N, int K>
+struct Shape {
+    static constexpr size_t width(const StateTables& tables) { return N ? 4 * N : tables.width; }
+    static constexpr size_t n_states(const StateTables& tables) { return K ? K : tables.n_states; }
+};
+
+inline double across(Lanes x) { return (x[0] + x[1]) + (x[2] + x[3]); }
+
+// One of four numbers in all four places.
+template <int Place>
+inline Lanes everywhere(Lanes x) {
+#if defined(BAYESKIT_PLAIN_LANES) || !defined(__GNUC__)
+    return each(x[Place]);
+#elif defined(__clang__)
+    return __builtin_shufflevector(x, x, Place, Place, Place, Place);
+#else
+    return __builtin_shuffle(x, Mask{Place, Place, Place, Place});
+#endif
+}
+
+inline Lanes larger(Lanes a, Lanes b) {
+#if defined(__GNUC__) && defined(__AVX2__) && !defined(BAYESKIT_PLAIN_LANES)
+    return (Lanes)_mm256_max_pd((__m256d)a, (__m256d)b);
+#else
+    return where(less(b, a), a, b);
+#endif
+}
+
+// out = Σ_i by[i] rows[i] for few states that stay in registers, even and odd ones apart: they wait half as long.
+template <int N, int K, int I = 0>
+inline void few_products(const double* rows, const Lanes* by, Lanes* out) {
+    if constexpr (I < K) {
+        const Lanes x = everywhere<I % 4>(by[I / 4]);
+        Lanes later[N];
+        for (int v = 0; v < N; ++v) out[v] = x * load(rows + (I * N + v) * 4);
+        if constexpr (I + 2 < K) {
+            few_products<N, K, I + 2>(rows, by, later);
+            for (int v = 0; v < N; ++v) out[v] = out[v] + later[v];
+        }
+        if constexpr (I == 0 && K > 1) {
+            few_products<N, K, 1>(rows, by, later);
+            for (int v = 0; v < N; ++v) out[v] = out[v] + later[v];
+        }
+    }
+}
+
+// out = Σ_i by[i] rows[i] for more of them.
+template <int N>
+inline void products(const double* rows, size_t n, size_t width, const double* by, Lanes* out) {
+    const Lanes first = each(by[0]);
+    for (int v = 0; v < N; ++v) out[v] = first * load(rows + 4 * v);
+    size_t i = 1;
+    if constexpr (N <= 3) {
+        if (n > 1) {
+            Lanes other[N];
+            const Lanes second = each(by[1]);
+            for (int v = 0; v < N; ++v) other[v] = second * load(rows + width + 4 * v);
+            for (i = 2; i + 2 <= n; i += 2) {
+                const Lanes x = each(by[i]), y = each(by[i + 1]);
+                for (int v = 0; v < N; ++v) {
+                    out[v] = out[v] + x * load(rows + i * width + 4 * v);
+                    other[v] = other[v] + y * load(rows + (i + 1) * width + 4 * v);
+                }
+            }
+            for (int v = 0; v < N; ++v) out[v] = out[v] + other[v];
+        }
+    }
+    for (; i < n; ++i) {
+        const Lanes x = each(by[i]);
+        for (int v = 0; v < N; ++v) out[v] = out[v] + x * load(rows + i * width + 4 * v);
+    }
+}
+
+// use(at, sums of four) for all columns of Σ_i by[i] rows[i].
+template <int N, class Use>
+inline void multiply_with(const double* rows, size_t n_states, size_t width, const double* by, const Use& use) {
+    if constexpr (N > 0) {
+        Lanes out[N];
+        products<N>(rows, n_states, 4 * N, by, out);
+        for (int v = 0; v < N; ++v) use(4 * v, out[v]);
+    } else {
+        size_t at = 0;
+        for (; at + 32 <= width; at += 32) {
+            Lanes out[8];
+            products<8>(rows + at, n_states, width, by, out);
+            for (int v = 0; v < 8; ++v) use(at + 4 * v, out[v]);
+        }
+        for (; at < width; at += 4) {
+            Lanes out[1];
+            products<1>(rows + at, n_states, width, by, out);
+            use(at, out[0]);
+        }
+    }
+}
+
+inline uint64_t exponent_of(double x) {
+    uint64_t all;
+    std::memcpy(&all, &x, sizeof all);
+    return all >> 52;  // sums are not negative
+}
+inline double power_below(uint64_t exponent) {  // 2^-(exponent - 1023)
+    const uint64_t all = (2046 - exponent) << 52;
+    double x;
+    std::memcpy(&x, &all, sizeof x);
+    return x;
+}
+
+// A row is scaled at every kEvery-th step, by its sum after the scaling before: that is known long since.
+constexpr size_t kEvery = 4;
+
+struct Scales {
+    uint64_t lowest = 1023;
+    int64_t exponents = 0;
+    double take(double sum) {
+        const uint64_t exponent = exponent_of(sum);
+        lowest = exponent < lowest ? exponent : lowest;
+        exponents += static_cast<int64_t>(exponent) - 1023;
+        return power_below(exponent);
+    }
+    Passed passed(double sum, Mask faint) const {
+        const uint64_t last = exponent_of(sum), least = last < lowest ? last : lowest;
+        return {exponents, sum, least >= 1023 - kFaint && last < 2047 && !any(faint)};
+    }
+};
+
+template <int N>
+inline double sum_of(const Lanes* x) {
+    Lanes sum = x[0];
+    for (int v = 1; v < N; ++v) sum = sum + x[v];
+    return across(sum);
+}
+
+// Few states: the row stays in registers from step to step.
+template <int N, int K, bool Watched>
+Passed few_forward(const StateTables& tables, const Stretch& stretch) {
+    Lanes row[N], next[N];
+    for (int v = 0; v < N; ++v) row[v] = load(stretch.forward + 4 * v);
+    Scales scales;
+    double sum = sum_of<N>(row);
+    Mask faint = each(int64_t{0});
+    const Lanes least = each(0x1p-600), zero = each(0.0);
+    double* out = stretch.forward + 4 * N;
+    for (size_t t = 0; t < stretch.n; ++t, out += 4 * N) {
+        const bool scaled = t % kEvery == 0;
+        const double scale = scaled ? scales.take(sum) : 1.0;
+        stretch.scales[t] = scale;
+        const double* b = stretch.likelihoods[t];
+        few_products<N, K>(tables.from, row, next);
+        for (int v = 0; v < N; ++v) {
+            row[v] = next[v] * (load(b + 4 * v) * each(scale));
+            store(out + 4 * v, row[v]);
+            if constexpr (Watched) faint = faint | (less(row[v], least) & less(zero, row[v]));
+        }
+        if (scaled) sum = sum_of<N>(row);
+    }
+    return scales.passed(sum_of<N>(row), faint);
+}
+
+inline double row_sum(const double* row, size_t width) {
+    Lanes total = load(row);
+    for (size_t at = 4; at < width; at += 4) total = total + load(row + at);
+    return across(total);
+}
+
+template <int N, int K>
+Passed forward(const StateTables& tables, const Stretch& stretch) {
+    if constexpr (K > 0) {
+        return tables.watched ? few_forward<N, K, true>(tables, stretch) : few_forward<N, K, false>(tables, stretch);
+    } else {
+        using S = Shape<N, K>;
+        const size_t width = S::width(tables), n_states = S::n_states(tables);
+        const double* before = stretch.forward;
+        Scales scales;
+        double sum = row_sum(before, width);
+        Mask faint = each(int64_t{0});
+        const Lanes least = each(0x1p-600), zero = each(0.0);
+        for (size_t t = 0; t < stretch.n; ++t) {
+            const bool scaled = t % kEvery == 0;
+            const double scale = scaled ? scales.take(sum) : 1.0;
+            stretch.scales[t] = scale;
+            const double* b = stretch.likelihoods[t];
+            double* out = stretch.forward + (t + 1) * width;
+            multiply_with<N>(tables.from, n_states, width, before, [&](size_t at, Lanes x) {
+                const Lanes row = x * (load(b + at) * each(scale));
+                store(out + at, row);
+                if (tables.watched) faint = faint | (less(row, least) & less(zero, row));
+            });
+            if (scaled) sum = row_sum(out, width);
+            before = out;
+        }
+        return scales.passed(row_sum(before, width), faint);
+    }
+}
+
+// sums += leftᵀ right over n rows: tiles of four rows by three registers.
+template <int N>
+inline void add_tile(const double* left, size_t stride, const double* right, size_t width, size_t n, int n_rows,
+                     double* sums) {
+    Lanes held[4][N];
+    for (int i = 0; i < n_rows; ++i)
+        for (int v = 0; v < N; ++v) held[i][v] = load(sums + i * width + 4 * v);
+    const auto add = [&](int rows) {
+        for (size_t t = 0; t < n; ++t, left += stride, right += width)
+            for (int i = 0; i < rows; ++i) {
+                const Lanes x = each(left[i]);
+                for (int v = 0; v < N; ++v) held[i][v] = held[i][v] + x * load(right + 4 * v);
+            }
+    };
+    if (n_rows == 4) add(4);
+    else if (n_rows == 2) add(2);
+    else if (n_rows == 1) add(1);
+    else add(3);
+    for (int i = 0; i < n_rows; ++i)
+        for (int v = 0; v < N; ++v) store(sums + i * width + 4 * v, held[i][v]);
+}
+
+void add_products(const double* left, size_t stride, size_t n_left, const double* right, size_t width, size_t n,
+                  double* sums) {
+    for (size_t i = 0; i < n_left; i += 4) {
+        const int rows = static_cast<int>(n_left - i < 4 ? n_left - i : 4);
+        size_t at = 0;
+        double* to = sums + i * width;
+        for (; at + 12 <= width; at += 12) add_tile<3>(left + i, stride, right + at, width, n, rows, to + at);
+        if (at + 8 <= width) {
+            add_tile<2>(left + i, stride, right + at, width, n, rows, to + at);
+            at += 8;
+        }
+        if (at < width) add_tile<1>(left + i, stride, right + at, width, n, rows, to + at);
+    }
+}
+
+// Few states: beta stays in registers, and so do the pairs of four.
+template <int N, int K, bool Add>
+void few_backward(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
+                  double* const* posteriors, double* weights, double* pairs) {
+    constexpr size_t kTogether = 64;  // steps whose pairs are multiplied at once
+    Lanes x[N], w[N], held[K];
+    for (int v = 0; v < N; ++v) x[v] = load(beta + 4 * v);
+    if constexpr (N == 1)
+        for (int i = 0; i < K; ++i) held[i] = load(pairs + 4 * i);
+    const double* own = stretch.forward + stretch.n * 4 * N;
+    size_t done = stretch.n;
+    for (size_t t = stretch.n; t-- > 0; own -= 4 * N) {
+        const double* b = stretch.likelihoods[t];
+        double* out = posteriors[t];
+        const Lanes scale = each(stretch.scales[t]);
+        for (int v = 0; v < N; ++v) {
+            const Lanes posterior = load(own + 4 * v) * x[v];
+            store(out + 4 * v, Add ? load(out + 4 * v) + posterior : posterior);
+            w[v] = (load(b + 4 * v) * scale) * x[v];
+        }
+        if (t == 0 && !has_before) break;
+        if constexpr (N == 1) {
+            for (int i = 0; i < K; ++i) held[i] = held[i] + each((own - 4)[i]) * w[0];
+        } else {
+            double* to = weights + t * 4 * N;
+            for (int v = 0; v < N; ++v) store(to + 4 * v, w[v]);
+            if (done - t == kTogether) {
+                add_products(own - 4 * N, 4 * N, K, to, 4 * N, done - t, pairs);
+                done = t;
+            }
+        }
+        few_products<N, K>(tables.to, w, x);
+    }
+    for (int v = 0; v < N; ++v) store(beta + 4 * v, x[v]);
+    const size_t first = has_before ? 0 : 1;
+    if constexpr (N == 1)
+        for (int i = 0; i < K; ++i) store(pairs + 4 * i, held[i]);
+    else if (done > first)
+        add_products(stretch.forward + first * 4 * N, 4 * N, K, weights + first * 4 * N, 4 * N, done - first, pairs);
+}
+
+template <int N, int K, bool Add>
+void backward_with(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
+                   double* const* posteriors, double* weights, double* pairs) {
+    if constexpr (K > 0) {
+        few_backward<N, K, Add>(tables, stretch, has_before, beta, posteriors, weights, pairs);
+    } else {
+        using S = Shape<N, K>;
+        constexpr size_t kTogether = 64;
+        const size_t width = S::width(tables), n_states = S::n_states(tables);
+        size_t done = stretch.n;
+        for (size_t t = stretch.n; t-- > 0;) {
+            const double* own = stretch.forward + (t + 1) * width;
+            const double* b = stretch.likelihoods[t];
+            double *out = posteriors[t], *w = weights + t * width;
+            const Lanes scale = each(stretch.scales[t]);
+            for (size_t at = 0; at < width; at += 4) {
+                const Lanes x = load(beta + at), posterior = load(own + at) * x;
+                store(out + at, Add ? load(out + at) + posterior : posterior);
+                store(w + at, (load(b + at) * scale) * x);
+            }
+            if (t == 0 && !has_before) break;
+            if (done - t == kTogether) {
+                add_products(stretch.forward + t * width, width, n_states, w, width, done - t, pairs);
+                done = t;
+            }
+            multiply_with<N>(tables.to, n_states, width, w, [&](size_t at, Lanes x) { store(beta + at, x); });
+        }
+        const size_t first = has_before ? 0 : 1;
+        if (done > first)
+            add_products(stretch.forward + first * width, width, n_states, weights + first * width, width, done - first,
+                         pairs);
+    }
+}
+
+template <int N, int K>
+void backward(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
+              double* const* posteriors, bool add, double* weights, double* pairs) {
+    if (add) backward_with<N, K, true>(tables, stretch, has_before, beta, posteriors, weights, pairs);
+    else backward_with<N, K, false>(tables, stretch, has_before, beta, posteriors, weights, pairs);
+}
+
+// out = max_i (by[i] + rows[i]) for few states, and the last i of those that have it.
+template <int N, int K, int I = 0>
+inline void few_largest(const double* rows, const Lanes* by, Lanes* out, Mask* from) {
+    if constexpr (I < K) {
+        const Lanes x = everywhere<I % 4>(by[I / 4]);
+        for (int v = 0; v < N; ++v) {
+            const Lanes sum = x + load(rows + (I * N + v) * 4);
+            if constexpr (I == 0) {
+                out[v] = sum;
+                from[v] = each(int64_t{0});
+            } else {
+                const Mask not_less = ~less(sum, out[v]);
+                from[v] = (each(int64_t{I}) & not_less) | (from[v] & ~not_less);
+                out[v] = larger(sum, out[v]);
+            }
+        }
+        few_largest<N, K, I + 1>(rows, by, out, from);
+    }
+}
+
+template <int N>
+inline void largest_sums(const double* rows, size_t n, size_t width, const double* by, Lanes* out) {
+    const Lanes first = each(by[0]);
+    for (int v = 0; v < N; ++v) out[v] = first + load(rows + 4 * v);
+    for (size_t i = 1; i < n; ++i) {
+        const Lanes x = each(by[i]);
+        for (int v = 0; v < N; ++v) out[v] = larger(x + load(rows + i * width + 4 * v), out[v]);
+    }
+}
+
+template <int N, int K>
+void best(const StateTables& logs, size_t n, const double* const* log_likelihoods, double* rows, int64_t* from) {
+    if constexpr (K > 0) {
+        Lanes row[N], next[N];
+        Mask came[N];
+        for (int v = 0; v < N; ++v) row[v] = load(rows + 4 * v);
+        for (size_t t = 0; t < n; ++t, from += 4 * N) {
+            const double* b = log_likelihoods[t];
+            few_largest<N, K>(logs.from, row, next, came);
+            for (int v = 0; v < N; ++v) {
+                row[v] = next[v] + load(b + 4 * v);
+                std::memcpy(from + 4 * v, &came[v], sizeof came[v]);
+            }
+        }
+        for (int v = 0; v < N; ++v) store(rows + n * 4 * N + 4 * v, row[v]);
+    } else {
+        using S = Shape<N, K>;
+        const size_t width = S::width(logs), n_states = S::n_states(logs);
+        for (size_t t = 0; t < n; ++t) {
+            const double *before = rows + t * width, *b = log_likelihoods[t];
+            double* out = rows + (t + 1) * width;
+            if constexpr (N > 0) {
+                Lanes sums[N];
+                largest_sums<N>(logs.from, n_states, width, before, sums);
+                for (int v = 0; v < N; ++v) store(out + 4 * v, sums[v] + load(b + 4 * v));
+            } else {
+                for (size_t at = 0; at < width; at += 4) {
+                    Lanes sums[1];
+                    largest_sums<1>(logs.from + at, n_states, width, before, sums);
+                    store(out + at, sums[0] + load(b + at));
+                }
+            }
+        }
+    }
+}
+
+// The states of a path, backwards from the last one: `from` where it was kept, else found again.
+template <int N, int K>
+size_t trace(const StateTables& logs, size_t n, bool has_before, const double* rows, const int64_t* from, size_t state,
+             uint32_t* path) {
+    if constexpr (K > 0) {
+        for (size_t t = n; t-- > 0;) {
+            path[t] = static_cast<uint32_t>(state);
+            if (t == 0 && !has_before) break;
+            state = static_cast<size_t>(from[t * 4 * N + state]);
+        }
+    } else {
+        using S = Shape<N, K>;
+        const size_t width = S::width(logs), n_states = S::n_states(logs);
+        for (size_t t = n; t-- > 0;) {
+            path[t] = static_cast<uint32_t>(state);
+            if (t == 0 && !has_before) break;
+            const double *scores = rows + t * width, *to = logs.to + state * width;
+            Lanes top = load(scores) + load(to);
+            for (size_t at = 4; at < width; at += 4) top = larger(load(scores + at) + load(to + at), top);
+            const double low = top[0] > top[1] ? top[0] : top[1], high = top[2] > top[3] ? top[2] : top[3];
+            const Lanes best = each(low > high ? low : high);
+            state = 0;
+            for (size_t at = width; at > 0; at -= 4) {
+                const Mask equals = equal(load(scores + at - 4) + load(to + at - 4), best);
+                if (!any(equals)) continue;
+                for (size_t k = 4; k-- > 0;)
+                    if (equals[k] && at - 4 + k < n_states) {
+                        state = at - 4 + k;
+                        break;
+                    }
+                break;
+            }
+        }
+    }
+    return state;
+}
+
+inline double largest_of(const double* x, size_t n) {
+    double top = x[0];
+    size_t k = 1;
+    if (n >= 8) {
+        Lanes tops = load(x);
+        for (k = 4; k + 4 <= n; k += 4) tops = larger(load(x + k), tops);
+        const double low = tops[0] > tops[1] ? tops[0] : tops[1], high = tops[2] > tops[3] ? tops[2] : tops[3];
+        top = low > high ? low : high;
+    }
+    for (; k < n; ++k) top = x[k] > top ? x[k] : top;
+    return top;
+}
+
+// Rows less their largest, one after the other without pads; then e^ of them all, by fours.
+bool likelihoods(const double* logs, size_t n, size_t n_states, double* rows, double* tops) {
+    for (size_t t = 0; t < n; ++t) {
+        const double *from = logs + t * n_states, top = largest_of(from, n_states);
+        double* row = rows + t * n_states;
+        tops[t] = top;
+        const double shift = top == -HUGE_VAL ? 0.0 : top;
+        for (size_t k = 0; k < n_states; ++k) row[k] = from[k] - shift;
+    }
+    const size_t size = n * n_states;
+    for (size_t i = size; i % 4; ++i) rows[i] = 0.0;
+    Mask faint = each(int64_t{0});
+    const Lanes least = each(-415.0), none = each(-HUGE_VAL), lost = each(-700.0);  // the first is ln 2^-kFaint
+    for (size_t at = 0; at < size; at += 4) {
+        const Lanes x = load(rows + at);
+        faint = faint | (less(x, least) & less(none, x));
+        const Mask gone = less(x, lost);  // no result is under the normal range: such numbers are slow
+        store(rows + at, only(~gone, exponential(where(gone, each(0.0), x))));
+    }
+    return any(faint);
+}
+
+// Calls a loop for the number of states, known to the compiler up to eight, and their registers up to thirteen.
+#define BAYESKIT_BY_STATES(LOOP, TABLES, ...)     \
+    switch ((TABLES).n_states) {                  \
+        case 1: return LOOP<1, 1>(__VA_ARGS__);   \
+        case 2: return LOOP<1, 2>(__VA_ARGS__);   \
+        case 3: return LOOP<1, 3>(__VA_ARGS__);   \
+        case 4: return LOOP<1, 4>(__VA_ARGS__);   \
+        case 5: return LOOP<2, 5>(__VA_ARGS__);   \
+        case 6: return LOOP<2, 6>(__VA_ARGS__);   \
+        case 7: return LOOP<2, 7>(__VA_ARGS__);   \
+        case 8: return LOOP<2, 8>(__VA_ARGS__);   \
+    }                                             \
+    switch ((TABLES).width / 4) {                 \
+        case 3: return LOOP<3, 0>(__VA_ARGS__);   \
+        case 4: return LOOP<4, 0>(__VA_ARGS__);   \
+        case 5: return LOOP<5, 0>(__VA_ARGS__);   \
+        case 6: return LOOP<6, 0>(__VA_ARGS__);   \
+        case 7: return LOOP<7, 0>(__VA_ARGS__);   \
+        case 8: return LOOP<8, 0>(__VA_ARGS__);   \
+        case 9: return LOOP<9, 0>(__VA_ARGS__);   \
+        case 10: return LOOP<10, 0>(__VA_ARGS__); \
+        case 11: return LOOP<11, 0>(__VA_ARGS__); \
+        case 12: return LOOP<12, 0>(__VA_ARGS__); \
+        case 13: return LOOP<13, 0>(__VA_ARGS__); \
+    }                                             \
+    return LOOP<0, 0>(__VA_ARGS__)
+
+Passed forward_of(const StateTables& tables, const Stretch& stretch) {
+    BAYESKIT_BY_STATES(forward, tables, tables, stretch);
+}
+void backward_of(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
+                 double* const* posteriors, bool add, double* weights, double* pairs) {
+    BAYESKIT_BY_STATES(backward, tables, tables, stretch, has_before, beta, posteriors, add, weights, pairs);
+}
+void best_of(const StateTables& logs, size_t n, const double* const* log_likelihoods, double* rows, int64_t* from) {
+    BAYESKIT_BY_STATES(best, logs, logs, n, log_likelihoods, rows, from);
+}
+size_t trace_of(const StateTables& logs, size_t n, bool has_before, const double* rows, const int64_t* from,
+                size_t state, uint32_t* path) {
+    BAYESKIT_BY_STATES(trace, logs, logs, n, has_before, rows, from, state, path);
+}
+
+}  // namespace
+
+extern const StateLoops BAYESKIT_STATE_LOOPS;
+const StateLoops BAYESKIT_STATE_LOOPS = {likelihoods, forward_of, backward_of, best_of, trace_of, add_products};
+
+}  // namespace bayeskit

@@ -1,0 +1,66 @@
+// The inner loops of hidden Markov models, compiled twice as those of support/loops.hpp, with the same bits.
+//
+// States are padded to a multiple of four; pads hold zeros (minus infinity in logarithms), and stay so. A stretch of
+// steps has a row of likelihoods each, up to a factor of the step. Forward rows are
+//
+//     alpha_t = (alpha_{t-1} A) b_t r_t,    r_t = 2^-exponent(Σ alpha_{t-1})
+//
+// The scale is a power of two, hence exact, and comes one step late, hence off the path that each step waits for. Any
+// r_t is right where the way back takes the same: with w_t = b_t beta_t r_t and beta_{t-1} = A w_t, Σ alpha_t beta_t is
+// one number for all t.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bayeskit {
+
+constexpr int kFaint = 600;  // what is below 2^-kFaint is no longer trusted to plain arithmetic
+
+struct StateTables {  // (states, width) each: by row the state before, and by row the state after
+    const double *from, *to;
+    size_t n_states, width;
+    bool watched;  // some state can hardly be reached, so that its share is lost once it is faint
+};
+
+struct Stretch {
+    size_t n;
+    const double* const* likelihoods;  // n rows
+    double* forward;  // n + 1 rows; the first is that before the stretch
+    double* scales;  // n
+};
+
+struct Passed {
+    int64_t exponent;  // the sum of those that were scaled away
+    double sum;  // of the last row
+    bool trusted;
+};
+
+struct StateLoops {
+    // e^(log - top) of each row (n, states), one after the other, and the largest of the row, top; whether some e^ is
+    // faint. What stands after a row is read as its pads, and there is room for three numbers after the last.
+    bool (*likelihoods)(const double* logs, size_t n, size_t n_states, double* rows, double* tops);
+
+    Passed (*forward)(const StateTables& tables, const Stretch& stretch);
+
+    // The way back over a stretch: from beta of its last step to that of the step before it. Posteriors are written to
+    // rows, or added; w and the step before are multiplied into pairs (states, width), but for a first step.
+    void (*backward)(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
+                     double* const* posteriors, bool add, double* weights, double* pairs);
+
+    // max_i (best_{t-1}(i) + log A(i, j)) + log b_t(j), from the first row on: for few states the last row and from
+    // which i each came (n, width), for more all n + 1 rows.
+    void (*best)(const StateTables& logs, size_t n, const double* const* log_likelihoods, double* rows, int64_t* from);
+
+    // The path that ends in a state, of these; the state before the first step is given back where there is one.
+    size_t (*trace)(const StateTables& logs, size_t n, bool has_before, const double* rows, const int64_t* from,
+                    size_t state, uint32_t* path);
+
+    // sums (n_left, width) += leftᵀ right over n rows; those of the left are `stride` apart.
+    void (*add_products)(const double* left, size_t stride, size_t n_left, const double* right, size_t width, size_t n,
+                         double* sums);
+};
+
+const StateLoops& state_loops();
+
+}  // namespace bayeskit

@@ -1,0 +1,189 @@
+// What hidden Markov models read: their tables, padded, and the rows of a stretch of steps.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "states.hpp"
+#include "support/state_loops.hpp"
+
+namespace bayeskit {
+
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+inline size_t padded(size_t n_states) { return (n_states + 3) / 4 * 4; }
+
+// Steps that are held at a time: as many as the second cache takes.
+inline size_t stretch_of(size_t n_states) { return std::clamp<size_t>(32768 / padded(n_states), 512, 4096); }
+
+// Rows of `n` with what fills the pads, at a width of their own.
+inline std::vector<double> padded_rows(const double* rows, size_t n_rows, size_t n, double pad) {
+    const size_t width = padded(n);
+    std::vector<double> out(n_rows * width, pad);
+    for (size_t i = 0; i < n_rows; ++i) std::copy(rows + i * n, rows + (i + 1) * n, out.begin() + i * width);
+    return out;
+}
+
+// Start and transitions as logarithms and as numbers, by the state before and by the state after.
+class ChainTables {
+public:
+    explicit ChainTables(const HiddenChain& chain) : n_states(chain.n_states), width(padded(chain.n_states)) {
+        const size_t k = n_states;
+        log_start = padded_rows(chain.log_start, 1, k, kNever);
+        log_from = padded_rows(chain.log_transition, k, k, kNever);
+        log_to.assign(k * width, kNever);
+        for (size_t i = 0; i < k; ++i)
+            for (size_t j = 0; j < k; ++j) log_to[j * width + i] = log_from[i * width + j];
+        start = exponentials(log_start);
+        from = exponentials(log_from);
+        to = exponentials(log_to);
+        for (size_t i = 0; i < k; ++i)
+            for (size_t j = 0; j < k; ++j) watched = watched || !(from[i * width + j] >= 0x1p-300);
+        for (size_t i = 0; i < k; ++i) from_rows.push_back(&log_from[i * width]), to_rows.push_back(&log_to[i * width]);
+    }
+
+    StateTables numbers() const { return {from.data(), to.data(), n_states, width, watched}; }
+    StateTables logs() const { return {log_from.data(), log_to.data(), n_states, width, watched}; }
+
+    const size_t n_states, width;
+    std::vector<double> log_start, log_from, log_to, start, from, to;
+    std::vector<const double*> from_rows, to_rows;
+    bool watched = false;  // by which states may be hard to reach: support/state_loops.hpp
+
+private:
+    static std::vector<double> exponentials(std::vector<double> logs) {
+        for (double& x : logs) x = std::exp(x);
+        return logs;
+    }
+};
+
+// The likelihoods of all symbols, made once where there are fewer symbols than rows.
+class SymbolTables {
+public:
+    SymbolTables(const Observed& rows, size_t n_states)
+        : at_once(rows.codes && !rows.labels && rows.n_logs <= rows.n), width(padded(n_states)) {
+        if (!at_once) return;
+        numbers.resize(rows.n_logs * width);
+        tops.resize(rows.n_logs);
+        faint.resize(rows.n_logs);
+        std::vector<double> row(width + 3);
+        for (size_t s = 0; s < rows.n_logs; ++s) {
+            faint[s] = state_loops().likelihoods(rows.logs + s * n_states, 1, n_states, row.data(), &tops[s]);
+            std::copy_n(row.data(), n_states, &numbers[s * width]);
+        }
+        logs = padded_rows(rows.logs, rows.n_logs, n_states, kNever);
+    }
+
+    const bool at_once;
+    const size_t width;
+    std::vector<double> numbers, logs, tops;
+    std::vector<uint8_t> faint;
+};
+
+// The rows of one stretch at a time, as pointers; a scratch of each thread.
+class StretchRows {
+public:
+    StretchRows(const Observed& rows, const SymbolTables& symbols, size_t n_states)
+        : rows_(rows), symbols_(symbols), n_states_(n_states), width_(padded(n_states)), stretch_(stretch_of(n_states)),
+          pointers_(stretch_) {}
+
+    // e^(log - top); `top` is the sum of what was taken away, `faint` whether some e^ can no longer be told from zero.
+    const double* const* likelihoods(size_t first, size_t n) {
+        top = 0;
+        faint = false;
+        if (symbols_.at_once) {
+            with_type(*rows_.codes, [&](const auto* codes) {
+                for (size_t t = 0; t < n; ++t) {
+                    const size_t s = codes[first + t];
+                    pointers_[t] = &symbols_.numbers[s * width_];
+                    top += symbols_.tops[s];
+                    faint |= symbols_.faint[s] != 0;
+                }
+            });
+            return pointers_.data();
+        }
+        room_.resize(stretch_ * n_states_ + 3);
+        tops_.resize(stretch_);
+        faint = state_loops().likelihoods(own_logs(first, n), n, n_states_, room_.data(), tops_.data());
+        for (size_t t = 0; t < n; ++t) pointers_[t] = &room_[t * n_states_], top += tops_[t];
+        return pointers_.data();
+    }
+
+    // The logarithms themselves; what stands in the pads is some number.
+    const double* const* logs(size_t first, size_t n) {
+        if (symbols_.at_once) {
+            with_type(*rows_.codes, [&](const auto* codes) {
+                for (size_t t = 0; t < n; ++t) pointers_[t] = &symbols_.logs[codes[first + t] * width_];
+            });
+            return pointers_.data();
+        }
+        const double* logs = own_logs(first, n);
+        last_.assign(logs + (n - 1) * n_states_, logs + n * n_states_);  // nothing may stand after the last row
+        last_.resize(width_, 0.0);
+        for (size_t t = 0; t < n; ++t) pointers_[t] = t + 1 < n ? logs + t * n_states_ : last_.data();
+        for (size_t t = n - std::min<size_t>(n, 4); t + 1 < n; ++t) {  // nor three numbers after those before it
+            if (t * n_states_ + width_ <= n * n_states_) continue;
+            ends_[n - 2 - t].assign(logs + t * n_states_, logs + (t + 1) * n_states_);
+            ends_[n - 2 - t].resize(width_, 0.0);
+            pointers_[t] = ends_[n - 2 - t].data();
+        }
+        return pointers_.data();
+    }
+
+    double top = 0;
+    bool faint = false;
+
+private:
+    // Logarithms of these rows (n, states): where they lie, or gathered by symbol and closed to what labels exclude.
+    const double* own_logs(size_t first, size_t n) {
+        if (!rows_.codes && !rows_.labels) return rows_.logs + first * n_states_;
+        gathered_.resize(stretch_ * n_states_);
+        for (size_t t = 0; t < n; ++t) {
+            const size_t at = rows_.codes ? code(*rows_.codes, first + t) : first + t;
+            const double* row = rows_.logs + at * n_states_;
+            std::copy(row, row + n_states_, &gathered_[t * n_states_]);
+        }
+        if (rows_.labels)
+            for (size_t t = 0; t < n; ++t) {
+                const uint8_t* open = rows_.allowed + code(*rows_.labels, first + t) * n_states_;
+                for (size_t k = 0; k < n_states_; ++k)
+                    if (!open[k]) gathered_[t * n_states_ + k] = kNever;
+            }
+        return gathered_.data();
+    }
+
+    static size_t code(const Codes& codes, size_t t) {
+        return with_type(codes, [&](const auto* at) { return static_cast<size_t>(at[t]); });
+    }
+
+    const Observed& rows_;
+    const SymbolTables& symbols_;
+    const size_t n_states_, width_, stretch_;
+    std::vector<const double*> pointers_;
+    std::vector<double> room_, tops_, gathered_, last_, ends_[3];
+};
+
+// Sequences in parts of about as many rows, always the same ones: their sums are put together in order.
+class SequenceParts {
+public:
+    explicit SequenceParts(const Observed& rows) : starts_{0} {
+        constexpr size_t kMost = 32, kLeast = size_t{1} << 12;
+        const size_t share = std::max(kLeast, (rows.n + kMost - 1) / kMost);
+        size_t begin = 0;
+        for (size_t s = 0; s < rows.n_sequences; ++s)
+            if (static_cast<size_t>(rows.starts[s + 1]) - begin >= share) {
+                starts_.push_back(s + 1);
+                begin = static_cast<size_t>(rows.starts[s + 1]);
+            }
+        if (starts_.back() < rows.n_sequences || starts_.size() == 1) starts_.push_back(rows.n_sequences);
+    }
+    size_t size() const { return starts_.size() - 1; }
+    size_t begin(size_t part) const { return starts_[part]; }
+    size_t end(size_t part) const { return starts_[part + 1]; }
+
+private:
+    std::vector<size_t> starts_;
+};
+
+}  // namespace bayeskit

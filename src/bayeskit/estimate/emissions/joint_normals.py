@@ -1,0 +1,236 @@
+"""Numbers that are normal together in each state: a covariance of each state ("full"), or one for all ("tied").
+
+    μ = (Σx + κ m0) / (n + κ)
+    Σ = (S + κ (μ − m0)(μ − m0)ᵀ + w f diag(v0)) / (n + w + [κ > 0])
+
+with the prior of `normals.py`; tied covariances add S and n of all states up. A missing cell is marginalised: the
+density is that of the cells that are there, and the sums take what is expected of the others given these.
+
+Formula: covariance of a state, under a normal–inverse-Wishart prior
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.data.block import Block
+from bayeskit.estimate.emissions.emission import Emission, Floats, Index, Scale, Sums, cell, numbers_of
+from bayeskit.estimate.emissions.normals import SpreadPrior, mixed_moments
+from bayeskit.estimate.sampling import nulls_for_nan
+from bayeskit.tally.plan import Request
+from bayeskit.tally.products import pairs
+from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE, SINGULAR, UNDERFLOW
+
+LOG_TWO_PI = float(logspace.log(2 * np.pi))
+
+
+@dataclass(frozen=True, eq=False)
+class JointNormals(Emission):
+    """Means (states, columns) and covariances (states, columns, columns)."""
+
+    kind = "joint normals"
+    names: tuple[str, ...]
+    scales: Mapping[str, Scale]
+    prior: SpreadPrior
+    tied: bool = False
+    mean: Floats | None = None
+    covariance: Floats | None = None
+
+    @cached_property
+    def centre(self) -> Floats:
+        """Means over all rows."""
+        return np.array([self.scales[name].mean for name in self.names])
+
+    @cached_property
+    def total(self) -> Floats:
+        """Variances over all rows."""
+        return np.array([self.scales[name].variance for name in self.names])
+
+    @cached_property
+    def used(self) -> Index:
+        """Columns that vary."""
+        return np.flatnonzero(self.total > UNDERFLOW)
+
+    def requests(self) -> Sequence[Request]:
+        return [Request("moments", self.names), Request("products", self.names)]
+
+    def shapes(self, n_states: int) -> tuple[tuple[int, ...], ...]:
+        d = len(self.names)
+        return (n_states, 1), (n_states, d), (n_states, d, d)
+
+    def of_tally(self, tally: Tally) -> Sums:
+        """Where cells are missing, products are those of the rows that have both, as many as if all had."""
+        moments, products = tally.moments_of(self.names), tally.products
+        assert products is not None
+        rows = tally.class_counts.astype(np.float64)[:, None]
+        away = np.where(moments.n > 0, moments.mean() - self.centre, 0.0)
+        n, spread = pairs(products)
+        covariance = np.divide(spread, n, out=np.zeros_like(spread), where=n > 0)
+        return rows, rows * away, rows[:, :, None] * (covariance + away[:, :, None] * away[:, None, :])
+
+    def of_block(self, block: Block, shares: Floats, n_threads: int) -> Sums:
+        x = numbers_of(block, self.names) - self.centre
+        n_states = shares.shape[1]
+        rows, first, second = (np.zeros(shape) for shape in self.shapes(n_states))
+        for at, there in _patterns(x):
+            part, own = x[at], shares[at]
+            rows[:, 0] += own.sum(axis=0)
+            if there.all():
+                first += own.T @ part
+                for s in range(n_states):
+                    second[s] += (part * own[:, s : s + 1]).T @ part
+                continue
+            for s in range(n_states):
+                expected, doubt = self._completed(part, there, s)
+                first[s] += own[:, s] @ expected
+                second[s] += (expected * own[:, s : s + 1]).T @ expected + own[:, s].sum() * doubt
+        return rows, first, second
+
+    def _completed(self, x: Floats, there: npt.NDArray[np.bool_], state: int) -> tuple[Floats, Floats]:
+        """(Rows with what is expected of the missing cells in a state, the covariance of that doubt)."""
+        expected, doubt = np.where(np.isnan(x), 0.0, x), np.zeros((x.shape[1], x.shape[1]))
+        gone = ~there
+        if self.mean is None or self.covariance is None:
+            doubt[gone, gone] = self.total[gone]
+            return expected, doubt
+        mean, covariance = self.mean[state] - self.centre, self.covariance[state]
+        weights = np.linalg.solve(covariance[np.ix_(there, there)], covariance[np.ix_(there, gone)])
+        expected[:, gone] = mean[gone] + (x[:, there] - mean[there]) @ weights
+        doubt[np.ix_(gone, gone)] = covariance[np.ix_(gone, gone)] - covariance[np.ix_(gone, there)] @ weights
+        return expected, doubt
+
+    def believe(self, sums: Sums) -> Self:
+        rows, first, second = sums
+        n = rows[:, 0]
+        reached = n > GONE * max(float(n.sum()), 1.0)
+        k, w = self.prior.mean_weight, self.prior.freedom
+        away = np.divide(first, rows + k, out=np.zeros_like(first), where=rows + k > 0)
+        across = away[:, :, None] * first[:, None, :]
+        spread = second - across - np.swapaxes(across, 1, 2) + (rows + k)[:, :, None] * away[:, :, None] * away[:, None]
+        pseudo = np.diag(self.prior.variance_weight * self.prior.floor * self.total)
+        if self.tied:
+            shared = (spread.sum(axis=0) + pseudo) / max(float(n.sum()) + w + len(n) * (k > 0) - (k > 0), UNDERFLOW)
+            covariance = np.repeat(shared[None], len(n), axis=0)
+        else:
+            covariance = (spread + pseudo) / np.maximum(n + w, UNDERFLOW)[:, None, None]
+            covariance[~reached] = np.diag(self.total)
+        return replace(self, mean=self.centre + away, covariance=self._definite(covariance))
+
+    def _definite(self, covariance: Floats) -> Floats:
+        """Correlations that are singular are pulled to the diagonal, as in estimate/covariance.py."""
+        size = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), np.maximum(GONE * self.total, UNDERFLOW)))
+        correlation = covariance / (size[:, :, None] * size[:, None, :])
+        at = np.arange(len(self.names))
+        correlation[:, at, at] = 1.0
+        least = np.linalg.eigvalsh(correlation)[:, 0]
+        pull = np.where(least < SINGULAR, (SINGULAR - least) / (1 - least), 0.0)[:, None, None]
+        correlation = (1 - pull) * correlation + pull * np.eye(len(self.names))
+        return np.asarray(correlation * size[:, :, None] * size[:, None, :])
+
+    def log_prior(self) -> float:
+        assert self.mean is not None
+        assert self.covariance is not None
+        of, prior = self.used, self.prior
+        if not len(of):
+            return 0.0
+        total = 0.0
+        for s, (mean, covariance) in enumerate(zip(self.mean[:, of], self.covariance[:, of][:, :, of], strict=True)):
+            precision = np.linalg.inv(covariance)
+            away = mean - self.centre[of]
+            once = not self.tied or s == 0
+            held = once * prior.variance_weight * prior.floor * float(np.diagonal(precision) @ self.total[of])
+            weight = once * prior.variance_weight + (prior.mean_weight > 0)
+            log_size = float(np.linalg.slogdet(covariance)[1])
+            total -= 0.5 * (weight * log_size + held + prior.mean_weight * float(away @ precision @ away))
+        return total
+
+    def log_likelihood_of(self, sums: Sums) -> float:
+        assert self.mean is not None
+        assert self.covariance is not None
+        rows, first, second = sums
+        of, total = self.used, 0.0
+        away = (self.mean - self.centre)[:, of]
+        for s in range(len(rows) if len(of) else 0):
+            covariance, linear = self.covariance[s][np.ix_(of, of)], np.outer(away[s], first[s, of])
+            spread = second[s][np.ix_(of, of)] - linear - linear.T + rows[s, 0] * np.outer(away[s], away[s])
+            size = len(of) * LOG_TWO_PI + float(np.linalg.slogdet(covariance)[1])
+            total -= 0.5 * (rows[s, 0] * size + float(np.trace(np.linalg.solve(covariance, spread))))
+        return total
+
+    def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
+        if len(self.used):
+            self._add(numbers_of(block, self.names), scores)
+
+    def _add(self, x: Floats, scores: Floats) -> None:
+        from scipy.linalg import solve_triangular
+
+        assert self.mean is not None
+        assert self.covariance is not None
+        varies = np.zeros(len(self.names), dtype=bool)
+        varies[self.used] = True
+        for at, there in _patterns(x):
+            some = np.flatnonzero(there & varies)
+            if not len(some):
+                continue
+            for s, (mean, covariance) in enumerate(zip(self.mean, self.covariance, strict=True)):
+                root = np.linalg.cholesky(covariance[np.ix_(some, some)])
+                away = solve_triangular(root, (x[at][:, some] - mean[some]).T, lower=True, check_finite=False)
+                constant = -0.5 * len(some) * LOG_TWO_PI - float(logspace.log(np.diagonal(root)).sum())
+                scores[at, s] += constant - 0.5 * (away * away).sum(axis=0)
+
+    def one_row(self, record: Mapping[str, Any]) -> Floats:
+        assert self.mean is not None
+        scores = np.zeros((1, len(self.mean)))
+        if len(self.used):
+            self._add(np.array([[cell(record, name) for name in self.names]]), scores)
+        return np.asarray(scores[0])
+
+    def table(self, name: str) -> Mapping[str, list[Any]]:
+        assert self.mean is not None
+        assert self.covariance is not None
+        j = self.names.index(name)
+        own = {"mean": self.mean[:, j].tolist(), "variance": self.covariance[:, j, j].tolist()}
+        others = {
+            f"covariance with {other}": self.covariance[:, j, i].tolist()
+            for i, other in enumerate(self.names)
+            if i != j
+        }
+        return own | others
+
+    def forecast(self, name: str, shares: Floats) -> Mapping[str, Floats]:
+        assert self.mean is not None
+        assert self.covariance is not None
+        j = self.names.index(name)
+        return mixed_moments(self.mean[:, j], self.covariance[:, j, j], shares)
+
+    def sample(self, states: Index, rng: np.random.Generator) -> dict[str, Any]:
+        assert self.mean is not None
+        assert self.covariance is not None
+        roots = np.linalg.cholesky(self.covariance)
+        noise = rng.standard_normal((len(states), len(self.names), 1))
+        drawn = self.mean[states] + (roots[states] @ noise)[:, :, 0]
+        return {name: nulls_for_nan(drawn[:, j]) for j, name in enumerate(self.names)}
+
+    def n_parameters(self) -> int:
+        assert self.mean is not None
+        states, d = len(self.mean), len(self.used)
+        return states * d + (1 if self.tied else states) * d * (d + 1) // 2
+
+
+def _patterns(x: Floats) -> Iterator[tuple[Any, npt.NDArray[np.bool_]]]:
+    """(rows, which cells they have) for each pattern of missing cells."""
+    there = ~np.isnan(x)
+    if there.all():
+        yield slice(None), np.ones(x.shape[1], dtype=bool)
+        return
+    patterns, which = np.unique(there, axis=0, return_inverse=True)
+    for i, pattern in enumerate(patterns):
+        yield np.flatnonzero(which.ravel() == i), pattern

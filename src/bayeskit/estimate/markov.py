@@ -1,0 +1,154 @@
+"""What follows what: the probability of a symbol after the k before it, from counts of runs.
+
+    P(x | u_1..u_k) = (n(u_1..u_k, x) + a_x) / (n(u_1..u_k) + Σ a)
+
+or, backing off, an m-estimate towards the shorter context u_2..u_k, down to none and then to uniform. Of a context
+that was never left, where nothing is added to the counts, nothing is known: every symbol is as likely.
+
+Formula: P(symbol ∣ the k before it), of counts of runs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.vocabulary import Value, positions
+from bayeskit.estimate.back_off import BackOff, backed_off
+from bayeskit.estimate.smoothing import Automatic, Smoothing, smoothed
+from bayeskit.memory import Need, check_memory
+from bayeskit.tally.space import Counts, Recoding
+from bayeskit.tally.transitions import Transitions, run_keys
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+Pair = tuple[Floats, Floats]  # how often a run was counted, and how often its context was left
+
+
+@dataclass(frozen=True)
+class Level:
+    """Runs of one length: how often each was counted, and how often its context was left, by rising keys."""
+
+    counted: Transitions
+    keys: Index
+    context_keys: Index
+    totals: Counts
+
+    @classmethod
+    def of(cls, counted: Transitions) -> Level:
+        """The counts of a statistic, in the codes of its classes."""
+        n = counted.n_classes
+        contexts, inverse = np.unique(run_keys(counted.runs[:, :-1], n), return_inverse=True)
+        totals = np.zeros(len(contexts), dtype=counted.counts.dtype)
+        np.add.at(totals, inverse, counted.counts)
+        return cls(counted, run_keys(counted.runs, n), contexts, totals)
+
+    def ends(self, runs: Index) -> Index:
+        """The last symbols of longer runs, as many as this level counts together."""
+        return runs[:, runs.shape[1] - self.counted.order - 1 :]
+
+    def counts(self, runs: Index) -> Pair:
+        """(count of each run, count of its context); longer runs are looked up by their ends."""
+        ends, n = self.ends(runs), self.counted.n_classes
+        return (
+            _looked_up(self.keys, self.counted.counts, run_keys(ends, n)),
+            _looked_up(self.context_keys, self.totals, run_keys(ends[:, :-1], n)),
+        )
+
+
+@dataclass(frozen=True)
+class MarkovTable:
+    """What is believed of a chain: ``probabilities`` of the last symbol of runs given those before it.
+
+    >>> counted = Transitions.of(np.array([0, 1, 1, 1, 0]), np.array([0, 5]), 2)
+    >>> from bayeskit.estimate.smoothing import Laplace
+    >>> table = MarkovTable.of(counted, ("a", "b"), ("a", "b"), Laplace())
+    >>> table.probabilities(np.array([[-1, 0], [1, 1], [1, 0]])).round(4).tolist()   # (1+1)/(1+2), (2+1)/(3+2), …
+    [0.6667, 0.6, 0.4]
+    """
+
+    symbols: tuple[Value, ...]
+    levels: tuple[Level, ...]  # the shortest runs first; the longest alone where nothing backs off
+    pseudo: Floats  # what is added for each symbol
+    weights: tuple[float, ...]  # m of each level, where it backs off
+
+    @classmethod
+    def of(
+        cls,
+        counted: Transitions,
+        classes: Sequence[Value],
+        symbols: Sequence[Value],
+        smoothing: Smoothing,
+        memory_limit: float | None = None,
+    ) -> MarkovTable:
+        """From counts of these classes, among symbols that may be more."""
+        counted = counted.recode(Recoding(positions(symbols, classes), {}))
+        if isinstance(smoothing, BackOff):
+            levels = (*(Level.of(counted.shorter(k)) for k in range(counted.order)), Level.of(counted))
+            return cls(tuple(symbols), levels, np.zeros(len(symbols)), _weights(smoothing, levels, len(symbols)))
+        level = Level.of(counted)
+        rows = np.zeros((1, len(symbols)))
+        if isinstance(smoothing, Automatic) or getattr(smoothing, "prior", "") == "marginal":
+            rows = _dense(level, len(symbols), memory_limit)
+        return cls(tuple(symbols), (level,), smoothing.pseudo_counts(list(symbols), rows), ())
+
+    @property
+    def order(self) -> int:
+        """How many symbols are looked back at."""
+        return self.levels[-1].counted.order
+
+    def probabilities(self, runs: Index) -> Floats:
+        """P(last | those before it) of each run (n, order + 1), −1 being the mark before a sequence."""
+        return self.estimated([level.counts(runs) for level in self.levels], runs[:, -1])
+
+    def estimated(self, counts: Sequence[Pair], last: Index) -> Floats:
+        """P from counts of each level, of runs with these last symbols."""
+        p = uniform = np.full(len(last), 1.0 / max(len(self.symbols), 1))
+        for m, (n, total) in zip(self.weights, counts, strict=False):
+            p = backed_off(n, total, m, p)
+        if not self.weights:
+            p = smoothed(*counts[-1], self.pseudo[last], self.pseudo.sum())
+        return np.asarray(np.where(np.isnan(p), uniform, p))
+
+    def following(self, contexts: Index) -> Floats:
+        """P(symbol | context) (contexts, symbols) of contexts (n, order)."""
+        n = len(self.symbols)
+        runs = np.column_stack([np.repeat(contexts, n, axis=0), np.tile(np.arange(n), len(contexts))])
+        return self.probabilities(runs).reshape(len(contexts), n)
+
+
+def _weights(smoothing: BackOff, levels: Sequence[Level], n_symbols: int) -> tuple[float, ...]:
+    """m of each level, under which its counts predict each other best, one left out at a time."""
+    weights: list[float] = []
+    for level in levels:
+        runs = level.counted.runs
+        lower = np.full(len(runs), 1 / max(n_symbols, 1))
+        for m, shorter in zip(weights, levels, strict=False):
+            n, total = shorter.counts(runs)
+            lower = backed_off(np.maximum(n - 1, 0), np.maximum(total - 1, 0), m, lower)
+        n, total = level.counts(runs)
+        weights.append(smoothing.weight(n, total, lower))
+    return tuple(weights)
+
+
+def _dense(level: Level, n_symbols: int, memory_limit: float | None) -> Floats:
+    """Counts (contexts, symbols) with their zeros."""
+    what = f"a table of {len(level.context_keys):,} contexts and {n_symbols:,} symbols"
+    check_memory(
+        Need(what, 8.0 * len(level.context_keys) * n_symbols, ("Give the smoothing as a number.",)), memory_limit
+    )
+    table = np.zeros((len(level.context_keys), n_symbols))
+    runs = level.counted.runs
+    rows = np.searchsorted(level.context_keys, run_keys(runs[:, :-1], level.counted.n_classes))
+    table[rows, runs[:, -1]] = level.counted.counts
+    return table
+
+
+def _looked_up(keys: Index, counts: Counts, wanted: Index) -> Floats:
+    if not len(keys):
+        return np.zeros(len(wanted))
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, counts[at], 0).astype(np.float64)

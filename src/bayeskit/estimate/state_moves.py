@@ -1,0 +1,286 @@
+"""Where hidden states begin and what follows them: probabilities of counts that may be shared, and rules they obey.
+
+    P(first = j) = (n_j + a) / (N + a·K)          P(j | i) = (n_ij + a) / (N_i + a·K)
+
+the most probable values under Dirichlet priors. A move may be fixed to a number (0 forbids it) or tied to others of the
+same name, which have one probability; the free ones of a row share what the others leave. A state that was never left,
+where nothing is added to the counts, goes anywhere.
+
+Minimum stays: a state that is to last m steps is a chain of m copies that emit the same; only from the last of them it
+may stay longer or leave. So a stay is at least m, and then geometric.
+
+Formula: P(first state), P(next state ∣ state), fixed, forbidden or tied
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.errors import BayesError
+from bayeskit.estimate.information import weighed_log_ratio
+from bayeskit.tolerance import SLACK, SUMS_TO_ONE
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+FREE, FIXED = -1, -2
+
+
+@dataclass(frozen=True, eq=False)
+class MoveRules:
+    """What start (states) and moves (states, states) must be: ``fixed`` values, NaN elsewhere; ``ties``, a number for
+    each name, FREE or FIXED."""
+
+    fixed_start: Floats
+    fixed: Floats
+    ties: Index
+
+    @classmethod
+    def of(cls, start: Any, moves: Any, states: Sequence[Any]) -> MoveRules:
+        """From settings: ``moves`` is None, "left-to-right", "ordered", or rows of None (free), numbers and names.
+
+        >>> rules = MoveRules.of(None, [["stay", "leave"], ["leave", "stay"]], ["a", "b"])
+        >>> rules.moves(np.array([[8.0, 2.0], [4.0, 6.0]]), 0.0).tolist()             # stay 14 of 20
+        [[0.7, 0.3], [0.3, 0.7]]
+        >>> MoveRules.of(None, "left-to-right", range(3)).moves(np.zeros((3, 3)), 1.0).tolist()
+        [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]]
+        """
+        k = len(states)
+        if isinstance(moves, str):
+            return cls._in_order(start, moves, states)
+        cells = _rows(moves, k) if moves is not None else [[None] * k for _ in range(k)]
+        names: dict[str, int] = {}
+        fixed, ties = np.full((k, k), np.nan), np.full((k, k), FREE, dtype=np.int64)
+        for i, row in enumerate(cells):
+            for j, cell in enumerate(row):
+                if isinstance(cell, str):
+                    ties[i, j] = names.setdefault(cell, len(names))
+                elif cell is not None and not (isinstance(cell, float) and np.isnan(cell)):
+                    fixed[i, j], ties[i, j] = (
+                        _probability(cell, f"transitions from {states[i]!r} to {states[j]!r}"),
+                        FIXED,
+                    )
+        rules = cls(_fixed_start(start, states), fixed, ties)
+        rules._check(states)
+        return rules
+
+    @classmethod
+    def _in_order(cls, start: Any, moves: str, states: Sequence[Any]) -> MoveRules:
+        k = len(states)
+        step = np.arange(k)[None, :] - np.arange(k)[:, None]
+        allowed = {"left-to-right": (step == 0) | (step == 1), "ordered": step >= 0}
+        if moves not in allowed:
+            raise BayesError(
+                f'transitions={moves!r}: give "left-to-right" (stay, or go to the next state), "ordered" (to any later '
+                "one), or rows of None, numbers and names",
+                culprit=moves,
+            )
+        fixed = np.where(allowed[moves], np.nan, 0.0)
+        first = start if start is not None or moves == "ordered" else [1.0, *[0.0] * (k - 1)]
+        return cls(_fixed_start(first, states), fixed, np.where(np.isnan(fixed), FREE, FIXED))
+
+    def _check(self, states: Sequence[Any]) -> None:
+        held = np.nansum(self.fixed, axis=1)
+        full = ~(self.ties != FIXED).any(axis=1)
+        bad = np.flatnonzero((held > 1 + SUMS_TO_ONE) | (full & (np.abs(held - 1) > SLACK)))
+        if len(bad):
+            raise BayesError(f"the fixed transitions from {states[bad[0]]!r} sum to {held[bad[0]]:g}, not to 1")
+        named = np.flatnonzero((self.ties >= 0).any(axis=1))
+        if not len(named):
+            return
+        rows = [np.sort(self.ties[i]).tolist() for i in named]
+        alike = all(row == rows[0] for row in rows) and np.ptp(held[named]) <= SUMS_TO_ONE
+        if not alike or FREE in rows[0]:
+            raise BayesError(
+                "rows of transitions with tied ones are made of the same names, each as often, and of numbers, but for "
+                "their order: then one set of probabilities serves them all"
+            )
+
+    @cached_property
+    def bound(self) -> bool:
+        """Whether the states are told apart by the rules, so that none can stand in another's place."""
+        return bool((self.ties != FREE).any() or not np.isnan(self.fixed_start).all())
+
+    # -- estimates -----------------------------------------------------------------------------------
+
+    def start(self, counts: Floats, smoothing: float) -> Floats:
+        """P(first state)."""
+        first = _shared(counts[None], np.isnan(self.fixed_start)[None], self.fixed_start[None], smoothing)
+        return np.asarray(first[0])
+
+    def moves(self, counts: Floats, smoothing: float) -> Floats:
+        """P(next | state) (states, states)."""
+        out = _shared(counts, self.ties == FREE, np.where(self.ties == FIXED, self.fixed, 0.0), smoothing)
+        named = (self.ties >= 0).any(axis=1)
+        if named.any():
+            own = self.ties[named]
+            tied = own >= 0
+            sums = np.bincount(own[tied], counts[named][tied] + smoothing)
+            often = np.bincount(own[tied], minlength=len(sums)) / named.sum()  # in each row
+            whole = sums.sum()
+            share = sums / whole if whole > 0 else often / often.sum()
+            rest = 1 - np.nansum(self.fixed[named], axis=1)
+            values = share / np.maximum(often, 1)
+            out[named] = np.where(tied, rest[:, None] * values[np.maximum(own, 0)], out[named])
+        return out
+
+    def log_prior(self, start: Floats, moves: Floats, smoothing: float, start_smoothing: float) -> float:
+        """The logarithm of the prior density of the free ones, up to a constant."""
+        weight = np.where(self.ties != FIXED, smoothing, 0.0)
+        first = np.where(np.isnan(self.fixed_start), start_smoothing, 0.0)
+        return float(weighed_log_ratio(weight, moves, 1.0).sum() + weighed_log_ratio(first, start, 1.0).sum())
+
+    def n_parameters(self) -> int:
+        """Free ones."""
+        free = (self.ties == FREE).sum(axis=1)
+        names = len(np.unique(self.ties[self.ties >= 0]))
+        first = int(np.isnan(self.fixed_start).sum())
+        return int(np.maximum(free - 1, 0).sum()) + max(names - 1, 0) + max(first - 1, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Stays:
+    """Copies of states that last a minimum of steps: ``owner`` is the state of each copy."""
+
+    least: Index  # of each state
+
+    @cached_property
+    def owner(self) -> Index:
+        """The state of each copy."""
+        return np.repeat(np.arange(len(self.least)), self.least)
+
+    @cached_property
+    def first(self) -> Index:
+        """The first copy of each state."""
+        return np.concatenate([[0], np.cumsum(self.least)[:-1]]).astype(np.int64)
+
+    @cached_property
+    def last(self) -> Index:
+        """The last copy of each state."""
+        return self.first + self.least - 1
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether each state is itself."""
+        return bool((self.least == 1).all())
+
+    def log_start(self, start: Floats) -> Floats:
+        """ln P of the first copies."""
+        out = np.full(len(self.owner), -np.inf)
+        out[self.first] = logspace.log(start)
+        return out
+
+    def log_moves(self, moves: Floats) -> Floats:
+        """ln P of moves between copies.
+
+        >>> np.exp(Stays(np.array([2, 1])).log_moves(np.array([[0.5, 0.5], [1.0, 0.0]]))).tolist()
+        [[0.0, 1.0, 0.0], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]]
+        """
+        out = np.full((len(self.owner),) * 2, -np.inf)
+        logs = logspace.log(moves)
+        out[np.ix_(self.last, self.first)] = logs
+        longer = self.least > 1
+        out[self.last[longer], self.first[longer]] = -np.inf
+        out[self.last, self.last] = np.diagonal(logs)
+        forced = np.setdiff1d(np.arange(len(self.owner)), self.last)
+        out[forced, forced + 1] = 0.0
+        return out
+
+    def counted_moves(self, counts: Floats) -> Floats:
+        """Counts of moves between copies as those that were free to be made (states, states)."""
+        if self.plain:
+            return counts
+        out = counts[np.ix_(self.last, self.first)].copy()
+        at = np.arange(len(self.least))
+        out[at, at] = counts[self.last, self.last]
+        return out
+
+    def free_moves(self, moves: Floats, starts: Floats) -> Floats:
+        """Counts of moves between states without the stays that are forced: so many of each visit."""
+        if self.plain:
+            return moves
+        out = moves.copy()
+        at = np.arange(len(self.least))
+        visits = starts + moves.sum(axis=0) - moves[at, at]
+        out[at, at] = np.maximum(moves[at, at] - (self.least - 1) * visits, 0.0)
+        return out
+
+    def summed(self, of_copies: Floats) -> Floats:
+        """Shares of the states (…, states) from those of their copies."""
+        return of_copies if self.plain else np.add.reduceat(of_copies, self.first, axis=-1)
+
+
+def stays_of(setting: Any, states: Sequence[Any]) -> Stays:
+    """From a setting: one minimum for all states, or some by name."""
+    given = setting if isinstance(setting, Mapping) else dict.fromkeys(states, setting)
+    unknown = [state for state in given if state not in states]
+    if unknown:
+        raise BayesError(f"min_stay names {unknown[0]!r}, which is no state", culprit=unknown[0])
+    least = [given.get(state, 1) for state in states]
+    bad = [n for n in least if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1]
+    if bad:
+        raise BayesError(f"min_stay={bad[0]!r}: a state lasts a whole number of steps, 1 or more", culprit=bad[0])
+    return Stays(np.array(least, dtype=np.int64))
+
+
+def long_run(moves: Floats) -> Floats:
+    """The share of time in each state when a chain has gone on for long; NaN where it depends on the start.
+
+    >>> long_run(np.array([[0.9, 0.1], [0.3, 0.7]])).round(6).tolist()
+    [0.75, 0.25]
+    """
+    k = len(moves)
+    equations = np.vstack([moves.T - np.eye(k), np.ones(k)])
+    if np.linalg.matrix_rank(equations[:-1]) < k - 1:
+        return np.full(k, np.nan)
+    found = np.linalg.lstsq(equations, np.append(np.zeros(k), 1.0), rcond=None)[0]
+    return np.asarray(np.maximum(found, 0.0))
+
+
+def _shared(counts: Floats, free: npt.NDArray[np.bool_], fixed: Floats, smoothing: float) -> Floats:
+    """What is left beside the fixed ones, among the free ones by their counts; evenly where there are none."""
+    held = np.where(free, 0.0, fixed)
+    grown = np.where(free, counts + smoothing, 0.0)
+    totals, n_free = grown.sum(axis=1, keepdims=True), free.sum(axis=1, keepdims=True)
+    even = free / np.maximum(n_free, 1)
+    share = np.divide(grown, totals, out=even.astype(np.float64), where=totals > 0)
+    return np.asarray(np.where(free, (1 - held.sum(axis=1, keepdims=True)) * share, held))
+
+
+def _fixed_start(start: Any, states: Sequence[Any]) -> Floats:
+    if start is None:
+        return np.full(len(states), np.nan)
+    if isinstance(start, Mapping):
+        unknown = [state for state in start if state not in states]
+        if unknown:
+            raise BayesError(f"start names {unknown[0]!r}, which is no state", culprit=unknown[0])
+        start = [start.get(state) for state in states]
+    cells = list(start)
+    if len(cells) != len(states):
+        raise BayesError(f"start has {len(cells)} probabilities for {len(states)} states")
+    fixed = np.array(
+        [np.nan if c is None else _probability(c, f"start in {s!r}") for c, s in zip(cells, states, strict=True)]
+    )
+    held = np.nansum(fixed)
+    if held > 1 + SUMS_TO_ONE or (not np.isnan(fixed).any() and abs(held - 1) > SLACK):
+        raise BayesError(f"the fixed probabilities of the start sum to {held:g}, not to 1")
+    return fixed
+
+
+def _rows(moves: Any, k: int) -> list[list[Any]]:
+    rows = [list(row) for row in (moves.tolist() if isinstance(moves, np.ndarray) else moves)]
+    if len(rows) != k or any(len(row) != k for row in rows):
+        raise BayesError(f"transitions are {k} rows of {k} cells, one for each state")
+    return rows
+
+
+def _probability(cell: Any, what: str) -> float:
+    if isinstance(cell, bool) or not isinstance(cell, (int, float, np.number)) or not 0 <= float(cell) <= 1:
+        raise BayesError(f"{what}: {cell!r} is no probability", culprit=cell)
+    return float(cell)

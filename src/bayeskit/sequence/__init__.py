@@ -1,0 +1,1 @@
+"""Models of sequences: chains, hidden states, and classes of whole sequences."""

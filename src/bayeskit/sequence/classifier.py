@@ -1,0 +1,445 @@
+"""SequenceClassifier: Bayes' rule over one model of sequences for each class.
+
+Formula: P(class ∣ sequence) ∝ P(class) · P(sequence ∣ model of the class)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.data.block import Block
+from bayeskit.data.schema import Schema, Target
+from bayeskit.data.sequences import Sequences, label_values
+from bayeskit.data.sheet import Figure, Grid, Sheet
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value, canonical, positions, sort_values, union
+from bayeskit.errors import BadFile, BayesError, NotLearnt, with_article
+from bayeskit.estimate.prior import class_prior
+from bayeskit.evaluate.evaluation import Evaluation
+from bayeskit.evaluate.leave_one_out import leave_one_out
+from bayeskit.explain.evidence import Explanations, class_position
+from bayeskit.explain.overview import percent
+from bayeskit.model_file import Saved, State
+from bayeskit.models.base.available import available_where
+from bayeskit.models.base.classifier import class_array
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.estimator_kinds import PredictsClasses
+from bayeskit.models.base.settings import check_temperature, one_of, seed_of
+from bayeskit.models.base.storage import Composite
+from bayeskit.models.base.ties import best_class, tie_seed
+from bayeskit.sequence.class_tallies import ClassTallies
+from bayeskit.sequence.evidence import explained
+from bayeskit.sequence.left_out import SequencesLeftOut
+from bayeskit.sequence.markov_chain import MarkovChain
+from bayeskit.tally.space import Space
+from bayeskit.tally.tally import Tally
+from bayeskit.threads import thread_count
+from bayeskit.undecidable import Impossible, refuse_no_numbers
+
+Floats = npt.NDArray[np.float64]
+ONLY_COUNTED = "its models are found by EM: other sequences make other ones. Fit again, or take a MarkovChain as model"
+
+
+class ClassBeliefs(NamedTuple):
+    """What is believed of the classes before a sequence is seen."""
+
+    log_prior: Floats
+
+
+def _is_counted(classifier: Any) -> bool:
+    return isinstance(classifier.model_kind(), MarkovChain)
+
+
+@dataclass(eq=False, repr=False)
+class SequenceClassifier(Composite, PredictsClasses):
+    """Classes of whole sequences: a model of each class says how likely the sequence is, and Bayes' rule the class.
+
+    Parameters
+    ----------
+    model: a ``MarkovChain`` or a ``HiddenMarkovModel``, of which each class gets its own; None for a ``MarkovChain()``.
+        ``{class: model}`` gives classes different ones, such as more states to longer words.
+    prior: "empirical", "uniform", ``{class: probability}``, a list, or a smoothing.
+    undecidable: a sequence that no class can have made gets the priors ("prior"), "nan", or an "error".
+    ties, random_state: the first class of a tie, or "random": drawn by seed and content.
+    temperature: log scores are divided by it before they become probabilities.
+
+    Sequences come in any form that :meth:`bayeskit.Sequences.of` takes, labels one for each. With chains it learns,
+    forgets and merges exactly, and leaves one out in closed form; the symbols are those that any class has shown.
+
+    >>> words = [list("abab"), list("baba"), list("aabb"), list("bbaa")]
+    >>> turns = SequenceClassifier().fit(words, ["turns", "turns", "runs", "runs"])
+    >>> turns.predict([list("ababab"), list("aaabbb")]).tolist()
+    ['turns', 'runs']
+    >>> turns.predict_proba([list("abab")]).round(3).tolist()
+    [[0.111, 0.889]]
+    """
+
+    model: Any = None
+    prior: Any = "empirical"
+    undecidable: str = "prior"
+    ties: str = "first"
+    random_state: Any = None
+    temperature: float = 1.0
+    n_threads: int | None = None
+
+    rows_are: ClassVar[str] = "sequences"
+    absent: ClassVar[Mapping[str, str]] = {
+        "fit_source": "sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to fit",
+        "learn_source": "sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to partial_fit",
+        "forget_source": "sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to forget",
+        "restrict": "its models speak of whole steps. Fit again without the column",
+        "telling": "steps are no columns. explain says what each step adds",
+        "nomogram": "steps are no columns. explain says what each step adds",
+    }
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from sequences ``X`` with one class each, ``y``: values, or the name of a column that is the same in
+        all rows of a sequence."""
+        self.check_settings()
+        sequences, labels = self._labelled(X, y, sample_weight)
+        if not len(sequences):
+            raise BayesError("there are no sequences: Found array with 0 sample(s) while a minimum of 1 is required.")
+        classes = tuple(sort_values(dict.fromkeys(labels)))
+        codes = positions(labels, classes)
+        counts = np.bincount(codes, sequences.weights, minlength=len(classes))
+        counts = counts.astype(np.int64) if sequences.weights is None else counts
+        if not counts.all():
+            raise BayesError(f"every sequence of class {classes[int(np.argmin(counts))]!r} has weight zero")
+        templates = self._shared(sequences)
+        models = {}
+        for code, label in enumerate(classes):
+            part = sequences.take(codes == code)
+            if not part.n_rows:
+                raise BayesError(
+                    f"the sequences of class {label!r} are all empty, so there is nothing to believe of it",
+                    culprit=label,
+                )
+            try:
+                models[label] = templates(label).fit(part)
+            except BayesError as problem:
+                raise problem.within(f"class {label!r}") from None
+        return self._become(models, counts, self._target_of(X, y))
+
+    def _shared(self, sequences: Sequences) -> Callable[[Value], Any]:
+        """Unfitted models by class, which all know the values that any class shows."""
+
+        def of_class(label: Value) -> Any:
+            return clone(self.model_kind(label))
+
+        return of_class
+
+    @available_where(_is_counted, ONLY_COUNTED)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more sequences; new symbols and classes may appear at any time. ``classes`` is not needed."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, y, sample_weight)
+        self.check_settings()
+        return self.become_counted(self.class_tallies() + self._counted(X, y, sample_weight))
+
+    @available_where(_is_counted, ONLY_COUNTED)
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn sequences that were learnt; those that cannot have been are refused, and nothing changes."""
+        self._check_is_fitted()
+        self.check_settings()
+        return self.become_counted(self.class_tallies() - self._counted(X, y, sample_weight))
+
+    @available_where(_is_counted, ONLY_COUNTED)
+    def merge(self, other: Any) -> Self:
+        """A new model of the sequences of both; settings are those of this one. Both sides stay as they are."""
+        self._check_is_fitted()
+        if type(other) is not SequenceClassifier or not _is_counted(other):
+            raise BayesError(
+                "a SequenceClassifier of chains merges with another one, not with "
+                + ("one of other models" if type(other) is SequenceClassifier else with_article(type(other).__name__))
+            )
+        check_is_fitted(other, "sequences and classes")
+        merged = clone(self)
+        merged.target_ = self.target_
+        return merged.become_counted(self.class_tallies() + other.class_tallies())
+
+    def __add__(self, other: object) -> Self:
+        return self.merge(other) if isinstance(other, SequenceClassifier) else NotImplemented
+
+    def __radd__(self, other: object) -> Self:
+        """``sum(models)`` starts from 0."""
+        return self if other == 0 else NotImplemented
+
+    def class_tallies(self) -> ClassTallies:
+        """What was counted of each class."""
+        counts = dict(zip(self.models_, self.class_counts_.tolist(), strict=True))
+        return ClassTallies({label: model.tally_ for label, model in self.models_.items()}, counts)
+
+    def _counted(self, X: Any, y: Any, sample_weight: Any) -> ClassTallies:
+        """What more sequences hold."""
+        sequences, labels = self._labelled(X, y, sample_weight)
+        return ClassTallies.of(sequences, labels, lambda label, own: self.model_kind(label).counted(own))
+
+    def become_counted(self, counted: ClassTallies) -> Self:
+        """Become the classifier of these counts."""
+        counted.check()
+        models = {c: clone(self.model_kind(c)).fit_tally(tally) for c, tally in counted.tallies.items()}
+        return self._become(models, np.array(list(counted.counts.values())), self.target_)
+
+    def _become(self, models: dict[Value, Any], counts: npt.NDArray[Any], target: str) -> Self:
+        classes = tuple(models)
+        log_prior = logspace.log(class_prior(self.prior, classes, counts))
+        if all(isinstance(model, MarkovChain) for model in models.values()):
+            symbols: tuple[Value, ...] = ()
+            for chain in models.values():
+                symbols = union(symbols, chain.symbols_)
+            for chain in models.values():
+                chain.among(symbols)
+        self.models_, self.class_counts_, self.params_ = models, counts, ClassBeliefs(np.asarray(log_prior))
+        self.classes_, self.target_ = class_array(classes), target
+        return self
+
+    # -- saying --------------------------------------------------------------------------------------
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """ln P(sequence, class) of each sequence (sequences, classes); −∞ where impossible."""
+        return self._scores(self._sequences(X))
+
+    def score_samples(self, X: Any) -> Floats:
+        """ln P(sequence) of each."""
+        return np.asarray(logspace.log_sum_exp(self.predict_joint_log_proba(X)))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | sequence) (sequences, classes)."""
+        scores, impossible = self.predict_joint_log_proba(X), Impossible(self.undecidable)
+        proba, evidence = logspace.normalise(self.tempered(scores), thread_count(self.n_threads))
+        impossible.settle(proba, evidence, 0, logspace.exp(self.params_.log_prior))
+        impossible.tell()
+        return proba
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """ln P(class | sequence) (sequences, classes)."""
+        scores, impossible = self.predict_joint_log_proba(X), Impossible(self.undecidable)
+        log_proba, evidence = logspace.log_normalise(self.tempered(scores))
+        impossible.settle(log_proba, evidence, 0, logspace.log_normalise(self.params_.log_prior[None])[0][0])
+        impossible.tell()
+        return log_proba
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The most probable class of each sequence; ties as the setting ``ties`` says."""
+        sequences, impossible = self._sequences(X), Impossible(self.undecidable)
+        scores = self._scores(sequences)
+        impossible.settle(scores, scores.max(axis=1), 0, self.params_.log_prior)
+        impossible.tell()
+        return np.asarray(self.classes_[self.choose(np.nan_to_num(scores, nan=-np.inf), self._contents(sequences))])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy on sequences ``X`` with classes ``y``."""
+        self._check_is_fitted()
+        sequences, labels = self._labelled(X, y, sample_weight)
+        if not len(sequences):
+            raise BayesError("there are no sequences to score")
+        right = np.array([a == b for a, b in zip(self.predict(sequences).tolist(), labels, strict=True)])
+        if sequences.weights is not None and not sequences.weights.any():
+            raise BayesError("every sequence has weight zero, so there is nothing to score")
+        return float(np.average(right, weights=sequences.weights))
+
+    def explain(self, X: Any, against: Any = None) -> Explanations:
+        """Why each sequence is put in its class: evidence step by step that sums to the log posterior odds.
+
+        The predicted class is compared with the runner-up, or with the class ``against``. What a step says is
+        ln P(step | those before it) under one class against the other.
+        """
+        sequences, classes = self._sequences(X), tuple(self.models_)
+        if len(classes) < 2:
+            raise BayesError("there is one class only: there are no odds to explain")
+        if not len(sequences):
+            raise BayesError("there are no sequences to explain")
+        rival = None if against is None else class_position(against, classes)
+        return explained(self, sequences, self._contents(sequences), rival)
+
+    @available_where(_is_counted, "its models have no closed form without a sequence: use bayeskit.cross_validate")
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Evaluation:
+        """Scores of the sequences that were learnt, each predicted by the model made without it, in closed form.
+
+        The symbols are held, and so is what smoothing was chosen.
+        """
+        self._check_is_fitted()
+        self.check_settings()
+        sequences, labels = self._labelled(X, y, sample_weight)
+        classes = tuple(self.models_)
+        codes = positions(labels, classes)
+        if (codes < 0).any():
+            raise NotLearnt(f"{sequences.name(int(np.argmin(codes)))} has a class that was never learnt")
+        whole = Tally(Space(Schema({}, Target(self.target_)), classes, {}), self.class_counts_, {})
+        block = self._contents(sequences, codes.astype(np.uint32))
+        left_out = SequencesLeftOut(sequences, list(self.models_.values()), classes, self.class_counts_, self.prior)
+        choose = self.choose if self.ties == "random" else None
+        chosen = any(chain.smoothing_is_chosen for chain in self.models_.values())
+        held = ("smoothing",) * chosen
+        return leave_one_out(left_out, [block], whole, choose, self.undecidable, self.temperature, 1, held)
+
+    def sample(self, n: int = 1, length: int = 10, random_state: Any = None) -> tuple[list[Any], npt.NDArray[Any]]:
+        """Draw (sequences, classes): classes by their prior, sequences of a length from the models of theirs."""
+        self._check_is_fitted()
+        seed = seed_of(random_state)
+        rng = np.random.default_rng(seed)
+        codes = np.sort(rng.choice(len(self.models_), n, p=logspace.exp(self.params_.log_prior)))
+        drawn: list[Any] = []
+        for code, model in enumerate(self.models_.values()):
+            drawn += model.sample(int((codes == code).sum()), length, int(rng.integers(2**31)))
+        order = rng.permutation(n)
+        return [drawn[i] for i in order.tolist()], np.asarray(self.classes_[codes[order]])
+
+    def table(self, label: Any = None) -> Table:
+        """The class prior, or what was learnt of one class."""
+        self._check_is_fitted()
+        if label is not None:
+            classes = tuple(self.models_)
+            return self.models_[classes[class_position(label, classes)]].table()  # type: ignore[no-any-return]
+        prior = logspace.exp(self.params_.log_prior).tolist()
+        counts = {"sequences": self.class_counts_.tolist(), f"P({self.target_})": prior}
+        return Table({self.target_: list(self.models_), **counts})
+
+    # -- inside --------------------------------------------------------------------------------------
+
+    def model_kind(self, label: Value | None = None) -> Any:
+        """The unfitted model of a class."""
+        if isinstance(self.model, Mapping):
+            given = {canonical(c): model for c, model in self.model.items()}
+            if label is None:
+                kinds = [m for m in given.values() if not isinstance(m, MarkovChain)]
+                return kinds[0] if kinds else next(iter(given.values()), MarkovChain())
+            if label not in given:
+                raise BayesError(f"model= has none for class {label!r} (it has: {', '.join(map(repr, given))})")
+            return given[label]
+        return MarkovChain() if self.model is None else self.model
+
+    def check_settings(self) -> None:
+        """Refuse settings that mean nothing; called before any work."""
+        models = list(self.model.values()) if isinstance(self.model, Mapping) else [self.model_kind()]
+        for model in models:
+            if not isinstance(model, MarkovChain) and not hasattr(model, "n_states"):
+                raise BayesError(f"model={model!r}: give a MarkovChain, a HiddenMarkovModel, or one for each class")
+            model.check_settings()
+        one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
+        one_of("ties", self.ties, ("first", "random"))
+        thread_count(self.n_threads)
+        check_temperature(self.temperature)
+
+    def tempered(self, scores: Floats) -> Floats:
+        """Log scores as they become probabilities."""
+        return scores if self.temperature == 1 else scores / self.temperature
+
+    def choose(self, scores: Floats, block: Block) -> npt.NDArray[np.int64]:
+        """The class of each sequence by its scores; ties as the setting ``ties`` says."""
+        return best_class(scores, block, self.ties == "random", tie_seed(self))
+
+    def read_sequences(self, X: Any, y: Any = None) -> tuple[Sequences, Any]:
+        """(sequences, labels) in the forms that ``fit`` takes."""
+        sequences = Sequences.of(X)
+        if isinstance(y, str):
+            return sequences.of_sequence(y)
+        return sequences, y
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any) -> tuple[Sequences, list[Value]]:
+        if y is None:
+            raise BayesError("SequenceClassifier requires y to be passed, but the target y is None")
+        sequences, labels = self.read_sequences(X, y)
+        sequences = Sequences.of(sequences, weights=sample_weight)
+        values = label_values(labels, len(sequences))
+        if None in values:
+            i = values.index(None)
+            raise BayesError(f"{sequences.name(i)} has no label: each sequence needs one, or is left out", place=i)
+        if len({isinstance(value, str) for value in values}) > 1:
+            raise BayesError("labels are all strings or all numbers, not both")
+        broken = [value for value in values if isinstance(value, float)]
+        if broken:
+            raise BayesError(f"Unknown label type: continuous ({broken[0]}): classes are strings or whole numbers")
+        return sequences, [value for value in values if value is not None]
+
+    def _target_of(self, X: Any, y: Any) -> str:
+        name = y if isinstance(y, str) else getattr(y, "name", None)
+        return str(name) if name else "class"
+
+    def _sequences(self, X: Any) -> Sequences:
+        self._check_is_fitted()
+        self.check_settings()
+        return Sequences.of(X)
+
+    def _scores(self, sequences: Sequences) -> Floats:
+        """ln P(sequence, class) (sequences, classes)."""
+        scores = np.column_stack([model.log_likelihood(sequences) for model in self.models_.values()])
+        scores = np.asarray(scores + self.params_.log_prior)
+        refuse_no_numbers(scores, 0, self.classes_)
+        return scores
+
+    def _contents(self, sequences: Sequences, labels: npt.NDArray[Any] | None = None) -> Block:
+        """The sequences as rows of a block: their content in one number, by which ties are drawn."""
+        codes = {"content": sequences.hashed()} if self.ties == "random" else {}
+        return Block(len(sequences), 0, codes, {}, labels, None, sequences.weights)
+
+    def _overview(self) -> Sheet:
+        if not self.__sklearn_is_fitted__():
+            return Sheet(type(self).__name__)
+        n = self.class_counts_.sum().item()
+        inner = type(next(iter(self.models_.values()))).__name__
+        facts = f"{n:,} sequences, {len(self.models_)} classes, {with_article(inner)} of each"
+        head = f"SequenceClassifier of {self.target_}: {facts}"
+        settings = [f"settings: {', '.join(changed)}"] if (changed := self.changed_settings()) else []
+        shares: dict[str, list[Any]] = {
+            self.target_: [str(label) for label in self.models_],
+            "sequences": [Figure(f"{k:,}") for k in self.class_counts_.tolist()],
+            "share": [percent(k / n) for k in self.class_counts_.tolist()],
+        }
+        return Sheet(head, (*settings, "", Grid(shares)))
+
+    # -- in a file -----------------------------------------------------------------------------------
+
+    def fitted_parts(self) -> dict[str, Any]:
+        """The models, by the number of their class."""
+        return {str(i): model for i, model in enumerate(self.models_.values())}
+
+    @classmethod
+    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+        """One for each class."""
+        classes = saved.state.header.get("classes") if saved.state is not None else None
+        return tuple(map(str, range(len(classes)))) if isinstance(classes, list) else ()
+
+    def held_state(self) -> State:
+        """The classes, and how many sequences each has."""
+        return State({"classes": list(self.models_), "target": self.target_}, [self.class_counts_])
+
+    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+        """The model of a file."""
+        state.holds(1, "classes", "target")
+        classes, counts, target = state.header["classes"], state.arrays[0], state.header["target"]
+        plain = [canonical(label) for label in classes]
+        if (
+            not classes
+            or None in plain
+            or sort_values(dict.fromkeys(classes)) != classes
+            or not isinstance(target, str)
+        ):
+            raise BadFile("the classes of the sequences are not there, not sorted, or stand there twice")
+        if counts.shape != (len(classes),) or counts.dtype not in (np.int64, np.float64):
+            raise BadFile("the sequences of each class are not counted as they are")
+        if not (np.isfinite(counts) & (counts > 0)).all():
+            raise BadFile("a class has no sequences")
+        self.check_settings()
+        models = dict(zip(classes, parts.values(), strict=True))
+        if any(type(model) is not type(self.model_kind(label)) for label, model in models.items()):
+            raise BadFile("the models of the classes are not of the kind that the settings name")
+        return self._become(models, counts, target)
+
+    def reads_by(self) -> Any:
+        """Itself: its sequences are no rows of a table."""
+        return None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "models_" in vars(self)
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self, "sequences and classes")

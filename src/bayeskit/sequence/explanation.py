@@ -1,0 +1,115 @@
+"""Why a state at one step: what the past, the observation and the future say for it.
+
+    ln P(a | rows) / P(b | rows) = ln P(a | past) / P(b | past)
+                                 + ln P(row | a) / P(row | b)
+                                 + ln P(future | a) / P(future | b)
+
+Formula: evidence for a hidden state, from the past, the observation and the future
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayeskit import logspace
+from bayeskit.data.sheet import Items, Readable, Sheet
+from bayeskit.data.table import Table
+from bayeskit.explain.phrases import chance, times
+from bayeskit.sequence.lattice import Lattice, Observed
+
+
+@dataclass(frozen=True, repr=False)
+class StateExplanation(Readable):
+    """The log odds of ``predicted`` against ``against`` at a step, as a sum: ``past`` (what went before, or the start),
+    ``observation`` (by column), ``future``."""
+
+    step: int
+    predicted: Any
+    against: Any
+    probability: float
+    against_probability: float
+    past: float
+    observation: Mapping[str, float]
+    future: float
+
+    @property
+    def log_odds(self) -> float:
+        """The sum."""
+        return self.past + sum(self.observation.values()) + self.future
+
+    @property
+    def sentences(self) -> list[str]:
+        """All of it in words."""
+        head = f"{self.predicted} with probability {chance(self.probability)}"
+        past = "the start" if self.step == 0 else "what went before"
+        parts = [(past, self.past), *((f"{name} now", odds) for name, odds in self.observation.items())]
+        return [head, *(self._said(what, odds) for what, odds in [*parts, ("what comes after", self.future)])]
+
+    def _said(self, what: str, odds: float) -> str:
+        if math.isnan(odds) or math.isinf(odds):
+            out = self.predicted if odds < 0 else self.against
+            return f"{what} rules out {out}" if not math.isnan(odds) else f"{what} rules out both"
+        if abs(odds) < 0.005:
+            return f"{what} does not tell {self.predicted} from {self.against}"
+        more, less = (self.predicted, self.against) if odds > 0 else (self.against, self.predicted)
+        return f"{what} makes {more} {times(abs(odds))} times as likely as {less}"
+
+    @property
+    def table(self) -> Table:
+        """Each part and the sum so far."""
+        names = ["past", *self.observation, "future"]
+        odds = [self.past, *self.observation.values(), self.future]
+        return Table(
+            {"evidence": names, f"log odds {self.predicted} : {self.against}": odds, "sum": np.cumsum(odds).tolist()}
+        )
+
+    @property
+    def sheet(self) -> Sheet:
+        """All of it in words."""
+        head, *rest = self.sentences
+        return Sheet(f"step {self.step}: {head}", (Items(rest),))
+
+
+def explain_state(
+    lattice: Lattice, observed: Observed, step: int, names: Sequence[Any], state: int | None, against: int | None
+) -> StateExplanation:
+    """Of the one sequence that was observed."""
+    stays = lattice.stays
+    for piece, found in lattice.posteriors(observed):
+        if piece.a <= step < piece.b:
+            posterior = found[step - piece.a]
+    if step == 0:
+        log_past = stays.log_start(lattice.start)
+    else:
+        for piece, filtered, _, _ in lattice.filtered(observed):
+            if piece.a <= step - 1 < piece.b:
+                log_past = logspace.log_sum_exp(
+                    filtered[step - 1 - piece.a][:, None] + stays.log_moves(lattice.moves), axis=0
+                )
+    past = logspace.log(stays.summed(logspace.exp(log_past)))
+    order = np.argsort(-posterior, kind="stable")
+    a = int(order[0]) if state is None else state
+    b = (
+        next(int(s) for s in order if s != a)
+        if against is None and len(names) > 1
+        else a
+        if against is None
+        else against
+    )
+    row = observed.rows(step, step + 1)
+    observation = {}
+    for emission in lattice.emissions:
+        scores = np.zeros((1, len(lattice.start)))
+        emission.add_scores(row, scores, 1)
+        observation[", ".join(emission.names)] = float(logspace.log_odds(scores[0, a], scores[0, b]))
+    before = float(logspace.log_odds(past[a], past[b]))
+    whole = float(logspace.log_odds(logspace.log(posterior[a]), logspace.log(posterior[b])))
+    rest = whole - before - sum(observation.values())
+    return StateExplanation(
+        step, names[a], names[b], float(posterior[a]), float(posterior[b]), before, observation, rest
+    )

@@ -1,0 +1,479 @@
+"""HiddenMarkovModel: states that follow one another behind what is seen, by counting or by Baum–Welch.
+
+Formula: P(states, rows) = P(s_1) Π P(s_t ∣ s_{t−1}) · Π P(row_t ∣ s_t)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.encoder import Encoder
+from bayeskit.data.schema import Categorical, Schema, Target, as_domain, infer
+from bayeskit.data.sequences import Sequences
+from bayeskit.data.vocabulary import Value, Vocabulary, sort_values
+from bayeskit.errors import BadFile, BayesError, with_article
+from bayeskit.estimate.emissions.emission import Scale
+from bayeskit.estimate.emissions.normals import scales_of, tally_scales
+from bayeskit.estimate.emissions.rates import CountShares, Rates, check_counts
+from bayeskit.model_file import State
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.settings import one_of, seed_of
+from bayeskit.models.ensemble.progress import Bar, check_progress
+from bayeskit.sequence.baum_welch import BaumWelch, Training, refuse_impossible
+from bayeskit.sequence.beliefs import HiddenBeliefs, StateFrame, StateSums
+from bayeskit.sequence.lattice import Impossible, Lattice, Observed
+from bayeskit.sequence.number_of_states import CRITERIA, chosen, numbers_of
+from bayeskit.sequence.state_answers import AnswersOfStates
+from bayeskit.sequence.state_frame import check_frame, state_frame
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.space import Space
+from bayeskit.tally.tally import Tally
+from bayeskit.threads import thread_count
+from bayeskit.tolerance import CONVERGED
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+UNSEEN = -2  # a label that is no state
+
+
+class Expected(NamedTuple):
+    """What sequences with hidden states are expected to add up to, measured from the scales of their columns."""
+
+    sums: StateSums
+    scales: Mapping[str, Scale]
+    training: Training
+
+
+@dataclass(eq=False, repr=False)
+class HiddenMarkovModel(AnswersOfStates):
+    """Hidden states behind sequences of symbols, numbers, counts, or several columns at once.
+
+    Parameters
+    ----------
+    n_states: how many there are, where labels do not say it; or several numbers, such as ``range(1, 9)``, of which
+        ``choose_by`` chooses.
+    states: their names, in the order in which ``transitions`` and ``start`` list them.
+    smoothing: pseudo-count of every symbol in every state; a mapping gives some columns their own.
+    transition_smoothing, start_smoothing: the same of moves between states, and of first states.
+    numeric: what numbers are: "gaussian", "poisson" (counts), "multinomial" (counts whose total is given, all such
+        columns together); a mapping gives some columns their own.
+    covariance: of Gaussian columns: "diagonal", "spherical" (one variance a state), "full", or "tied" (one for all).
+    variance_floor, variance_weight, mean_weight: the normal–inverse-gamma prior of a state: as many rows of this share
+        of the column's variance, and as many at its mean.
+    start, transitions: None where they are free; probabilities that are fixed, 0 forbidding a move, names for moves
+        that have one probability, None for free ones; or "left-to-right" (stay or go to the next), "ordered" (to any
+        later one).
+    min_stay: the least steps that a state lasts, for all or by name.
+    roles, domains, schema: of the columns, as in ``NaiveBayes``.
+    unseen: a symbol never seen in training says nothing ("ignore"), is smoothed ("smooth") or refused ("error").
+    undecidable: a sequence that no path of states can have is refused ("error"), or answered by NaN ("nan").
+    n_starts, max_rounds, tol: Baum–Welch from so many starts, so many rounds at most, until a round gains less than
+        this share.
+    choose_by: "bic", "icl" or "held-out", where ``n_states`` names several numbers.
+    random_state: the same seed and the same sequences give the same model, for any number of threads.
+    progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting.
+
+    Sequences come in any form that :meth:`bayeskit.Sequences.of` takes. Missing cells are marginalised. Where every
+    position has a label the model is its counts: it learns, forgets and merges exactly. Sequences with some labels, or
+    none, are learnt by Baum–Welch, together with those that are counted.
+
+    >>> days = [["walk", "shop", "clean"], ["walk", "walk", "shop"], ["clean", "shop"]]
+    >>> sky = [["sun", "rain", "rain"], ["sun", "sun", "sun"], ["rain", "rain"]]
+    >>> model = HiddenMarkovModel(smoothing=0, transition_smoothing=0, start_smoothing=0).fit(days, sky)
+    >>> print(model.table("transitions"))
+    from      rain       sun
+    rain         1         0
+    sun   0.333333  0.666667
+    >>> model.predict([["walk", "clean", "clean"]])
+    [['sun', 'rain', 'rain']]
+    """
+
+    n_states: Any = None
+    states: Any = None
+    smoothing: Any = 1.0
+    transition_smoothing: float = 1.0
+    start_smoothing: float = 1.0
+    numeric: Any = "gaussian"
+    covariance: str = "diagonal"
+    variance_floor: float = 0.01
+    variance_weight: float = 1.0
+    mean_weight: float = 0.0
+    start: Any = None
+    transitions: Any = None
+    min_stay: Any = 1
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
+    undecidable: str = "error"
+    n_starts: int = 3
+    max_rounds: int = 200
+    tol: float = CONVERGED
+    choose_by: str = "bic"
+    random_state: Any = 0
+    n_threads: int | None = None
+    progress: Any = None
+    memory_limit: Any = None
+
+    rows_are: ClassVar[str] = "steps"
+    absent: ClassVar[Mapping[str, str]] = {
+        "leave_one_out": "what was expected of a sequence is in all states. Use held-out likelihoods",
+        "restrict": "its columns found the states together. Fit again without the column",
+    }
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, lengths: Any = None) -> Self:
+        """Learn from sequences. ``y`` holds the states of the positions in the same form, missing where they are
+        hidden; without it all are."""
+        self.check_settings()
+        sequences = self.read(X, y, lengths)
+        if not sequences.n_rows:
+            raise BayesError("there are no steps to learn from: every sequence is empty")
+        several = numbers_of(self.n_states) if sequences.labels is None else None
+        if several is not None:
+            return self._become_chosen(chosen(self, sequences, several, self.choose_by))
+        states = self._states_of(sequences)
+        labels = self._label_codes(sequences, states)
+        whole = self._whole(sequences, labels)
+        if whole.all():
+            return self._become(self.counted(sequences.take(sequences.lengths > 0)), None)
+        return self._fit_hidden(sequences, labels, whole, states)
+
+    def _become_chosen(self, choice: Any) -> Self:
+        model, table = choice
+        self._become(model.tally_, model.expected_)
+        self.selection_ = table
+        return self
+
+    def _fit_hidden(
+        self, sequences: Sequences, labels: Index, whole: npt.NDArray[np.bool_], states: tuple[Value, ...]
+    ) -> Self:
+        """Baum–Welch over the sequences that are not labelled throughout."""
+        plain = replace(sequences, labels=None)
+        encoder = Encoder(self._schema_for(plain), grow=True, n_threads=self._threads())
+        block = plain.block(encoder)
+        schema = _with_domains(encoder, states)
+        self._check_counts(schema, block)
+        scales = scales_of(block, schema.measured())
+        values = {name: role.domain or () for name, role in schema.columns.items() if isinstance(role, Categorical)}
+        block = plain.block(self._encoder(schema, values))
+        frame = state_frame(self, schema, states, values, scales)
+        tally = Tally.empty(schema, frame.plan())
+        if whole.any():
+            tally = self._count(sequences.take(whole), schema, frame.plan())
+        hidden = _observed(block, sequences, labels, ~whole)
+        climb = BaumWelch(
+            frame, hidden, frame.of_tally(tally), self.max_rounds, self.tol, self._threads()
+        )  # fmt: skip
+        names = np.flatnonzero(~whole)
+        sums, training = self._climb(climb, lambda i: sequences.name(int(names[i])))
+        return self._become(tally, Expected(sums, scales, training))
+
+    def _climb(self, climb: BaumWelch, name: Any, begin: HiddenBeliefs | None = None) -> tuple[StateSums, Training]:
+        with Bar(self.progress) as tell:
+            try:
+                if begin is not None:
+                    sums, _, training = climb.climb(begin, lambda done: tell("rounds", done, self.max_rounds))
+                    return sums, training
+                sums, _, training = climb.best(self.n_starts, seed_of(self.random_state), tell)
+            except Impossible as problem:
+                step = problem.row - int(climb.observed.starts[problem.sequence]) + 1
+                raise refuse_impossible(problem, name(problem.sequence), step) from None
+        return sums, training
+
+    def partial_fit(self, X: Any, y: Any = None, lengths: Any = None) -> Self:
+        """Learn more sequences. Labelled ones are counted; for others Baum–Welch goes on from what is believed, while
+        what was expected of the sequences before is held."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, y, lengths)
+        self.check_settings()
+        sequences = self.read(X, y, lengths)
+        fixed = self.expected_ is not None or sequences.labels is None
+        states = tuple(self.tally_.classes) if fixed else None
+        labels = self._label_codes(sequences, states or self._states_of(sequences))
+        whole = self._whole(sequences, labels)
+        tally, expected = self.tally_, self.expected_
+        if whole.any() and sequences.take(whole).n_rows:
+            own = sequences.take(whole & (sequences.lengths > 0))
+            tally = tally + (self.counted(own) if expected is None else self._count(own, tally.schema, tally.plan))
+        if not whole.all():
+            expected = self._expect_more(tally, expected, sequences, labels, whole)
+        return self._become(tally, expected)
+
+    def _expect_more(
+        self, tally: Tally, held: Expected | None, sequences: Sequences, labels: Index, whole: Any
+    ) -> Expected:
+        scales = self._scales(tally) if held is None else held.scales
+        frame = self._frame(tally, scales)
+        values = tally.space.values
+        block = replace(sequences, labels=None).block(self._encoder(tally.schema, values))
+        observed = _observed(block, sequences, labels, ~whole)
+        base = frame.of_tally(tally)
+        base = base if held is None else base.plus(held.sums)
+        climb = BaumWelch(frame, observed, base, self.max_rounds, self.tol, self._threads())
+        names = np.flatnonzero(~whole)
+        sums, training = self._climb(climb, lambda i: sequences.name(int(names[i])), frame.believe(base))
+        return Expected(sums if held is None else held.sums.plus(sums), scales, training)
+
+    def forget(self, X: Any, y: Any, lengths: Any = None) -> Self:
+        """Unlearn labelled sequences that were learnt; those that cannot have been are refused, and nothing changes."""
+        self._check_is_fitted()
+        self.check_settings()
+        sequences = self.read(X, y, lengths)
+        if sequences.labels is None:
+            raise BayesError("only sequences that were counted can be forgotten: give the states of their positions")
+        labels = self._label_codes(sequences, tuple(self.tally_.classes))
+        whole = self._whole(sequences, labels)
+        if not whole.all():
+            i = int(np.argmin(whole))
+            raise BayesError(
+                f"{sequences.name(i)} has positions without a state: what was expected of it cannot be forgotten"
+            )
+        tally = self.tally_
+        left = tally - self._count(sequences.take(sequences.lengths > 0), tally.schema, tally.plan)
+        if not left.n_rows and self.expected_ is None:
+            raise BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
+        return self._become(left, self.expected_)
+
+    def merge(self, other: Any) -> Self:
+        """A new model of the labelled sequences of both, with the settings of this one; both sides stay as they are."""
+        self._check_is_fitted()
+        if type(other) is not HiddenMarkovModel:
+            raise BayesError(
+                f"a HiddenMarkovModel merges with another one, not with {with_article(type(other).__name__)}"
+            )
+        check_is_fitted(other, "sequences")
+        if self.expected_ is not None or other.expected_ is not None:
+            raise BayesError(
+                "states that were found by Baum–Welch are not those of another fit: only models of labelled sequences "
+                "are merged"
+            )
+        return clone(self).restore(self.tally_ + other.tally_, None)
+
+    def __add__(self, other: object) -> Self:
+        return self.merge(other) if isinstance(other, HiddenMarkovModel) else NotImplemented
+
+    def __radd__(self, other: object) -> Self:
+        """``sum(models)`` starts from 0."""
+        return self if other == 0 else NotImplemented
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    def check_settings(self) -> None:
+        """Refuse settings that mean nothing; called before any work."""
+        check_frame(self)
+        one_of("undecidable", self.undecidable, ("error", "nan"))
+        one_of("choose_by", self.choose_by, CRITERIA)
+        check_progress(self.progress)
+        thread_count(self.n_threads)
+        for name in ("n_starts", "max_rounds"):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
+                raise BayesError(f"{name}={number!r}: give a whole number, 1 or more", culprit=number)
+        if not isinstance(self.tol, (int, float)) or not 0 <= self.tol < 1:
+            raise BayesError(f"tol={self.tol!r}: give a share of the log likelihood, from 0 to 1", culprit=self.tol)
+        numbers_of(self.n_states)
+
+    def read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences:
+        """The sequences, with the states of their positions where these are given."""
+        return Sequences.of(X, lengths, labels=y)
+
+    def _states_of(self, sequences: Sequences) -> tuple[Value, ...]:
+        """The names of the states: as declared, as labels show them, or numbers."""
+        if self.states is not None:
+            states = tuple(as_domain(self.states, "state"))
+            if isinstance(self.n_states, (int, np.integer)) and self.n_states != len(states):
+                raise BayesError(f"n_states={self.n_states} and {len(states)} names in states: they are not as many")
+            return tuple(sort_values(states))
+        if sequences.labels is not None:
+            seen = Vocabulary()
+            sequences.coded(sequences.labels, seen, grow=True, name="state")
+            if not seen.values:
+                raise BayesError("no position has a state: leave out y, and give n_states")
+            if isinstance(self.n_states, (int, np.integer)) and self.n_states != len(seen.values):
+                raise BayesError(
+                    f"n_states={self.n_states}, but the labels name {len(seen.values)} states: leave n_states out, or "
+                    "name all states in states="
+                )
+            return tuple(sort_values(seen.values))
+        if self.n_states is None:
+            raise BayesError(
+                "how many states are there? Give n_states, a number or several to choose from, or the states of the "
+                "positions as y"
+            )
+        return tuple(range(int(self.n_states)))
+
+    def _label_codes(self, sequences: Sequences, states: Sequence[Value]) -> Index:
+        """The code of each position's state, −1 where it is hidden; a label that names no state is refused."""
+        if sequences.labels is None:
+            return np.full(sequences.n_rows, -1, dtype=np.int64)
+        codes = sequences.coded(sequences.labels, Vocabulary(states), name="state")
+        if (codes == UNSEEN).any():
+            at = int(np.argmax(codes == UNSEEN))
+            column = sequences.labels
+            label = column[at].as_py() if hasattr(column[at], "as_py") else column[at]
+            i, step = sequences.place(at)
+            listed = ", ".join(map(str, states[:8])) + (", …" if len(states) > 8 else "")
+            raise BayesError(
+                f"step {step} of {sequences.name(i - 1)} is labelled {label!r}, which is no state ({listed})",
+                culprit=label,
+                place=(i, step),
+            )
+        return codes
+
+    def _whole(self, sequences: Sequences, labels: Index) -> npt.NDArray[np.bool_]:
+        """Which sequences are labelled throughout; empty ones are."""
+        hidden = np.concatenate([[0], np.cumsum(labels < 0)])
+        return np.asarray(hidden[sequences.starts[1:]] == hidden[sequences.starts[:-1]])
+
+    def _schema_for(self, sequences: Sequences) -> Schema:
+        if self.schema is not None:
+            if not isinstance(self.schema, Schema):
+                raise BayesError(f"schema= takes the schema_ of a model, not {type(self.schema).__name__}")
+            return self.schema
+        target = Target(sequences.target or "state", None if self.states is None else as_domain(self.states, "state"))
+        schema = infer(sequences.kinds, roles=self.roles, domains=self.domains, target=target, named=sequences.named)
+        if texts := schema.texts():
+            raise BayesError.takes_no_texts("HiddenMarkovModel", texts)
+        return schema
+
+    def counted(self, sequences: Sequences) -> Tally:
+        """The counts of sequences that are labelled throughout."""
+        schema = self.tally_.schema if self.__sklearn_is_fitted__() else self._schema_for(sequences)
+        plan = state_frame(replace_states(self), schema, (0,), {}, dict.fromkeys(schema.measured(), Scale(0, 0))).plan()
+        return self._count(sequences, schema, plan)
+
+    def _count(self, sequences: Sequences, schema: Schema, plan: Plan) -> Tally:
+        encoder = Encoder(schema, classes=Vocabulary(schema.target.domain or ()), grow=True, n_threads=self._threads())
+        block = sequences.block(encoder)
+        grown = {
+            name: tuple(encoder.vocabularies[name].values) if name in encoder.vocabularies else ()
+            for name in schema.coded()
+        }
+        space = Space(encoder.schema, tuple(encoder.classes.values), grown, block.weights is not None)
+        return Tally.of_block(block, space, plan, self._threads(), self.memory_limit).tidy()
+
+    def _encoder(self, schema: Schema, values: Mapping[str, Sequence[Value]]) -> Encoder:
+        known = {name: Vocabulary(values.get(name, ())) for name in schema.coded()}
+        return Encoder(schema, known, refuse_unseen=self.unseen == "error", n_threads=self._threads())
+
+    def _check_counts(self, schema: Schema, block: Any) -> None:
+        kinds = state_frame(
+            replace_states(self), schema, (0,), {}, dict.fromkeys(schema.measured(), Scale(0, 0))
+        ).emissions
+        for emission in kinds:
+            if isinstance(emission, (Rates, CountShares)):
+                check_counts(block, emission.names)
+
+    # -- becoming ------------------------------------------------------------------------------------
+
+    def _scales(self, tally: Tally) -> dict[str, Scale]:
+        return tally_scales(tally, tally.schema.measured())
+
+    def _frame(self, tally: Tally, scales: Mapping[str, Scale]) -> StateFrame:
+        return state_frame(self, tally.schema, tally.classes, tally.space.values, scales)
+
+    def _become(self, tally: Tally, expected: Expected | None) -> Self:
+        scales = self._scales(tally) if expected is None else expected.scales
+        frame = self._frame(tally, scales)
+        sums = frame.of_tally(tally)
+        beliefs = frame.believe(sums if expected is None else sums.plus(expected.sums))
+        self.tally_, self.expected_, self.frame_, self.beliefs_ = tally, expected, frame, beliefs
+        self.lattice_: Lattice = beliefs.lattice(frame.stays, self._threads())
+        return self
+
+    def fit_tally(self, tally: Tally) -> Self:
+        """Learn from the counts of labelled sequences alone."""
+        self.check_settings()
+        return self._become(tally, None)
+
+    @property
+    def training_(self) -> Training:
+        """How Baum–Welch went."""
+        self._check_is_fitted()
+        if self.expected_ is None:
+            raise AttributeError("the sequences were labelled throughout, and counted")
+        return self.expected_.training
+
+    def observed(self, sequences: Sequences) -> Observed:
+        """Sequences as the kernels read them."""
+        block = replace(sequences, labels=None).block(self._encoder(self.tally_.schema, self.tally_.space.values))
+        for emission in self.frame_.emissions:
+            if isinstance(emission, (Rates, CountShares)):
+                check_counts(block, emission.names)
+        return Observed(block, sequences.starts)
+
+    def _threads(self) -> int:
+        return thread_count(self.n_threads)
+
+    # -- files ---------------------------------------------------------------------------------------
+
+    def held_state(self) -> State | None:
+        """What was expected of sequences whose states are hidden."""
+        if self.expected_ is None:
+            return None
+        sums, scales, training = self.expected_
+        header = {
+            "scales": {name: [scale.mean, scale.variance] for name, scale in scales.items()},
+            "training": [list(part) if isinstance(part, tuple) else part for part in training],
+        }
+        return State(header, sums.arrays())
+
+    def restore(self, tally: Tally, state: State | None) -> Self:
+        """The model of a file."""
+        self.check_settings()
+        if state is None:
+            return self._become(tally, None)
+        if state.header.keys() != {"scales", "training"} or state.header["scales"].keys() != {*tally.schema.measured()}:
+            raise BadFile("what the model holds beside its counts is not what such a model holds")
+        scales = {name: Scale(*map(float, pair)) for name, pair in state.header["scales"].items()}
+        if not all(np.isfinite(scale.mean) and 0 <= scale.variance < np.inf for scale in scales.values()):
+            raise BadFile("the scale of a column is no number")
+        shapes = self._frame(tally, scales).shapes()
+        if len(shapes) != len(state.arrays):
+            raise BadFile("what the model holds beside its counts does not fit its columns")
+        sums = self._frame(tally, scales).of_arrays([state.numbers(i, *shape) for i, shape in enumerate(shapes)])
+        if any((array < 0).any() for array in (sums.starts, sums.moves)):
+            raise BadFile("expected counts are negative")
+        rounds, likelihood, converged, interrupted, ends = state.header["training"]
+        training = Training(
+            tuple(map(float, rounds)), float(likelihood), bool(converged), bool(interrupted), tuple(map(float, ends))
+        )
+        return self._become(tally, Expected(sums, scales, training))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "beliefs_" in vars(self)
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self, "sequences")
+
+
+def replace_states(model: HiddenMarkovModel) -> HiddenMarkovModel:
+    """The same settings for one state without rules, to see what columns need."""
+    return clone(model).set_params(states=None, start=None, transitions=None, min_stay=1)
+
+
+def _with_domains(encoder: Encoder, states: tuple[Value, ...]) -> Schema:
+    """The schema with the values that were read, sorted: from now on they are all there are."""
+    roles = {
+        name: replace(role, domain=tuple(sort_values(encoder.vocabularies[name].values)))
+        for name, role in encoder.schema.columns.items()
+        if isinstance(role, Categorical) and role.domain is None and name in encoder.vocabularies
+    }
+    schema = encoder.schema.replace(roles)
+    return Schema(schema.columns, Target(schema.target.name, states), schema.named)
+
+
+def _observed(block: Any, sequences: Sequences, labels: Index, which: npt.NDArray[np.bool_]) -> Observed:
+    """Some of the sequences, with what is known of their states."""
+    part = sequences.take(which) if not which.all() else sequences
+    rows = np.repeat(which, sequences.lengths)
+    known = labels[rows] + 1
+    codes = known.astype(np.uint8 if known.max(initial=0) < 256 else np.uint16) if known.any() else None
+    return Observed(block if which.all() else block.take(rows), part.starts, codes)

@@ -1,0 +1,367 @@
+"""MarkovChain: each symbol depends on the k before it; counts that come and go.
+
+Formula: P(x_1 … x_T) = Π P(x_t ∣ x_{t−k} … x_{t−1})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.data.schema import Schema, Target, as_domain
+from bayeskit.data.sequences import Sequences
+from bayeskit.data.sheet import Sheet
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value, Vocabulary, union
+from bayeskit.errors import BayesError, UnknownValue, with_article
+from bayeskit.estimate.back_off import BackOff
+from bayeskit.estimate.markov import MarkovTable
+from bayeskit.estimate.sampling import draw_slots
+from bayeskit.estimate.smoothing import Automatic, as_smoothing
+from bayeskit.memory import Need, check_memory
+from bayeskit.model_file import State
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.settings import one_of, seed_of
+from bayeskit.models.base.storage import Stored
+from bayeskit.models.base.tally_classifier import refuse_no_counts
+from bayeskit.remedy import Setting
+from bayeskit.tally.space import Space
+from bayeskit.tally.tally import Tally
+from bayeskit.tally.transitions import Transitions, runs_of
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+MISSING, UNSEEN = -1, -2
+SEVERAL = 8  # of what is listed
+
+
+@dataclass(eq=False, repr=False)
+class MarkovChain(Stored):
+    """A chain of symbols of which each depends on the ``order`` before it, learnt by counting.
+
+    Parameters
+    ----------
+    order: how many symbols are looked back at, from 1 on.
+    smoothing: what is added to the counts: a number (1 is Laplace), "auto", "back-off" (each context held to the
+        shorter one, which is best for orders above 1) or a smoothing such as ``Lidstone(0.5)``.
+    symbols: all that there can be; by default those that were seen.
+    unseen: a symbol that was never seen is left out as a missing one is ("ignore"), or refused ("error").
+
+    A step that is missing is left out, and so are those steps of whose context it is part. An empty sequence has
+    probability 1: how long sequences are is not modelled.
+
+    >>> chain = MarkovChain(smoothing=0).fit([["sun", "sun", "rain"], ["rain", "rain", "sun", "sun"]])
+    >>> print(chain.table())
+    after   rain   sun
+    (start)  0.5   0.5
+    rain     0.5   0.5
+    sun   0.333333 0.666667
+    >>> float(logspace.exp(chain.log_likelihood([["sun", "rain"]])[0]).round(4))          # 1/2 · 1/3
+    0.1667
+    >>> chain.predict_next([["rain", "sun"]]).round(3).tolist()
+    [[0.333, 0.667]]
+    """
+
+    order: int = 1
+    smoothing: Any = 1.0
+    symbols: Any = None
+    unseen: str = "ignore"
+    n_threads: int | None = None
+    memory_limit: Any = None
+
+    rows_are: ClassVar[str] = "steps"
+    absent: ClassVar[dict[str, str]] = {
+        "predict_proba": "it has no classes. predict_next has the probabilities of the next symbol",
+        "predict": "it has no classes. predict_next has the probabilities of the next symbol",
+        "leave_one_out": "it has no classes. A SequenceClassifier of chains has it",
+    }
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from sequences of symbols, in any form that :meth:`bayeskit.Sequences.of` takes."""
+        self.check_settings()
+        return self.fit_tally(self.counted(self.read(X, lengths, sample_weight)))
+
+    def fit_tally(self, tally: Tally) -> Self:
+        """Learn from counts alone."""
+        self.check_settings()
+        refuse_no_counts(tally)
+        return self._become(tally, ())
+
+    def partial_fit(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more sequences; new symbols may appear at any time."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, lengths, sample_weight)
+        self.check_settings()
+        return self.fit_tally(self.tally_ + self.counted(self.read(X, lengths, sample_weight)))
+
+    def forget(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Self:
+        """Unlearn sequences that were learnt; those that cannot have been are refused, and nothing changes."""
+        self._check_is_fitted()
+        self.check_settings()
+        left = self.tally_ - self.counted(self.read(X, lengths, sample_weight))
+        if not left.n_rows:
+            raise BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
+        return self.fit_tally(left)
+
+    def merge(self, other: Any) -> Self:
+        """A new chain of the sequences of both; both sides stay as they are. They need one order."""
+        self._check_is_fitted()
+        if type(other) is not MarkovChain:
+            raise BayesError(f"a MarkovChain merges with another one, not with {with_article(type(other).__name__)}")
+        check_is_fitted(other, "sequences")
+        return clone(self).fit_tally(self.tally_ + other.tally_)
+
+    def __add__(self, other: object) -> Self:
+        return self.merge(other) if isinstance(other, MarkovChain) else NotImplemented
+
+    def __radd__(self, other: object) -> Self:
+        """``sum(models)`` starts from 0."""
+        return self if other == 0 else NotImplemented
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    def log_likelihood(self, X: Any, lengths: Any = None) -> Floats:
+        """ln P(sequence) of each; 0 of an empty one, −∞ of one that cannot be."""
+        sequences = self._sequences(X, lengths)
+        return summed(self.log_terms(sequences), sequences.starts)
+
+    def score(self, X: Any, lengths: Any = None) -> float:
+        """ln P of all sequences together."""
+        return float(self.log_likelihood(X, lengths).sum())
+
+    def log_terms(self, sequences: Sequences) -> Floats:
+        """ln P(symbol | those before it) of each step, 0 where it is left out: they sum to ``log_likelihood``."""
+        terms = np.zeros(sequences.n_rows)
+        runs, here = runs_of(self.codes(sequences), sequences.starts, self.order)
+        terms[here] = logspace.log(self.believed.probabilities(runs))
+        return terms
+
+    def predict_next(self, X: Any, lengths: Any = None, steps: int = 1) -> Floats:
+        """P(the symbol that many steps after the end) of each sequence (sequences, symbols), in the order of
+        ``symbols_``. Missing symbols at the end, and a start that is not known, are refused."""
+        if not isinstance(steps, (int, np.integer)) or steps < 1:
+            raise BayesError(Setting.given("steps", steps), ": give a whole number from 1")
+        sequences = self._sequences(X, lengths)
+        contexts = self._contexts(sequences)
+        of: Codes = np.arange(len(sequences))
+        p: Floats = self.believed.following(contexts)
+        weights: Floats = np.ones(len(sequences))
+        for _ in range(int(steps) - 1):  # the contexts that each may have by then, and how likely each is
+            n = len(self.symbols_)
+            what = f"{len(contexts) * n:,} contexts that may come"
+            check_memory(Need(what, 8.0 * len(contexts) * n * n, ("Look fewer steps ahead.",)), self.memory_limit)
+            weights = (weights[:, None] * p).ravel()
+            of = np.repeat(of, n)
+            contexts = np.column_stack([np.repeat(contexts[:, 1:], n, axis=0), np.tile(np.arange(n), len(contexts))])
+            keyed, inverse = np.unique(np.column_stack([of, contexts]), axis=0, return_inverse=True)
+            weights = np.bincount(inverse.ravel(), weights, minlength=len(keyed)).astype(np.float64)
+            of, contexts = keyed[:, 0], keyed[:, 1:]
+            p = self.believed.following(contexts)
+        ahead = np.zeros((len(sequences), len(self.symbols_)))
+        np.add.at(ahead, of, weights[:, None] * p)
+        return ahead
+
+    def sample(self, n: int = 1, length: int = 10, random_state: Any = None) -> list[list[Value]]:
+        """Draw sequences of a length: how long sequences are is not modelled."""
+        self._check_is_fitted()
+        self.check_settings()
+        for name, number in (("n", n), ("length", length)):
+            if not isinstance(number, (int, np.integer)) or number < 0:
+                raise BayesError(Setting.given(name, number), ": give a whole number from 0")
+        rng = np.random.default_rng(seed_of(random_state))
+        contexts = np.full((n, self.order), -1, dtype=np.int64)
+        drawn = np.zeros((n, length), dtype=np.int64)
+        for step in range(length):
+            seen, inverse = np.unique(contexts, axis=0, return_inverse=True)
+            drawn[:, step] = draw_slots(self.believed.following(seen)[inverse.ravel()], rng)
+            contexts = np.column_stack([contexts[:, 1:], drawn[:, step]])
+        return [[self.symbols_[code] for code in row] for row in drawn.tolist()]
+
+    def table(self) -> Table:
+        """P(next symbol) after every context that was seen, the start first."""
+        self._check_is_fitted()
+        level = self.believed.levels[-1].counted
+        contexts = np.unique(level.runs[:, :-1], axis=0)
+        names = [self._context_name(row) for row in contexts.tolist()]
+        p = self.believed.following(contexts)
+        return Table({"after": names, **{str(symbol): p[:, j].tolist() for j, symbol in enumerate(self.symbols_)}})
+
+    @property
+    def start_(self) -> Floats:
+        """P(first symbol) in the order of ``symbols_``."""
+        self._check_is_fitted()
+        return np.asarray(self.believed.following(np.full((1, self.order), -1))[0])
+
+    @property
+    def transitions_(self) -> Floats:
+        """P(next symbol | symbol) (symbols, symbols); of order 1 alone."""
+        self._check_is_fitted()
+        if self.order != 1:
+            raise AttributeError(f"a chain of order {self.order} has no table of pairs: table() has its contexts")
+        return self.believed.following(np.arange(len(self.symbols_))[:, None])
+
+    # -- inside --------------------------------------------------------------------------------------
+
+    def check_settings(self) -> None:
+        """Refuse settings that mean nothing; called before any work."""
+        if not isinstance(self.order, (int, np.integer)) or isinstance(self.order, bool) or self.order < 1:
+            raise BayesError(Setting.given("order", self.order), ": give a whole number from 1", culprit=self.order)
+        as_smoothing(self.smoothing)
+        one_of("unseen", self.unseen, ("ignore", "error"))
+        self._declared()
+
+    def _declared(self) -> tuple[Value, ...] | None:
+        return None if self.symbols is None else as_domain(self.symbols, "symbol")
+
+    def read(self, X: Any, lengths: Any = None, weights: Any = None) -> Sequences:
+        """The sequences, which have one column of symbols."""
+        sequences = Sequences.of(X, lengths, weights=weights)
+        if len(sequences.columns) > 1:
+            raise BayesError(
+                f"a chain has one symbol a step, and here are the columns {', '.join(sequences.columns)}: give one of "
+                "them alone, or take a HiddenMarkovModel"
+            )
+        return sequences
+
+    def counted(self, sequences: Sequences) -> Tally:
+        """The counts of sequences."""
+        declared = self._declared()
+        vocabulary = Vocabulary(declared or ())
+        path = self._coded(sequences, vocabulary, grow=declared is None)
+        if declared is not None and (path == UNSEEN).any():
+            raise self._unknown(sequences, path, "outside the declared symbols")
+        n = len(vocabulary.values)
+        weights = None if sequences.weights is None else np.repeat(sequences.weights, sequences.lengths)
+        transitions = Transitions.of(path, sequences.starts, n, self.order, weights)
+        there = path >= 0
+        counts = np.bincount(path[there], None if weights is None else weights[there], minlength=n)
+        schema = Schema({}, Target(_column_name(sequences), declared), sequences.named)
+        space = Space(schema, tuple(vocabulary.values), {}, weights is not None)
+        return Tally.of(space, counts.astype(space.dtype), transitions)
+
+    def codes(self, sequences: Sequences) -> Codes:
+        """Which symbol each step is, in the order of ``symbols_``; negative where it is missing or unknown."""
+        path = self._coded(sequences, Vocabulary(self.symbols_), grow=False)
+        if self.unseen == "error" and (path == UNSEEN).any():
+            raise self._unknown(sequences, path, "not seen in training")
+        return path
+
+    def _coded(self, sequences: Sequences, vocabulary: Vocabulary, grow: bool) -> Codes:
+        if not sequences.columns:
+            return np.zeros(0, dtype=np.int64)
+        ((name, column),) = sequences.columns.items()
+        path = sequences.coded(column, vocabulary, grow=grow, name=name)
+        broken = [value for value in vocabulary.values if isinstance(value, float)]
+        if broken:
+            raise BayesError(
+                f"a step is {broken[0]!r}: symbols are strings, whole numbers or booleans. Cut numbers into intervals "
+                "first, or take a HiddenMarkovModel, which takes them as they are.",
+                culprit=broken[0],
+            )
+        return path
+
+    def _unknown(self, sequences: Sequences, path: Codes, why: str) -> UnknownValue:
+        at = int(np.argmax(path == UNSEEN))
+        ((_, column),) = sequences.columns.items()
+        cell = column[at].as_py() if hasattr(column[at], "as_py") else column[at]
+        i, step = sequences.place(at)
+        known = self._declared() if why.startswith("outside") else self.symbols_
+        listed = ", ".join(map(str, (known or ())[:SEVERAL])) + (", …" if len(known or ()) > SEVERAL else "")
+        where = f"step {step} of {sequences.name(i - 1)}"
+        return UnknownValue(f"{where} is {cell!r}, {why} ({listed})", culprit=cell, place=(i, step))
+
+    def _contexts(self, sequences: Sequences) -> Codes:
+        """The last symbols of each sequence (sequences, order), after as many marks as it is short of them."""
+        path, ends = self.codes(sequences), sequences.starts[1:]
+        back = np.arange(self.order, 0, -1)
+        at = ends[:, None] - back
+        inside = at >= sequences.starts[:-1, None]
+        contexts = np.where(inside, path[np.maximum(at, 0)] if len(path) else -1, -1)
+        unknown = inside & (contexts < 0)
+        if unknown.any():
+            i = int(np.argmax(unknown.any(axis=1)))
+            raise BayesError(
+                f"{sequences.name(i)} has a missing or unknown symbol among its last {self.order}, so what follows is "
+                "not known",
+                place=f"sequence {i + 1}",
+            )
+        return contexts
+
+    def _context_name(self, context: Sequence[int]) -> str:
+        begins = ["(start)"] if min(context) < 0 else []
+        return " ".join([*begins, *(str(self.symbols_[code]) for code in context if code >= 0)])
+
+    def _sequences(self, X: Any, lengths: Any) -> Sequences:
+        self._check_is_fitted()
+        self.check_settings()
+        return self.read(X, lengths)
+
+    @property
+    def believed(self) -> MarkovTable:
+        """What the counts make believe."""
+        return self._believed
+
+    @property
+    def smoothing_is_chosen(self) -> bool:
+        """Whether what is added to the counts was chosen by them."""
+        smoothing = as_smoothing(self.smoothing)
+        return isinstance(smoothing, Automatic) or (isinstance(smoothing, BackOff) and smoothing.m is None)
+
+    def _overview(self) -> Sheet:
+        if not self.__sklearn_is_fitted__():
+            return Sheet(type(self).__name__)
+        n = self.tally_.n_rows
+        facts = f"order {self.order}, {n:,} steps, {len(self.symbols_)} symbols"
+        head = f"MarkovChain of {self.tally_.schema.target.name}: {facts}"
+        settings = [f"settings: {', '.join(changed)}"] if (changed := self.changed_settings()) else []
+        return Sheet(head, (*settings, "", self.table().grid))
+
+    def among(self, symbols: Sequence[Value]) -> Self:
+        """The same counts among more symbols: those that other chains have seen."""
+        return self._become(self.tally_, symbols)
+
+    def _become(self, tally: Tally, others: Sequence[Value]) -> Self:
+        symbols = union(tally.classes, others)
+        counted = tally.statistics["transitions"]
+        assert isinstance(counted, Transitions)
+        if counted.order != self.order:
+            raise BayesError(f"these are counts of order {counted.order}, and the chain has order {self.order}")
+        smoothing = as_smoothing(self.smoothing)
+        self._believed = MarkovTable.of(counted, tally.classes, symbols, smoothing, self.memory_limit)
+        self.tally_, self.symbols_ = tally, symbols
+        return self
+
+    def restore(self, tally: Tally, state: State | None) -> Self:
+        """The fitted model of a file."""
+        return self.fit_tally(tally)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "tally_" in vars(self)
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self, "sequences")
+
+
+def summed(terms: Floats, starts: Codes) -> Floats:
+    """The sum over the steps of each sequence; 0 of an empty one, −∞ where a step is impossible.
+
+    >>> summed(np.array([1.0, 2.0, -np.inf]), np.array([0, 2, 2, 3])).tolist()
+    [3.0, 0.0, -inf]
+    """
+    lengths = np.diff(starts)
+    totals = np.zeros(len(lengths))
+    filled = lengths > 0
+    if filled.any():
+        totals[filled] = np.add.reduceat(terms, starts[:-1][filled])
+    return totals
+
+
+def _column_name(sequences: Sequences) -> str:
+    return next(iter(sequences.columns)) if sequences.named and sequences.columns else "symbol"
