@@ -9,8 +9,8 @@ order, so that both draw the same topics from the same seed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -97,6 +97,17 @@ def sample_topics(
     return out
 
 
+@dataclass
+class _Slot:
+    """A document in flight: its next token and its end, how often it has each topic, and what that weighs."""
+
+    at: int
+    end: int
+    counts: Offsets
+    weights: Singles
+    mass: float = 0.0
+
+
 class _Sampler:
     """Counts and draws of one shard after the other."""
 
@@ -134,62 +145,59 @@ class _Sampler:
         together = 1 if exact or self.sparse else TOGETHER
         slots = [self._open(documents.pop(0)) for _ in range(min(together, len(documents)))]
         while slots:
-            full = len(slots) == together
             for slot in slots:
                 self._remove(slot)
             masses = [] if self.sparse else [self._masses(slot) for slot in slots]
             for i, slot in enumerate(slots):
                 k = self._from_lists(slot) if self.sparse else _drawn(masses[i], self.draw, self.n_topics)
                 self._add(slot, k)
-            self._refill(slots, documents, first_slot_first=full and together > 1)
+            self._refill(slots, documents)
 
-    def _refill(self, slots: list[Any], documents: list[int], first_slot_first: bool) -> None:
+    def _refill(self, slots: list[_Slot], documents: list[int]) -> None:
         """The next documents in place of those that are done; where there is none, the last slot moves up."""
-        order = range(len(slots)) if first_slot_first else range(len(slots) - 1, -1, -1)
-        for s in order:
-            if slots[s] is not None and slots[s]["at"] == slots[s]["end"]:
-                slots[s] = self._open(documents.pop(0)) if documents else None
-                if slots[s] is None and not first_slot_first:
-                    slots[s] = slots[-1]
-                    slots.pop()
-        for s in range(len(slots) - 1, -1, -1):
-            if slots[s] is None:
+        done = [s for s, slot in enumerate(slots) if slot.at == slot.end]
+        for s in done:
+            if documents:
+                slots[s] = self._open(documents.pop(0))
+        for s in reversed(done):
+            if slots[s].at == slots[s].end:
                 slots[s] = slots[-1]
                 slots.pop()
 
-    def _open(self, d: int) -> Any:
+    def _open(self, d: int) -> _Slot:
         at, end = int(self.start[d]), int(self.start[d + 1])
         counts = np.bincount(self.topics[at:end], minlength=len(self.alpha))
-        slot = {"at": at, "end": end, "counts": counts, "weights": counts.astype(np.float32) + self.alpha}
+        slot = _Slot(at, end, counts, counts.astype(np.float32) + self.alpha)
         if self.sparse:
-            slot["weights"] = slot["weights"] * self.inverse
-            slot["mass"] = float(_running(_lanes(slot["weights"])[-1])[-1])
+            slot.weights = slot.weights * self.inverse
+            slot.mass = float(_running(_lanes(slot.weights)[-1])[-1])
         return slot
 
-    def _change(self, slot: Any, k: int, by: int) -> None:
-        slot["counts"][k] += by
+    def _change(self, slot: _Slot, k: int, by: int) -> None:
+        slot.counts[k] += by
         self.totals[k] += by
         self.inverse[k] = np.float32(1) / (np.float32(self.totals[k]) + self.beta_words)
-        now = np.float32(slot["counts"][k]) + self.alpha[k]
+        now = np.float32(slot.counts[k]) + self.alpha[k]
         if self.sparse:
             now = now * self.inverse[k]
-            slot["mass"] += float(now) - float(slot["weights"][k])
-        slot["weights"][k] = now
+            slot.mass += float(now) - float(slot.weights[k])
+        slot.weights[k] = now
 
-    def _remove(self, slot: Any) -> None:
-        word, k = int(self.words[slot["at"]]), int(self.topics[slot["at"]])
+    def _remove(self, slot: _Slot) -> None:
+        word, k = int(self.words[slot.at]), int(self.topics[slot.at])
         self.rows[word, k] -= 1
         self._change(slot, k, -1)
 
-    def _masses(self, slot: Any) -> Singles:
-        row = self.rows[self.words[slot["at"]]].astype(np.float32)
-        return (row + self.beta) * (slot["weights"] * self.inverse)
+    def _masses(self, slot: _Slot) -> Singles:
+        row: Singles = self.rows[self.words[slot.at]].astype(np.float32)
+        masses: Singles = (row + self.beta) * (slot.weights * self.inverse)
+        return masses
 
-    def _add(self, slot: Any, k: int) -> None:
-        self.rows[self.words[slot["at"]], k] += 1
-        self.topics[slot["at"]] = k
+    def _add(self, slot: _Slot, k: int) -> None:
+        self.rows[self.words[slot.at], k] += 1
+        self.topics[slot.at] = k
         self._change(slot, k, 1)
-        slot["at"] += 1
+        slot.at += 1
 
     # -- many topics: a word's topics as a list, in the order in which they came ----------------------------------
 
@@ -201,19 +209,19 @@ class _Sampler:
         is_short = _rounded(len(before) + len(own)) <= self.longest
         return None if not is_short and len(found) > self.longest - self.longest // 5 else found
 
-    def _from_lists(self, slot: Any) -> int:
-        word, weights = int(self.words[slot["at"]]), slot["weights"]
+    def _from_lists(self, slot: _Slot) -> int:
+        word, weights = int(self.words[slot.at]), slot.weights
         ids, row = self.lists[word], self.rows[word]
         if ids is None:
             return _drawn((row.astype(np.float32) + self.beta) * weights, self.draw, self.n_topics)
-        old = int(self.topics[slot["at"]])
+        old = int(self.topics[slot.at])
         if row[old] == 0:
             ids[ids.index(old)] = ids[-1]
             ids.pop()
         masses = np.zeros(_rounded(len(ids)), np.float32)
         masses[: len(ids)] = row[ids].astype(np.float32) * weights[ids]
         total = _running(_lanes(masses)[-1])[-1] if len(ids) else np.float32(0)
-        target = self.draw() * (total + np.float32(float(self.beta) * slot["mass"]))
+        target = self.draw() * (total + np.float32(float(self.beta) * slot.mass))
         if target < total:
             return ids[_place(masses, target)]
         k = _place(weights, (target - total) / self.beta)
