@@ -191,7 +191,7 @@ def _as_csr(X: Any) -> Any:
         X = X.to_numpy() if hasattr(X, "to_numpy") else X.to_pandas().to_numpy()
     try:
         dense = None if hasattr(X, "tocsr") else np.asarray(X)
-        if dense is not None and dense.dtype.kind not in "biuf":
+        if dense is not None and dense.dtype.kind in "OUS":
             dense = dense.astype(np.float64)
         matrix = csr_matrix(X.tocsr() if dense is None else dense)
     except (TypeError, ValueError) as problem:
