@@ -12,7 +12,7 @@ from bayeskit.topics.beliefs import TopicBeliefs
 from bayeskit.topics.corpus import Corpus
 from bayeskit.topics.document_prior import TopicCounts, optimised
 from bayeskit.topics.joint_likelihood import JointLikelihood, word_topics
-from bayeskit.topics.streams import below, stream
+from bayeskit.topics.random_streams import below, stream
 from bayeskit.topics.top_words import word_scores
 
 

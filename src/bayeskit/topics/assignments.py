@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.topics.corpus import Corpus
 from bayeskit.topics.joint_likelihood import word_topics
-from bayeskit.topics.streams import digest, stream
+from bayeskit.topics.random_streams import digest, stream
 
 Ids = npt.NDArray[np.int64]
 

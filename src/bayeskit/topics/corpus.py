@@ -14,7 +14,7 @@ from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, TooLarge
 from bayeskit.tally.words import choose_words
-from bayeskit.topics.streams import STEP, mixed
+from bayeskit.topics.random_streams import STEP, mixed
 
 MOST_TOKENS = 2**30  # that the kernels can count
 MOST_WORDS = 2**31

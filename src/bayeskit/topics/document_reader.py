@@ -31,7 +31,7 @@ class DocumentReader:
         if not corpus.n_tokens:
             raise BayesError(
                 f"none of the {len(corpus):,} documents has a word to learn from: empty vocabulary; perhaps they hold "
-                "stop words only, or min_df and max_df leave none"
+                "stop words only, or stand in fewer or more documents than was asked for"
             )
         return corpus, names
 

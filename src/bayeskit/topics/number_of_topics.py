@@ -16,7 +16,7 @@ from bayeskit.errors import BayesError
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import seed_of
 from bayeskit.topics.corpus import is_matrix
-from bayeskit.topics.streams import stream
+from bayeskit.topics.random_streams import stream
 
 
 @dataclass(frozen=True, repr=False)

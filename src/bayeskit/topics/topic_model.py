@@ -38,9 +38,9 @@ from bayeskit.topics.generation import SampledDocuments, sample_documents
 from bayeskit.topics.joint_likelihood import word_topics
 from bayeskit.topics.learnt_topics import LearntTopics
 from bayeskit.topics.number_of_topics import TopicChoice, choose_number
+from bayeskit.topics.random_streams import below, stream
 from bayeskit.topics.sampler import Sampler
 from bayeskit.topics.seed_words import seed_lists, seed_table
-from bayeskit.topics.streams import below, stream
 from bayeskit.topics.top_words import WEIGHT, TopWord, top_words, word_shares
 from bayeskit.topics.topic_settings import check_settings
 
