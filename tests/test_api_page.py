@@ -51,8 +51,12 @@ def models():
             "Tagger": TEXTS,
             "MarkovChain": WALKS,
             "SequenceClassifier": WALKS,
+            "TopicModel": TEXTS,
         }
-        settings = {"BayesClassifier": {"n_members": 2, "fast": True}}
+        settings = {
+            "BayesClassifier": {"n_members": 2, "fast": True},
+            "TopicModel": {"n_topics": 2, "n_sweeps": 2, "keep_assignments": True},
+        }
         labels = {"LinearRegression": [1.0, 2.0, 2.5, 3.0] * 5, "Tagger": ["A N"] * 20, "MarkovChain": None}.get(
             name, LABELS
         )

@@ -10,6 +10,7 @@ void bind_states(nb::module_& m);    // bindings/states.cpp
 void bind_strings(nb::module_& m);   // bindings/strings.cpp
 void bind_tagging(nb::module_& m);   // bindings/tagging.cpp
 void bind_tokens(nb::module_& m);    // bindings/tokens.cpp
+void bind_topics(nb::module_& m);    // bindings/topics.cpp
 
 namespace {
 
@@ -162,6 +163,7 @@ NB_MODULE(_core, m) {
     m.def("bin_codes", &py_bin_codes, "columns"_a, "cuts"_a, "n_threads"_a);
     bind_tagging(m);
     bind_states(m);
+    bind_topics(m);
     bind_joints(m);
     bind_scores(m);
     bind_junction(m);

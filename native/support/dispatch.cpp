@@ -4,6 +4,7 @@
 
 #include "loops.hpp"
 #include "state_loops.hpp"
+#include "topic_loops.hpp"
 
 #if defined(BAYESKIT_HAS_AVX2) && defined(_MSC_VER)
 #include <immintrin.h>
@@ -14,10 +15,12 @@ namespace bayeskit {
 
 extern const Loops portable_loops;
 extern const StateLoops portable_state_loops;
+extern const TopicLoops portable_topic_loops;
 
 #ifdef BAYESKIT_HAS_AVX2
 extern const Loops avx2_loops;
 extern const StateLoops avx2_state_loops;
+extern const TopicLoops avx2_topic_loops;
 
 static bool machine_has_avx2() {
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -31,16 +34,19 @@ static bool machine_has_avx2() {
 #endif
 }
 
-static bool wide() {
+static bool is_wide() {
     const char* asked = std::getenv("BAYESKIT_KERNELS");
     const bool portable = asked && std::strcmp(asked, "portable") == 0;
     return !portable && machine_has_avx2();
 }
-static const Loops& choose() { return wide() ? avx2_loops : portable_loops; }
-static const StateLoops& choose_state() { return wide() ? avx2_state_loops : portable_state_loops; }
+
+static const Loops& choose() { return is_wide() ? avx2_loops : portable_loops; }
+static const StateLoops& choose_state_loops() { return is_wide() ? avx2_state_loops : portable_state_loops; }
+static const TopicLoops& choose_topic_loops() { return is_wide() ? avx2_topic_loops : portable_topic_loops; }
 #else
 static const Loops& choose() { return portable_loops; }
-static const StateLoops& choose_state() { return portable_state_loops; }
+static const StateLoops& choose_state_loops() { return portable_state_loops; }
+static const TopicLoops& choose_topic_loops() { return portable_topic_loops; }
 #endif
 
 const Loops& loops() {
@@ -49,7 +55,12 @@ const Loops& loops() {
 }
 
 const StateLoops& state_loops() {
-    static const StateLoops& chosen = choose_state();
+    static const StateLoops& chosen = choose_state_loops();
+    return chosen;
+}
+
+const TopicLoops& topic_loops() {
+    static const TopicLoops& chosen = choose_topic_loops();
     return chosen;
 }
 

@@ -78,6 +78,7 @@ from bayeskit.sequence.drop_in.gaussian_hmm import GaussianHMM as GaussianHMM
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
 from bayeskit.sequence.markov_chain import MarkovChain as MarkovChain
 from bayeskit.tally.tally import Tally as Tally
+from bayeskit.topics.topic_model import TopicModel as TopicModel
 
 __version__: str
 __all__ = [
@@ -148,6 +149,7 @@ __all__ = [
     "MultinomialNB",
     "SemiSupervised",
     "TextClassifier",
+    "TopicModel",
     "load",
     "updating",
     "open_source",

@@ -45,7 +45,8 @@ def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
         own = rng.integers(0, n_classes, 3_000).astype(np.uint32)
         loss = kernels.exponent_loss(terms, own, weights[:3_000], rng.random(n_terms), n_threads)
         out += [np.asarray(part) for part in loss]
-    return [*out, *hidden_states(rng, coded[0], scores, n_threads), scores, *kernels.normalise(scores, n_threads)]
+    out += [*hidden_states(rng, coded[0], scores, n_threads), *topics_of_words(rng, n_threads)]
+    return [*out, scores, *kernels.normalise(scores, n_threads)]
 
 
 def hidden_states(rng: np.random.Generator, codes: np.ndarray, scores: np.ndarray, n_threads: int) -> list[np.ndarray]:
@@ -67,6 +68,21 @@ def hidden_states(rng: np.random.Generator, codes: np.ndarray, scores: np.ndarra
             out += [
                 np.asarray(p) for p in kernels.draw_states(**both, before=None, last=-1, uniforms=rng.random(n + 1))
             ]
+    return out
+
+
+def topics_of_words(rng: np.random.Generator, n_threads: int) -> list[np.ndarray]:
+    """The samplers of topics, dense and sparse."""
+    out: list[np.ndarray] = []
+    start = np.arange(0, 3_001, 30)
+    words, topics = rng.integers(0, 99, 3_000).astype(np.uint32), rng.integers(0, 9, 3_000).astype(np.uint16)
+    for n_topics in (9, 20, 100, 150):
+        alpha, likelihood = np.full(n_topics, 0.3), np.zeros((99, -(-n_topics // 8) * 8), np.float32)
+        likelihood[:, :n_topics] = rng.random((99, n_topics))
+        out += [
+            kernels.sample_topics(start, words, topics, 99, None, alpha, 0.1, 5, 0, 3, 4, False, n_threads),
+            kernels.fold_in_topics(start, words, likelihood, alpha, 5, 3, 1, n_threads),
+        ]
     return out
 
 

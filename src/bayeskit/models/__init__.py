@@ -26,8 +26,10 @@ SAVED = (
 )
 """Classifiers that a .bayes file may hold; with the next, the one way from a file to code."""
 
-ALSO_SAVED = ("LinearRegression", "BayesianNetwork", "JointDistribution", "Tagger", "MarkovChain", "SequenceClassifier")
-"""What else a file may hold: what predicts numbers, tags or sequences, and distributions to ask."""
+ALSO_SAVED = (
+    "LinearRegression", "BayesianNetwork", "JointDistribution", "Tagger", "MarkovChain", "SequenceClassifier", "TopicModel",
+)  # fmt: skip
+"""What else a file may hold: what predicts numbers, tags, sequences or topics, and distributions to ask."""
 
 
 def load(path: str | Path) -> Any:
