@@ -12,11 +12,12 @@ import numpy.typing as npt
 from bayeskit.data.sheet import WIDTH, Grid, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
+from bayeskit.drawable import Drawable
 from bayeskit.evaluate.metrics import Floats, Measures, Scoreboard, f_measure, precision_recall
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(Readable):
+class Evaluation(Readable, Drawable):
     """How well rows were predicted by models that had not learnt them. Frozen, and plain data.
 
     Attributes

@@ -10,6 +10,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, BayesError, with_article
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
+from bayeskit.explain.densities import ClassDensities, class_densities
 from bayeskit.explain.informative import Telling, telling
 from bayeskit.explain.nomogram import Nomogram, nomogram
 from bayeskit.model_file import State
@@ -130,14 +131,24 @@ class TallyClassifier(Learner, KnowsJoint):
         return telling(self)
 
     @available_where(having("column_scores"), TOGETHER)
-    def nomogram(self, predicted: Any = None, against: Any = None, X: Any = None) -> Nomogram:
+    def nomogram(self, predicted: Any = None, against: Any = None, X: Any = None, row: Any = None) -> Nomogram:
         """The model on paper: points for each value, and what their total says of one class against another.
 
         By default the second of two classes against the first, or the most frequent against the next. The rulers of
         numbers keep to the range of rows ``X``, which may have some of the columns alone, such as ``{"age": [0, 90]}``.
+        One ``row`` is marked on them, and the total of its points has the probability that the model gives it.
         """
         self._check_is_fitted()
-        return nomogram(self, predicted, against, X)
+        return nomogram(self, predicted, against, X, row)
+
+    @available_where(having("column_scores"), TOGETHER)
+    def densities(self, column: str | int, X: Any = None, y: Any = None) -> ClassDensities:
+        """The density of a measured column in each class, the regions that it decides alone, and P(mistake) there.
+
+        With rows ``X`` and classes ``y`` also their histogram.
+        """
+        self._check_is_fitted()
+        return class_densities(self, self.schema_.find(column), None if X is None else self._labelled(X, y, None))
 
 
 def refuse_no_counts(tally: Any) -> None:

@@ -36,6 +36,7 @@ from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import BEFORE, as_variance_floor
 from bayeskit.evaluate.selection import Selection, selection
+from bayeskit.explain.densities import DensityTable, class_densities
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import held_choices, one_of, seed_of
@@ -326,7 +327,10 @@ class NaiveBayes(TallyClassifier):
         params: NaiveParameters = self.params_
         if column not in params.by_column:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
-        return params.by_column[column].table(column, self.tally_)
+        belief = params.by_column[column]
+        table = belief.table(column, self.tally_)
+        is_drawn = column in params.used and column not in belief.values and column not in belief.words
+        return DensityTable(table, class_densities(self, column)) if is_drawn else table
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
         """Rows drawn from the model, and their classes: a class by the prior, then each column by itself.

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
+from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.reader import read_block
 from bayeskit.data.schema import Schema, Target
 from bayeskit.data.source import Source, for_schema
@@ -361,7 +362,15 @@ class NBTree(CodedClassifier):
             shown[f"count | {label}"] = (cells if self.tally_.weighted else cells.astype(np.int64)).tolist()
         for i, label in enumerate(self.tally_.classes):
             shown[f"P({column} | {label}, leaf)"] = table.probabilities[leaves, i].ravel().tolist()
-        return Table(shown, keys=2)
+        return ProbabilityTable(
+            shown,
+            keys=2,
+            variable=column,
+            values=names_of(values, self.schema_, column),
+            given=f"{self.schema_.target.name} · leaf",
+            contexts=[f"{label} · {leaf}" for leaf in leaves for label in self.tally_.classes],
+            shares=table.probabilities[leaves].reshape(-1, len(values)),
+        )
 
     @property
     def n_leaves_(self) -> int:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.block import Block
+from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.schema import Schema
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
@@ -110,7 +111,24 @@ class StructuredClassifier(CodedClassifier):
         for i, label in enumerate(self.tally_.classes):
             header = f"P({column} | {label}{', ' + given if given else ''})"
             columns[header] = shown[:, :, i].ravel() if table.used else np.full(counts[:, :, i].size, np.nan)
-        return Table({name: cells.tolist() for name, cells in columns.items()}, keys=len(table.parents) + 1)
+        return ProbabilityTable(
+            {name: cells.tolist() for name, cells in columns.items()},
+            keys=len(table.parents) + 1,
+            variable=column,
+            values=own.tolist(),
+            given=" · ".join((self.schema_.target.name, *table.parents)),
+            contexts=self._contexts(table),
+            shares=shown.transpose(0, 2, 1).reshape(-1, len(own)) if table.used else np.full((1, len(own)), np.nan),
+        )
+
+    def _contexts(self, table: Any) -> list[str]:
+        """The class and the parents' values of each context that was seen, in words."""
+        parents = [
+            names_of(self.params_.values[name], self.schema_, name)[codes].tolist()
+            for name, codes in zip(table.parents, _paths(table), strict=True)
+        ]
+        seen = list(zip(*parents, strict=True)) if parents else [()]
+        return [" · ".join(map(str, (label, *values))) for values in seen for label in self.tally_.classes]
 
     def describe_structure(self) -> StructureDescription:
         """Which columns each column hangs on besides the class."""

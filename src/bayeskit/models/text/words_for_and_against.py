@@ -14,6 +14,7 @@ from bayeskit.data.sheet import Readable, Records, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.vocabulary import Value
+from bayeskit.drawable import Drawable
 from bayeskit.explain.evidence import class_position, compared
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ SHOWN = 20  # words of a document that its record shows
 
 
 @dataclass(frozen=True, repr=False)
-class WordsForAndAgainst(Readable):
+class WordsForAndAgainst(Readable, Drawable):
     """Log odds of ``label`` against ``other``: ``total`` = ``base`` + Σ evidence of the words.
 
     ``base`` is what holds without any word: the class prior, for a set of words also all absent words, for weighted
