@@ -98,12 +98,19 @@ def _listed(lines: Sequence[str]) -> str:
 
 
 def colour(
-    names: Sequence[object], field: str = "class", heading: str | None = None, legend: dict[str, Any] | None = None
+    names: Sequence[object],
+    field: str = "class",
+    heading: str | None = None,
+    shades: Sequence[str] | None = None,
+    **legend: Any,
 ) -> Any:
-    """The colour of classes by their code; those beyond the palette share a grey."""
+    """The colour of classes by their code, or given ``shades``; those beyond the palette share a grey.
+
+    One class alone needs no legend.
+    """
     alt = altair()
-    scale = alt.Scale(domain=list(range(len(names))), range=colours(len(names)))
-    shown = alt.Legend(**({"labelExpr": lookup(names), "symbolLimit": 30} | (legend or {})))
+    scale = alt.Scale(domain=list(range(len(names))), range=list(shades or colours(len(names))))
+    shown = alt.Legend(**({"labelExpr": lookup(names), "symbolLimit": 30} | legend)) if len(names) > 1 else None
     return alt.Color(f"{field}:N", title=heading, scale=scale, legend=shown)
 
 

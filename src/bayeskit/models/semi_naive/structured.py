@@ -25,7 +25,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import ConditionalTable
 from bayeskit.estimate.sampling import draw_slots
-from bayeskit.explain.structure import StructureDescription
+from bayeskit.explain.structure import StructureDescription, graph_of_columns
 from bayeskit.models.base import Scores
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of
 from bayeskit.threads import thread_count
@@ -136,7 +136,10 @@ class StructuredClassifier(CodedClassifier):
         table = Table({"column": list(parents), "parents": [", ".join(names) or None for names in parents.values()]})
         left_out = [name for name in self.schema_.used if name not in parents]
         rest = f"; without {', '.join(left_out)}" if left_out else ""
-        return StructureDescription(f"each column hangs on the class and on its parents{rest}", table)
+        target = self.schema_.target.name
+        head = f"Which column hangs on which, given {target}"
+        graph = graph_of_columns(head, parents, {}, f"every column hangs on {target} as well")
+        return StructureDescription(f"each column hangs on the class and on its parents{rest}", table, graph=graph)
 
     def factor(self, column: str) -> Floats:
         """P(value | class, parents) for every combination of them (classes, values of each parent …, values)."""

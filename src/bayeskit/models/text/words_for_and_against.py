@@ -97,7 +97,11 @@ def explain_documents(
     return Records(records)
 
 
-def telling_words(model: DocumentClassifier, n: int) -> Table:
+class TellingWords(Table, Drawable):
+    """The words that say most for each class: class, word, count and evidence."""
+
+
+def telling_words(model: DocumentClassifier, n: int) -> TellingWords:
     """The words of each class with the most evidence times their share of the class."""
     table, counts = model.params_.table, model.recipe_.learnt(model.counted_)
     k = len(model.classes_)
@@ -112,4 +116,4 @@ def telling_words(model: DocumentClassifier, n: int) -> Table:
             record = (model.tally_.classes[c], model.words_[int(w)], float(counts[w, c]), float(evidence[w]))
             for name, value in zip(columns, record, strict=True):
                 columns[name].append(value)
-    return Table(columns)
+    return TellingWords(columns)

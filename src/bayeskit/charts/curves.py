@@ -1,0 +1,93 @@
+"""Curves of how good a model is: ROC, precision and recall, lift, and by the number of rows learnt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayeskit.charts.lines import Line, Lines
+from bayeskit.errors import BayesError
+
+if TYPE_CHECKING:
+    from bayeskit.evaluate.curves import LearningCurve
+    from bayeskit.evaluate.ranking import LiftCurve, PrecisionRecall, RocCurve
+
+UNIT = (0.0, 1.0)
+
+
+def roc_chart(record: RocCurve) -> Any:
+    """True against false positives as the threshold falls; the faint line is what chance gives."""
+    if not np.isfinite(record.area):
+        raise BayesError(f"there are rows of {record.of!r} alone, or none: a ROC needs both")
+    return Lines(
+        f"How well rows of {record.of} come before the others: area {record.area:.3f}",
+        "false positive rate",
+        "true positive rate",
+        remark="faint: chance",
+        lines=[Line(str(record.of), record.false_positive_rate, record.true_positive_rate)],
+        x_domain=UNIT,
+        y_domain=UNIT,
+        guide=((0, 0), (1, 1)),
+        size=(300, 300),
+    ).chart()
+
+
+def precision_recall_chart(record: PrecisionRecall) -> Any:
+    """Precision by recall, with the point where they are equal; the faint line is what chance gives."""
+    if not np.isfinite(record.precision).any():
+        raise BayesError(f"no row is of class {record.of!r}: there is nothing to draw")
+    even = record.break_even
+    return Lines(
+        f"Precision and recall of {record.of}: they meet at {even:.3f}",
+        "recall",
+        "precision",
+        remark=f"average precision {record.average_precision:.3f}; faint: chance",
+        lines=[Line(str(record.of), record.recall, record.precision)],
+        x_domain=UNIT,
+        y_domain=(0, 1.04),
+        guide=((0, record.share), (1, record.share)),
+        marks=[(f"break-even {even:.3f}", even, even)] if np.isfinite(even) else [],
+        size=(300, 300),
+    ).chart()
+
+
+def lift_chart(record: LiftCurve) -> Any:
+    """How many times as many of the class as by chance are in the best-scored rows."""
+    if not np.isfinite(record.lift).any():
+        raise BayesError(f"no row is of class {record.of!r}: there is nothing to draw")
+    return Lines(
+        f"Lift of {record.of}: the best-scored tenth holds {record.found_at(0.1):.0%} of the class",
+        "share of the rows taken, the best-scored first",
+        "times as many as by chance",
+        remark="faint: chance",
+        lines=[Line(str(record.of), record.taken, record.lift)],
+        x_domain=UNIT,
+        y_domain=(0, float(np.nanmax(record.lift)) * 1.05),
+        guide=((0, 1), (1, 1)),
+        marks=[("best tenth", 0.1, record.found_at(0.1) / 0.1)],
+        size=(360, 280),
+    ).chart()
+
+
+def learning_chart(record: LearningCurve) -> Any:
+    """A measure on rows not learnt, by the number of rows learnt, with its spread over the repeats."""
+    lines = learning_lines(record)
+    return Lines(
+        "How good it is by the number of rows learnt",
+        "rows learnt",
+        record.measure,
+        lines=lines,
+        log_x=True,
+        points=True,
+        size=(420, 280),
+    ).chart()
+
+
+def learning_lines(record: Any) -> list[Line]:
+    """A line for each model, its band a standard deviation over the repeats."""
+    sizes = np.asarray(record.sizes, dtype=np.float64)
+    return [
+        Line(name, sizes, np.asarray(mean), *(() if spread is None else (mean - spread, mean + spread)))
+        for name, mean, spread in record.lines
+    ]
