@@ -25,11 +25,13 @@ def bars(
     form: str = ".3~g",
     ticks: Sequence[float] | None = None,
     ticks_are: str = "",
+    intervals: Sequence[tuple[float, float]] | None = None,
     tips: dict[str, Sequence[Any]] | None = None,
 ) -> Any:
-    """A bar for each name, to the left of zero where its number is negative; ``ticks`` are marked beside the bars.
+    """A bar for each name, to the left of zero where its number is negative.
 
-    ``of``: what the names are, at the left; ``tips``: what else is said of a bar that is pointed at.
+    ``of``: what the names are, at the left; ``ticks`` and ``intervals`` are marked beside the bars; ``tips``: what else
+    is said of a bar that is pointed at.
     """
     alt = altair()
     if not any(math.isfinite(number) for number in numbers):
@@ -53,7 +55,12 @@ def bars(
     figures = base.mark_text(align="left", dx=4, fontSize=10, color="#333333").transform_calculate(
         right="max(datum.number, 0)"
     )
-    if ticks is None:
+    if intervals is not None:
+        ends = [{"at": i, "low": rounded(low), "high": rounded(high)} for i, (low, high) in enumerate(intervals)]
+        whisker = alt.Chart(inline(ends)).mark_rule(color="#222222", strokeWidth=1.5)
+        layers.append(whisker.encode(alt.X("low:Q"), y, alt.X2("high:Q")))
+        remark = f"{remark + '; ' if remark else ''}thin lines: credible intervals"
+    if ticks is None and intervals is None:
         layers.append(figures.encode(alt.X("right:Q"), y, alt.Text("number:Q", format=form)))
     if any(number < 0 for number in numbers):
         layers.append(alt.Chart(inline([{"number": 0}])).mark_rule(color=FAINT).encode(alt.X("number:Q")))

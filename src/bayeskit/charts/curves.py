@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit.charts.lines import Line, Lines
+from bayeskit.charts.style import safe
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
@@ -67,6 +68,22 @@ def lift_chart(record: LiftCurve) -> Any:
         guide=((0, 1), (1, 1)),
         marks=[("best tenth", 0.1, record.found_at(0.1) / 0.1)],
         size=(360, 280),
+    ).chart()
+
+
+def rank_chart(probabilities: Any, label: object) -> Any:
+    """The probability of a class by the place of the row, the most probable first."""
+    p = np.asarray(probabilities, dtype=np.float64)
+    if not len(p):
+        raise BayesError("there are no rows: there is nothing to draw")
+    expected = float(p.sum())
+    return Lines(
+        f"How probable {label} is, row by row: {expected:,.3g} expected among {len(p):,}",
+        "rows, the most probable first",
+        f"P({safe(label)})",
+        lines=[Line(str(label), np.arange(1.0, len(p) + 1), p)],
+        y_domain=UNIT,
+        points=len(p) == 1,
     ).chart()
 
 

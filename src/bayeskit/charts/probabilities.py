@@ -20,6 +20,27 @@ def distribution_chart(record: Distribution) -> Any:
     return bars(names, numbers, f"How probable each value of {record.variable} is", "probability", remark=remark)
 
 
+def answer_chart(
+    question: str,
+    variable: str,
+    values: Sequence[object],
+    shares: Sequence[float],
+    intervals: Sequence[tuple[float, float]] = (),
+) -> Any:
+    """The answer to a question: a bar for each value, and where rows were counted the interval of each."""
+    at = strongest(shares)
+    left_out = len(values) - len(at)
+    return bars(
+        [cell(values[i]) for i in at],
+        [shares[i] for i in at],
+        question,
+        "probability",
+        of=variable,
+        remark=f"the {len(at)} most probable of {len(values):,} values" if left_out else "",
+        intervals=[intervals[i] for i in at] if intervals else None,
+    )
+
+
 def joint_chart(record: JointDistribution) -> Any:
     """A bar for each cell of a joint distribution, named by the value of every variable."""
     from numpy import argpartition
