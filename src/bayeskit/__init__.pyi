@@ -38,9 +38,21 @@ from bayeskit.evaluate.evaluation import Evaluation as Evaluation
 from bayeskit.evaluate.generative_discriminative import generative_vs_discriminative as generative_vs_discriminative
 from bayeskit.evaluate.metrics import f_measure as f_measure
 from bayeskit.evaluate.mistake import mistake_probability as mistake_probability
+from bayeskit.evaluate.ranking import LiftCurve as LiftCurve
+from bayeskit.evaluate.ranking import PrecisionRecall as PrecisionRecall
+from bayeskit.evaluate.ranking import RocCurve as RocCurve
+from bayeskit.evaluate.ranking import lift_curve as lift_curve
+from bayeskit.evaluate.ranking import precision_recall_curve as precision_recall_curve
+from bayeskit.evaluate.ranking import roc_curve as roc_curve
+from bayeskit.evaluate.reliability import BrierParts as BrierParts
+from bayeskit.evaluate.reliability import Reliability as Reliability
+from bayeskit.evaluate.reliability import brier_parts as brier_parts
+from bayeskit.evaluate.reliability import calibration_error as calibration_error
+from bayeskit.evaluate.reliability import reliability as reliability
 from bayeskit.evaluate.selection import Selection as Selection
 from bayeskit.models import load as load
 from bayeskit.models.base.storage import updating as updating
+from bayeskit.models.calibrated import Calibrated as Calibrated
 from bayeskit.models.cost_sensitive import CostSensitive as CostSensitive
 from bayeskit.models.discretizer import Discretizer as Discretizer
 from bayeskit.models.discriminative_weights import DiscriminativeWeights as DiscriminativeWeights
@@ -104,6 +116,17 @@ __all__ = [
     "write_bif",
     "Evaluation",
     "Selection",
+    "BrierParts",
+    "Reliability",
+    "brier_parts",
+    "calibration_error",
+    "reliability",
+    "LiftCurve",
+    "PrecisionRecall",
+    "RocCurve",
+    "lift_curve",
+    "precision_recall_curve",
+    "roc_curve",
     "cross_validate",
     "f_measure",
     "NaiveBayes",
@@ -119,6 +142,7 @@ __all__ = [
     "TokenCounter",
     "BayesOptimalClassifier",
     "CostSensitive",
+    "Calibrated",
     "GibbsClassifier",
     "Hypotheses",
     "LinearRegression",

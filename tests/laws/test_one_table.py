@@ -135,6 +135,7 @@ MODELS = {
     "LogisticRegression": (bk.LogisticRegression(), MIXED),
     "DiscriminativeWeights": (bk.DiscriminativeWeights(), MIXED),
     "CostSensitive": (bk.CostSensitive(bk.NaiveBayes(), {"a": {"a": 0, "b": 5}, "b": {"a": 1, "b": 0}}), MIXED),
+    "Calibrated": (bk.Calibrated(), MIXED),
     "BayesOptimalClassifier": (bk.BayesOptimalClassifier([bk.NaiveBayes()], weights="cross-validation"), MIXED),
     "GibbsClassifier": (bk.GibbsClassifier([bk.NaiveBayes()], weights="leave-one-out", random_state=0), MIXED),
     "SemiSupervised": (bk.SemiSupervised(bk.NaiveBayes()), MIXED),
@@ -154,6 +155,7 @@ SOURCES = (
     "learn_plan",
     "with_labels",
     "with_all_columns",
+    "blocks_learnt",  # what leave_one_out reads
 )  # a source is one form
 """Methods of models by what they take: rows; rows and classes; the same, and change the model."""
 
@@ -171,6 +173,7 @@ ELSEWHERE = {
 FUNCTIONS = {
     "cross_validate", "learning_curve", "vocabulary_curve", "generative_vs_discriminative", "held_out", "open_source",
     "from_bytes", "write_whole",  # bytes, no table
+    "labelled_table", "posterior_over",  # what cross_validate is made of
 }  # fmt: skip
 INSIDE = (
     "cli",

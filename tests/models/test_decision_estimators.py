@@ -10,6 +10,8 @@ ESTIMATORS = [
     bk.LinearRegression(),
     bk.DiscriminativeWeights(),
     bk.CostSensitive(),
+    bk.Calibrated(),
+    bk.Calibrated(method="beta"),
     bk.BayesOptimalClassifier(),
     bk.GibbsClassifier(),
 ]
