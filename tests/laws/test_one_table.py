@@ -136,6 +136,7 @@ MODELS = {
     "DiscriminativeWeights": (bk.DiscriminativeWeights(), MIXED),
     "CostSensitive": (bk.CostSensitive(bk.NaiveBayes(), {"a": {"a": 0, "b": 5}, "b": {"a": 1, "b": 0}}), MIXED),
     "Calibrated": (bk.Calibrated(), MIXED),
+    "Encoded": (bk.Encoded(), MIXED),
     "BayesOptimalClassifier": (bk.BayesOptimalClassifier([bk.NaiveBayes()], weights="cross-validation"), MIXED),
     "GibbsClassifier": (bk.GibbsClassifier([bk.NaiveBayes()], weights="leave-one-out", random_state=0), MIXED),
     "SemiSupervised": (bk.SemiSupervised(bk.NaiveBayes()), MIXED),
@@ -143,7 +144,7 @@ MODELS = {
 }
 SAYING = (
     "predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "score_samples", "explain", "decide",
-    "decision_function", "expected_error", "subclass_proba", "contributions", "transform",
+    "decision_function", "expected_error", "subclass_proba", "contributions", "transform", "matrix",
 )  # fmt: skip
 SCORING = ("score", "label_codes", "log_likelihood", "leave_one_out", "select")
 LEARNING = ("partial_fit", "forget", "tune")
@@ -171,7 +172,8 @@ ELSEWHERE = {
                     "scikit-learn's own rules, which take arrays and frames alone: tests/reference"),
 }  # fmt: skip
 FUNCTIONS = {
-    "cross_validate", "learning_curve", "vocabulary_curve", "generative_vs_discriminative", "held_out", "open_source",
+    "cross_validate", "learning_curve", "compare", "vocabulary_curve", "generative_vs_discriminative", "held_out",
+    "open_source",
     "from_bytes", "write_whole",  # bytes, no table
     "labelled_table", "posterior_over",  # what cross_validate is made of
 }  # fmt: skip
@@ -303,6 +305,7 @@ def test_an_evaluation_is_the_same_in_every_form(columns, tmp_path):
     ways = {
         "cross_validate": lambda X, y: cross_validate(bk.NaiveBayes(), X, y, folds=4).counts,
         "learning_curve": lambda X, y: learning_curve(bk.NaiveBayes(), X, y, X, y, sizes=[8, 40], repeats=2),
+        "compare": lambda X, y: bk.compare({"naive": bk.NaiveBayes()}, X, y, folds=4).log_loss,
         "comparison": lambda X, y: generative_vs_discriminative(X, y, sizes=[8, 16], repeats=2),
     }
     for check in ways.values():

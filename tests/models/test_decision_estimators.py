@@ -11,6 +11,7 @@ ESTIMATORS = [
     bk.DiscriminativeWeights(),
     bk.CostSensitive(),
     bk.Calibrated(),
+    bk.Encoded(),
     bk.Calibrated(method="beta"),
     bk.BayesOptimalClassifier(),
     bk.GibbsClassifier(),

@@ -36,6 +36,14 @@ class LabelledTable:
         """How many rows there are."""
         return self.table.n_rows
 
+    def part(self, rows: Index) -> LabelledTable:
+        """Some of the rows; the classes stay all of them."""
+        labels = self.labels(rows)
+        table = WholeTable(self.table.take(rows), len(rows), labels, self.table.target)
+        return LabelledTable(
+            table, self.codes[rows], self.classes, None if self.weights is None else self.weights[rows]
+        )
+
     def labels(self, rows: Index) -> Any:
         """The labels of some rows as they were given."""
         assert self.table.labels is not None
