@@ -48,6 +48,12 @@ class Learns(Protocol):
     def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Any: ...
 
 
+class IsItsCounts(Protocol):
+    """Says whether more rows make it the model that a fit on all of them gives."""
+
+    def is_its_counts(self) -> bool: ...
+
+
 class Forgets(Protocol):
     """Gives rows back."""
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayeskit.charts.bars import bars
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
 from bayeskit.charts.style import FAINT, INK, title
 
 if TYPE_CHECKING:
-    from bayeskit.evaluate.reliability import Reliability
+    from bayeskit.evaluate.reliability import BrierParts, Reliability
 
 
 def reliability_chart(record: Reliability) -> Any:
@@ -54,6 +55,25 @@ def reliability_chart(record: Reliability) -> Any:
         .properties(width=300, height=60)
     )
     return offline(alt.vconcat(upper, lower, spacing=8))
+
+
+def brier_chart(record: BrierParts) -> Any:
+    """What the Brier score is made of: reliability and uncertainty add to it, resolution takes away."""
+    parts = {
+        "reliability": record.reliability,
+        "resolution": -record.resolution,
+        "uncertainty": record.uncertainty,
+        "within bins": record.within,
+        "Brier score": record.brier,
+    }
+    return bars(
+        list(parts),
+        list(parts.values()),
+        f"What the Brier score of {record.brier:.3f} is made of",
+        "part of the Brier score",
+        form="+.4f",
+        remark="reliability: how far off what is said is; resolution: what the model tells of the classes",
+    )
 
 
 def _heads(record: Reliability) -> tuple[str, str]:

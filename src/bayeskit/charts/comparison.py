@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayeskit.charts.bars import bars
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
 from bayeskit.charts.style import FAINT, PALETTE, SHAPES, safe, title
 from bayeskit.errors import BayesError
+
+if TYPE_CHECKING:
+    from bayeskit.evaluate.comparison import Comparison
+
+FEW = 3  # data sets: for a scatter there are more
+UNITS = {"log_loss": "log loss (nats)", "brier": "Brier score", "seconds": "CPU time (seconds)"}
+
+
+def comparison_chart(
+    record: Comparison, first: str | None = None, second: str | None = None, measure: str = "accuracy"
+) -> Any:
+    """Two models over the data sets; of one data set, or of few without names given, bars of all models."""
+    scores, higher = record.scores(measure), measure == "accuracy"
+    name = UNITS.get(measure, measure)
+    if len(record.models) < 2 or (len(record.datasets) < FEW and first is None and second is None):
+        means = [float(np.nanmean(scores[:, m])) if np.isfinite(scores[:, m]).any() else math.nan
+                 for m in range(len(record.models))]  # fmt: skip
+        sets = f"{len(record.datasets)} data sets" if len(record.datasets) > 1 else record.datasets[0]
+        head = f"{name[0].upper()}{name[1:]} of {len(record.models)} models on {sets}"
+        return bars(record.models, means, head, name, remark=record.method)
+    one = first or next(model for model in record.models if model != second)
+    other = second or next(model for model in record.models if model != one)
+    a, b = (scores[:, record.models.index(model)] for model in (one, other))
+    return scatter_chart(record.datasets, a, b, (one, other), name, higher_is_better=higher, remark=record.method)
 
 
 def scatter_chart(

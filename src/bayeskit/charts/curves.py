@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bayeskit.evaluate.ranking import LiftCurve, PrecisionRecall, RocCurve
 
 UNIT = (0.0, 1.0)
+NAMES = {"accuracy": "accuracy", "log_loss": "log loss (nats)"}
 
 
 def roc_chart(record: RocCurve) -> Any:
@@ -87,24 +88,26 @@ def rank_chart(probabilities: Any, label: object) -> Any:
     ).chart()
 
 
-def learning_chart(record: LearningCurve) -> Any:
-    """A measure on rows not learnt, by the number of rows learnt, with its spread over the repeats."""
-    lines = learning_lines(record)
+def learning_chart(record: LearningCurve, measure: str = "accuracy") -> Any:
+    """A measure on rows not learnt, by the number of rows learnt; bands are a standard deviation over the repeats."""
+    if measure not in NAMES:
+        raise BayesError(f"measure={measure!r}: it is one of {', '.join(NAMES)}")
+    sizes, means = np.asarray(record.sizes, dtype=np.float64), record.means(measure)
+    spreads = record.spreads(measure) if record.accuracy.shape[2] > 1 else None
+    lines = [
+        Line(name, sizes, mean, *(() if spreads is None else (mean - spreads[i], mean + spreads[i])))
+        for i, (name, mean) in enumerate(zip(record.models, means, strict=True))
+    ]
     return Lines(
-        "How good it is by the number of rows learnt",
+        f"{_upper(NAMES[measure])} on {record.test_rows:,} other rows, by the number of rows learnt",
         "rows learnt",
-        record.measure,
+        NAMES[measure],
+        remark="" if spreads is None else "bands: a standard deviation over the repeats",
         lines=lines,
         log_x=True,
         points=True,
-        size=(420, 280),
     ).chart()
 
 
-def learning_lines(record: Any) -> list[Line]:
-    """A line for each model, its band a standard deviation over the repeats."""
-    sizes = np.asarray(record.sizes, dtype=np.float64)
-    return [
-        Line(name, sizes, np.asarray(mean), *(() if spread is None else (mean - spread, mean + spread)))
-        for name, mean, spread in record.lines
-    ]
+def _upper(text: str) -> str:
+    return text[0].upper() + text[1:]

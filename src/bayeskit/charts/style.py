@@ -110,7 +110,11 @@ def colour(
     """
     alt = altair()
     scale = alt.Scale(domain=list(range(len(names))), range=list(shades or colours(len(names))))
-    shown = alt.Legend(**({"labelExpr": lookup(names), "symbolLimit": 30} | legend)) if len(names) > 1 else None
+    shown = (
+        alt.Legend(**({"labelExpr": lookup(names), "symbolLimit": 30, "symbolOpacity": 1} | legend))
+        if len(names) > 1
+        else None
+    )
     return alt.Color(f"{field}:N", title=heading, scale=scale, legend=shown)
 
 

@@ -80,9 +80,15 @@ def command(
         page.table({name: by_class[name] for name in by_class.column_names})
         page.line()
         _show_confusion(page, evaluation)
-    draw(page, plot, lambda: joined([evaluation.chart() for evaluation in found]))
+    draw(page, plot, lambda: joined([_picture(evaluation) for evaluation in found]))
     records = [summary.evaluation_record(evaluation) for evaluation in found]
     page.json({"model": model, "data": source.name, "target": target, "evaluations": records})
+
+
+def _picture(evaluation: Any) -> Any:
+    """Which class is taken for which, and whether probabilities can be trusted."""
+    records = [evaluation] if evaluation.truth is None else [evaluation, evaluation.reliability()]
+    return joined([record.chart() for record in records], across=True)
 
 
 def _left_out(model: Any, source: Any, target: str) -> Any:

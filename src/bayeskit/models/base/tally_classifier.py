@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from bayeskit.data.block import Block
+from bayeskit.data.schema import Numeric
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, BayesError, with_article
@@ -115,10 +117,20 @@ class TallyClassifier(Learner, KnowsJoint):
         """
         self._check_is_fitted()
         self.check_settings()
-        blocks = self.encoder().blocks(self._labelled(X, y, sample_weight))
+        blocks = self.blocks_learnt(X, y, sample_weight)
         choose = self.choose if self.ties == "random" else None
         settings = (choose, self.undecidable, self.temperature, self._threads(), self.held_while_left_out())
         return leave_one_out(self.left_out(), blocks, self.tally_, *settings)
+
+    def is_its_counts(self) -> bool:
+        """Whether more rows make it the model that a fit on all of them gives: no cuts nor structure are held."""
+        self._check_is_fitted()
+        held = any(isinstance(role, Numeric) and role.cuts is not None for role in self.schema_.columns.values())
+        return not held and not self.tally_.values and type(self).learn_plan is Learner.learn_plan
+
+    def blocks_learnt(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Block]:
+        """The rows of the fit in the codes of the model, to be left out one by one."""
+        return self.encoder().blocks(self._labelled(X, y, sample_weight))
 
     def held_while_left_out(self) -> tuple[str, ...]:
         """What was chosen with all rows, and stays while each is left out."""

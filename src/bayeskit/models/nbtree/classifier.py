@@ -327,6 +327,10 @@ class NBTree(CodedClassifier):
             scores[rows] = logspace.log_add_exp(scores[rows], some)
         return np.asarray(scores + params.log_prior)
 
+    def is_its_counts(self) -> bool:
+        """Its tree is held when rows come."""
+        return False
+
     def left_out(self) -> TreeLeftOut:
         """Scores of learnt rows under the estimates made without them, tree and cut points held."""
         self._check_is_fitted()
