@@ -9,7 +9,7 @@ import numpy as np
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
 from bayeskit.charts.style import OTHERS, PALETTE, colour, colours, cut, dash, name_of, safe, title
-from bayeskit.explain.densities import ClassDensities
+from bayeskit.explain.densities import ClassDensities, Floats
 
 CURVE = 160  # numbers at which a curve is drawn
 LIGHT = (PALETTE[1], PALETTE[3], OTHERS)  # colours on which letters are dark
@@ -30,7 +30,7 @@ def density_chart(record: ClassDensities) -> Any:
     y = alt.Y("p:Q", title=what, axis=alt.Axis(format=".2~g"))
     layers = []
     if record.counts is not None and record.edges is not None:
-        layers.append(_histogram(alt, record, kept, x, y, names))
+        layers.append(_histogram(alt, record, record.counts, record.edges, kept, x, y))
     shaded = [{"x": rounded(float(line[i]), 6), "p": rounded(float(wrong[i]))} for i in at]
     layers.append(
         alt.Chart(inline(shaded)).mark_area(color="#555555", opacity=0.45, interpolate=_between(record)).encode(x, y)
@@ -73,11 +73,11 @@ def _between(record: ClassDensities) -> str:
     return "step" if record.whole else "linear"
 
 
-def _histogram(alt: Any, record: ClassDensities, kept: Any, x: Any, y: Any, names: Any) -> Any:
+def _histogram(alt: Any, record: ClassDensities, all_counts: Floats, edges: Floats, kept: Any, x: Any, y: Any) -> Any:
     """The rows of each class as shares of all rows by unit of x: what the curves are fitted to."""
-    counts, edges = record.counts[kept], record.edges  # type: ignore[index]
-    width = np.diff(edges)  # type: ignore[arg-type]
-    height = counts / max(float(record.counts.sum()), 1.0) / width  # type: ignore[union-attr]
+    names = [record.classes[i] for i in kept]
+    counts, width = all_counts[kept], np.diff(edges)
+    height = counts / max(float(all_counts.sum()), 1.0) / width
     rows = [
         {
             "x": rounded(float(edges[i]), 6), "x2": rounded(float(edges[i + 1]), 6), "p": rounded(float(height[c, i])),

@@ -162,5 +162,5 @@ def _table_chart(record: StructureDescription) -> Any:
 
     cells = np.array(list(shown.values()), dtype=np.float64).T
     kept = strongest(np.nanmax(np.abs(cells), axis=1).tolist(), min(MOST, SIDE))
-    heading = {"down_is": " · ".join(first), "across_is": "", "figure_is": "value", "form": ".3~g"}
+    heading: dict[str, Any] = {"down_is": " · ".join(first), "across_is": "", "figure_is": "value", "form": ".3~g"}
     return heat([names[i] for i in kept], list(shown)[:SIDE], cells[kept][:, :SIDE], record.sentence, **heading)

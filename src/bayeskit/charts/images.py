@@ -24,7 +24,7 @@ def images_chart(record: ClassImages) -> Any:
     alt = altair()
     images = record.pixels[:CLASSES]
     if not np.isfinite(images).any():
-        raise BayesError(f"no pixel has a {record.what}: there is nothing to draw")
+        raise BayesError(f"nothing is known of any pixel ({record.what}): there is nothing to draw")
     fold = 1
     while images.size / fold**2 > PIXELS:
         fold += 1

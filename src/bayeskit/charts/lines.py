@@ -62,15 +62,18 @@ class Lines:
         hue = colour(names, shades=shades, symbolStrokeWidth=3)
         layers = [*self.below]
         if self.guide:
-            rows = [{"x": a, "y": b} for a, b in self.guide]
-            layers.append(alt.Chart(inline(rows)).mark_line(color=FAINT, strokeDash=[3, 4]).encode(x, y))
-        rows, bands = [], []
+            ends = [{"x": a, "y": b} for a, b in self.guide]
+            layers.append(alt.Chart(inline(ends)).mark_line(color=FAINT, strokeDash=[3, 4]).encode(x, y))
+        rows: list[dict[str, Any]] = []
+        bands: list[dict[str, Any]] = []
         for i, line in enumerate(drawn):
             at = thinned(line.x, line.y)
             rows += [{"x": rounded(line.x[k], 6), "y": rounded(line.y[k], 5), "class": i} for k in at]
             if line.low is not None and line.high is not None:
-                ends = ((line.x[k], line.low[k], line.high[k]) for k in at)
-                bands += [{"x": rounded(a, 6), "y": rounded(b, 5), "y2": rounded(c, 5), "class": i} for a, b, c in ends]
+                around = ((line.x[k], line.low[k], line.high[k]) for k in at)
+                bands += [
+                    {"x": rounded(a, 6), "y": rounded(b, 5), "y2": rounded(c, 5), "class": i} for a, b, c in around
+                ]
         if bands:
             layers.append(alt.Chart(inline(bands)).mark_area(opacity=0.18).encode(x, y, alt.Y2("y2:Q"), hue))
         named = alt.Chart(inline(rows)).transform_calculate(label=name_of(names))

@@ -45,11 +45,13 @@ def joint_chart(record: JointDistribution) -> Any:
     """A bar for each cell of a joint distribution, named by the value of every variable."""
     from numpy import argpartition
 
-    p, at = record.p, range(record.n_cells)
+    p, at = record.p, list(range(record.n_cells))
     remark = ""
     if record.n_cells > MOST + 1:
-        kept = sorted(argpartition(-p, MOST)[:MOST].tolist())
-        at, remark = kept, f"the {MOST} most probable of {record.n_cells:,} cells"
+        at, remark = (
+            sorted(argpartition(-p, MOST)[:MOST].tolist()),
+            f"the {MOST} most probable of {record.n_cells:,} cells",
+        )
     listed = [" · ".join(cell(record.values[name][record.codes[name][i]]) for name in record.variables) for i in at]
     numbers = [float(p[i]) for i in at]
     if remark:

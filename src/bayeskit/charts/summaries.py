@@ -72,7 +72,7 @@ def _with_others(counts: Any, kept: Any) -> Any:
 
 def costs_chart(record: Costs) -> Any:
     """What each decision costs, by the true class."""
-    heading = {"down_is": "true class", "across_is": "decision", "figure_is": "cost", "form": ".3~g"}
+    heading: dict[str, Any] = {"down_is": "true class", "across_is": "decision", "figure_is": "cost", "form": ".3~g"}
     matrix = record.matrix[:SIDE, :SIDE]
     return heat(record.classes[:SIDE], record.decisions[:SIDE], matrix, "What each decision costs", **heading)
 

@@ -24,7 +24,7 @@ def topic_words_chart(
         by_share = sorted(range(len(order)), key=lambda i: -shares[i])
         named = {f"{order[i]} ({shares[i]:.0%})": list(words[order[i]]) for i in by_share}
     else:
-        named = {name: list(words[name]) for name in order}
+        named = {str(name): list(words[name]) for name in order}
     return grouped_words(
         dict(named),
         "The words of each topic",

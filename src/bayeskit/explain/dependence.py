@@ -40,7 +40,7 @@ class Dependence(Readable, Drawable):
         if not pairs:
             return Sheet(f"no two columns depend on each other, given {self.given}")
         first = pairs[:ROWS]
-        columns = {
+        columns: dict[str, list[str]] = {
             "column": [a for a, _, _ in first],
             "and": [b for _, b, _ in first],
             "bits": [Figure(f"{bits:.4f}") for _, _, bits in first],

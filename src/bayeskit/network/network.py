@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.sheet import Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
@@ -339,7 +340,7 @@ class BayesianNetwork(Readable, Drawable):
         """Free numbers in all tables: Σ contexts · (states − 1)."""
         return sum(prod(len(self.states[p]) for p in self.parents[n]) * (len(self.states[n]) - 1) for n in self.nodes)
 
-    def table(self, node: str) -> Table:
+    def table(self, node: str) -> ProbabilityTable:
         """P(node | parents), a row a context."""
         return display.table(self, self.nodes[self._reader.find(node)])
 

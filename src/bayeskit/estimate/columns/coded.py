@@ -91,8 +91,14 @@ class CodedColumns(Columns):
         columns |= {f"count | {c}": family.counts[i, slots].tolist() for i, c in enumerate(tally.classes)}
         columns |= {f"P({name} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(tally.classes)}
         shares = table.probabilities[:, slots] if table.used else np.full((len(tally.classes), len(slots)), np.nan)
-        given = {"given": tally.schema.target.name, "contexts": tally.classes}
-        return ProbabilityTable(columns, variable=name, values=labels, shares=shares, **given)
+        return ProbabilityTable(
+            columns,
+            variable=name,
+            values=labels,
+            given=tally.schema.target.name,
+            contexts=tally.classes,
+            shares=shares,
+        )
 
     def sample(self, name: str, labels: Index, rng: np.random.Generator) -> Any:
         """A value by its probability; inside an interval, evenly."""

@@ -103,8 +103,14 @@ class TextColumns(Columns):
         columns: dict[str, Any] = {name: self.tables[name].vocabulary.tolist()}
         columns |= {f"count | {c}": counts[:, i].tolist() for i, c in enumerate(tally.classes)}
         columns |= {f"P({name} | {c})": shares[:, i].tolist() for i, c in enumerate(tally.classes)}
-        given = {"given": tally.schema.target.name, "contexts": tally.classes}
-        return ProbabilityTable(columns, variable=name, values=columns[name], shares=shares.T, **given)
+        return ProbabilityTable(
+            columns,
+            variable=name,
+            values=columns[name],
+            given=tally.schema.target.name,
+            contexts=tally.classes,
+            shares=shares.T,
+        )
 
     def sample(self, name: str, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
         """Words in random order."""

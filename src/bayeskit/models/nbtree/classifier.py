@@ -370,7 +370,7 @@ class NBTree(CodedClassifier):
             shown,
             keys=2,
             variable=column,
-            values=names_of(values, self.schema_, column),
+            values=names_of(values, self.schema_, column).tolist(),
             given=f"{self.schema_.target.name} · leaf",
             contexts=[f"{label} · {leaf}" for leaf in leaves for label in self.tally_.classes],
             shares=table.probabilities[leaves].reshape(-1, len(values)),
