@@ -34,14 +34,33 @@ from bayeskit.estimate.smoothing import Laplace as Laplace
 from bayeskit.estimate.smoothing import Lidstone as Lidstone
 from bayeskit.estimate.smoothing import MEstimate as MEstimate
 from bayeskit.estimate.variance import VarianceFloor as VarianceFloor
+from bayeskit.evaluate.comparison import Comparison as Comparison
 from bayeskit.evaluate.cross_validation import cross_validate as cross_validate
+from bayeskit.evaluate.curves import LearningCurve as LearningCurve
+from bayeskit.evaluate.curves import learning_curve as learning_curve
 from bayeskit.evaluate.evaluation import Evaluation as Evaluation
 from bayeskit.evaluate.generative_discriminative import generative_vs_discriminative as generative_vs_discriminative
 from bayeskit.evaluate.metrics import f_measure as f_measure
 from bayeskit.evaluate.mistake import mistake_probability as mistake_probability
+from bayeskit.evaluate.ranking import LiftCurve as LiftCurve
+from bayeskit.evaluate.ranking import PrecisionRecall as PrecisionRecall
+from bayeskit.evaluate.ranking import RocCurve as RocCurve
+from bayeskit.evaluate.ranking import lift_curve as lift_curve
+from bayeskit.evaluate.ranking import precision_recall_curve as precision_recall_curve
+from bayeskit.evaluate.ranking import roc_curve as roc_curve
+from bayeskit.evaluate.reliability import BrierParts as BrierParts
+from bayeskit.evaluate.reliability import Reliability as Reliability
+from bayeskit.evaluate.reliability import brier_parts as brier_parts
+from bayeskit.evaluate.reliability import calibration_error as calibration_error
+from bayeskit.evaluate.reliability import reliability as reliability
 from bayeskit.evaluate.selection import Selection as Selection
+from bayeskit.evaluate.side_by_side import compare as compare
+from bayeskit.evaluate.signed_ranks import Duel as Duel
 from bayeskit.models import load as load
 from bayeskit.models.base.storage import updating as updating
+from bayeskit.models.calibrated import Calibrated as Calibrated
+from bayeskit.models.catalogue import model_named as model_named
+from bayeskit.models.catalogue import model_names as model_names
 from bayeskit.models.cost_sensitive import CostSensitive as CostSensitive
 from bayeskit.models.discretizer import Discretizer as Discretizer
 from bayeskit.models.discriminative_weights import DiscriminativeWeights as DiscriminativeWeights
@@ -50,6 +69,7 @@ from bayeskit.models.drop_in import CategoricalNB as CategoricalNB
 from bayeskit.models.drop_in import ComplementNB as ComplementNB
 from bayeskit.models.drop_in import GaussianNB as GaussianNB
 from bayeskit.models.drop_in import MultinomialNB as MultinomialNB
+from bayeskit.models.encoded import Encoded as Encoded
 from bayeskit.models.ensemble.classifier import BayesClassifier as BayesClassifier
 from bayeskit.models.gaussian.classifier import GaussianBayes as GaussianBayes
 from bayeskit.models.hypotheses import Hypotheses as Hypotheses
@@ -112,6 +132,25 @@ __all__ = [
     "write_bif",
     "Evaluation",
     "Selection",
+    "LearningCurve",
+    "learning_curve",
+    "Comparison",
+    "Duel",
+    "compare",
+    "Encoded",
+    "model_named",
+    "model_names",
+    "BrierParts",
+    "Reliability",
+    "brier_parts",
+    "calibration_error",
+    "reliability",
+    "LiftCurve",
+    "PrecisionRecall",
+    "RocCurve",
+    "lift_curve",
+    "precision_recall_curve",
+    "roc_curve",
     "cross_validate",
     "f_measure",
     "NaiveBayes",
@@ -132,6 +171,7 @@ __all__ = [
     "TokenCounter",
     "BayesOptimalClassifier",
     "CostSensitive",
+    "Calibrated",
     "GibbsClassifier",
     "Hypotheses",
     "LinearRegression",

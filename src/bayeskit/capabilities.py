@@ -38,7 +38,7 @@ class SpeaksByColumn(Protocol):
     """Every column speaks for itself: what it tells of the class, and its points in a nomogram."""
 
     def telling(self) -> Any: ...
-    def nomogram(self, predicted: Any = None, against: Any = None, X: Any = None) -> Any: ...
+    def nomogram(self, predicted: Any = None, against: Any = None, X: Any = None, row: Any = None) -> Any: ...
 
 
 class Learns(Protocol):
@@ -46,6 +46,12 @@ class Learns(Protocol):
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any: ...
     def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Any: ...
+
+
+class IsItsCounts(Protocol):
+    """Says whether more rows make it the model that a fit on all of them gives."""
+
+    def is_its_counts(self) -> bool: ...
 
 
 class Forgets(Protocol):

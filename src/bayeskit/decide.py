@@ -25,6 +25,7 @@ import numpy.typing as npt
 from bayeskit.data.sheet import Grid, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.disk.paths import read_bytes
+from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import OFF_ONE, SLACK
@@ -33,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Costs(Readable):
+class Costs(Readable, Drawable):
     """What each decision costs when a row is of each class: (classes, decisions), labels beside it.
 
     NaN is a cost that was not told; :meth:`of` fills it in.
@@ -99,7 +100,7 @@ class Costs(Readable):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Decisions(Readable):
+class Decisions(Readable, Drawable):
     """What was decided for each row, and what each decision was expected to cost.
 
     `labels` holds None where the row was rejected; `losses` are those of every decision (rows, decisions); `top` holds

@@ -102,6 +102,36 @@ def log_odds(log_p: ArrayLike, log_q: ArrayLike) -> Any:
         return np.subtract(log_p, log_q)
 
 
+def logistic(log_odds: ArrayLike) -> Any:
+    """The probability of log odds, from 0 to 1 without overflow.
+
+    >>> logistic([0.0, -2000.0, np.inf]).tolist()
+    [0.5, 0.0, 1.0]
+    """
+    return exp(-log_add_exp(0.0, -np.asarray(log_odds, dtype=np.float64)))
+
+
+def log_odds_of_each(log_joint: Floats) -> Floats:
+    """ln P(c) / (1 − P(c)) of each class (rows, classes), with all digits of a class that is nearly certain.
+
+    ``log_joint`` is of any scale, such as ln P(x, c). NaN where a row is impossible under every class.
+
+    >>> log_odds_of_each(log([[0.02, 0.06], [0.0, 1.0]])).round(6).tolist()
+    [[-1.098612, 1.098612], [-inf, inf]]
+    >>> log_odds_of_each(np.array([[0.0, -50.0, -50.0]]))[0, 0].round(6) == round(50 - float(log(2)), 6)
+    np.True_
+    """
+    log_p = log_normalise(log_joint)[0]
+    if log_p.shape[1] == 2:
+        return np.asarray(log_odds(log_p, log_p[:, ::-1]))
+    rows, best = np.arange(len(log_p)), np.nan_to_num(log_p, nan=-np.inf).argmax(axis=1)
+    log_rest = log1p(-np.minimum(exp(log_p), 0.5))  # exact below 1/2; only the best class can be above
+    others = log_p.copy()
+    others[rows, best] = -np.inf
+    log_rest[rows, best] = log_sum_exp(others)
+    return np.asarray(log_odds(log_p, log_rest))
+
+
 def log_mean_exp(a: ArrayLike, axis: int = -1) -> Any:
     """The logarithm of the mean probability, log (1/n) Σ exp(a), along an axis.
 

@@ -5,14 +5,17 @@ import math
 import re
 import sys
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import bayeskit as bk
 from bayeskit import datasets
-from bayeskit.charts.evidence import evidence_chart, nomogram_chart
+from bayeskit.charts.evidence import evidence_chart
+from bayeskit.charts.nomogram import nomogram_chart
 from bayeskit.charts.notebook import offline
+from tests.charts.drawn import head_of, rows_of
 
 
 def penguins():
@@ -24,9 +27,14 @@ def test_the_bars_are_the_contributions_and_their_sum(tmp_path):
     birds, model = penguins()
     record = model.explain(birds.slice(60, 1))[0]
     chart = evidence_chart(record)
-    bars = {row["what"]: row["log_odds"] for row in json.loads(chart.data.values)}
+    drawn = [row for row in rows_of(chart) if "what" in row]
+    bars = {row["what"]: row["log_odds"] for row in drawn}
     assert bars.pop("together") == record.log_odds
     assert sum(bars.values()) == pytest.approx(record.log_odds)
+    for before, after in pairwise(drawn[:-1]):  # each bar starts where the one above it ends
+        assert after["low"] == before["high"]
+    assert drawn[-1]["low"] == 0
+    assert drawn[-2]["high"] == pytest.approx(drawn[-1]["high"], rel=1e-5)
     chart.save(tmp_path / "evidence.png")
     assert (tmp_path / "evidence.png").read_bytes().startswith(b"\x89PNG")
 
@@ -35,8 +43,8 @@ def test_probability_zero_is_named_and_has_no_bar():
     table = datasets.load_worked_example("computer")
     model = bk.NaiveBayes(smoothing=0).fit(table, "buys_computer")
     chart = evidence_chart(model.explain(table.slice(2, 1))[0])
-    assert "rules it out" in chart.title.text.expr
-    assert all(math.isfinite(row["log_odds"]) for row in json.loads(chart.data.values))
+    assert "rules it out" in head_of(chart)
+    assert all(math.isfinite(row.get("log_odds", 0)) for row in rows_of(chart))
 
 
 def test_the_rulers_are_those_of_the_nomogram(tmp_path):
@@ -62,15 +70,15 @@ def test_the_evidence_of_words_is_drawn_as_well(tmp_path):
     model = bk.TextClassifier("multinomial").fit(["a close game", "the election was over"], ["sport", "politics"])
     record = model.explain(["a very close game together"])[0]
     chart = evidence_chart(record)
-    bars = {row["what"]: row["log_odds"] for row in json.loads(chart.data.values)}
-    assert bars.pop("(together)") == pytest.approx(record.total)
+    bars = {row["what"]: row["log_odds"] for row in rows_of(chart) if "what" in row}
+    assert bars.pop("together") == pytest.approx(record.total)
     assert sum(bars.values()) == pytest.approx(record.total)
     chart.save(tmp_path / "words.png")
     long = bk.TextClassifier("multinomial", pattern="words1").fit(
         [" ".join(f"w{i}" for i in range(40)), "other"], ["a", "b"]
     )
-    drawn = json.loads(evidence_chart(long.explain([" ".join(f"w{i}" for i in range(40))])[0]).data.values)
-    assert [row["what"] for row in drawn][-2:] == ["(and 20 more)", "(together)"]
+    drawn = rows_of(evidence_chart(long.explain([" ".join(f"w{i}" for i in range(40))])[0]))
+    assert [row["what"] for row in drawn if "what" in row][-2:] == ["(and 20 more)", "together"]
 
 
 def test_what_is_no_explanation_of_one_row_is_refused():

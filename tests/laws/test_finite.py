@@ -45,6 +45,9 @@ TABLES = {
     "committee": lambda s, p: bk.BayesOptimalClassifier(two_models(s, p), weights="leave-one-out"),
     "one of a committee": lambda s, p: bk.GibbsClassifier(two_models(s, p), weights="leave-one-out"),
     "costs": lambda s, p: bk.CostSensitive(bk.NaiveBayes(smoothing=s, prior=p), {"a": {"b": 2.0}, "b": {"a": 1.0}}),
+    "calibrated": lambda s, p: bk.Calibrated(bk.NaiveBayes(smoothing=s, prior=p)),
+    "calibrated by a sigmoid": lambda s, p: bk.Calibrated(bk.NaiveBayes(smoothing=s, prior=p), "sigmoid", capped=False),
+    "calibrated by beta": lambda s, p: bk.Calibrated(bk.NaiveBayes(smoothing=s, prior=p), "beta", capped=False),
     "semi-supervised": lambda s, p: bk.SemiSupervised(bk.NaiveBayes(smoothing=s, prior=p), folds=0),
 }  # fmt: skip
 RECIPES = {

@@ -135,6 +135,8 @@ MODELS = {
     "LogisticRegression": (bk.LogisticRegression(), MIXED),
     "DiscriminativeWeights": (bk.DiscriminativeWeights(), MIXED),
     "CostSensitive": (bk.CostSensitive(bk.NaiveBayes(), {"a": {"a": 0, "b": 5}, "b": {"a": 1, "b": 0}}), MIXED),
+    "Calibrated": (bk.Calibrated(), MIXED),
+    "Encoded": (bk.Encoded(), MIXED),
     "BayesOptimalClassifier": (bk.BayesOptimalClassifier([bk.NaiveBayes()], weights="cross-validation"), MIXED),
     "GibbsClassifier": (bk.GibbsClassifier([bk.NaiveBayes()], weights="leave-one-out", random_state=0), MIXED),
     "SemiSupervised": (bk.SemiSupervised(bk.NaiveBayes()), MIXED),
@@ -142,7 +144,7 @@ MODELS = {
 }
 SAYING = (
     "predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "score_samples", "explain", "decide",
-    "decision_function", "expected_error", "subclass_proba", "contributions", "transform",
+    "decision_function", "expected_error", "subclass_proba", "contributions", "transform", "matrix",
 )  # fmt: skip
 SCORING = ("score", "label_codes", "log_likelihood", "leave_one_out", "select")
 LEARNING = ("partial_fit", "forget", "tune")
@@ -154,6 +156,7 @@ SOURCES = (
     "learn_plan",
     "with_labels",
     "with_all_columns",
+    "blocks_learnt",  # what leave_one_out reads
 )  # a source is one form
 """Methods of models by what they take: rows; rows and classes; the same, and change the model."""
 
@@ -169,8 +172,10 @@ ELSEWHERE = {
                     "scikit-learn's own rules, which take arrays and frames alone: tests/reference"),
 }  # fmt: skip
 FUNCTIONS = {
-    "cross_validate", "learning_curve", "vocabulary_curve", "generative_vs_discriminative", "held_out", "open_source",
+    "cross_validate", "learning_curve", "compare", "vocabulary_curve", "generative_vs_discriminative", "held_out",
+    "open_source",
     "from_bytes", "write_whole",  # bytes, no table
+    "labelled_table", "posterior_over",  # what cross_validate is made of
 }  # fmt: skip
 INSIDE = (
     "cli",
@@ -300,6 +305,7 @@ def test_an_evaluation_is_the_same_in_every_form(columns, tmp_path):
     ways = {
         "cross_validate": lambda X, y: cross_validate(bk.NaiveBayes(), X, y, folds=4).counts,
         "learning_curve": lambda X, y: learning_curve(bk.NaiveBayes(), X, y, X, y, sizes=[8, 40], repeats=2),
+        "compare": lambda X, y: bk.compare({"naive": bk.NaiveBayes()}, X, y, folds=4).log_loss,
         "comparison": lambda X, y: generative_vs_discriminative(X, y, sizes=[8, 16], repeats=2),
     }
     for check in ways.values():

@@ -10,6 +10,9 @@ ESTIMATORS = [
     bk.LinearRegression(),
     bk.DiscriminativeWeights(),
     bk.CostSensitive(),
+    bk.Calibrated(),
+    bk.Encoded(),
+    bk.Calibrated(method="beta"),
     bk.BayesOptimalClassifier(),
     bk.GibbsClassifier(),
 ]

@@ -176,6 +176,9 @@ def of_models() -> dict[str, Case]:
             TEXT_ROWS,
         ),
         "cost-sensitive": birds(bk.CostSensitive(bk.TAN(roles=YEAR), costs=dear, reject_cost=0.9)),
+        "calibrated": birds(bk.Calibrated(bk.NaiveBayes(roles=YEAR))),
+        "calibrated-beta": birds(bk.Calibrated(bk.TAN(roles=YEAR), "beta", capped=False)),
+        "calibrated-temperature": birds(bk.Calibrated(bk.AODE(roles=YEAR), "temperature", folds=3)),
         "cost-sensitive-nested": birds(bk.CostSensitive(bk.DiscriminativeWeights(bk.NaiveBayes(roles=YEAR)))),
     }
 

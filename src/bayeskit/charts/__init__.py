@@ -5,11 +5,17 @@ from typing import TYPE_CHECKING
 from bayeskit.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from bayeskit.charts.drawing import draw as draw
     from bayeskit.charts.evidence import evidence_chart as evidence_chart
-    from bayeskit.charts.evidence import nomogram_chart as nomogram_chart
+    from bayeskit.charts.nomogram import nomogram_chart as nomogram_chart
     from bayeskit.charts.notebook import offline as offline
 
-_HOMES = {"evidence_chart": "evidence", "nomogram_chart": "evidence", "offline": "notebook"}
+_HOMES = {
+    "draw": "drawing",
+    "evidence_chart": "evidence",
+    "nomogram_chart": "nomogram",
+    "offline": "notebook",
+}
 
 __all__ = [*_HOMES]
 

@@ -10,19 +10,39 @@ import html
 import io
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any
+
+from bayeskit.charts.style import CONFIG
 
 ROOM = 60  # pixels beside a chart, for its menu
 
 
 class Offline:
-    """A chart that brings what draws it."""
+    """A chart that brings what draws it, and looks as the house has it."""
+
+    def to_dict(self, *args: Any, **settings: Any) -> dict[str, Any]:
+        """The specification; the house style stands in it once, where the chart is no part of another."""
+        spec: dict[str, Any] = super().to_dict(*args, **settings)  # type: ignore[misc]
+        if (settings.get("context") or {}).get("top_level", True):
+            given = spec.get("config", {})
+            spec["config"] = {**given, **{part: CONFIG[part] | given.get(part, {}) for part in CONFIG}}
+        return spec
+
+    def save(self, fp: Any, format: Any = None, inline: bool = True, **settings: Any) -> None:  # noqa: A002
+        """Write the chart: the ending says PNG, SVG, HTML (a page that needs no network) or JSON."""
+        of_page = {"inline": inline} if _is_page(fp, format) else {}
+        super().save(fp, format=format, **of_page, **settings)  # type: ignore[misc]
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "image/svg+xml": picture(self), "text/html": frame(self)}
 
     def __repr__(self) -> str:
         return f'<{type(self).__name__} of bayeskit: save("chart.png") or save("chart.html", inline=True) keeps it>'
+
+
+def _is_page(file: Any, form: Any) -> bool:
+    return form == "html" or (form is None and isinstance(file, (str, Path)) and Path(file).suffix.lower() == ".html")
 
 
 def offline(chart: Any) -> Any:

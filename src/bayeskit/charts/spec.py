@@ -9,6 +9,7 @@ renders the chart and whatever it is joined with.
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from bayeskit.errors import BayesError
@@ -31,10 +32,20 @@ def inline(rows: list[dict[str, Any]]) -> Any:
     r"""Rows as data of a chart.
 
     >>> inline([{"class": "</script>"}]).values
-    '[{"class": "\\u003c/script\\u003e"}]'
+    '[{"class":"\\u003c/script\\u003e"}]'
     """
     alt = altair()
-    return alt.InlineData(values=json.dumps(rows).translate(_HTML), format=alt.JsonDataFormat(type="json"))
+    texts = json.dumps(rows, allow_nan=False, separators=(",", ":")).translate(_HTML)
+    return alt.InlineData(values=texts, format=alt.JsonDataFormat(type="json"))
+
+
+def rounded(number: float, digits: int = 4) -> float | None:
+    """A number as far as a picture shows it; none where it is not finite.
+
+    >>> rounded(0.123456), rounded(123456.7), rounded(float("nan"))
+    (0.1235, 123500.0, None)
+    """
+    return float(f"{number:.{digits}g}") if math.isfinite(number) else None
 
 
 def literal(text: str) -> str:
@@ -44,9 +55,3 @@ def literal(text: str) -> str:
     "\u003cb\u003e \"x\""
     """
     return json.dumps(text).translate(_HTML)
-
-
-def title(*lines: str) -> Any:
-    """A title whose lines say texts of the data; empty ones are left out."""
-    alt = altair()
-    return alt.Title(alt.ExprRef(f"[{', '.join(literal(line) for line in lines if line)}]"))

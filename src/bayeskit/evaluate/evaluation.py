@@ -12,11 +12,23 @@ import numpy.typing as npt
 from bayeskit.data.sheet import WIDTH, Grid, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
+from bayeskit.drawable import Drawable
+from bayeskit.errors import BayesError
 from bayeskit.evaluate.metrics import Floats, Measures, Scoreboard, f_measure, precision_recall
+from bayeskit.evaluate.ranking import (
+    LiftCurve,
+    PrecisionRecall,
+    RocCurve,
+    lift_curve,
+    precision_recall_curve,
+    roc_curve,
+)
+from bayeskit.evaluate.reliability import BINS, BrierParts, Reliability, brier_parts, reliability, top_reliability
+from bayeskit.nearest import did_you_mean
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(Readable):
+class Evaluation(Readable, Drawable):
     """How well rows were predicted by models that had not learnt them. Frozen, and plain data.
 
     Attributes
@@ -31,6 +43,8 @@ class Evaluation(Readable):
     confusion: rows by true class (down) and chosen class (across).
     by_class: rows, precision, recall and F of each class; None where there is nothing to divide by.
     probabilities: P(class) of each row (rows, classes), in the order of ``classes``.
+    truth: the true class of each row (rows,), as its place in ``classes``.
+    weights: of the rows, None where all are 1.
     n_rows: how many rows were scored, or their total weight.
     n_lost: rows of a class that only they show: they count as wrong, and apart.
     n_undecidable: rows impossible under every class, scored by the class priors.
@@ -50,6 +64,8 @@ class Evaluation(Readable):
     counts: npt.NDArray[Any] = field(repr=False, compare=False)
     probabilities: Floats = field(repr=False, compare=False)
     held: tuple[str, ...] = ()
+    truth: npt.NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
+    weights: Floats | None = field(default=None, repr=False, compare=False)
 
     @property
     def confusion(self) -> Table:
@@ -77,6 +93,55 @@ class Evaluation(Readable):
                 "majority": [getattr(self.baseline, name) for name in names],
             }
         )
+
+    @property
+    def calibration_error(self) -> float:
+        """The mean of |said − seen| of the chosen class, in 15 bins of equal width."""
+        return self.reliability().error
+
+    def reliability(self, of: Any = None, bins: int = BINS, strategy: Any = "uniform") -> Reliability:
+        """What was said beside what was seen: of the chosen classes, or of the class ``of``."""
+        truth = self._truth()
+        if of is None:
+            return top_reliability(self.probabilities, truth, bins, strategy, self.weights)
+        at = self._place(of)
+        return reliability(self.probabilities[:, at], truth == at, bins, strategy, self.weights, self.classes[at])
+
+    def brier_parts(self, bins: int = BINS) -> BrierParts:
+        """Reliability, resolution and uncertainty, of which the Brier score is made."""
+        return brier_parts(self.probabilities, self._truth(), bins, self.weights)
+
+    def roc(self, of: Any = None) -> RocCurve:
+        """The ROC of a class against all others; of two classes that of the second unless said."""
+        return roc_curve(*self._ranked(of))
+
+    def precision_recall(self, of: Any = None) -> PrecisionRecall:
+        """Precision and recall of a class; of two classes that of the second unless said."""
+        return precision_recall_curve(*self._ranked(of))
+
+    def lift(self, of: Any = None) -> LiftCurve:
+        """How much of a class is found in the rows that score highest; of two classes the second unless said."""
+        return lift_curve(*self._ranked(of))
+
+    def _ranked(self, of: Any) -> tuple[Any, Floats, Floats | None, Value]:
+        """(rows of the class, its probabilities, weights, its name)"""
+        if of is None and len(self.classes) != 2:
+            raise BayesError(f"which class? Name one of {', '.join(map(str, self.classes))}", culprit="of")
+        at = 1 if of is None else self._place(of)
+        return self._truth() == at, self.probabilities[:, at], self.weights, self.classes[at]
+
+    def _place(self, of: Any) -> int:
+        if of not in self.classes:
+            words = tuple(map(str, self.classes))
+            raise BayesError(
+                f"{of!r} is none of the classes {', '.join(words)}{did_you_mean(str(of), words)}", culprit=of
+            )
+        return self.classes.index(of)
+
+    def _truth(self) -> npt.NDArray[np.intp]:
+        if self.truth is None:
+            raise BayesError("this record does not hold the true class of each row")
+        return self.truth
 
     @property
     def notes(self) -> list[str]:
@@ -114,6 +179,8 @@ def finished(
     probabilities: Floats,
     n_undecidable: int,
     held: tuple[str, ...] = (),
+    truth: npt.NDArray[Any] | None = None,
+    weights: Floats | None = None,
 ) -> Evaluation:
     """The record of two scoreboards."""
     m = board.measures()
@@ -133,6 +200,8 @@ def finished(
         counts.astype(np.int64) if whole else counts,
         probabilities,
         held,
+        None if truth is None else truth.astype(np.intp),
+        weights,
     )
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from bayeskit.data.reader import read_table
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.cross_validation import log_probabilities
+from bayeskit.evaluate.folds import log_probabilities
 from bayeskit.evaluate.metrics import log_loss
 
 Record = dict[str, Any]

@@ -72,4 +72,4 @@ def held_out(model: Any, source: Source) -> Evaluation:
     share_true = np.where(lost, 0.0, logspace.log(shares)[each, true])
     baseline.add(true, shares.argmax(axis=1), share_true, brier(shares, true), None, lost)
     target = reads.schema_.target.name
-    return finished("held-out rows", target, classes, board, baseline, proba, int(impossible.sum()))
+    return finished("held-out rows", target, classes, board, baseline, proba, int(impossible.sum()), truth=true)

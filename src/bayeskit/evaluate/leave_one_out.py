@@ -58,7 +58,8 @@ def leave_one_out(
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
     majority = _Majority(counts)
     seen = np.zeros(len(classes))
-    parts, n_undecidable = [], 0
+    parts, true, n_undecidable = [], [], 0
+    weighed: list[Any] = []
     for given in blocks:
         block = _known(given, classes)
         assert block.labels is not None
@@ -90,10 +91,14 @@ def leave_one_out(
         if len(impossible) and undecidable == "nan":
             proba[impossible] = np.nan
         parts.append(proba)
+        true.append(labels)
+        weighed.append(block.weights)
     if not parts:
         raise BayesError(NO_ROWS)
     whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return finished("leave-one-out", tally.schema.target.name, classes, board, baseline, whole, n_undecidable, held)
+    weights: Floats | None = None if weighed[0] is None else np.concatenate(weighed)
+    rows = (whole, n_undecidable, held, np.concatenate(true), weights)
+    return finished("leave-one-out", tally.schema.target.name, classes, board, baseline, *rows)
 
 
 def _known(block: Block, classes: tuple[Value, ...]) -> Block:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.reader import read_table
 from bayeskit.data.table import Table
+from bayeskit.drawable import Drawable
 from bayeskit.evaluate.metrics import Floats
 from bayeskit.tolerance import NO_INFORMATION
 
@@ -25,7 +26,7 @@ Labels = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(Drawable):
     """The columns that were kept, and how they were found. Frozen, and plain data.
 
     Attributes

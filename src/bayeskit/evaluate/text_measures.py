@@ -1,6 +1,6 @@
 """Measures that the text literature reports: micro and macro averages, precision/recall break-even.
 
-Formula: micro and macro averages, break-even
+Formula: micro and macro averages
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError, with_article
 from bayeskit.evaluate.evaluation import Evaluation
+from bayeskit.evaluate.ranking import break_even as break_even
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,26 +69,6 @@ def _counts(confusion: Any) -> Floats:
             f"a confusion table is square and counts: give an array, or the confusion of an Evaluation, not "
             f"{with_article(type(confusion).__name__)}"
         ) from None
-
-
-def break_even(truth: npt.NDArray[Any], scores: Floats) -> float:
-    """Where precision equals recall, of one class: as many rows chosen as belong to it, the best scored first.
-
-    ``truth`` says which rows belong to the class. Rows of equal score at the cut count by their share.
-
-    >>> break_even(np.array([True, False, True, False]), np.array([0.9, 0.8, 0.7, 0.1]))
-    0.5
-    """
-    truth, scores = np.asarray(truth, dtype=bool), np.asarray(scores, dtype=np.float64)
-    if truth.shape != scores.shape or truth.ndim != 1:
-        raise BayesError(f"one score a row: {truth.shape} and {scores.shape} do not fit")
-    wanted = int(truth.sum())
-    if wanted == 0:
-        return float("nan")
-    cut = np.sort(scores)[::-1][wanted - 1]
-    above, at = scores > cut, scores == cut
-    share = (wanted - above.sum()) / at.sum()
-    return float((truth[above].sum() + share * truth[at].sum()) / wanted)
 
 
 def break_even_by_class(labels: npt.NDArray[Any], scores: Floats, classes: npt.NDArray[Any]) -> Floats:

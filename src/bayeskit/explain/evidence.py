@@ -26,6 +26,7 @@ from bayeskit.data.sheet import Items, Readable, Records, Sheet
 from bayeskit.data.source import Column, Source, for_schema, is_arrow
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical
+from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.explain.phrases import cell, chance, times
 from bayeskit.nearest import did_you_mean
@@ -74,7 +75,7 @@ class Contribution:
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation(Readable):
+class Explanation(Readable, Drawable):
     """Why one row is put in its class.
 
     ``row``: its number; ``predicted`` and ``against``: the classes compared; ``probability`` and
@@ -236,7 +237,7 @@ def _explain(
     log_odds = {
         n: logspace.log_odds(t[rows, comparison.chosen], t[rows, comparison.rivals]).tolist() for n, t in terms.items()
     }
-    cells = {name: _cells(columns[name]) for name in terms}
+    cells = {name: plain_cells(columns[name]) for name in terms}
     states = {name: _states(block, name, params) for name in terms}
     for i in range(block.n_rows):
         a, b = int(comparison.chosen[i]), int(comparison.rivals[i])
@@ -312,6 +313,6 @@ def _states(block: Block, name: str, params: Any) -> list[State]:
     return [kinds.get(code, "known") for code in block.codes[name].tolist()]
 
 
-def _cells(column: Any) -> list[Value | None]:
-    """The cells as plain values."""
+def plain_cells(column: Any) -> list[Value | None]:
+    """The cells of a column of a batch as plain values."""
     return [canonical(value) for value in (column.to_pylist() if is_arrow(column) else column.tolist())]

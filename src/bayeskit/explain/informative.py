@@ -18,9 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.block import Block
+from bayeskit.data.encoder import Encoder
 from bayeskit.data.sheet import ROWS, Figure, Grid, Items, Readable, Sheet
+from bayeskit.data.source import Source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
+from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_values
 from bayeskit.explain.phrases import cell, times
@@ -48,6 +52,12 @@ class Columnwise(Protocol):
 
     def tempered(self, scores: Floats) -> Floats:
         """Log scores as they become probabilities."""
+        ...
+
+    def encoder(self) -> Encoder: ...
+    def with_all_columns(self, source: Source) -> Source: ...
+    def log_terms(self, params: Any, block: Block) -> Mapping[str, Floats]:
+        """What each column adds to the scores of a block (rows, classes)."""
         ...
 
 
@@ -85,7 +95,7 @@ class TellingValue:
 
 
 @dataclass(frozen=True, repr=False)
-class Telling(Readable):
+class Telling(Readable, Drawable):
     """``columns`` and ``values`` of a model by what they tell of the class, the most first; ``class_bits``: all there
     is to tell, the entropy of the class."""
 

@@ -12,7 +12,7 @@ Formula: nomograms
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,10 +27,11 @@ from bayeskit.data.sheet import ROWS, WIDTH, Picture, Readable, Sheet, left_out
 from bayeskit.data.source import for_schema, open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
+from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
-from bayeskit.explain.evidence import class_position
+from bayeskit.explain.evidence import class_position, plain_cells
 from bayeskit.explain.informative import Columnwise, refuse_texts
-from bayeskit.explain.phrases import cell
+from bayeskit.explain.phrases import cell, chance
 from bayeskit.explain.rulers import rulers, svg
 from bayeskit.printable import printable
 from bayeskit.tolerance import RANK
@@ -67,13 +68,22 @@ class Axis:
         return Table({self.column: [cell(v) for v in self.values], "points": list(self.points)})
 
 
+@dataclass(frozen=True)
+class RowPoints:
+    """One row on the rulers: its ``cells`` as (column, value, points), and their ``total``."""
+
+    cells: tuple[tuple[str, Value | None, float], ...]
+    total: float
+
+
 @dataclass(frozen=True, repr=False)
-class Nomogram(Readable):
+class Nomogram(Readable, Drawable):
     """The points of each column, and what their total says of ``predicted`` against ``against``.
 
     ``axes`` (the furthest-reaching first), ``scale`` (points a nat of log odds), ``offset`` (log odds at a total of 0)
     and ``totals``: pairs (total, P(predicted) among the two classes) as far as totals go; ``guessed``: measured columns
-    whose rulers go as far as the model expects numbers, as no rows were given to keep to.
+    whose rulers go as far as the model expects numbers, as no rows were given to keep to; ``row``: the points of
+    one row, where one was given, whose probability is that of the model.
     """
 
     target: str
@@ -84,10 +94,13 @@ class Nomogram(Readable):
     offset: float
     totals: tuple[tuple[float, float], ...]
     guessed: tuple[str, ...] = ()
+    row: RowPoints | None = None
 
     def probability(self, total: float) -> float:
         """P(predicted), among the two classes, of a row with this many points in total."""
         odds = self.offset + total / self.scale
+        if not np.isfinite(odds):  # some value rules out one of the two classes, or both
+            return float("nan") if np.isnan(odds) else float(odds > 0)
         return float(logspace.exp(logspace.log_normalise(np.array([[odds, 0.0]]))[0][0, 0]))
 
     @property
@@ -109,6 +122,8 @@ class Nomogram(Readable):
         lines += [f"  {line}" for line in left_out(len(self.axes) - ROWS, "columns")]
         lines.append(f"total to P({self.predicted})")
         lines += [f"  {total:8.1f}  {p:.3g}" for total, p in self.totals]
+        if self.row is not None:
+            lines.append(f"the row: {self.row.total:.1f} points, P {chance(self.probability(self.row.total))}")
         note = (GUESSED,) if self.guessed else ()
         return Sheet(f"points for {self.predicted} against {self.against}", (Picture(svg(rulers(self)), lines), *note))
 
@@ -119,14 +134,15 @@ GUESSED = (
 )
 
 
-def nomogram(model: Columnwise, predicted: Any = None, against: Any = None, X: Any = None) -> Nomogram:
+def nomogram(model: Columnwise, predicted: Any = None, against: Any = None, X: Any = None, row: Any = None) -> Nomogram:
     """The nomogram of a fitted model for one class against another, its rulers as long as rows ``X`` need them."""
     refuse_texts(model.tally_)
     a, b = _pair(model, predicted, against)
     tally, params = model.tally_, model.params_
     names = [name for name in tally.schema.used if name not in params.silent]
     ranges = _ranges(model, names, X)
-    columns = [_log_odds(model, name, a, b, ranges.get(name)) for name in names]
+    cells = {} if row is None else _cells_of_row(model, names, row)
+    columns = [_log_odds(model, name, a, b, ranges.get(name), cells.get(name)) for name in names]
     lows, highs = zip(*(_ends(odds) for _, _, odds, _ in columns), strict=True) if columns else ((), ())
     reach = max((high - low for low, high in zip(lows, highs, strict=True)), default=0.0)
     scale = LONGEST / reach if reach > 0 else 1.0
@@ -142,7 +158,7 @@ def nomogram(model: Columnwise, predicted: Any = None, against: Any = None, X: A
     made = Nomogram(
         tally.schema.target.name, tally.classes[a], tally.classes[b], tuple(axes), scale, offset, (), guessed
     )
-    return replace(made, totals=_totals(made))
+    return replace(made, totals=_totals(made), row=_points_of_row(made, cells, a, b) if cells else None)
 
 
 def _totals(made: Nomogram) -> tuple[tuple[float, float], ...]:
@@ -195,8 +211,37 @@ def _ranges_of_rows(schema: Schema, measured: Sequence[str], X: Any) -> dict[str
     return ranges
 
 
+def _cells_of_row(model: Columnwise, names: Sequence[str], row: Any) -> dict[str, tuple[Value | None, Floats]]:
+    """The cell of each column in one row, and what it adds to the scores of the classes."""
+    encoder, source = model.encoder(), model.with_all_columns(open_source(row))
+    where = encoder.schema.locate(list(source.kinds), source.named)
+    batches = [batch for batch in source.batches() if batch.n_rows]
+    if sum(batch.n_rows for batch in batches) != 1:
+        raise BayesError("row= takes one row, such as a mapping from column to value")
+    (block,) = (block for block in encoder.blocks(source) if block.n_rows)
+    raise_unusable(block.floats, block.start)
+    terms, values = model.log_terms(model.params_, block), encoder.columns(batches[0], where)
+    return {name: (plain_cells(values[name])[0], model.tempered(terms[name])[0]) for name in names}
+
+
+def _points_of_row(made: Nomogram, cells: Mapping[str, tuple[Value | None, Floats]], a: int, b: int) -> RowPoints:
+    """The points of the row, unrounded: their total says what the model says."""
+    listed = []
+    for axis in made.axes:
+        value, scores = cells[axis.column]
+        low, _ = _ends(np.array(axis.log_odds))
+        odds = float(logspace.log_odds(scores[a], scores[b]))
+        listed.append((axis.column, value, (odds - low) * made.scale))
+    return RowPoints(tuple(listed), sum(points for _, _, points in listed))
+
+
 def _log_odds(
-    model: Columnwise, name: str, a: int, b: int, between: tuple[float, float] | None
+    model: Columnwise,
+    name: str,
+    a: int,
+    b: int,
+    between: tuple[float, float] | None,
+    cell_of_row: tuple[Value | None, Any] | None = None,
 ) -> tuple[str, list[Value], Floats, float]:
     """(column, its values or a grid of numbers, their log odds, the log odds of a missing cell)"""
     params = model.params_
@@ -212,6 +257,8 @@ def _log_odds(
         odds = np.where(np.isnan(odds), 0.0, odds)  # impossible under both: it says nothing of the two
         return name, values, odds[1:], float(odds[0])
     low, high = between or _expected(model.column_points(params, name, 200)[[a, b]])
+    if cell_of_row is not None and isinstance(number := cell_of_row[0], (int, float)) and np.isfinite(number):
+        low, high = min(low, float(number)), max(high, float(number))
     step = round_step(low, high)
     grid = np.arange(np.ceil(low / step - RANK), np.floor(high / step + RANK) + 1) * step
     line = np.linspace(low, high, FINE)

@@ -33,7 +33,7 @@ LANES = 3  # of names on each side of a ruler
 ABOVE = (-1, 0)  # a lane: its side, −1 above and 1 below the ruler, and how far out it is
 CLOSE = 3.0  # ticks without a name that are nearer to another are left out
 AXES = 30  # rulers on a page
-INK, FAINT = "#2a6f97", "#8a8a8a"
+INK, FAINT, DOT = "#2a6f97", "#8a8a8a", "#c84a5f"
 
 Anchor = Literal["start", "middle", "end"]
 
@@ -63,7 +63,10 @@ class Name:
 
 @dataclass
 class Rulers:
-    """Lines (x, y, x2, y2), ticks, names and rings (where missing cells stand) on a page of ``width`` × ``height``."""
+    """What stands on a page of ``width`` × ``height``.
+
+    Lines (x, y, x2, y2), ticks, names, rings where missing cells stand, and dots where one row stands.
+    """
 
     width: float = GUTTER + SPAN + MARGIN
     height: float = 0.0
@@ -71,6 +74,7 @@ class Rulers:
     ticks: list[Tick] = field(default_factory=list)
     names: list[Name] = field(default_factory=list)
     rings: list[Tick] = field(default_factory=list)
+    dots: list[Tick] = field(default_factory=list)
 
 
 def rulers(nomogram: Nomogram) -> Rulers:
@@ -101,9 +105,15 @@ def _total(page: Rulers, nomogram: Nomogram) -> None:
     first, last = nomogram.totals[0][0], nomogram.totals[-1][0]
     room = (last - first) / 12
     low, high = max(0.0, first - room), min(nomogram.most, last + room)
+    row = nomogram.row if nomogram.row is not None and math.isfinite(nomogram.row.total) else None
+    if row is not None:
+        low, high = min(low, row.total - room), max(high, row.total + room)
     step = _round((high - low) / 12)
     totals = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
     _scale(page, "total points", [(total, f"{total:g}") for total in totals], (low, high))
+    if row is not None:
+        x, y = GUTTER + SPAN * (row.total - low) / (high - low or 1.0), page.height - 14.0
+        page.dots.append(Tick(x, y, y, "total", f"{row.total:.1f}", row.total))
     by_size = sorted(nomogram.totals, key=lambda pair: abs(pair[1] - 0.5))  # 0.5 has the best claim to room
     _scale(page, f"P({nomogram.predicted})", [(t, f"{p:.3g}") for t, p in by_size], (low, high))
 
@@ -217,6 +227,9 @@ def _ruler(page: Rulers, axis: Axis, nomogram: Nomogram) -> None:
     if 0 <= axis.missing_points <= 100:
         x = GUTTER + SPAN * axis.missing_points / 100
         page.rings.append(Tick(x, y, y, axis.column, "missing", axis.missing_points))
+    for column, value, points in nomogram.row.cells if nomogram.row is not None else ():
+        if column == axis.column and -5 <= points <= 105:
+            page.dots.append(Tick(GUTTER + SPAN * points / 100, y, y, column, cell(value), points))
     page.height += 10 + LANE * max(names.lanes(1), 0.2)
     for sign, label in ((1, nomogram.against), (-1, nomogram.predicted)):
         never = [cell(v) for v, p in zip(axis.values, axis.points, strict=True) if p == sign * math.inf]
@@ -322,6 +335,9 @@ def svg(page: Rulers) -> str:
     for ring in page.rings:
         circle = f"<circle cx='{ring.x:.1f}' cy='{ring.y:.1f}' r='3.5' fill='none' stroke='{INK}'>"
         parts.append(f"{circle}{_tip(ring)}</circle>")
+    parts += [
+        f"<circle cx='{dot.x:.1f}' cy='{dot.y:.1f}' r='4.5' fill='{DOT}'>{_tip(dot)}</circle>" for dot in page.dots
+    ]
     for name in page.names:
         colour = FAINT if name.faint else "currentColor"
         place = f"x='{name.x:.1f}' y='{name.y:.1f}' text-anchor='{name.anchor}' fill='{colour}'"

@@ -7,20 +7,72 @@ from dataclasses import dataclass
 
 from bayeskit.data.sheet import Lines, Readable, Sheet
 from bayeskit.data.table import Table
+from bayeskit.drawable import Drawable
+
+
+@dataclass(frozen=True)
+class Node:
+    """A place in a graph: its name, ``lines`` that say more of it, and whether it is where something ends."""
+
+    name: str
+    lines: tuple[str, ...] = ()
+    is_leaf: bool = False
+
+
+@dataclass(frozen=True)
+class Arc:
+    """From one node to another, by their places in the list; ``bits`` of information where known, and a ``label``."""
+
+    start: int
+    end: int
+    bits: float | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class StructureGraph(Drawable):
+    """Nodes and arcs without a cycle, and what is seen in them."""
+
+    title: str
+    nodes: tuple[Node, ...]
+    arcs: tuple[Arc, ...]
+    remark: str = ""
 
 
 @dataclass(frozen=True, repr=False)
-class StructureDescription(Readable):
-    """What joins the columns or divides the rows: a ``sentence``, a ``table``, and where it is a tree its ``lines``."""
+class StructureDescription(Readable, Drawable):
+    """What joins the columns or divides the rows: a ``sentence``, a ``table``, and where it is a tree its ``lines``.
+
+    ``graph``: the same as nodes and arcs, where it is more than a list.
+    """
 
     sentence: str
     table: Table
     lines: tuple[str, ...] = ()
+    graph: StructureGraph | None = None
 
     @property
     def sheet(self) -> Sheet:
         """The sentence, and the tree or else the table."""
         return Sheet(self.sentence, (Lines(self.lines) if self.lines else self.table.grid,))
+
+
+def graph_of_columns(
+    title: str, parents: Mapping[str, tuple[str, ...]], bits: Mapping[tuple[str, str], float], remark: str = ""
+) -> StructureGraph:
+    """The graph of columns that hang on others: those that hang on none, and on which none hangs, are nodes as well.
+
+    >>> graph = graph_of_columns("a tree", {"a": (), "b": ("a",)}, {("a", "b"): 0.25})
+    >>> [(graph.nodes[arc.start].name, graph.nodes[arc.end].name, arc.bits) for arc in graph.arcs]
+    [('a', 'b', 0.25)]
+    """
+    at = {name: i for i, name in enumerate(parents)}
+    arcs = tuple(Arc(at[p], at[name], bits.get((p, name))) for name, above in parents.items() for p in above)
+    told = {
+        name: tuple(f"{p} → {name}: {bits[p, name]:.3g} bits" for p in above if (p, name) in bits)
+        for name, above in parents.items()
+    }
+    return StructureGraph(title, tuple(Node(name, told[name]) for name in parents), arcs, remark)
 
 
 def tree_lines(parents: Mapping[str, str | None], remarks: Mapping[str, str]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ SAVED = (
     "DiscriminativeWeights",
     "SemiSupervised",
     "CostSensitive",
+    "Calibrated",
 )
 """Classifiers that a .bayes file may hold; with the next, the one way from a file to code."""
 

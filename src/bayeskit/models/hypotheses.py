@@ -22,6 +22,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet
 from bayeskit.data.table import Table
+from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
 from bayeskit.nearest import did_you_mean
@@ -32,7 +33,7 @@ BIT = float(logspace.log(2.0))
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Hypotheses(Readable):
+class Hypotheses(Readable, Drawable):
     """Beliefs over named hypotheses: a value that `update` turns into another one.
 
     >>> patient = Hypotheses({"cancer": 0.008, "healthy": 0.992})

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.sheet import ROWS, Grid, Sheet, left_out
-from bayeskit.data.table import Table
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
@@ -25,7 +27,7 @@ def sheet(n: BayesianNetwork) -> Sheet:
     return Sheet(repr(n)[1:-1], (" ".join(factors + left_out(more)), "", Grid(columns, more)))
 
 
-def table(n: BayesianNetwork, node: str) -> Table:
+def table(n: BayesianNetwork, node: str) -> ProbabilityTable:
     """P(node | parents), a row a context, a column a state; counts beside them where rows were counted."""
     parents = n.parents[node]
     contexts = list(itertools.product(*(n.states[p] for p in parents)))
@@ -36,7 +38,11 @@ def table(n: BayesianNetwork, node: str) -> Table:
     p = n.array(node).reshape(-1, len(n.states[node]))
     for i, state in enumerate(n.states[node]):
         columns[f"P({node} = {state}{given})"] = p[:, i].tolist()
-    return Table(columns)
+    named = [" · ".join(map(str, context)) or "all" for context in contexts]
+    heading = " · ".join(parents) or "nothing"
+    return ProbabilityTable(
+        columns, variable=node, values=n.states[node], given=heading, contexts=named, shares=np.asarray(p)
+    )
 
 
 def _plain(value: object) -> object:

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.schema import Categorical, Numeric, Schema, as_domain, infer
 from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
+from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_cells
 from bayeskit.estimate.smoothing import MLE, Dirichlet, Lidstone, as_smoothing, probabilities
@@ -50,7 +52,7 @@ class Independence(NamedTuple):
     p_value: float | None
 
 
-class JointDistribution(Readable):
+class JointDistribution(Readable, Drawable):
     """P(x_1, …, x_n) as a list of cells: a value of each variable, and the probability of that combination.
 
     Cells of probability zero need not be listed, so a hundred columns are no trouble where few combinations occur.
@@ -284,7 +286,16 @@ class JointDistribution(Readable):
         bar = f" | {', '.join(known)}" if known else ""
         for i, value in enumerate(self.values[target]):
             columns[f"P({target} = {value}{bar})"] = table[:, i].tolist()
-        return Table(columns, keys=max(len(known), 1))
+        named = [" · ".join(map(str, context)) for context in zip(*(columns[n] for n in known), strict=True)]
+        return ProbabilityTable(
+            columns,
+            keys=max(len(known), 1),
+            variable=target,
+            values=self.values[target],
+            given=" · ".join(known) or "nothing",
+            contexts=named or ["all"],
+            shares=table,
+        )
 
     def expectation(
         self, of: str | Callable[[dict[str, Any]], Any], given: str | Mapping[str, Any] | None = None

@@ -15,13 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.sheet import Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
+from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.explain.structure import StructureDescription
 from bayeskit.model_file import Saved
 from bayeskit.nearest import nearest
 from bayeskit.network import display, learning, network_file
+from bayeskit.network.arcs import describe_network
 from bayeskit.network.conditional_tables import normalised, parents_of, states_of, table_of, tables_cost
 from bayeskit.network.findings import Pairs, Reader, contradiction, one_row
 from bayeskit.network.graph import Graph, as_set, bits
@@ -56,7 +60,7 @@ class Cost(NamedTuple):
         return f"{self.cliques} cliques, the largest of {self.largest:,} cells, {amount(self.bytes)} in all"
 
 
-class BayesianNetwork(Readable):
+class BayesianNetwork(Readable, Drawable):
     """P(x_1 … x_n) = Π P(x_i | parents of x_i), the graph given by its edges (parent, child).
 
     ``tables`` has for each node {state: p}, and for a node with parents {context: {state: p}}, where the context is the
@@ -336,7 +340,7 @@ class BayesianNetwork(Readable):
         """Free numbers in all tables: Σ contexts · (states − 1)."""
         return sum(prod(len(self.states[p]) for p in self.parents[n]) * (len(self.states[n]) - 1) for n in self.nodes)
 
-    def table(self, node: str) -> Table:
+    def table(self, node: str) -> ProbabilityTable:
         """P(node | parents), a row a context."""
         return display.table(self, self.nodes[self._reader.find(node)])
 
@@ -344,6 +348,10 @@ class BayesianNetwork(Readable):
         """P(node | parents) as an array (parents…, states)."""
         shape = [len(self.states[p]) for p in (*self.parents[node], node)]
         return self._tables[self._reader.find(node)].reshape(shape).copy()
+
+    def describe_structure(self) -> StructureDescription:
+        """The arcs with the bits that each carries, I(child; parent | the other parents), and the graph."""
+        return describe_network(self)
 
     def to_dot(self) -> str:
         """The graph as Graphviz text: paste it into any viewer, or ``dot -Tsvg``."""

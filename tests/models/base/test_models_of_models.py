@@ -42,6 +42,14 @@ MODELS = {
     "costs": lambda: bk.CostSensitive(costs=COSTS, reject_cost=0.1, reject_label="?").fit(BIRDS, "species"),
     "costs of a matrix": lambda: bk.CostSensitive(bk.TAN(roles=YEAR), (1.0 - np.eye(3)).tolist()).fit(BIRDS, "species"),
     "costs of documents": lambda: bk.CostSensitive(bk.TextClassifier()).fit(DOCUMENTS, LABELS),
+    "calibrated": lambda: bk.Calibrated(bk.NaiveBayes(roles=YEAR)).fit(BIRDS, "species"),
+    "calibrated by a sigmoid": lambda: bk.Calibrated(bk.TAN(roles=YEAR), "sigmoid").fit(
+        ROWS, [s == "Gentoo" for s in SPECIES]
+    ),
+    "calibrated by a temperature": lambda: bk.Calibrated(
+        bk.SubclassBayes(roles=YEAR, n_subclasses=1), "temperature"
+    ).fit(BIRDS, "species"),
+    "calibrated documents": lambda: bk.Calibrated(bk.TextClassifier("multinomial"), "beta").fit(DOCUMENTS, LABELS),
     "costs of costs": lambda: bk.CostSensitive(
         bk.CostSensitive(bk.DiscriminativeWeights(bk.NaiveBayes(roles=YEAR)))
     ).fit(BIRDS, "species"),

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayeskit.cli.options import AS_IT_IS, Json, Reading, grouped
+from bayeskit.cli.plots import Plot, check_plot
+from bayeskit.cli.plots import plot as draw
+from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from bayeskit.network.query.truth import Domain
 
 Record = dict[str, Any]
+ONE_NUMBER = "one number has no picture: ask for all values of a column, P(column | condition)"
 SHOWN = 40  # values of a column in a table; --json has them all
 
 
@@ -43,6 +47,7 @@ def command(
         str | None, typer.Option(metavar="COLUMN", help="The file is a table of counts, in this column.")
     ] = None,
     reading: Reading = AS_IT_IS,
+    plot: Plot = None,
     json: Json = False,
 ) -> None:
     """Ask a probability of data, of a network or of a model.
@@ -56,6 +61,7 @@ def command(
       bayes ask birds.csv "P(species = Gentoo | body_mass_g > 4500)"
       bayes ask birds.csv "P(species | sex is missing)"
       bayes ask birds.csv "E(body_mass_g | species = Gentoo)"
+      bayes ask birds.csv "P(species | island = Dream)" --plot dream.png
     """
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model, open_data, watched
@@ -63,7 +69,10 @@ def command(
     from bayeskit.network.query.grammar import parse
 
     page = Page(json)
+    check_plot(plot, [data_or_model])
     question = parse(query)  # a slip in the question is told before a large file is opened
+    if plot is not None and (question.variable is None or question.asks == "E"):
+        raise BayesError(ONE_NUMBER)
     suffix = Path(data_or_model).suffix.lower()
     if suffix == ".bif":
         from bayeskit.network.bif import read_bif
@@ -84,7 +93,20 @@ def command(
         _show_values(page, found)
     for line in rest:
         page.line(line)
+    draw(page, plot, lambda: _picture(found))
     page.json(found)
+
+
+def _picture(found: Record) -> Any:
+    """The probability of each value, with its interval where rows were counted."""
+    from bayeskit.charts.probabilities import answer_chart
+
+    if "distribution" not in found:
+        raise BayesError(ONE_NUMBER)
+    values = found["distribution"]
+    intervals = [(v["interval"]["low"], v["interval"]["high"]) for v in values if "interval" in v]
+    shares = [v["probability"] for v in values]
+    return answer_chart(found["query"], found["variable"], [v["value"] for v in values], shares, intervals)
 
 
 def of_data(source: Source, query: Query, level: float = 0.95) -> Record:

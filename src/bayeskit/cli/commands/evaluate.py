@@ -8,6 +8,8 @@ import typer
 
 from bayeskit.capabilities import DropsUnlabelled, LeavesOut, can, reader_of
 from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, grouped
+from bayeskit.cli.plots import Plot, check_plot, joined
+from bayeskit.cli.plots import plot as draw
 
 
 @grouped
@@ -23,6 +25,7 @@ def command(
     text: Text = None,
     reading: Reading = AS_IT_IS,
     drop_unlabelled: DropUnlabelled = False,
+    plot: Plot = None,
     json: Json = False,
 ) -> None:
     """Score a model on the rows it learnt, or on new ones.
@@ -34,7 +37,7 @@ def command(
     \b
     Examples:
       bayes evaluate birds.bayes birds.csv --folds 10
-      bayes evaluate birds.bayes tomorrow.csv --held-out
+      bayes evaluate birds.bayes tomorrow.csv --held-out --plot scores.svg
     """
     from bayeskit.cli import summary, texts
     from bayeskit.cli.console import Page
@@ -42,6 +45,7 @@ def command(
     from bayeskit.cli.saved_models import load_classifier, reading_model, target_of
 
     page = Page(json)
+    check_plot(plot, (model, *data))
     fitted = load_classifier(model)
     while hasattr(fitted, "costs_"):  # what is believed is scored; what is decided has costs, and no truth to meet
         fitted = fitted.classifier_
@@ -76,8 +80,15 @@ def command(
         page.table({name: by_class[name] for name in by_class.column_names})
         page.line()
         _show_confusion(page, evaluation)
+    draw(page, plot, lambda: joined([_picture(evaluation) for evaluation in found]))
     records = [summary.evaluation_record(evaluation) for evaluation in found]
     page.json({"model": model, "data": source.name, "target": target, "evaluations": records})
+
+
+def _picture(evaluation: Any) -> Any:
+    """Which class is taken for which, and whether probabilities can be trusted."""
+    records = [evaluation] if evaluation.truth is None else [evaluation, evaluation.reliability()]
+    return joined([record.chart() for record in records], across=True)
 
 
 def _left_out(model: Any, source: Any, target: str) -> Any:

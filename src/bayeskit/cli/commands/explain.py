@@ -8,6 +8,8 @@ import typer
 
 from bayeskit.capabilities import Explains, HasStructure, SpeaksByColumn, can
 from bayeskit.cli.options import AS_IT_IS, Json, Model, Reading, Text, WholeFile, grouped
+from bayeskit.cli.plots import Plot, check_plot, joined
+from bayeskit.cli.plots import plot as draw
 
 
 @grouped
@@ -24,6 +26,7 @@ def command(
     text: Text = None,
     whole_file: WholeFile = False,
     reading: Reading = AS_IT_IS,
+    plot: Plot = None,
     json: Json = False,
 ) -> None:
     """Say why a row is put in its class, column by column.
@@ -35,6 +38,7 @@ def command(
     Examples:
       bayes explain birds.bayes birds.csv --row 3
       bayes explain birds.bayes              (what tells most in the model)
+      bayes explain birds.bayes birds.csv --row 3 --plot why.svg
       echo "cheap pills" | bayes explain spam.bayes -
     """
     from bayeskit.cli import texts
@@ -45,16 +49,18 @@ def command(
     from bayeskit.errors import BayesError, with_article
 
     page = Page(json)
+    check_plot(plot, (model, *(data or ())))
     loaded = load_classifier(model)
     fitted = believed(loaded)
     if texts.is_text(fitted) and can(fitted, Explains):
         if not data:
             texts.show_words(page, fitted, 12)
+            draw(page, plot, lambda: fitted.telling_words(12).chart())
             page.json({"telling": texts.telling_records(fitted, 12)})
             return
         column = text or texts.column_of(fitted)
         source: Any = texts.open_unlabelled(data, column, text is not None, reading, whole_file)
-        _explain_texts(page, fitted, model, source, sorted(set(row or [0])), against)
+        _explain_texts(page, fitted, model, source, sorted(set(row or [0])), against, plot)
         return
     texts.refuse_text(fitted, text, whole_file)
     if not can(fitted, Explains if data else SpeaksByColumn):
@@ -63,24 +69,28 @@ def command(
         who = with_article(type(loaded if texts.is_text(fitted) else fitted).__name__)
         raise BayesError(f"{who} has no explanation that is the model itself{remedy}")
     if not data:
-        _show_model(page, fitted)
+        _show_model(page, fitted, plot)
         return
     source = narrowed(open_rows(data, reading), fitted, [])
     rival = _label(against, fitted)
-    records = []
+    records, explained = [], []
     for i, (number, part) in enumerate(_rows(source, sorted(set(row or [0])))):
         found = fitted.explain(part, against=rival)[0]
         page.line() if i else None
         _show_row(page, found, number)
         records.append(_record(found, number))
+        explained.append(found)
+    draw(page, plot, lambda: joined([found.chart() for found in explained]))
     page.json({"model": model, "data": source.name, "rows": records})
 
 
-def _explain_texts(page: Any, model: Any, path: str, source: Any, rows: list[int], against: str | None) -> None:
+def _explain_texts(
+    page: Any, model: Any, path: str, source: Any, rows: list[int], against: str | None, plot: str | None
+) -> None:
     """The words for and against."""
     from bayeskit.cli import texts
 
-    records = []
+    records, explained = [], []
     for i, (number, part) in enumerate(_rows(source, rows)):
         batch = part.batch
         document = batch.columns["file"][0].as_py() if "file" in batch.columns else f"row {number}"
@@ -88,6 +98,8 @@ def _explain_texts(page: Any, model: Any, path: str, source: Any, rows: list[int
         page.line() if i else None
         records.append({"row": number, **texts.document_record(model, found, batch.columns["text"], document)})
         texts.show_document(page, found, records[-1])
+        explained.append(found)
+    draw(page, plot, lambda: joined([found.chart() for found in explained]))
     page.json({"model": path, "data": source.name, "rows": records})
 
 
@@ -165,7 +177,7 @@ def _record(found: Any, number: int) -> dict[str, Any]:
     }
 
 
-def _show_model(page: Any, model: Any) -> None:
+def _show_model(page: Any, model: Any, plot: str | None) -> None:
     from bayeskit.cli import summary
     from bayeskit.errors import BayesError
 
@@ -178,6 +190,7 @@ def _show_model(page: Any, model: Any) -> None:
         page.line("most telling values", style="dim")
         for value in found.values[:10]:
             page.line(value.sentence)
+    draw(page, plot, found.chart)
     values = [
         {"column": v.column, "value": v.value, "favours": v.favours, "log_odds": v.log_odds, "bits": v.bits}
         for v in found.values

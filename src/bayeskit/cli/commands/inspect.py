@@ -8,6 +8,9 @@ import typer
 
 from bayeskit.capabilities import HasStructure, can, reader_of
 from bayeskit.cli.options import Json, Model
+from bayeskit.cli.plots import Plot, check_plot
+from bayeskit.cli.plots import plot as draw
+from bayeskit.errors import BayesError, with_article
 
 LINES = 60  # of a tree; --json has them all
 MOST_VALUES = 6  # of a variable
@@ -18,6 +21,7 @@ def command(
     column: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="What was learnt of one column, class by class.")
     ] = None,
+    plot: Plot = None,
     json: Json = False,
 ) -> None:
     """Show what a model has learnt, or one of its columns.
@@ -28,8 +32,9 @@ def command(
     topic model its topics.
 
     \b
-    Example:
+    Examples:
       bayes inspect birds.bayes --column bill_length_mm
+      bayes inspect tan.bayes --plot tree.svg
     """
     from bayeskit.cli import summary, texts
     from bayeskit.cli.console import Page
@@ -39,10 +44,11 @@ def command(
     from bayeskit.explain.overview import column_records
 
     page = Page(json)
+    check_plot(plot, [model])
     fitted = load_model(model)
     reads = reader_of(fitted)
     if is_distribution(fitted):
-        _inspect_distribution(page, model, fitted, column)
+        _inspect_distribution(page, model, fitted, column, plot)
         return
     if is_topic_model(fitted):
         _inspect_topics(page, model, fitted, column)
@@ -56,6 +62,7 @@ def command(
         for i, part in enumerate(_parts(columns, table.keys)):
             page.line() if i else None
             page.table(part, keys=table.keys)
+        draw(page, plot, lambda: _picture(table, f"column {column!r}"))
         page.json({"column": column, **columns})
         return
     settings = _settings(fitted)
@@ -77,6 +84,7 @@ def command(
     described = fitted.describe_structure() if can(fitted, HasStructure) else None
     if described is not None:
         _show_structure(page, described)
+    draw(page, plot, lambda: _picture(described, f"{with_article(type(fitted).__name__)} as a whole"))
     counts = {} if tally is None else dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True))
     page.json(
         {
@@ -92,8 +100,6 @@ def command(
 
 
 def _table_of(reads: Any, column: str) -> Any:
-    from bayeskit.errors import BayesError
-
     if not hasattr(reads, "table"):
         raise BayesError("EM of words keeps no counts of a column: explain a document in Python")
     return reads.table(column)
@@ -103,7 +109,6 @@ def _inspect_topics(page: Any, path: str, fitted: Any, column: str | None) -> No
     """A topic model: its topics and their words."""
     from bayeskit.cli.commands.topics import show_topics, topic_record
     from bayeskit.cli.wording import plural
-    from bayeskit.errors import BayesError
 
     if column is not None:
         raise BayesError(f"{path} holds a TopicModel, which knows words and no columns", culprit=column)
@@ -114,9 +119,14 @@ def _inspect_topics(page: Any, path: str, fitted: Any, column: str | None) -> No
     page.json({"model": "TopicModel", "documents": fitted.n_documents_} | topic_record(fitted, 10, "relevance"))
 
 
-def _inspect_distribution(page: Any, path: str, fitted: Any, column: str | None) -> None:
+def _picture(record: Any, what: str) -> Any:
+    if not hasattr(record, "chart"):
+        raise BayesError(f"there is no picture of {what}: name another --column, or bayes explain with --plot")
+    return record.chart()
+
+
+def _inspect_distribution(page: Any, path: str, fitted: Any, column: str | None, plot: str | None) -> None:
     """A network or a joint distribution: its variables and their values, or the table of one."""
-    from bayeskit.errors import BayesError
     from bayeskit.nearest import did_you_mean
 
     values = fitted.states if hasattr(fitted, "states") else fitted.values
@@ -127,6 +137,7 @@ def _inspect_distribution(page: Any, path: str, fitted: Any, column: str | None)
         table = fitted.table(column) if parents else fitted.marginal(column).table()
         columns = {name: table[name] for name in table.column_names}
         page.table(columns, keys=max(len(parents.get(column, ())), 1))
+        draw(page, plot, table.chart if parents else fitted.marginal(column).chart)
         page.json({"column": column, **columns})
         return
     page.line(f"{path}: {repr(fitted).strip('<>')}", style="bold")
@@ -135,6 +146,7 @@ def _inspect_distribution(page: Any, path: str, fitted: Any, column: str | None)
     if parents:
         shown["parents"] = [", ".join(parents[node]) for node in values]
     page.table(shown)
+    draw(page, plot, fitted.chart)
     page.json(
         {
             "model": type(fitted).__name__,

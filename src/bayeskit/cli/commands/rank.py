@@ -9,6 +9,8 @@ import typer
 
 from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, Rows, grouped
+from bayeskit.cli.plots import Plot, check_plot
+from bayeskit.cli.plots import plot as draw
 from bayeskit.printable import printable
 
 
@@ -25,6 +27,7 @@ def command(
     ] = "-",
     rows: Rows = ALL_ROWS,
     reading: Reading = AS_IT_IS,
+    plot: Plot = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of CSV.")] = False,
 ) -> None:
     """Put the rows in order, the most probable of a class first.
@@ -38,7 +41,9 @@ def command(
       bayes rank mail.bayes new.csv --class spam -n 100 --keep id
       bayes rank birds.bayes new.csv --class Gentoo --json
     """
+    from bayeskit.charts.curves import rank_chart
     from bayeskit.cli.commands.predict import open_for
+    from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, watched
     from bayeskit.cli.notes import note, unreadable_cells
     from bayeskit.cli.outputs import writer
@@ -48,6 +53,7 @@ def command(
     from bayeskit.errors import BayesError
 
     check_writable(output, is_model=False, reads=(model, *data))
+    check_plot(plot, (model, *data, output))
     fitted = load_classifier(model)
     if not can(fitted, HasProbabilities):
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities to rank by")
@@ -61,6 +67,7 @@ def command(
             start += batch.n_rows
     with writer(output, "jsonl" if json else None) as write:
         write(best)
+    draw(Page(json, sys.stderr), plot, lambda: rank_chart(best.column(best.num_columns - 1).to_numpy(), label))
     if unreadable.total and not rows.quiet:
         note(unreadable_cells(unreadable))
     if output != "-" and not rows.quiet:

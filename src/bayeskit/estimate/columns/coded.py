@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
+from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.schema import Categorical, Numeric
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings
 from bayeskit.estimate.columns.histogram import Histogram
@@ -79,7 +79,7 @@ class CodedColumns(Columns):
         """The codes."""
         return block.codes[name]
 
-    def table(self, name: str, tally: Tally) -> Table:
+    def table(self, name: str, tally: Tally) -> ProbabilityTable:
         """P(value | class) with counts."""
         family, table = tally.families[name], self.tables[name]
         labels: list[Any] = table.labels
@@ -90,7 +90,15 @@ class CodedColumns(Columns):
         columns: dict[str, Any] = {name: first}
         columns |= {f"count | {c}": family.counts[i, slots].tolist() for i, c in enumerate(tally.classes)}
         columns |= {f"P({name} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(tally.classes)}
-        return Table(columns)
+        shares = table.probabilities[:, slots] if table.used else np.full((len(tally.classes), len(slots)), np.nan)
+        return ProbabilityTable(
+            columns,
+            variable=name,
+            values=labels,
+            given=tally.schema.target.name,
+            contexts=tally.classes,
+            shares=shares,
+        )
 
     def sample(self, name: str, labels: Index, rng: np.random.Generator) -> Any:
         """A value by its probability; inside an interval, evenly."""

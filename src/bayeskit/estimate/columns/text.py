@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.table import Table
+from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError
@@ -97,13 +97,20 @@ class TextColumns(Columns):
         table.add_scores(block.tokens[name], scores, n_threads)
         return scores
 
-    def table(self, name: str, tally: Tally) -> Table:
+    def table(self, name: str, tally: Tally) -> ProbabilityTable:
         """Counts and probabilities of the words by class."""
         counts, shares = tally.words[name].table(), logspace.exp(self.tables[name].weights.table)
         columns: dict[str, Any] = {name: self.tables[name].vocabulary.tolist()}
         columns |= {f"count | {c}": counts[:, i].tolist() for i, c in enumerate(tally.classes)}
         columns |= {f"P({name} | {c})": shares[:, i].tolist() for i, c in enumerate(tally.classes)}
-        return Table(columns)
+        return ProbabilityTable(
+            columns,
+            variable=name,
+            values=columns[name],
+            given=tally.schema.target.name,
+            contexts=tally.classes,
+            shares=shares.T,
+        )
 
     def sample(self, name: str, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
         """Words in random order."""

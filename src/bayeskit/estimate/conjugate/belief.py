@@ -6,6 +6,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from bayeskit.data.sheet import Grid
 from bayeskit.errors import BayesError, SchemaMismatch
+from bayeskit.estimate.conjugate.belief_curves import Beliefs
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.remedy import Setting
 
@@ -36,13 +37,13 @@ def listed(data: Any, who: str) -> list[Any]:
     return list(data)
 
 
-def sequence(belief: B, data: Iterable[Any]) -> list[B]:
+def sequence(belief: B, data: Iterable[Any]) -> Beliefs[B]:
     """The belief after each outcome in turn."""
-    beliefs = []
+    beliefs, before = [], belief
     for outcome in listed(data, type(belief).__name__):
         belief = belief.update([outcome])
         beliefs.append(belief)
-    return beliefs
+    return Beliefs(before, beliefs)
 
 
 def same_prior(mine: object, theirs: object) -> None:

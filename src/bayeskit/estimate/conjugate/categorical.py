@@ -1,5 +1,7 @@
 """A coin and a die: beliefs about outcomes that are counted."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -11,15 +13,17 @@ from numpy.typing import ArrayLike
 
 from bayeskit import logspace
 from bayeskit.data.sheet import ROWS, Readable, Sheet
+from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue
 from bayeskit.estimate.conjugate.belief import Interval, believed, listed, positive, same_prior, sequence, some, tails
+from bayeskit.estimate.conjugate.belief_curves import POINTS, BeliefCurves, BeliefIntervals, Beliefs, LikelihoodCurve
 from bayeskit.estimate.smoothing import is_number, smoothed
 from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import GONE, OFF_ONE
 
 
 @dataclass(frozen=True)
-class BetaBernoulli(Readable):
+class BetaBernoulli(Readable, Drawable):
     """What we believe of a coin: Beta(heads, tails) before, and the flips seen since.
 
     P(θ | flips) = Beta(seen_heads + heads, seen_tails + tails)
@@ -68,7 +72,7 @@ class BetaBernoulli(Readable):
         same_prior((self.heads, self.tails), (other.heads, other.tails))
         return self._seen(_plus(self._counts, other._counts))
 
-    def sequence(self, data: Iterable[Any]) -> list[Self]:
+    def sequence(self, data: Iterable[Any]) -> Beliefs[Self]:
         """The belief after each flip in turn."""
         return sequence(self, data)
 
@@ -135,6 +139,37 @@ class BetaBernoulli(Readable):
         """
         return _log_beta(self.posterior) - _log_beta((self.heads, self.tails))
 
+    def log_likelihood(self, theta: ArrayLike) -> Any:
+        """ln P(flips | θ) = a1 ln θ + a0 ln(1 − θ), for the flips in the order they fell.
+
+        >>> seven = BetaBernoulli().update({True: 7, False: 3})
+        >>> round(float(seven.log_likelihood(0.7) - seven.log_likelihood(0.5)), 6)   # as probable as 2.276932 to 1
+        0.822829
+        """
+        x = np.asarray(theta, dtype=np.float64)
+        of_heads = self.seen_heads * logspace.log(x) if self.seen_heads else np.zeros(x.shape)
+        return (of_heads + (self.seen_tails * logspace.log(1 - x) if self.seen_tails else 0.0))[()]
+
+    def likelihood(self) -> LikelihoodCurve:
+        """The likelihood of each θ after the flips that were seen, and where it is highest."""
+        line = np.linspace(0, 1, POINTS)
+        best = self.mle
+        top = float(self.log_likelihood(best))
+        return LikelihoodCurve("θ, the probability of heads", line, self.log_likelihood(line), best, top, self.n)
+
+    def curves(self) -> BeliefCurves:
+        """The densities of θ before and after the flips, and the likelihood between them, scaled to an area of one."""
+        before, likelihood = replace(self, seen_heads=0, seen_tails=0), replace(self, heads=1, tails=1)
+        after = [("likelihood", likelihood), ("posterior", self)] if self.n else []
+        return replace(self.curves_with([("prior", before), *after]), marks=(("mean", self.mean),))
+
+    def curves_with(self, beliefs: Sequence[tuple[str, BetaBernoulli]]) -> BeliefCurves:
+        """The densities of θ under several beliefs, by name."""
+        line = np.linspace(0, 1, POINTS)
+        line[[0, -1]] = 0.0005, 0.9995  # below 1, a hyperparameter makes the density infinite at the end
+        curves = tuple((name, np.asarray(belief.density(line))) for name, belief in beliefs)
+        return BeliefCurves("θ, the probability of heads", line, curves, n=self.n)
+
     @property
     def sheet(self) -> Sheet:
         """The posterior, and how sure it is of θ."""
@@ -152,7 +187,7 @@ class BetaBernoulli(Readable):
 
 
 @dataclass(frozen=True)
-class DirichletCategorical(Readable):
+class DirichletCategorical(Readable, Drawable):
     """What we believe of a die: Dirichlet(β) before, and the counts of each value since.
 
     P(θ | counts) = Dirichlet(n + β)
@@ -209,7 +244,7 @@ class DirichletCategorical(Readable):
         same_prior(self.beta, other.beta)
         return replace(self, seen=_plus(self.seen, other.seen))
 
-    def sequence(self, data: Iterable[Any]) -> list[Self]:
+    def sequence(self, data: Iterable[Any]) -> Beliefs[Self]:
         """The belief after each outcome in turn."""
         return sequence(self, data)
 
@@ -277,6 +312,17 @@ class DirichletCategorical(Readable):
     def log_marginal_likelihood(self) -> float:
         """log P(outcomes) = log B(n + β) − log B(β), for the outcomes in the order they fell."""
         return _log_beta(self.posterior.values()) - _log_beta(self.beta.values())
+
+    def curves(self) -> BeliefIntervals:
+        """What is believed of each value: the means before and after, and the intervals of 95 %."""
+        return self.curves_with([("posterior", self)])
+
+    def curves_with(self, beliefs: Sequence[tuple[str, DirichletCategorical]]) -> BeliefIntervals:
+        """What is believed of each value at the end."""
+        last = beliefs[-1][1]
+        before, after, ends = replace(last, seen={}).mean, last.mean, last.credible_interval()
+        names = tuple(map(str, after))
+        return BeliefIntervals(names, tuple(before.values()), tuple(after.values()), tuple(ends.values()), last.n)
 
     @property
     def sheet(self) -> Sheet:

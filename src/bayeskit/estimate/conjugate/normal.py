@@ -1,6 +1,8 @@
 """A bell curve: a belief about numbers whose mean and variance are both unknown."""
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite, lgamma, log, pi, sqrt
 from typing import Any, Generic, NamedTuple, Self, TypeVar
@@ -9,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.data.sheet import Readable, Sheet
+from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.conjugate.belief import Interval, believed, listed, positive, same_prior, sequence, some, tails
+from bayeskit.estimate.conjugate.belief_curves import POINTS, BeliefCurves, Beliefs, LikelihoodCurve
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.tally.moments import Moments
 
@@ -56,7 +60,7 @@ class StudentT:
 
 
 @dataclass(frozen=True)
-class NormalInverseGamma(Readable):
+class NormalInverseGamma(Readable, Drawable):
     """What we believe of a normal whose mean μ and variance σ² are both unknown, and the values seen since.
 
     σ² ~ InverseGamma(shape, scale) and μ | σ² ~ Normal(location, σ² / kappa): `kappa` is how many values the
@@ -150,9 +154,49 @@ class NormalInverseGamma(Readable):
         same_prior(self.prior, other.prior)
         return replace(self, seen=self.seen + other.seen)
 
-    def sequence(self, data: Iterable[float]) -> list[Self]:
+    def sequence(self, data: Iterable[float]) -> Beliefs[Self]:
         """The belief after each value in turn."""
         return sequence(self, data)
+
+    @property
+    def of_mu(self) -> StudentT:
+        """What is believed of μ alone: Student's t with 2 αn degrees of freedom."""
+        location, kappa, shape, scale = self.posterior
+        return StudentT(2 * shape, location, sqrt(scale / (shape * kappa)))
+
+    def likelihood(self) -> LikelihoodCurve:
+        """The likelihood of each μ at the variance that suits it best, −n/2 · ln(Σ(x − μ)² / n), and its maximum.
+
+        Terms that are the same for every μ are left out.
+        """
+        best, variance = self.mle
+        width = 4 * sqrt(variance / self.n)
+        line = np.linspace(best - width, best + width, POINTS)
+        log_likelihood = -self.n / 2 * np.log(variance + (line - best) ** 2)
+        return LikelihoodCurve("μ", line, log_likelihood, best, -self.n / 2 * log(variance), self.n)
+
+    def curves(self) -> BeliefCurves:
+        """The densities of μ before and after the values, and its likelihood, scaled to an area of one."""
+        if not self.n:
+            return self.curves_with([("prior", self)])
+        curves = self.curves_with([("prior", replace(self, seen=Moments.zeros(1, 1))), ("posterior", self)])
+        marks = (("mean", self.posterior.location),)
+        squares = float(self.seen.squared_deviations()[0, 0])
+        if not squares:  # all values are equal, and the likelihood has no maximum
+            return replace(curves, marks=marks)
+        profile = -self.n / 2 * np.log(squares / self.n + (curves.line - float(self.seen.mean()[0, 0])) ** 2)
+        likelihood = np.exp(profile - profile.max())
+        likelihood /= likelihood.sum() * (curves.line[1] - curves.line[0])
+        prior, posterior = curves.curves
+        return replace(curves, curves=(prior, ("likelihood", likelihood), posterior), marks=marks)
+
+    def curves_with(self, beliefs: Sequence[tuple[str, NormalInverseGamma]]) -> BeliefCurves:
+        """The densities of μ under several beliefs, by name."""
+        ends = np.array([belief.of_mu.interval(0.99) for _, belief in beliefs])
+        low, high = self.of_mu.interval(0.9999)
+        room = 3 * (high - low)
+        line = np.linspace(max(ends[:, 0].min(), low - room), min(ends[:, 1].max(), high + room), 2 * POINTS - 1)
+        return BeliefCurves("μ", line, tuple((name, belief.of_mu.density(line)) for name, belief in beliefs), n=self.n)
 
     @property
     def mle(self) -> NormalParameters[float]:
@@ -211,8 +255,8 @@ class NormalInverseGamma(Readable):
         """
         from scipy import stats
 
-        location, kappa, shape, scale = self.posterior
-        of_mu = StudentT(2 * shape, location, sqrt(scale / (shape * kappa))).interval(level)
+        _, _, shape, scale = self.posterior
+        of_mu = self.of_mu.interval(level)
         low, high = (stats.invgamma.ppf(tail, shape, scale=scale) for tail in tails(level))
         return NormalParameters(of_mu, (float(low), float(high)))
 

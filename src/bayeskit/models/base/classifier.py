@@ -28,6 +28,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.evidence import explain_rows
 from bayeskit.explain.overview import overview
+from bayeskit.explain.regions import DecisionRegions, decision_regions
 from bayeskit.models.base.available import available_where, having
 from bayeskit.models.base.column_advice import advise
 from bayeskit.models.base.estimator import check_is_fitted
@@ -236,6 +237,14 @@ class Classifier(Stored, TakesLabels):
         self._check_is_fitted()
         self.check_settings()
         return explain_rows(self, self.with_all_columns(open_source(X)), against)
+
+    def regions(self, a: str | int, b: str | int, X: Any, y: Any = None) -> DecisionRegions:
+        """Which class is decided where, in the plane of two numeric columns, all other cells missing.
+
+        The plane is as large as rows ``X`` with classes ``y`` need it, and the record holds these rows too.
+        """
+        self._check_is_fitted()
+        return decision_regions(self, self.schema_.find(a), self.schema_.find(b), self._labelled(X, y, None))
 
     def table(self, column: str | int | None = None) -> Table:
         """The class prior, or what was learnt of one column."""

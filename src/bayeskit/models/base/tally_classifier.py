@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from bayeskit.data.block import Block
+from bayeskit.data.schema import Numeric
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, BayesError, with_article
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
+from bayeskit.explain.densities import ClassDensities, class_densities
 from bayeskit.explain.informative import Telling, telling
 from bayeskit.explain.nomogram import Nomogram, nomogram
 from bayeskit.model_file import State
@@ -114,10 +117,20 @@ class TallyClassifier(Learner, KnowsJoint):
         """
         self._check_is_fitted()
         self.check_settings()
-        blocks = self.encoder().blocks(self._labelled(X, y, sample_weight))
+        blocks = self.blocks_learnt(X, y, sample_weight)
         choose = self.choose if self.ties == "random" else None
         settings = (choose, self.undecidable, self.temperature, self._threads(), self.held_while_left_out())
         return leave_one_out(self.left_out(), blocks, self.tally_, *settings)
+
+    def is_its_counts(self) -> bool:
+        """Whether more rows make it the model that a fit on all of them gives: no cuts nor structure are held."""
+        self._check_is_fitted()
+        held = any(isinstance(role, Numeric) and role.cuts is not None for role in self.schema_.columns.values())
+        return not held and not self.tally_.values and type(self).learn_plan is Learner.learn_plan
+
+    def blocks_learnt(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Block]:
+        """The rows of the fit in the codes of the model, to be left out one by one."""
+        return self.encoder().blocks(self._labelled(X, y, sample_weight))
 
     def held_while_left_out(self) -> tuple[str, ...]:
         """What was chosen with all rows, and stays while each is left out."""
@@ -130,14 +143,24 @@ class TallyClassifier(Learner, KnowsJoint):
         return telling(self)
 
     @available_where(having("column_scores"), TOGETHER)
-    def nomogram(self, predicted: Any = None, against: Any = None, X: Any = None) -> Nomogram:
+    def nomogram(self, predicted: Any = None, against: Any = None, X: Any = None, row: Any = None) -> Nomogram:
         """The model on paper: points for each value, and what their total says of one class against another.
 
         By default the second of two classes against the first, or the most frequent against the next. The rulers of
         numbers keep to the range of rows ``X``, which may have some of the columns alone, such as ``{"age": [0, 90]}``.
+        One ``row`` is marked on them, and the total of its points has the probability that the model gives it.
         """
         self._check_is_fitted()
-        return nomogram(self, predicted, against, X)
+        return nomogram(self, predicted, against, X, row)
+
+    @available_where(having("column_scores"), TOGETHER)
+    def densities(self, column: str | int, X: Any = None, y: Any = None) -> ClassDensities:
+        """The density of a measured column in each class, the regions that it decides alone, and P(mistake) there.
+
+        With rows ``X`` and classes ``y`` also their histogram.
+        """
+        self._check_is_fitted()
+        return class_densities(self, self.schema_.find(column), None if X is None else self._labelled(X, y, None))
 
 
 def refuse_no_counts(tally: Any) -> None:

@@ -30,6 +30,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.explain.images import ClassImages, class_images
 from bayeskit.undecidable import refuse_no_numbers
 
 if TYPE_CHECKING:
@@ -117,6 +118,12 @@ class LogisticForm:
         if isinstance(role, Numeric):
             return list(cut_points.labels(role.cuts or ()))
         return list(self.encoder.vocabularies[name].values)
+
+    def images(self, shape: tuple[int, int]) -> ClassImages:
+        """The weight of each pixel for each class, against the mean of all, where the columns are those of images."""
+        weights = self.slope - self.slope.mean(axis=0)
+        by_column = dict(zip(self.columns, weights.T, strict=True))
+        return class_images(self.encoder.schema, self.classes.tolist(), by_column, shape, "weight", signed=True)
 
     def table(self) -> Table:
         """The weights, readable."""

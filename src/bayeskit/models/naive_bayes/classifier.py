@@ -36,6 +36,8 @@ from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import BEFORE, as_variance_floor
 from bayeskit.evaluate.selection import Selection, selection
+from bayeskit.explain.densities import DensityTable, class_densities
+from bayeskit.explain.images import ClassImages, class_images
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import held_choices, one_of, seed_of
@@ -326,7 +328,17 @@ class NaiveBayes(TallyClassifier):
         params: NaiveParameters = self.params_
         if column not in params.by_column:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
-        return params.by_column[column].table(column, self.tally_)
+        belief = params.by_column[column]
+        table = belief.table(column, self.tally_)
+        is_drawn = column in params.used and column not in belief.values and column not in belief.words
+        return DensityTable(table, class_densities(self, column)) if is_drawn else table
+
+    def images(self, shape: tuple[int, int]) -> ClassImages:
+        """The mean of each pixel in each class as images, where the columns are the pixels of images of this shape."""
+        self._check_is_fitted()
+        names, moments = self.tally_.moment_columns, self.tally_.moments
+        means = dict(zip(names, moments.mean().T, strict=True))
+        return class_images(self.schema_, self.tally_.classes, means, shape, "mean")
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
         """Rows drawn from the model, and their classes: a class by the prior, then each column by itself.

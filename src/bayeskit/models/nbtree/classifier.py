@@ -21,6 +21,7 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
+from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.reader import read_block
 from bayeskit.data.schema import Schema, Target
 from bayeskit.data.source import Source, for_schema
@@ -32,7 +33,7 @@ from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Lidstone, as_smoothing
-from bayeskit.explain.structure import StructureDescription
+from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.memory import Need, check_memory
 from bayeskit.model_file import State
 from bayeskit.models.base import Scores
@@ -326,6 +327,10 @@ class NBTree(CodedClassifier):
             scores[rows] = logspace.log_add_exp(scores[rows], some)
         return np.asarray(scores + params.log_prior)
 
+    def is_its_counts(self) -> bool:
+        """Its tree is held when rows come."""
+        return False
+
     def left_out(self) -> TreeLeftOut:
         """Scores of learnt rows under the estimates made without them, tree and cut points held."""
         self._check_is_fitted()
@@ -361,7 +366,15 @@ class NBTree(CodedClassifier):
             shown[f"count | {label}"] = (cells if self.tally_.weighted else cells.astype(np.int64)).tolist()
         for i, label in enumerate(self.tally_.classes):
             shown[f"P({column} | {label}, leaf)"] = table.probabilities[leaves, i].ravel().tolist()
-        return Table(shown, keys=2)
+        return ProbabilityTable(
+            shown,
+            keys=2,
+            variable=column,
+            values=names_of(values, self.schema_, column).tolist(),
+            given=f"{self.schema_.target.name} · leaf",
+            contexts=[f"{label} · {leaf}" for leaf in leaves for label in self.tally_.classes],
+            shares=table.probabilities[leaves].reshape(-1, len(values)),
+        )
 
     @property
     def n_leaves_(self) -> int:
@@ -389,7 +402,30 @@ class NBTree(CodedClassifier):
         columns: dict[str, Any] = {"leaf": list(range(len(counts)))}
         columns |= {f"count | {label}": counts[:, i].tolist() for i, label in enumerate(self.tally_.classes)}
         leaves = f"{len(counts):,} leaves" if len(counts) > 1 else "one leaf"
-        return StructureDescription(f"naive Bayes in {leaves} of a tree of questions", Table(columns), tuple(lines))
+        sentence = f"naive Bayes in {leaves} of a tree of questions"
+        return StructureDescription(sentence, Table(columns), tuple(lines), self._graph(sentence))
+
+    def _graph(self, sentence: str) -> StructureGraph:
+        """The questions as nodes, the answers as arcs, and the rows of each class in the leaves."""
+        nodes: list[Node] = []
+        arcs: list[Arc] = []
+
+        def add(tree: Tree) -> int:
+            at = len(nodes)
+            if not isinstance(tree, Mapping):
+                counts = self.params_.leaf_counts[int(tree)]
+                said = (f"{label}: {n:g}" for label, n in zip(self.tally_.classes, counts, strict=True) if n)
+                nodes.append(Node(f"leaf {int(tree)}: {counts.sum():g} rows", tuple(said), is_leaf=True))
+                return at
+            column, values = tree["column"], self.params_.values[tree["column"]]
+            names = dict(zip(values, names_of(values, self.schema_, column), strict=True))
+            nodes.append(Node(column))
+            for value, child in tree["branches"]:
+                arcs.append(Arc(at, add(child), label=str(names.get(value, value))))
+            return at
+
+        add(self.tree_)
+        return StructureGraph(sentence[0].upper() + sentence[1:], tuple(nodes), tuple(arcs))
 
     def _tree_lines(self) -> list[str]:
         return list(self._lines(self.tree_, 0)) or [self._leaf_text(0)]

@@ -18,13 +18,14 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.block import Block
+from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.schema import Schema
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import ConditionalTable
 from bayeskit.estimate.sampling import draw_slots
-from bayeskit.explain.structure import StructureDescription
+from bayeskit.explain.structure import StructureDescription, graph_of_columns
 from bayeskit.models.base import Scores
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of
 from bayeskit.threads import thread_count
@@ -110,7 +111,24 @@ class StructuredClassifier(CodedClassifier):
         for i, label in enumerate(self.tally_.classes):
             header = f"P({column} | {label}{', ' + given if given else ''})"
             columns[header] = shown[:, :, i].ravel() if table.used else np.full(counts[:, :, i].size, np.nan)
-        return Table({name: cells.tolist() for name, cells in columns.items()}, keys=len(table.parents) + 1)
+        return ProbabilityTable(
+            {name: cells.tolist() for name, cells in columns.items()},
+            keys=len(table.parents) + 1,
+            variable=column,
+            values=own.tolist(),
+            given=" · ".join((self.schema_.target.name, *table.parents)),
+            contexts=self._contexts(table),
+            shares=shown.transpose(0, 2, 1).reshape(-1, len(own)) if table.used else np.full((1, len(own)), np.nan),
+        )
+
+    def _contexts(self, table: Any) -> list[str]:
+        """The class and the parents' values of each context that was seen, in words."""
+        parents = [
+            names_of(self.params_.values[name], self.schema_, name)[codes].tolist()
+            for name, codes in zip(table.parents, _paths(table), strict=True)
+        ]
+        seen = list(zip(*parents, strict=True)) if parents else [()]
+        return [" · ".join(map(str, (label, *values))) for values in seen for label in self.tally_.classes]
 
     def describe_structure(self) -> StructureDescription:
         """Which columns each column hangs on besides the class."""
@@ -118,7 +136,10 @@ class StructuredClassifier(CodedClassifier):
         table = Table({"column": list(parents), "parents": [", ".join(names) or None for names in parents.values()]})
         left_out = [name for name in self.schema_.used if name not in parents]
         rest = f"; without {', '.join(left_out)}" if left_out else ""
-        return StructureDescription(f"each column hangs on the class and on its parents{rest}", table)
+        target = self.schema_.target.name
+        head = f"Which column hangs on which, given {target}"
+        graph = graph_of_columns(head, parents, {}, f"every column hangs on {target} as well")
+        return StructureDescription(f"each column hangs on the class and on its parents{rest}", table, graph=graph)
 
     def factor(self, column: str) -> Floats:
         """P(value | class, parents) for every combination of them (classes, values of each parent …, values)."""

@@ -20,10 +20,17 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import Contexts, conditional_table
-from bayeskit.estimate.information import conditional_information, dependence, information_about_class, present
+from bayeskit.estimate.information import (
+    NATS_IN_A_BIT,
+    conditional_information,
+    dependence,
+    information_about_class,
+    present,
+)
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.trees import best_tree
-from bayeskit.explain.structure import StructureDescription, tree_lines
+from bayeskit.explain.dependence import Dependence, pair_dependence
+from bayeskit.explain.structure import StructureDescription, graph_of_columns, tree_lines
 from bayeskit.models.base.coded_classifier import need_pairs
 from bayeskit.models.semi_naive.structured import StructuredClassifier, StructuredParameters, given_parents
 from bayeskit.tally.plan import Plan
@@ -129,6 +136,11 @@ class TAN(StructuredClassifier):
         parents, children = ([arc[i] for arc in found] for i in (1, 2))
         return Table({"parent": parents, "child": children, "I(parent; child | class)": gains})
 
+    def dependence(self) -> Dependence:
+        """I(column; column | class) of all pairs, in bits: what naive Bayes takes for nothing."""
+        self._check_is_fitted()
+        return pair_dependence(self.tally_)
+
     def describe_structure(self) -> StructureDescription:
         """The tree: each column below its parent, with the information of the two given the class."""
         arcs = self.arcs()
@@ -136,4 +148,8 @@ class TAN(StructuredClassifier):
         remarks = {name: f"{nats:.3g} nats" for name, nats in zip(child, gain, strict=True)}
         parents = {name: own[0] if own else None for name, own in self.parents_.items()}
         sentence = "the tree: each column hangs on the class and on the column above it"
-        return StructureDescription(sentence, arcs, tree_lines(parents, remarks))
+        bits = {(p, c): nats / NATS_IN_A_BIT for p, c, nats in zip(arcs["parent"], child, gain, strict=True)}
+        target = self.schema_.target.name
+        head = f"Which column hangs on which, given {target}"
+        graph = graph_of_columns(head, self.parents_, bits, f"every column hangs on {target} as well")
+        return StructureDescription(sentence, arcs, tree_lines(parents, remarks), graph)

@@ -222,6 +222,12 @@ class TextClassifier(DocumentClassifier):
         scores = self.predict_joint_log_proba(X)
         return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
 
+    def is_its_counts(self) -> bool:
+        """Whether more documents make it the model that a fit on all of them gives: nothing is fitted, no word cut."""
+        self._check_is_fitted()
+        cut = self.min_df not in (0, 1) or self.max_df != 1.0 or self.max_features is not None
+        return type(self.recipe_).learn is Recipe.learn and not cut
+
     def left_out(self) -> TextLeftOut:
         """Scores of learnt documents under the estimates made without them; see ``leave_one_out_scores``."""
         self._check_is_fitted()

@@ -27,7 +27,12 @@ from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import content_hash, source_of, values_matrix
 from bayeskit.models.text.recipe import GenerativeRecipe, Leaving, Recipe
-from bayeskit.models.text.words_for_and_against import WordsForAndAgainst, explain_documents, telling_words
+from bayeskit.models.text.words_for_and_against import (
+    TellingWords,
+    WordsForAndAgainst,
+    explain_documents,
+    telling_words,
+)
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
@@ -79,7 +84,7 @@ class DocumentClassifier(TallyClassifier):
         self._check_is_fitted()
         return explain_documents(self, self._score(X), against)
 
-    def telling_words(self, n: int = 10) -> Table:
+    def telling_words(self, n: int = 10) -> TellingWords:
         """The ``n`` words of each class that say most for it in an average document of the class.
 
         ``evidence`` is the word's weight for the class less its mean weight for the others; words are ranked by it

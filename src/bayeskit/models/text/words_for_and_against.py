@@ -14,6 +14,7 @@ from bayeskit.data.sheet import Readable, Records, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.vocabulary import Value
+from bayeskit.drawable import Drawable
 from bayeskit.explain.evidence import class_position, compared
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ SHOWN = 20  # words of a document that its record shows
 
 
 @dataclass(frozen=True, repr=False)
-class WordsForAndAgainst(Readable):
+class WordsForAndAgainst(Readable, Drawable):
     """Log odds of ``label`` against ``other``: ``total`` = ``base`` + Σ evidence of the words.
 
     ``base`` is what holds without any word: the class prior, for a set of words also all absent words, for weighted
@@ -96,7 +97,11 @@ def explain_documents(
     return Records(records)
 
 
-def telling_words(model: DocumentClassifier, n: int) -> Table:
+class TellingWords(Table, Drawable):
+    """The words that say most for each class: class, word, count and evidence."""
+
+
+def telling_words(model: DocumentClassifier, n: int) -> TellingWords:
     """The words of each class with the most evidence times their share of the class."""
     table, counts = model.params_.table, model.recipe_.learnt(model.counted_)
     k = len(model.classes_)
@@ -111,4 +116,4 @@ def telling_words(model: DocumentClassifier, n: int) -> Table:
             record = (model.tally_.classes[c], model.words_[int(w)], float(counts[w, c]), float(evidence[w]))
             for name, value in zip(columns, record, strict=True):
                 columns[name].append(value)
-    return Table(columns)
+    return TellingWords(columns)

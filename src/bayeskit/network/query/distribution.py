@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
+from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.nearest import nearest
 
 
 @dataclass(frozen=True, eq=False)
-class Distribution:
+class Distribution(Drawable):
     """P(variable = value | condition) of each value.
 
     >>> die = Distribution("eyes", (1, 2, 3, 4, 5, 6), np.full(6, 1 / 6))

@@ -11,6 +11,7 @@ import typer
 from bayeskit.capabilities import LeavesOut, can
 from bayeskit.cli.commands.fit.shared import Shared
 from bayeskit.cli.options import Reading
+from bayeskit.cli.plots import check_plot, plot
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ def fit_documents(
     output, text = shared.output, options.text
     settings = options.settings(shared)
     check_writable(output, is_model=True)
+    check_plot(shared.plot, data)
     page = Page(json, sys.stderr if output == "-" else None)
     model = TextClassifier(column=text, **settings)
     model.check_settings()
@@ -83,6 +85,7 @@ def fit_documents(
     texts.show_words(page, model)
     page.line()
     page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
+    plot(page, shared.plot, lambda: model.telling_words(12).chart())
     page.json(
         {
             "data": source.name,

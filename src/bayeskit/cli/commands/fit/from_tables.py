@@ -8,9 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import LeavesOut, SpeaksByColumn, can
+from bayeskit.capabilities import HasStructure, LeavesOut, SpeaksByColumn, can
 from bayeskit.cli.commands.fit.shared import Shared
 from bayeskit.cli.options import Reading, Roles, among, pairs, typed
+from bayeskit.cli.plots import check_plot, plot
+from bayeskit.errors import BayesError
 
 MODELS = {  # what --model may say, and the class that is fitted
     "naive": "NaiveBayes",
@@ -74,6 +76,7 @@ def fit_table(
     output, kind = shared.output, options.kind or "naive"
     given = Shared(drop_unlabelled=shared.drop_unlabelled)  # what any other model takes as well
     check_writable(output, is_model=True)
+    check_plot(shared.plot, data)
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, reading)
     roles = pairs("--role", options.role)
@@ -81,6 +84,8 @@ def fit_table(
     settings["unlabelled"] = shared.unlabelled
     settings["memory_limit"] = None if options.memory_limit is None else int(options.memory_limit * 1e9)
     model = _model(kind, settings | {"roles": roles or None})
+    if shared.plot is not None and not (can(model, SpeaksByColumn) or can(model, HasStructure)):
+        raise BayesError(f"--model {kind} has no picture: bayes evaluate and bayes explain have, with --plot")
     if kind == "best":
         advice = _fit(model.set_params(progress=sys.stderr.isatty()), source)
     else:
@@ -124,6 +129,7 @@ def fit_table(
     for sentence in advice:
         page.line(f"advice: {sentence}")
     page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
+    plot(page, shared.plot, lambda: _picture(model))
     page.json(
         {
             "data": source.name,
@@ -141,6 +147,11 @@ def fit_table(
             "bytes": written,
         }
     )
+
+
+def _picture(model: Any) -> Any:
+    """What tells most of the class, or what joins the columns."""
+    return (model.telling() if can(model, SpeaksByColumn) else model.describe_structure()).chart()
 
 
 def _model(kind: str, given: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.cli.options import DropUnlabelled, among
+from bayeskit.cli.plots import Plot
 
 DEFAULT = "model.bayes"
 
@@ -43,6 +44,8 @@ class Shared:
     scores: Annotated[
         bool, typer.Option("--scores/--no-scores", help="Leave-one-out scores take a second read of the data.")
     ] = True
+
+    plot: Plot = None
 
     @property
     def unlabelled(self) -> str | None:

@@ -1,0 +1,65 @@
+"""Which function draws which kind of record: the one list of pictures."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from bayeskit.errors import BayesError, with_article
+
+PICTURES = {
+    "explain.evidence.Explanation": "evidence.evidence_chart",
+    "models.text.words_for_and_against.WordsForAndAgainst": "evidence.evidence_chart",
+    "explain.nomogram.Nomogram": "nomogram.nomogram_chart",
+    "estimate.conjugate.categorical.BetaBernoulli": "beliefs.belief_chart",
+    "estimate.conjugate.categorical.DirichletCategorical": "beliefs.belief_chart",
+    "estimate.conjugate.normal.NormalInverseGamma": "beliefs.belief_chart",
+    "estimate.conjugate.belief_curves.Beliefs": "beliefs.belief_chart",
+    "estimate.conjugate.belief_curves.BeliefCurves": "beliefs.curves_chart",
+    "estimate.conjugate.belief_curves.BeliefIntervals": "beliefs.intervals_chart",
+    "estimate.conjugate.belief_curves.LikelihoodCurve": "beliefs.likelihood_chart",
+    "explain.densities.ClassDensities": "densities.density_chart",
+    "explain.regions.DecisionRegions": "regions.regions_chart",
+    "explain.dependence.Dependence": "dependence.dependence_chart",
+    "explain.images.ClassImages": "images.images_chart",
+    "models.text.words_for_and_against.TellingWords": "word_weights.words_chart",
+    "explain.structure.StructureDescription": "graphs.structure_chart",
+    "explain.structure.StructureGraph": "graphs.graph_chart",
+    "network.network.BayesianNetwork": "graphs.network_chart",
+    "explain.informative.Telling": "summaries.telling_chart",
+    "evaluate.evaluation.Evaluation": "summaries.confusion_chart",
+    "evaluate.ranking.RocCurve": "curves.roc_chart",
+    "evaluate.ranking.PrecisionRecall": "curves.precision_recall_chart",
+    "evaluate.ranking.LiftCurve": "curves.lift_chart",
+    "evaluate.reliability.Reliability": "calibration.reliability_chart",
+    "evaluate.reliability.BrierParts": "calibration.brier_chart",
+    "evaluate.curves.LearningCurve": "curves.learning_chart",
+    "evaluate.comparison.Comparison": "comparison.comparison_chart",
+    "evaluate.selection.Selection": "summaries.selection_chart",
+    "decide.Costs": "summaries.costs_chart",
+    "decide.Decisions": "summaries.decisions_chart",
+    "data.probability_table.ProbabilityTable": "conditional_tables.conditional_chart",
+    "network.query.distribution.Distribution": "probabilities.distribution_chart",
+    "network.joint_distribution.JointDistribution": "probabilities.joint_chart",
+    "models.hypotheses.Hypotheses": "probabilities.hypotheses_chart",
+}
+"""The kind of record, and the function of ``bayeskit.charts`` that draws it."""
+
+
+def draw(record: Any, **options: Any) -> Any:
+    """The picture of a record.
+
+    >>> draw("a text")
+    Traceback (most recent call last):
+    ...
+    bayeskit.errors.BayesError: a str has no picture: charts are drawn from records, such as model.explain(rows)[0]
+    """
+    for kind in type(record).__mro__:
+        name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("bayeskit.")
+        if name in PICTURES:
+            module, _, function = PICTURES[name].rpartition(".")
+            return getattr(import_module(f"bayeskit.charts.{module}"), function)(record, **options)
+    raise BayesError(
+        f"{with_article(type(record).__name__)} has no picture: charts are drawn from records, such as "
+        "model.explain(rows)[0]"
+    )

@@ -1,0 +1,79 @@
+"""A nomogram as rulers: points for each value, and the ruler from their total to the probability."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from bayeskit.charts.notebook import offline
+from bayeskit.charts.spec import altair, inline, rounded
+from bayeskit.charts.style import title
+from bayeskit.errors import BayesError
+from bayeskit.explain.nomogram import Nomogram
+from bayeskit.explain.phrases import chance
+from bayeskit.explain.rulers import DOT, FAINT, FONT, INK, rulers
+
+CURVE = 200  # steps of a smooth line
+
+
+def nomogram_chart(record: Nomogram) -> Any:
+    """A ruler of points for each column, and below them the one from the total to the probability."""
+    alt = altair()
+    if not isinstance(record, Nomogram):
+        raise BayesError(f"rulers are drawn from what nomogram gives, not {type(record).__name__}")
+    if not any(axis.most >= 1 for axis in record.axes):
+        raise BayesError("no column tells these two classes apart: there is nothing to draw")
+    page = rulers(record)
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, page.width], nice=False, zero=False))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[page.height, 0], nice=False, zero=False))
+    lines = [dict(zip(("x", "y", "x2", "y2"), line, strict=True)) for line in page.lines]
+    layers = [alt.Chart(inline(lines)).mark_rule(color=FAINT).encode(x, y, x2="x2:Q", y2="y2:Q")]
+    tip = alt.Tooltip(["column:N", "value:N", "points:Q"])
+    ticks = [asdict(tick) for tick in page.ticks]
+    layers.append(alt.Chart(inline(ticks)).mark_rule(color=INK, strokeWidth=1.5).encode(x, y, tip, y2="end:Q"))
+    rings = [asdict(ring) for ring in page.rings]
+    layers.append(alt.Chart(inline(rings)).mark_point(color=INK, size=40).encode(x, y, tip))
+    dots = [asdict(dot) for dot in page.dots]
+    layers.append(alt.Chart(inline(dots)).mark_point(color=DOT, size=65, filled=True, opacity=1).encode(x, y, tip))
+    for anchor, align in (("start", "left"), ("middle", "center"), ("end", "right")):
+        for faint in (False, True):
+            names = [asdict(name) for name in page.names if (name.anchor, name.faint) == (anchor, faint)]
+            look = {"align": align, "baseline": "alphabetic", "fontSize": FONT, "color": FAINT if faint else "black"}
+            layers.append(alt.Chart(inline(names)).mark_text(**look).encode(x, y, alt.Text("text:N")))
+    head = title(
+        f"{record.predicted} or {record.against}: add the points, read the probability", _about_the_row(record)
+    )
+    drawn = alt.layer(*layers).properties(width=page.width, height=page.height, title=head)
+    return offline(alt.vconcat(drawn, _probability_chart(record)))
+
+
+def _about_the_row(record: Nomogram) -> str:
+    if record.row is None:
+        return ""
+    total = record.row.total
+    return (
+        f"The dots are one row: {total:.1f} points in total, P({record.predicted}) {chance(record.probability(total))}"
+    )
+
+
+def _probability_chart(record: Nomogram) -> Any:
+    """P(predicted) by total points: a curve, the totals of the ruler as dots, and the row's own."""
+    alt = altair()
+    total = record.row.total if record.row is not None and math.isfinite(record.row.total) else record.totals[0][0]
+    low, high = min(record.totals[0][0], total), max(record.totals[-1][0], total)
+    steps = (low + (high - low) * i / CURVE for i in range(CURVE + 1))
+    curve = [{"total": rounded(total, 6), "P": rounded(record.probability(total))} for total in steps]
+    dots = [{"total": total, "P": p} for total, p in record.totals]
+    x = alt.X("total:Q", title="total points", scale=alt.Scale(zero=False))
+    y = alt.Y("P:Q", title="probability", scale=alt.Scale(domain=[0, 1]))
+    tip = alt.Tooltip(["total:Q", "P:Q"])
+    layers = [
+        alt.Chart(inline(curve)).mark_line(color=FAINT).encode(x, y),
+        alt.Chart(inline(dots)).mark_point(filled=True, color=INK, opacity=1).encode(x, y, tip),
+    ]
+    if record.row is not None and math.isfinite(record.row.total):
+        own = [{"total": total, "P": record.probability(total)}]
+        layers.append(alt.Chart(inline(own)).mark_point(filled=True, color=DOT, size=90, opacity=1).encode(x, y, tip))
+    head = title(f"P({record.predicted}) by total points")
+    return alt.layer(*layers).properties(width=660, height=140, title=head)

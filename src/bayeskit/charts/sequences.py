@@ -1,0 +1,123 @@
+"""States over time: how probable each is at each step, and the best path through them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from bayeskit.charts.notebook import offline
+from bayeskit.charts.spec import altair, inline, rounded
+from bayeskit.charts.style import OTHERS, PALETTE, colour, cut, name_of, title
+from bayeskit.errors import BayesError
+
+STEPS = 160  # of time that are drawn; longer sequences are drawn in parts of equal length
+LETTERS = 46  # steps whose observations have room for their names
+WIDTH = 560
+
+
+def states_chart(
+    states: Sequence[object],
+    probabilities: Any,
+    *,
+    path: Sequence[int] | None = None,
+    observed: Sequence[object] | None = None,
+    head: str = "Which state it was in, step by step",
+) -> Any:
+    """P(state) of each step (steps, states) as layers of a whole, the best ``path`` as a strip, what was ``observed``.
+
+    Of many states those that are most probable on the whole have a colour; the rest is one layer.
+    """
+    alt = altair()
+    p = np.asarray(probabilities, dtype=np.float64)
+    if p.ndim != 2 or p.shape[1] != len(states) or not len(p):
+        raise BayesError(f"one probability for each step and state: {p.shape} does not fit {len(states)} states")
+    n = len(p)
+    kept, names, shares = _kept(p, states)
+    edges = np.linspace(0, n, min(n, STEPS) + 1).astype(np.int64)
+    parts = [shares[a:b].mean(axis=0) for a, b in pairwise(edges)]
+    rows = []
+    for a, b, part in zip(edges[:-1].tolist(), edges[1:].tolist(), parts, strict=True):
+        base = 0.0
+        for i, share in enumerate(part):
+            if share > 0.0005:
+                rows.append({"t": a, "t2": b, "y": rounded(base, 3), "y2": rounded(base + share, 3), "class": i})
+            base += float(share)
+    unit = alt.Scale(domain=[0, 1], nice=False)
+    ticks = alt.Axis(tickMinStep=1, format=",d")
+    x = alt.X("t:Q", title="step", axis=ticks, scale=alt.Scale(domain=[0, n], nice=False, zero=False))
+    shades = [PALETTE[i] if i < len(kept) else OTHERS for i in range(len(names))]
+    hue = colour(names, heading="state", shades=shades)
+    named = alt.Chart(inline(rows)).transform_calculate(label=name_of(names), p="datum.y2 - datum.y")
+    tip = [
+        alt.Tooltip("label:N", title="state"),
+        alt.Tooltip("t:Q", title="from step"),
+        alt.Tooltip("p:Q", format=".3f"),
+    ]
+    layers = named.mark_rect(strokeWidth=0.6).encode(
+        x, alt.Y("y:Q", title="probability of each state", scale=unit), alt.X2("t2:Q"), alt.Y2("y2:Q"), hue, tooltip=tip
+    )
+    remark = f"each column is the mean of {n / (len(edges) - 1):.3g} steps" if n > STEPS else ""
+    charts = [layers.properties(width=WIDTH, height=170, title=title(head, remark))]
+    if path is not None:
+        place = {state: i for i, state in enumerate(kept)}
+        codes = [place.get(int(state), len(kept)) for state in path]
+        charts.append(_strip(alt, _runs(codes, edges), names, shades, x))
+    if observed is not None and n <= LETTERS:
+        room = max(3, min(16, int(WIDTH / n / 6.5)))
+        letters = [{"t": i + 0.5, "short": cut(what, room), "what": str(what)} for i, what in enumerate(observed)]
+        words = (
+            alt.Chart(inline(letters))
+            .mark_text(fontSize=11)
+            .encode(_bare(alt, n), alt.Text("short:N"), tooltip=["what:N"])
+        )
+        charts.append(words.properties(width=WIDTH, height=14))
+    return offline(alt.vconcat(*charts, spacing=5).resolve_scale(color="shared"))
+
+
+def _bare(alt: Any, n: int) -> Any:
+    return alt.X("t:Q", axis=None, scale=alt.Scale(domain=[0, n], nice=False, zero=False))
+
+
+def _kept(p: Any, states: Sequence[object]) -> tuple[list[int], list[object], Any]:
+    """The states that have a colour, the names of the layers, and their shares (steps, layers)."""
+    kept = sorted(np.argsort(-p.sum(axis=0), kind="stable")[: len(PALETTE)].tolist())
+    names, shares = [states[i] for i in kept], p[:, kept]
+    if len(kept) < len(states):
+        names, shares = (
+            [*names, f"{len(states) - len(kept):,} others"],
+            np.column_stack([shares, p.sum(axis=1) - shares.sum(axis=1)]),
+        )
+    return kept, names, shares
+
+
+def _runs(codes: list[int], edges: Any) -> list[tuple[int, int, int]]:
+    """(from, to, code) of steps in a row that are alike; of a part of several steps the commonest code."""
+    parts = [max(set(part), key=part.count) for a, b in pairwise(edges.tolist()) for part in (codes[a:b],)]
+    at = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), len(parts)]
+    return [(int(edges[a]), int(edges[b]), parts[a]) for a, b in pairwise(at)]
+
+
+def _strip(alt: Any, runs: list[tuple[int, int, int]], names: Sequence[object], shades: Sequence[str], x: Any) -> Any:
+    """The best path as a strip of states."""
+    last = runs[-1][1]
+    light = [shade in (PALETTE[1], PALETTE[3], OTHERS) for shade in shades]
+    rows = [
+        {
+            "t": a, "t2": b, "class": c, "middle": (a + b) / 2, "short": cut(names[c], 12), "light": light[c],
+            "room": (b - a) * WIDTH > 70 * last,
+        }
+        for a, b, c in runs
+    ]  # fmt: skip
+    base = alt.Chart(inline(rows)).transform_calculate(label=name_of(names))
+    bare = _bare(alt, last)
+    tip = [alt.Tooltip("label:N", title="best path"), "t:Q", alt.Tooltip("t2:Q", title="to")]
+    hue = colour(names, heading="state", shades=shades)
+    ink = alt.condition("datum.light", alt.value("#16181a"), alt.value("white"))
+    words = base.transform_filter("datum.room").mark_text(fontSize=10, fontWeight="bold")
+    return alt.layer(
+        base.mark_bar(height=18, stroke="white", strokeWidth=0.5).encode(bare, alt.X2("t2:Q"), hue, tooltip=tip),
+        words.encode(alt.X("middle:Q", axis=None, scale=bare["scale"]), alt.Text("short:N"), color=ink),
+    ).properties(width=WIDTH, height=18)

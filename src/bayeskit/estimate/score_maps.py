@@ -1,0 +1,161 @@
+"""Maps from what a model says of a class to what is seen: from log odds o = ln P / (1 − P) to a probability.
+
+    isotonic   any rising curve: the steps that fit best (scikit-learn's IsotonicRegression), lines between them
+    sigmoid    1 / (1 + e^−(a o + b))                                    (Platt, 1999)
+    beta       1 / (1 + e^−(a ln P − b ln(1 − P) + c)),  a, b ≥ 0         (Kull, Silva Filho and Flach, 2017)
+
+All are fitted to rows that the model has not learnt, or that were left out. Sigmoid and beta meet Platt's targets,
+(n₊ + 1) / (n₊ + 2) and 1 / (n₋ + 2), so that classes which are told apart without fault do not drive them to infinity.
+
+Formula: isotonic, sigmoid and beta maps of log odds
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.errors import BadFile
+
+Floats = npt.NDArray[np.float64]
+CERTAIN = 1e6  # log odds of what is certain
+ROUNDS = 50  # of Newton's method, which takes about eight
+ARRIVED = 1e-10  # of a step, relative
+RIDGE = 1e-9  # rows' worth of a prior around the identity: only where nothing else holds a slope
+
+
+class ScoreMap(Protocol):
+    """From log odds (rows,) to probabilities (rows,); its numbers are what a file holds."""
+
+    @property
+    def numbers(self) -> Floats: ...
+    def __call__(self, odds: Floats) -> Floats: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Isotonic:
+    """A rising curve: probabilities ``share`` at the log odds ``at``, lines between them."""
+
+    at: Floats
+    share: Floats
+
+    def __call__(self, odds: Floats) -> Floats:
+        return np.interp(odds, self.at, self.share)
+
+    @property
+    def numbers(self) -> Floats:
+        """Both, one after the other."""
+        return np.concatenate([self.at, self.share])
+
+    @classmethod
+    def of_numbers(cls, numbers: Floats) -> Isotonic:
+        """The map of a file."""
+        at, share = np.split(numbers, 2) if len(numbers) % 2 == 0 and len(numbers) else (numbers, numbers[:0])
+        rises = len(at) == len(share) > 0 and (np.diff(at) >= 0).all() and (np.diff(share) >= 0).all()
+        if not rises or share.min() < 0 or share.max() > 1:
+            raise BadFile("a calibration curve does not rise from 0 to 1")
+        return cls(at, share)
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic:
+    """A slope for ln P, one for −ln(1 − P), and an offset; a sigmoid has the same slope for both."""
+
+    of_log: float
+    of_rest: float
+    offset: float
+
+    def __call__(self, odds: Floats) -> Floats:
+        log_p, log_rest = -logspace.log_add_exp(0.0, -odds), -logspace.log_add_exp(0.0, odds)
+        return np.asarray(logspace.logistic(self.of_log * log_p - self.of_rest * log_rest + self.offset))
+
+    @property
+    def numbers(self) -> Floats:
+        """The three."""
+        return np.array([self.of_log, self.of_rest, self.offset])
+
+    @classmethod
+    def of_numbers(cls, numbers: Floats) -> Logistic:
+        """The map of a file."""
+        if len(numbers) != 3 or not np.isfinite(numbers).all():
+            raise BadFile("a calibration curve has other than three numbers")
+        return cls(*numbers.tolist())
+
+
+def fit_isotonic(odds: Floats, is_class: npt.NDArray[np.bool_], weights: Floats | None) -> Isotonic:
+    """The rising curve with the least squared error.
+
+    >>> curve = fit_isotonic(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, True, False, True]), None)
+    >>> curve(np.array([-9.0, 0.0, 9.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    from sklearn.isotonic import IsotonicRegression
+
+    fitted: Any = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+    fitted.fit(odds, is_class.astype(np.float64), sample_weight=weights)
+    at, share = fitted.X_thresholds_, fitted.y_thresholds_
+    return Isotonic(np.asarray(at, dtype=np.float64), np.clip(np.asarray(share, dtype=np.float64), 0.0, 1.0))
+
+
+def fit_sigmoid(odds: Floats, is_class: npt.NDArray[np.bool_], weights: Floats | None) -> Logistic:
+    """Platt's sigmoid.
+
+    >>> odds, seen = np.repeat([-4.0, 4.0], 100), np.tile(np.arange(100), 2) < np.repeat([30, 70], 100)
+    >>> fit_sigmoid(odds, seen, None)(np.array([-4.0, 4.0])).round(2).tolist()      # 2 % said, 30 % seen
+    [0.3, 0.7]
+    """
+    targets, w = _platt(is_class, weights)
+    slope, offset = _newton(np.stack([odds, np.ones(len(odds))], axis=1), targets, w, np.array([1.0, 0.0]))
+    return Logistic(float(slope), float(slope), float(offset))
+
+
+def fit_beta(odds: Floats, is_class: npt.NDArray[np.bool_], weights: Floats | None) -> Logistic:
+    """The beta map; a slope that would be negative is 0, and the others are fitted without it."""
+    targets, w = _platt(is_class, weights)
+    log_p, log_rest = -logspace.log_add_exp(0.0, -odds), -logspace.log_add_exp(0.0, odds)
+    features = np.stack([log_p, -log_rest, np.ones(len(odds))], axis=1)
+    used = np.ones(3, dtype=bool)
+    while True:
+        found = np.zeros(3)
+        found[used] = _newton(features[:, used], targets, w, np.array([1.0, 1.0, 0.0])[used])
+        if not (found[:2] < 0).any():
+            return Logistic(*found.tolist())
+        used[int(np.argmin(found[:2]))] = False
+
+
+def _platt(is_class: npt.NDArray[np.bool_], weights: Floats | None) -> tuple[Floats, Floats]:
+    """(targets, weights)"""
+    w = np.ones(len(is_class)) if weights is None else weights
+    inside = float(w[is_class].sum())
+    outside = float(w.sum()) - inside
+    return np.where(is_class, (inside + 1) / (inside + 2), 1 / (outside + 2)), w
+
+
+def _newton(features: Floats, targets: Floats, weights: Floats, start: Floats) -> Floats:
+    """Logistic regression of shares (rows,) on a few features (rows, features): Newton's method, steps halved."""
+    scale = np.maximum(np.abs(features).max(axis=0, initial=0.0), 1.0)
+    scaled, centre = features / scale, start * scale
+    found, ridge = centre, RIDGE * np.eye(len(start))
+
+    def loss(numbers: Floats) -> float:
+        z, away = scaled @ numbers, numbers - centre
+        return float(weights @ (logspace.log_add_exp(0.0, z) - targets * z)) + RIDGE * float(away @ away) / 2
+
+    at = loss(found)
+    for _ in range(ROUNDS):
+        p = logspace.logistic(scaled @ found)
+        gradient = scaled.T @ (weights * (p - targets)) + RIDGE * (found - centre)
+        curvature = (scaled * (weights * p * (1 - p))[:, None]).T @ scaled + ridge
+        step, size = np.linalg.solve(curvature, gradient), 1.0
+        while (after := loss(found - size * step)) > at and size > ARRIVED:
+            size /= 2
+        if after > at:
+            break
+        found, at = found - size * step, after
+        if np.abs(size * step).max() <= ARRIVED * max(1.0, float(np.abs(found).max())):
+            break
+    return np.asarray(found / scale)

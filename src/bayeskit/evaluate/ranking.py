@@ -1,0 +1,230 @@
+"""How well scores put the rows of one class before the others: ROC, precision and recall, lift.
+
+Rows are taken in the order of their scores, those of one score together. After each step, of P rows of the class and N
+others, tp and fp are taken:
+
+    ROC      fp / N  and  tp / P;       the area below is P(a row of the class scores higher than another)
+    recall   tp / P,  precision  tp / (tp + fp);   average precision Σ (R_i − R_i−1) P_i;   break-even where they meet
+    lift     (tp / P) / ((tp + fp) / (P + N)):     how many times as many of the class as in rows taken by chance
+
+Formula: ROC, precision and recall, average precision, break-even, lift
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.sheet import Readable, Sheet
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value
+from bayeskit.drawable import Drawable
+from bayeskit.errors import BayesError
+
+Floats = npt.NDArray[np.float64]
+SHOWN = 11  # points of a curve that are printed
+
+
+class _Curve(Readable, Drawable):
+    """Points by falling threshold, all of them plain arrays."""
+
+    of: Value
+    thresholds: Floats
+
+    @property
+    def headline(self) -> str:
+        """The curve in a sentence."""
+        raise NotImplementedError
+
+    @property
+    def table(self) -> Table:
+        """Point by point."""
+        raise NotImplementedError
+
+    @property
+    def sheet(self) -> Sheet:
+        """The headline and a few of the points."""
+        at = np.unique(np.linspace(0, len(self.thresholds) - 1, SHOWN).round().astype(np.int64))
+        table = self.table
+        return Sheet(self.headline, (Table({n: [table[n][i] for i in at] for n in table.column_names}).grid,))
+
+
+@dataclass(frozen=True, repr=False)
+class RocCurve(_Curve):
+    """``false_positive_rate`` and ``true_positive_rate`` after each threshold, the first of them infinite; ``area``.
+
+    The area is NaN where all rows are of the class, or none is.
+    """
+
+    of: Value
+    false_positive_rate: Floats = field(compare=False)
+    true_positive_rate: Floats = field(compare=False)
+    thresholds: Floats = field(compare=False)
+    area: float
+
+    @property
+    def headline(self) -> str:
+        return f"ROC of {self.of!r}: a row of the class scores higher than another with probability {self.area:.4f}"
+
+    @property
+    def table(self) -> Table:
+        names = ("threshold", "false positive rate", "true positive rate")
+        return Table(
+            dict(zip(names, (self.thresholds, self.false_positive_rate, self.true_positive_rate), strict=True))
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class PrecisionRecall(_Curve):
+    """``precision`` and ``recall`` after each threshold, from (1, 0) on; ``average_precision`` and ``break_even``.
+
+    All are NaN where no row is of the class.
+    """
+
+    of: Value
+    precision: Floats = field(compare=False)
+    recall: Floats = field(compare=False)
+    thresholds: Floats = field(compare=False)
+    average_precision: float
+    break_even: float
+    share: float
+
+    @property
+    def headline(self) -> str:
+        even = f"precision and recall meet at {self.break_even:.4f}"
+        return f"Precision and recall of {self.of!r}: average precision {self.average_precision:.4f}; {even}"
+
+    @property
+    def table(self) -> Table:
+        return Table({"threshold": self.thresholds, "precision": self.precision, "recall": self.recall})
+
+
+@dataclass(frozen=True, repr=False)
+class LiftCurve(_Curve):
+    """``taken``, the share of the rows taken; ``found``, the share of the class among them; ``lift`` = found / taken.
+
+    The lift before the first row is that of the first rows.
+    """
+
+    of: Value
+    taken: Floats = field(compare=False)
+    found: Floats = field(compare=False)
+    lift: Floats = field(compare=False)
+    thresholds: Floats = field(compare=False)
+    share: float
+
+    def found_at(self, taken: float) -> float:
+        """The share of the class in the best-scored ``taken`` of the rows; those of one score by their share."""
+        return float(np.interp(taken, self.taken, self.found))
+
+    @property
+    def headline(self) -> str:
+        return f"Lift of {self.of!r}: the best-scored tenth of the rows holds {self.found_at(0.1):.1%} of the class"
+
+    @property
+    def table(self) -> Table:
+        return Table({"threshold": self.thresholds, "taken": self.taken, "found": self.found, "lift": self.lift})
+
+
+def roc_curve(truth: Any, scores: Any, sample_weight: Any = None, of: Value = True) -> RocCurve:
+    """The ROC of the rows whose ``truth`` is true, from the ``scores`` of all.
+
+    >>> curve = roc_curve([False, False, True, True], [0.1, 0.4, 0.35, 0.8])
+    >>> curve.false_positive_rate.tolist(), curve.true_positive_rate.tolist(), curve.area
+    ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0], 0.75)
+    """
+    steps = _Steps(truth, scores, sample_weight)
+    fpr, tpr = _shares(steps.others), _shares(steps.of_class)
+    return RocCurve(of, fpr, tpr, np.append(np.inf, steps.thresholds), float(np.trapezoid(tpr, fpr)))
+
+
+def precision_recall_curve(truth: Any, scores: Any, sample_weight: Any = None, of: Value = True) -> PrecisionRecall:
+    """Precision and recall of the rows whose ``truth`` is true, from the ``scores`` of all.
+
+    >>> curve = precision_recall_curve([False, False, True, True], [0.1, 0.4, 0.35, 0.8])
+    >>> curve.precision.round(3).tolist(), curve.recall.tolist(), round(curve.average_precision, 4), curve.break_even
+    ([1.0, 1.0, 0.5, 0.667, 0.5], [0.0, 0.5, 0.5, 1.0, 1.0], 0.8333, 0.5)
+    """
+    steps = _Steps(truth, scores, sample_weight)
+    precision, recall = steps.of_class / (steps.of_class + steps.others), _shares(steps.of_class)
+    average = float((np.diff(recall) * precision).sum())
+    share = float(precision[-1])
+    precision = np.append(1.0, precision) if recall[-1] > 0 else np.full(len(recall), np.nan)
+    even = break_even(steps.truth, steps.scores) if sample_weight is None else _where_they_meet(precision, recall)
+    return PrecisionRecall(of, precision, recall, np.append(np.inf, steps.thresholds), average, even, share)
+
+
+def lift_curve(truth: Any, scores: Any, sample_weight: Any = None, of: Value = True) -> LiftCurve:
+    """The lift of the rows whose ``truth`` is true, from the ``scores`` of all.
+
+    >>> curve = lift_curve([False, False, True, True], [0.1, 0.4, 0.35, 0.8])
+    >>> curve.taken.tolist(), curve.found.tolist(), curve.lift[1:].round(3).tolist()
+    ([0.0, 0.25, 0.5, 0.75, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0], [2.0, 1.0, 1.333, 1.0])
+    """
+    steps = _Steps(truth, scores, sample_weight)
+    taken, found = _shares(steps.of_class + steps.others), _shares(steps.of_class)
+    lift = found[1:] / taken[1:]
+    share = float(steps.of_class[-1] / (steps.of_class[-1] + steps.others[-1]))
+    return LiftCurve(of, taken, found, np.append(lift[0], lift), np.append(np.inf, steps.thresholds), share)
+
+
+def break_even(truth: npt.NDArray[Any], scores: Floats) -> float:
+    """Where precision equals recall, of one class: as many rows chosen as belong to it, the best scored first.
+
+    ``truth`` says which rows belong to the class. Rows of equal score at the cut count by their share.
+
+    >>> break_even(np.array([True, False, True, False]), np.array([0.9, 0.8, 0.7, 0.1]))
+    0.5
+    """
+    truth, scores = np.asarray(truth, dtype=bool), np.asarray(scores, dtype=np.float64)
+    if truth.shape != scores.shape or truth.ndim != 1:
+        raise BayesError(f"one score a row: {truth.shape} and {scores.shape} do not fit")
+    wanted = int(truth.sum())
+    if wanted == 0:
+        return float("nan")
+    cut = np.sort(scores)[::-1][wanted - 1]
+    above, at = scores > cut, scores == cut
+    share = (wanted - above.sum()) / at.sum()
+    return float((truth[above].sum() + share * truth[at].sum()) / wanted)
+
+
+class _Steps:
+    """Sums of weight after each distinct score, the best first."""
+
+    def __init__(self, truth: Any, scores: Any, sample_weight: Any) -> None:
+        true, s = np.asarray(truth).astype(bool), np.asarray(scores, dtype=np.float64)
+        if true.ndim != 1 or true.shape != s.shape:
+            raise BayesError(f"one score a row: {true.shape} and {s.shape} do not fit")
+        weights = np.ones(len(s)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        if weights.shape != s.shape or (weights < 0).any() or not np.isfinite(weights).all():
+            raise BayesError("one weight for each row, none below 0")
+        known = (weights > 0) & ~np.isnan(s)
+        true, s, weights = true[known], s[known], weights[known]
+        if not len(s):
+            raise BayesError("there are no rows to put in order, or none has a score")
+        order = np.argsort(-s, kind="stable")
+        last = np.append(np.flatnonzero(np.diff(s[order])), len(s) - 1)
+        self.truth, self.scores = true, s
+        self.thresholds = s[order][last]
+        self.of_class = np.cumsum((weights * true)[order])[last]
+        self.others = np.cumsum((weights * ~true)[order])[last]
+
+
+def _shares(sums: Floats) -> Floats:
+    """From 0 to 1; NaN where there is nothing to share."""
+    return np.append(0.0, sums) / sums[-1] if sums[-1] > 0 else np.full(len(sums) + 1, np.nan)
+
+
+def _where_they_meet(precision: Floats, recall: Floats) -> float:
+    """Where the lines between the points cross precision = recall."""
+    gap = precision - recall
+    if np.isnan(gap).any():
+        return float("nan")
+    at = int(np.flatnonzero(gap <= 0)[0])  # the last point has recall 1
+    if at == 0 or gap[at] == 0:
+        return float(recall[at])
+    part = gap[at - 1] / (gap[at - 1] - gap[at])
+    return float(recall[at - 1] + part * (recall[at] - recall[at - 1]))

@@ -1,0 +1,203 @@
+"""The densities of a measured column in each class: where each class is decided, and how often that is wrong.
+
+    P(mistake) = 1 − ∫ max_c P(c) p(x | c) dx
+
+for any number of classes and any density that the model has, here by the trapezoidal rule over a fine line; for two
+normals ``evaluate/mistake.py`` has the closed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.data.encoder import Encoder
+from bayeskit.data.schema import Ignored, Schema
+from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
+from bayeskit.data.source import Source, for_schema
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.drawable import Drawable, draw
+from bayeskit.errors import BayesError
+from bayeskit.explain.informative import Columnwise
+
+Floats = npt.NDArray[np.float64]
+FINE = 2001  # numbers at which densities are asked
+ENDS = 400  # quantiles of a class: the line goes a little beyond the outermost
+BINS = 40  # of the histogram of rows
+
+
+@dataclass(frozen=True, repr=False)
+class ClassDensities(Readable, Drawable):
+    """P(class) p(x | class) along a line of numbers.
+
+    ``line``: the numbers; ``densities`` p(x | class) (classes, numbers), probabilities where only whole numbers are
+    possible (``whole``); ``prior`` P(class); ``regions``: (from, to, class) as decided by this column alone;
+    ``mistake``: how often that is wrong if the densities are right; ``edges`` and ``counts`` (classes, bins): the
+    histogram of rows, where they were given.
+    """
+
+    column: str
+    target: str
+    classes: tuple[Value, ...]
+    prior: Floats
+    line: Floats
+    densities: Floats
+    regions: tuple[tuple[float, float, Value], ...]
+    mistake: float
+    whole: bool = False
+    edges: Floats | None = None
+    counts: Floats | None = None
+
+    @property
+    def joint(self) -> Floats:
+        """P(class) p(x | class) (classes, numbers)."""
+        return np.asarray(self.prior[:, None] * self.densities)
+
+    @property
+    def boundaries(self) -> tuple[float, ...]:
+        """Where one class gives way to another."""
+        return tuple(low for low, _, _ in self.regions[1:])
+
+    @property
+    def sheet(self) -> Sheet:
+        """The regions, and P(mistake)."""
+        low, high, label = zip(*self.regions, strict=True)
+        grid = Grid(
+            {"from": [Figure(f"{x:.6g}") for x in low], "to": [Figure(f"{x:.6g}") for x in high], "decided": label}
+        )
+        head = f"{self.target} by {self.column} alone: P(mistake) {self.mistake:.4f}"
+        return Sheet(head, (grid,))
+
+
+class DensityTable(Table, Drawable):
+    """What describes the density of a column in each class; its picture is that of ``densities``."""
+
+    def __init__(self, table: Table, densities: ClassDensities) -> None:
+        super().__init__({name: table.arrow.column(name) for name in table.column_names}, table.keys)
+        self.densities = densities
+
+    def chart(self) -> Any:
+        """The densities of the classes, with the regions that they decide."""
+        return draw(self.densities)
+
+
+def class_densities(model: Columnwise, column: str, rows: Source | None = None) -> ClassDensities:
+    """The record of one measured column, with a histogram of labelled ``rows`` where they are given."""
+    tally, params = model.tally_, model.params_
+    belief = params.by_column.get(column)
+    if belief is None or column in belief.values or column in belief.words:
+        what = "is ignored" if belief is None else "has values and no density: draw table(column)"
+        raise BayesError(f"column {column!r} {what}", culprit=column)
+    if column in params.silent:
+        raise BayesError(f"column {column!r} tells nothing of any class: there is nothing to draw", culprit=column)
+    prior, classes = np.asarray(logspace.exp(params.log_prior)), tally.classes
+    points = model.column_points(params, column, ENDS)
+    low, high = _ends(points)
+    whole = np.arange(max(np.floor(low), 0.0), np.ceil(high) + 1)
+    line = whole if belief.whole else np.linspace(low, high, FINE)
+    log_p = model.column_scores(params, column, line)  # (numbers, classes)
+    densities = np.asarray(logspace.exp(log_p)).T
+    joint = prior[:, None] * densities
+    right = mass(joint.max(axis=0), line, belief.whole) / (mass(joint.sum(axis=0), line, belief.whole) or 1.0)
+    regions = _regions(model, column, line, joint, classes, belief.whole)
+    drawn = ClassDensities(
+        column, tally.schema.target.name, classes, prior, line, densities, regions, max(0.0, 1.0 - right), belief.whole
+    )
+    return drawn if rows is None else _with_histogram(drawn, tally.schema, rows)
+
+
+def _ends(points: Floats) -> tuple[float, float]:
+    """From where to where the line goes: as far beyond the outermost quantiles as these reach beyond the inner ones."""
+    inner, outer = np.quantile(points, [0.02, 0.98], axis=1), (points.min(axis=1), points.max(axis=1))
+    room = (outer[1] - outer[0]) * 0.35
+    low = float((np.minimum(outer[0], inner[0]) - room).min())
+    high = float((np.maximum(outer[1], inner[1]) + room).max())
+    return (low, high) if high > low else (low - 1.0, high + 1.0)
+
+
+def _regions(
+    model: Columnwise, column: str, line: Floats, joint: Floats, classes: tuple[Value, ...], whole: bool
+) -> tuple[tuple[float, float, Value], ...]:
+    """Parts of the line by the class that is best there, the borders between them found by halving."""
+    best = joint.argmax(axis=0)
+    cuts = []
+    for at in np.flatnonzero(np.diff(best)):
+        a, b = int(best[at]), int(best[at + 1])
+        low, high = float(line[at]), float(line[at + 1])
+        cuts.append(((low + high) / 2 if whole else _border(model, column, low, high, a), classes[b]))
+    starts = [-np.inf, *(cut for cut, _ in cuts)]
+    labels = [classes[int(best[0])], *(label for _, label in cuts)]
+    return tuple(zip(starts, [*starts[1:], np.inf], labels, strict=True))
+
+
+def _border(model: Columnwise, column: str, low: float, high: float, a: int) -> float:
+    """Where class a, the best at ``low``, is no longer so."""
+    prior = model.params_.log_prior
+    for _ in range(50):
+        middle = (low + high) / 2
+        scores = prior + model.column_scores(model.params_, column, np.array([middle]))[0]
+        low, high = (middle, high) if int(np.argmax(scores)) == a else (low, middle)
+    return (low + high) / 2
+
+
+def _with_histogram(drawn: ClassDensities, schema: Schema, rows: Source) -> ClassDensities:
+    """The same with the rows of each class counted between 40 edges, in two passes over them."""
+    low, high, n = np.inf, -np.inf, 0
+    for numbers, _, _ in _numbers(drawn, schema, rows):
+        if numbers.size:
+            low, high, n = min(low, float(numbers.min())), max(high, float(numbers.max())), n + numbers.size
+    if not n:
+        return drawn
+    if drawn.whole and high - low < 2 * BINS:
+        edges = np.arange(np.floor(low), np.ceil(high) + 2) - 0.5
+    else:
+        bins = int(np.clip(np.sqrt(n), 8, BINS))
+        edges = np.linspace(low, high if high > low else low + 1.0, bins + 1)
+    counts = np.zeros((len(drawn.classes), len(edges) - 1))
+    for numbers, labels, weights in _numbers(drawn, schema, rows):
+        for c in range(len(drawn.classes)):
+            own = labels == c
+            counts[c] += np.histogram(numbers[own], edges, weights=None if weights is None else weights[own])[0]
+    return replace(drawn, edges=edges, counts=counts)
+
+
+def _numbers(
+    drawn: ClassDensities, schema: Schema, rows: Source
+) -> Iterator[tuple[Floats, npt.NDArray[Any], Floats | None]]:
+    """(numbers that are there, their classes, their weights), block by block."""
+    column = drawn.column
+    alone = replace(schema, columns={n: r if n == column else Ignored() for n, r in schema.columns.items()})
+    encoder = Encoder(alone, classes=Vocabulary(drawn.classes))
+    for block in encoder.blocks(for_schema(rows, alone, {}, drawn.classes)):
+        if block.labels is None:
+            raise BayesError("the histogram takes rows with their classes: pass y, or the name of its column")
+        there = np.isfinite(block.floats[column])
+        weights = None if block.weights is None else block.weights[there]
+        yield block.floats[column][there], np.asarray(block.labels)[there], weights
+
+
+def mass(density: Floats, line: Floats, whole: bool) -> float:
+    """The sum over whole numbers, or the integral over a line of equal steps.
+
+    >>> mass(np.array([0.0, 1.0, 2.0]), np.array([0.0, 0.5, 1.0]), whole=False)
+    1.0
+    """
+    if whole:
+        return float(density.sum())
+    return float((density.sum() - (density[0] + density[-1]) / 2) * (line[1] - line[0]))
+
+
+def by_region(record: ClassDensities) -> Mapping[Value, float]:
+    """What each class adds to P(mistake): its mass where another is decided."""
+    best = record.joint.argmax(axis=0)
+    wrong = {}
+    for c, label in enumerate(record.classes):
+        lost = np.where(best == c, 0.0, record.joint[c])
+        wrong[label] = mass(lost, record.line, record.whole)
+    return wrong

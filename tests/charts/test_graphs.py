@@ -1,0 +1,112 @@
+"""Graphs lie in layers without overlaps, carry the bits of their arcs, and say the tables of their nodes."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bayeskit as bk
+from bayeskit import datasets
+from bayeskit.charts.layered import GAP, layered
+from bayeskit.data.table import Table
+from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
+from tests.charts.drawn import check, head_of, rows_of
+
+ALARM = [("C", "W"), ("C", "B"), ("S", "B"), ("B", "A")]
+TABLES = {
+    "C": 0.8, "S": 0.02, "W": {True: 0.9, False: 0.01}, "A": {True: 0.7, False: 0.1},
+    "B": {(True, True): 0.9, (True, False): 0.2, (False, True): 0.9, (False, False): 0.01},
+}  # fmt: skip
+
+
+@st.composite
+def graphs(draw):
+    n = draw(st.integers(1, 14))
+    widths = draw(st.lists(st.floats(20, 150), min_size=n, max_size=n))
+    pairs = list(combinations(range(n), 2))
+    return widths, draw(st.lists(st.sampled_from(pairs), unique=True, max_size=24)) if pairs else []
+
+
+@given(graphs())
+def test_arcs_lead_down_and_no_two_nodes_overlap(graph):
+    widths, arcs = graph
+    plan = layered(widths, arcs)
+    assert all(plan.layer[start] < plan.layer[end] for start, end in arcs)
+    for a, b in combinations(range(len(widths)), 2):
+        if plan.layer[a] == plan.layer[b]:
+            assert abs(plan.x[a] - plan.x[b]) >= (widths[a] + widths[b]) / 2 + GAP - 1e-6
+    assert all(x - w / 2 + 1e-6 >= 0 and x + w / 2 <= plan.width + 1e-6 for x, w in zip(plan.x, widths, strict=True))
+    for (start, end), way in zip(arcs, plan.ways, strict=True):
+        assert [level for _, level in way] == list(range(plan.layer[start], plan.layer[end] + 1))
+
+
+def test_a_tree_is_drawn_without_crossings():
+    arcs = [(0, 3), (0, 1), (1, 6), (3, 2), (3, 4), (1, 5)]
+    plan = layered([30] * 7, arcs)
+    lines = [(plan.layer[a], plan.x[a], plan.x[b]) for a, b in arcs]
+    for (level, ax, bx), (other, cx, dx) in combinations(lines, 2):
+        assert level != other or (ax - cx) * (bx - dx) >= 0
+
+
+def test_the_bits_of_an_arc_are_its_information_given_the_other_parents():
+    network = bk.BayesianNetwork(ALARM, TABLES)
+    joint = bk.JointDistribution.from_network(network)
+    table = network.describe_structure().table
+    found = dict(zip(zip(table["parent"], table["child"], strict=True), table["bits"], strict=True))
+    assert found["C", "W"] == pytest.approx(joint.mutual_information("C", "W") / np.log(2))
+    assert found["S", "B"] == pytest.approx(joint.mutual_information("S", "B", given="C") / np.log(2))
+
+
+@pytest.mark.slow
+def test_a_network_is_drawn_with_its_tables(tmp_path):
+    chart = check(bk.BayesianNetwork(ALARM, TABLES).chart(), tmp_path)
+    rows = rows_of(chart)
+    assert {row["short"] for row in rows if "short" in row} == set(TABLES)
+    lines = [value for row in rows for key, value in row.items() if key.startswith("t") and value]
+    assert any("True · True: True 0.9, False 0.1" in str(line) for line in lines)
+    widths = {row["arc"]: row["w"] for row in rows if "arc" in row}
+    assert widths["C → W"] == max(widths.values()) > min(widths.values())
+
+
+@pytest.mark.slow
+def test_tan_kdb_and_nbtree_are_drawn(tmp_path):
+    birds = datasets.load_penguins()
+    for model in (bk.TAN(roles={"year": "ignore"}), bk.KDB(k=2, roles={"year": "ignore"})):
+        drawn = rows_of(check(model.fit(birds, "species").describe_structure().chart(), tmp_path))
+        assert {row["short"] for row in drawn if "short" in row} == set(model.schema_.used)
+        assert len({row["arc"] for row in drawn if "arc" in row}) == sum(map(len, model.parents_.values()))
+    tree = bk.NBTree(roles={"year": "ignore"}).fit(birds, "species").describe_structure()
+    drawn = rows_of(check(tree.chart(), tmp_path))
+    assert sum(row.get("leaf", False) for row in drawn) == len(tree.table)
+
+
+@pytest.mark.slow
+def test_a_large_graph_is_cut_to_its_strongest_arcs(tmp_path):
+    rng = np.random.default_rng(0)
+    nodes = tuple(Node(f"a node with a long name {i}", ("a line " * 30,) * 20) for i in range(600))
+    arcs = tuple(
+        Arc(int(a), int(a + b), float(rng.random()))
+        for a, b in rng.integers(1, 5, (590, 2)) + [[i, 0] for i in range(590)]
+    )
+    chart = check(StructureGraph("many", nodes, arcs).chart(), tmp_path)
+    assert "of 600 nodes" in head_of(chart)
+
+
+@pytest.mark.slow
+def test_structures_that_are_lists_are_bars_or_maps(tmp_path):
+    birds = datasets.load_penguins()
+    logistic = bk.LogisticRegression(roles={"year": "ignore"}).fit(birds, "species")
+    check(logistic.describe_structure().chart(), tmp_path)
+    aode = bk.AODE(roles={"year": "ignore"}).fit(birds, "species")
+    assert "->" not in head_of(check(aode.describe_structure().chart(), tmp_path))
+    weights = bk.DiscriminativeWeights(bk.NaiveBayes(roles={"year": "ignore"})).fit(birds, "species")
+    check(weights.describe_structure().chart(), tmp_path)
+
+
+def test_what_has_nothing_to_show_is_refused():
+    with pytest.raises(bk.BayesError, match="nothing to draw"):
+        StructureGraph("none", (), ()).chart()
+    with pytest.raises(bk.BayesError, match="nothing to draw"):
+        StructureDescription("words alone", Table({"a": ["u", "v"]})).chart()
