@@ -42,6 +42,7 @@ _HOMES = {
     "learning_curve": "evaluate.curves",
     "Comparison": "evaluate.comparison",
     "Duel": "evaluate.signed_ranks",
+    "Diagnosis": "evaluate.diagnosis",
     "compare": "evaluate.side_by_side",
     "Encoded": "models.encoded",
     "model_named": "models.catalogue",

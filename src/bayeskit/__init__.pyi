@@ -38,6 +38,7 @@ from bayeskit.evaluate.comparison import Comparison as Comparison
 from bayeskit.evaluate.cross_validation import cross_validate as cross_validate
 from bayeskit.evaluate.curves import LearningCurve as LearningCurve
 from bayeskit.evaluate.curves import learning_curve as learning_curve
+from bayeskit.evaluate.diagnosis import Diagnosis as Diagnosis
 from bayeskit.evaluate.evaluation import Evaluation as Evaluation
 from bayeskit.evaluate.generative_discriminative import generative_vs_discriminative as generative_vs_discriminative
 from bayeskit.evaluate.metrics import f_measure as f_measure
@@ -136,6 +137,7 @@ __all__ = [
     "learning_curve",
     "Comparison",
     "Duel",
+    "Diagnosis",
     "compare",
     "Encoded",
     "model_named",
