@@ -33,7 +33,7 @@ class Engine(Protocol):
 def open_on(engine: Engine | None, data: Any, labels: Any = None, weights: Any = None) -> Source:
     """Rows from anything, owned by the engine that is to count them: the given one, or that of a frame's cluster."""
     if engine is None:
-        return open_source(_of_its_cluster(data) if lies_elsewhere(data) else data, labels, weights)
+        return open_source(engine_of_frame(data).owns(data) if lies_elsewhere(data) else data, labels, weights)
     if not lies_elsewhere(data):
         data, labels, weights = open_source(data, labels, weights), None, None
     source = engine.owns(data)
@@ -45,17 +45,12 @@ def open_on(engine: Engine | None, data: Any, labels: Any = None, weights: Any =
     return open_source(source, labels, weights)
 
 
-def _of_its_cluster(frame: Any) -> Source:
-    """A frame of Spark or Dask as a source of that engine."""
-    engine: Engine
+def engine_of_frame(frame: Any) -> Any:
+    """The engine of the cluster in which a frame lies."""
     if type(frame).__module__.partition(".")[0] == "pyspark":
         from bayeskit.engines.spark import Spark
 
-        engine = Spark(frame.sparkSession)
-    else:
-        from bayeskit.engines.dask import Dask
+        return Spark(frame.sparkSession)
+    from bayeskit.engines.dask import Dask
 
-        engine = Dask()
-    source = engine.owns(frame)
-    assert source is not None
-    return source
+    return Dask()
