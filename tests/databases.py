@@ -67,10 +67,14 @@ class PostgreSQL:
     dialect = "postgres"
 
     def __init__(self):
-        adbc = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="ADBC is missing: pip install 'bayeskit[sql]'")
+        adbc = pytest.importorskip(
+            "adbc_driver_postgresql.dbapi", reason="ADBC is missing: pip install 'bayeskit[sql]'"
+        )
         self.folder = Path(tempfile.mkdtemp(prefix="bayes-postgres-"))
         self.folder.chmod(0o755)
-        started = subprocess.run([SERVICES, "start", "postgres", self.folder / "server"], capture_output=True, text=True)
+        started = subprocess.run(
+            [SERVICES, "start", "postgres", self.folder / "server"], capture_output=True, text=True
+        )
         if started.returncode:
             shutil.rmtree(self.folder, ignore_errors=True)
             if os.environ.get("BAYESKIT_SERVICES") == "needed":

@@ -16,7 +16,8 @@ class Dialect:
     greatest: the largest of several numbers. materialises: whether a step of a query is to be written down, since the
     database would compute its columns again wherever they are used. case_up_to: values of a column that are told apart
     by CASE; beyond it a lookup table is joined. joins: tables that one step may join. doubles_quotes: whether '' inside
-    a text is a quote under every setting. infinity: how −∞ is written.
+    a text is a quote under every setting. infinity: how −∞ is written. fences: whether OFFSET 0 keeps a step from being
+    merged into the next, so that it need not be written down (1.4 times as fast on PostgreSQL).
     """
 
     name: str
@@ -29,6 +30,7 @@ class Dialect:
     doubles_quotes: bool
     infinity: str
     nul_in_text: bool = True
+    fences: bool = False
     longest_name: int = 255
 
     def text(self, node: Node) -> Node:
@@ -72,9 +74,20 @@ class Dialect:
 
 
 DIALECTS: dict[str, Dialect] = {
-    "duckdb": Dialect("duckdb", "DuckDB", "CHR", "GREATEST", False, 2, 100, True, "-Infinity"),
+    "duckdb": Dialect("duckdb", "DuckDB", "CHR", "GREATEST", False, 8, 100, True, "-Infinity"),
     "postgres": Dialect(
-        "postgres", "PostgreSQL", "CHR", "GREATEST", True, 3, 50, True, "-Infinity", nul_in_text=False, longest_name=63
+        "postgres",
+        "PostgreSQL",
+        "CHR",
+        "GREATEST",
+        True,
+        8,
+        50,
+        True,
+        "-Infinity",
+        nul_in_text=False,
+        fences=True,
+        longest_name=63,
     ),
     "sqlite": Dialect("sqlite", "SQLite", "CHAR", "MAX", True, 50, 50, True, ""),
     "spark": Dialect("spark", "Spark SQL", "CHR", "GREATEST", False, 10, 50, False, "-Infinity"),

@@ -174,7 +174,7 @@ def times(left: Node, right: Node) -> Node:
 def over(left: Node, right: Node) -> Node:
     """left / right, of doubles; their types say so."""
     exp = sqlglot().exp
-    return exp.Div(this=_operand(left), expression=_operand(right), typed=True, safe=True)
+    return exp.Div(this=_operand(left), expression=_operand(right), typed=True, safe=False)
 
 
 def _operand(node: Node) -> Node:

@@ -29,6 +29,7 @@ class Cells:
     columns: Mapping[str, str]  # where a column of the model has another name in the table
     read: dict[str, Node] = field(default_factory=dict)
     refused: list[Node] = field(default_factory=list)
+    sizes: list[Node] = field(default_factory=list)  # of the numbers
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def raw(self, column: str) -> Node:
@@ -68,23 +69,30 @@ class Cells:
         return self._named(column, "number", lambda: self._number(column))
 
     def _number(self, column: str) -> Node:
-        raw = self.raw(column)
+        raw, exp = self.raw(column), syntax.sqlglot().exp
         x = syntax.cast(raw, "double")
         if self.dialect.name == "sqlite":
             self.refused.append(_stored(raw, _OTHER["number"]))
             x = syntax.case([(_stored(raw, _OTHER["number"]), syntax.null())], x)
-        nan = self.dialect.nan()
-        large = syntax.compared(x, ">", syntax.number(LARGEST))
-        if nan is not None:  # it is larger than all numbers
-            large = syntax.all_of([large, syntax.compared(x, "<>", nan)])
-        self.refused += [large, syntax.compared(x, "<", syntax.number(-LARGEST))]
-        exp = syntax.sqlglot().exp
-        within = exp.Between(this=x, low=syntax.number(-LARGEST), high=syntax.number(LARGEST))
-        branches = [(within, x)]
-        if self.dialect.name == "postgres":
-            near = exp.Between(this=x, low=syntax.number(-SMALLEST), high=syntax.number(SMALLEST))
-            branches.insert(0, (near, syntax.cast(syntax.number(0.0), "double")))
-        return syntax.case(branches)
+        present = self._without_nan(x)
+        self.sizes.append(syntax.called("ABS", present))
+        if self.dialect.name != "postgres":
+            return present
+        # A product that overflows or vanishes would end the query.
+        near = exp.Between(this=x, low=syntax.number(-SMALLEST), high=syntax.number(SMALLEST))
+        within = exp.Between(this=x.copy(), low=syntax.number(-LARGEST), high=syntax.number(LARGEST))
+        return syntax.case([(near, syntax.cast(syntax.number(0.0), "double")), (within, x.copy())])
+
+    def refusal(self) -> Node | None:
+        """When a row has a cell that the model refuses; None where there can be none."""
+        conditions = list(self.refused)
+        if self.sizes:
+            sizes = self.sizes
+            if self.dialect.name == "sqlite":  # whose largest of several is null where one of them is
+                sizes = [syntax.first_known(size, syntax.number(0.0)) for size in sizes]
+            largest = sizes[0] if len(sizes) == 1 else syntax.called(self.dialect.greatest, *sizes)
+            conditions.append(syntax.compared(largest, ">", syntax.number(LARGEST)))
+        return syntax.any_of(conditions) if conditions else None
 
     def _named(self, column: str, kind: str, make: Callable[[], Node]) -> str:
         key = (column, kind)

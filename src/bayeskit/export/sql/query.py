@@ -99,7 +99,10 @@ class _Query:
         tables = []
         for alias, columns, body in self.steps:
             named = exp.TableAlias(this=syntax.name(alias), columns=[syntax.name(c) for c in columns])
-            tables.append(exp.CTE(this=body, alias=named, materialized=True if self.dialect.materialises else None))
+            written = self.dialect.materialises and (isinstance(body, exp.Values) or not self.dialect.fences)
+            if self.dialect.fences and isinstance(body, exp.Select):
+                body.set("offset", exp.Offset(expression=syntax.whole(0)))
+            tables.append(exp.CTE(this=body, alias=named, materialized=True if written else None))
         final.set("with_", exp.With(expressions=tables))
         return final
 
@@ -125,9 +128,8 @@ class _Query:
     def _cells(self, cells: Cells) -> str:
         columns = [syntax.named(syntax.column(ROWS, key), f"k{i}") for i, key in enumerate(self.keys)]
         columns += [syntax.named(node, name) for name, node in cells.read.items()]
-        if cells.refused:
-            refused = syntax.case([(syntax.any_of(cells.refused), syntax.whole(1))], syntax.whole(0))
-            columns.append(syntax.named(refused, "bad"))
+        if (condition := cells.refusal()) is not None:
+            columns.append(syntax.named(syntax.case([(condition, syntax.whole(1))], syntax.whole(0)), "bad"))
             cells.read["bad"] = None
         exp = syntax.sqlglot().exp
         return self._step("cells", exp.Select(expressions=columns).from_(syntax.table_name(self.table, ROWS)))
@@ -206,6 +208,11 @@ class _Query:
         columns.append(syntax.named(syntax.case([(syntax.is_null(cell("z0")), syntax.null())], best), "m"))
         return self._step("best", self._joined(columns, last, ()))
 
+    def _least(self) -> Node:
+        """What a score must reach to be as good as the best."""
+        largest = syntax.called(self.dialect.greatest, double(1.0, self.dialect), syntax.called("ABS", cell("m")))
+        return syntax.minus(cell("m"), syntax.times(double(TIE, self.dialect), largest))
+
     def _probabilities(self, last: str, names: list[str], parts: Mapping[str, str]) -> Node:
         n = len(self.form.classes)
         columns = [syntax.named(cell(name), name) for name in self._passed(parts) if parts or name[0] == "k"]
@@ -253,11 +260,7 @@ class _Query:
         if can_be_impossible(form):
             instead = syntax.null() if form.refuses_undecidable else syntax.whole(_first(form))
             branches.append((syntax.compared(cell("m"), "=", self.dialect.minus_infinity()), instead))
-        slack = syntax.times(
-            double(TIE, self.dialect),
-            syntax.called(self.dialect.greatest, double(1.0, self.dialect), syntax.called("ABS", cell("m"))),
-        )
-        least = syntax.minus(cell("m"), slack)
+        least = self._least()
         branches += [(syntax.compared(cell(f"z{c}"), ">=", least.copy()), syntax.whole(c)) for c in range(n)]
         return syntax.case(branches)
 

@@ -223,7 +223,7 @@ class TextClassifier(DocumentClassifier, Exported):
         """What words say, as plain numbers."""
         self._check_is_fitted()
         refuse_random_ties(self)
-        if not self._recipe.probabilities:
+        if not hasattr(self, "predict_proba"):
             raise BayesError(
                 Setting.given("recipe", self.recipe), " has margins and no probabilities to carry elsewhere"
             )
