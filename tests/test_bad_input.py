@@ -123,7 +123,7 @@ WEIGHTS = {
     "too few": ([1, 1, 1], r"\(3,\), expected \(4,\)"),
     "a table": (np.ones((4, 2)), r"1D array or scalar"),
     "words": (["a"] * 4, r"sample_weight holds no numbers"),
-    "a name": ("size", r"sample_weight holds no numbers"),
+    "a name": ("weight", "no column of weights .weight."),
     "all zero": ([0, 0, 0, 0], r"every row has weight zero"),
     "one beyond all sums": ([1e308] * 4, r"row 0 has weight 1e\+308; weights are 0 or from 1e-100 to 1e\+100.*scale"),
 }

@@ -94,6 +94,12 @@ class BayesError(Message, ValueError):
         )
 
     @classmethod
+    def needs_rows(cls, model: str, why: str, *remedy: Piece) -> Self:
+        """A model that must see rows, which an engine reads elsewhere."""
+        here = "fit without engine=, on rows that this machine can read"
+        return cls(f"{model} {why}, and an engine only counts: {here}", *remedy)
+
+    @classmethod
     def impossible(cls, row: int, when: str = "") -> Self:
         """A row that has probability zero under every class."""
         prior = Remedy("undecidable", "prior", clause=", or pass {}")
@@ -139,6 +145,10 @@ class QueryError(BayesError):
 
 class TooLarge(BayesError):
     """The work would take more memory than allowed; the message holds the figure."""
+
+
+class LostParts(BayesError):
+    """Parts of the data that workers did not count exactly once."""
 
 
 class BayesWarning(Message, UserWarning):

@@ -12,6 +12,7 @@ from bayeskit.data import frames
 from bayeskit.data.schema import Categorical, Ignored, Numeric, Schema
 from bayeskit.data.source import Responsibilities, open_source
 from bayeskit.engines import local
+from bayeskit.engines.elsewhere import Elsewhere
 from bayeskit.tally.plan import Plan
 
 SCHEMA = Schema({"sky": Categorical(), "size": Numeric(), "step": Numeric((0.0, 2.0)), "id": Ignored()})
@@ -118,16 +119,19 @@ def test_values_and_classes_may_appear_in_any_block():
     assert len(tally.families["word"].values) == n
 
 
-class Elsewhere:
+class OtherMachine:
     """An engine that counts on another machine, as the local one does here."""
 
-    def collect(self, source, schema, plan):
-        return local.collect(source, schema, plan)
+    def owns(self, data):
+        return Elsewhere(data, self)
+
+    def collect(self, source, schema, plan, *, n_threads=1, memory_limit=None):
+        return local.collect(source.source, schema, plan, n_threads=n_threads, memory_limit=memory_limit)
 
 
 def test_another_engine_counts_what_can_be_counted_and_is_not_asked_for_rows():
     X, y = {"x": ["u", "v", "u"], "z": [1.0, 2.0, 4.0]}, ["a", "b", "a"]
     source = open_source(X, y)
-    assert bk.NaiveBayes().fit_source(source, engine=Elsewhere()).tally_ == bk.NaiveBayes().fit(X, y).tally_
+    assert bk.NaiveBayes().fit_source(source, engine=OtherMachine()).tally_ == bk.NaiveBayes().fit(X, y).tally_
     with pytest.raises(bk.BayesError, match=r"rows themselves .*fit without engine="):
-        bk.BayesClassifier(n_members=2, fast=True).fit_source(source, engine=Elsewhere())
+        bk.BayesClassifier(n_members=2, fast=True).fit_source(source, engine=OtherMachine())

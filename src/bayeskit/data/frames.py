@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ import numpy.typing as npt
 from bayeskit.data.arrow_arrays import arrow_array
 from bayeskit.data.object_columns import in_its_type, object_kind
 from bayeskit.data.schema import NO_COLUMNS, Kind
-from bayeskit.data.source import Batch, Column, Responsibilities, cut, is_arrow
+from bayeskit.data.source import Batch, Column, Responsibilities, cut, is_arrow, weight_column
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, with_article
+from bayeskit.nearest import did_you_mean
 
 BLOCK = 1 << 18  # rows: enough for two threads to share, few enough for the codes to stay in the cache
 FEW = 256  # values of a list
@@ -30,6 +32,7 @@ class MemorySource:
     target: str | None = None
     labels: Any = None
     weights: npt.NDArray[np.float64] | None = None
+    first_row: int = 0  # of a part: where it begins among the rows of the whole
 
     def __post_init__(self) -> None:
         if self.labels is None:
@@ -54,16 +57,46 @@ class MemorySource:
         """All rows in one batch, for work that needs them at once: no copy, unless a sparse matrix is made dense."""
         return self._blocks(max(1, self.n_rows))
 
+    def with_target(self, name: str) -> MemorySource:
+        """The same rows, labelled by one of the columns."""
+        return self._without(name, labels=self._column(name), target=name)
+
+    def with_weight(self, name: str) -> MemorySource:
+        """The same rows, each counting as often as one of the columns says."""
+        return self._without(name, weights=weight_column(self._column(name), name, self.first_row))
+
+    def _column(self, name: str) -> Column:
+        if name not in self.columns:
+            known = f"(columns: {', '.join(self.columns)}){did_you_mean(name, self.columns)}"
+            raise SchemaMismatch(f"there is no column {name!r} {known}", culprit=name)
+        return self.columns[name]
+
+    def _without(self, name: str, **said: Any) -> MemorySource:
+        return replace(self, columns={n: column for n, column in self.columns.items() if n != name}, **said)
+
+    def parts(self, n: int) -> list[MemorySource]:
+        """Runs of rows, each a table by itself."""
+        borders = np.linspace(0, self.n_rows, max(1, min(n, self.n_rows)) + 1).astype(int).tolist()
+        return [self._part(start, stop) for start, stop in pairwise(borders)]
+
+    def _part(self, start: int, stop: int) -> MemorySource:
+        batch = self._batch(start, stop)
+        columns = {name: _compact(column) for name, column in batch.columns.items()}
+        said = (self.named, self.target, batch.labels, batch.weights, batch.start)
+        return MemorySource(columns, stop - start, *said)
+
     def _blocks(self, size: int) -> Iterator[Batch]:
         for start in range(0, self.n_rows, size):
-            stop = min(start + size, self.n_rows)
-            labels = self.labels
-            if isinstance(labels, Responsibilities):
-                labels = Responsibilities(labels.classes, labels.matrix[start:stop])
-            elif labels is not None:
-                labels = cut(labels, start, stop)
-            weights = None if self.weights is None else self.weights[start:stop]
-            yield Batch(self._rows(start, stop), stop - start, start, labels, weights)
+            yield self._batch(start, min(start + size, self.n_rows))
+
+    def _batch(self, start: int, stop: int) -> Batch:
+        labels = self.labels
+        if isinstance(labels, Responsibilities):
+            labels = Responsibilities(labels.classes, labels.matrix[start:stop])
+        elif labels is not None:
+            labels = cut(labels, start, stop)
+        weights = None if self.weights is None else self.weights[start:stop]
+        return Batch(self._rows(start, stop), stop - start, self.first_row + start, labels, weights)
 
     def _rows(self, start: int, stop: int) -> Mapping[str, Column]:
         return {name: cut(column, start, stop) for name, column in self.columns.items()}
@@ -72,6 +105,17 @@ class MemorySource:
     def block(self) -> int:
         """Rows a block."""
         return BLOCK
+
+
+def _compact(column: Column) -> Column:
+    """A slice without the buffers of the whole column, which would be sent along with each part."""
+    if not is_arrow(column):
+        return column
+    import pyarrow as pa
+
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    chunks = whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
+    return pa.concat_arrays(chunks) if chunks else pa.nulls(0, column.type)
 
 
 @dataclass
@@ -83,7 +127,7 @@ class SparseSource(MemorySource):
     @classmethod
     def of(cls, matrix: Any, labels: Any, weights: Any) -> SparseSource:
         names = [f"x{i}" for i in range(matrix.shape[1])]
-        return cls(dict.fromkeys(names), matrix.shape[0], False, None, labels, weights, matrix.tocsr())
+        return cls(dict.fromkeys(names), matrix.shape[0], False, None, labels, weights, matrix=matrix.tocsr())
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:

@@ -13,7 +13,17 @@ import numpy.typing as npt
 
 from bayeskit.data.factors import factor_values
 from bayeskit.data.schema import Kind
-from bayeskit.data.source import Batch, Column, Narrowing, Responsibilities, Source, is_arrow, taken
+from bayeskit.data.source import (
+    Batch,
+    Column,
+    Narrowing,
+    Responsibilities,
+    Source,
+    engine_of,
+    first_rows,
+    is_arrow,
+    taken,
+)
 from bayeskit.errors import BayesWarning, Unlabelled
 from bayeskit.remedy import Piece, Remedy
 
@@ -87,7 +97,7 @@ def refusal(missing: npt.NDArray[np.bool_], start: int) -> Unlabelled:
 
 def refusal_of_all(source: Any, problem: Unlabelled) -> Unlabelled:
     """The refusal of all rows of a source without a label, of which a part was found; it is read once more."""
-    if problem.culprit is not None:  # all are counted
+    if problem.culprit is not None or engine_of(source) is not None:  # all are counted, or the rows are not here
         return problem
     rows = source.reading({source.target: None}) if isinstance(source, Narrowing) and source.target else source
     gaps = Gaps()
@@ -115,6 +125,7 @@ class LabelledRows:
 
     source: Source
     gaps: Gaps = field(default_factory=Gaps)
+    is_part: bool = False  # such may have no labelled rows, and whoever has all parts says how many are left out
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
@@ -140,6 +151,15 @@ class LabelledRows:
         return inner if not self.gaps.n_missing else "rows with a label" if inner is None else f"{inner}, labelled rows"
 
     @property
+    def engine(self) -> Any:
+        """The engine whose workers read the rows, if they are not read here."""
+        return engine_of(self.source)
+
+    def look(self) -> Batch | None:
+        """Some of the first rows."""
+        return first_rows(self.source) if self.engine is not None else next(iter(self.batches()), None)
+
+    @property
     def asked(self) -> Mapping[str, Kind | None] | None:
         return self.source.asked if isinstance(self.source, Narrowing) else {}
 
@@ -162,13 +182,19 @@ class LabelledRows:
             n_kept += labelled.n_rows
             if labelled.n_rows:
                 yield labelled
+        if self.is_part:
+            return
         if gaps.n_rows and not n_kept:
-            none = Unlabelled(f"none of the {gaps.n_rows:,} rows has a label", culprit=self.target or "class")
-            raise none if self.name is None else none.within(self.name)
+            raise self.none_labelled(gaps.n_rows)
         if gaps.n_missing and not self.gaps.told:
             self.gaps.told = True
             place = "" if self.name is None else f"{self.name}: "
             warnings.warn(BayesWarning(f"{place}{gaps.sentence(self.source)}: left out"), stacklevel=2)
+
+    def none_labelled(self, n_rows: int) -> Unlabelled:
+        """The refusal of rows that all lack a label."""
+        none = Unlabelled(f"none of the {n_rows:,} rows has a label", culprit=self.target or "class")
+        return none if self.name is None else none.within(self.name)
 
 
 def tell_dropped(missing: npt.NDArray[np.bool_]) -> None:

@@ -6,7 +6,7 @@ copy into Arrow would cost more than the counting). A source never holds more th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from bayeskit.data.schema import DatePart, Kind, Numeric, Schema, Text
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, SchemaMismatch, Unlabelled
 from bayeskit.nearest import did_you_mean
+from bayeskit.remedy import OtherModel
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,12 +96,43 @@ class Narrowing(Source, Protocol):
     def reading(self, asked: Mapping[str, Kind | None]) -> Source: ...
 
 
+@runtime_checkable
+class Divisible(Source, Protocol):
+    """A source that can be cut into parts, each a source that may have no rows and can be sent to another process.
+
+    There are ``n`` parts or fewer; one after another they have the rows of the whole, in its order.
+    """
+
+    def parts(self, n: int) -> Sequence[Source]: ...
+
+
+@runtime_checkable
+class Looking(Source, Protocol):
+    """A source of which a few rows can be had at little cost, while all of them are read elsewhere."""
+
+    def look(self) -> Batch | None: ...
+
+
+def first_rows(source: Source) -> Batch | None:
+    """Some of the first rows, for advice: never more than one batch is read. None where there are no rows."""
+    return source.look() if isinstance(source, Looking) else next(iter(source.batches()), None)
+
+
+def engine_of(source: Any) -> Any:
+    """The engine whose workers read the rows of a source; None where they are read on this machine."""
+    return getattr(source, "engine", None)
+
+
 def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: Any) -> Source:
     """Rows from anything: a table in memory, or the path of files (:class:`bayeskit.data.files.FileSource`), or a
     list of ``Path``.
 
-    ``labels`` are values, or the name of a column of ``data``. ``reading`` are settings for files:
+    ``labels`` and ``weights`` are values, or the name of a column of ``data``. ``reading`` are settings for files:
     ``types``, ``watch``, ``delimiter``, ``encoding``, ``missing``, ``header``, ``columns``, ``decimal``, ``comment``.
+
+    >>> source = open_source({"sky": ["sun", "rain"], "play": ["yes", "no"], "days": [3, 1]}, "play", "days")
+    >>> dict(source.kinds), next(source.batches()).weights.tolist()
+    ({'sky': 'string'}, [3.0, 1.0])
     """
     if isinstance(data, (str, Path)) or _are_paths(data):
         from bayeskit.data.files.file_source import FileSource
@@ -112,12 +144,16 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
         return _labelled(data, labels, weights)
     if isinstance(data, bytes):
         raise BayesError(f"{data[:40]!r} is bytes, not a table: pass a frame, an array, records or the path of a file")
+    refuse_frame_elsewhere(data)
     from bayeskit.data.frames import MemorySource, SparseSource, columns_of, is_sparse
 
     if is_sparse(data):
         return SparseSource.of(data, labels, as_weights(weights, data.shape[0]))
     names, columns, n_rows, named = columns_of(data)
     target = None
+    if isinstance(weights, str):
+        check_weight_column(weights, names, labels)
+        weights = weight_column(columns.pop(weights), weights, 0)
     if isinstance(labels, str):
         if labels not in columns:
             hint = f" One label for one row is a list: [{labels!r}]." if n_rows == 1 else ""
@@ -143,9 +179,14 @@ def by_name(source: Source) -> Source:
 
 
 def _labelled(source: Any, labels: Any, weights: Any) -> Source:
-    """A source with the labels it has, or those of one of its columns."""
+    """A source with the labels and the weights it has, or those of columns of it."""
     if weights is not None:
-        raise BayesError("weights go with data in memory; rows that are read from files count one each")
+        if not isinstance(weights, str) or not hasattr(source, "with_weight"):
+            raise BayesError(
+                "weights as values go with data in memory; of files, frames and databases name the column that holds "
+                'them, such as sample_weight="days"'
+            )
+        source = source.with_weight(weights)
     if labels is None or labels == source.target:
         return cast(Source, source)
     if not isinstance(labels, str) or not hasattr(source, "with_target"):
@@ -200,6 +241,56 @@ def columns_held() -> Iterator[None]:
         if not any(getattr(remedy, "setting", None) in ("roles", "types") for remedy in problem.remedies):
             raise
         raise problem.without("roles", "types") from None
+
+
+FRAMES_ELSEWHERE = {"pyspark": "frame.toArrow()", "dask": "frame.compute()"}
+"""Packages whose frames lie on other machines, and what brings one of them here."""
+
+
+def lies_elsewhere(data: Any) -> bool:
+    """Whether this is a frame of a cluster, whose rows are on other machines."""
+    return type(data).__module__.partition(".")[0] in FRAMES_ELSEWHERE and hasattr(data, "columns")
+
+
+def refuse_frame_elsewhere(data: Any) -> None:
+    """Refuse a frame of a cluster where rows are read on this machine: nobody brings them here unasked."""
+    if lies_elsewhere(data):
+        package = type(data).__module__.partition(".")[0]
+        raise BayesError(
+            f"the rows of this {package} frame lie on other machines, and this work reads rows on this one: pass "
+            f"{FRAMES_ELSEWHERE[package]} where they fit in memory, or a model that needs counts alone, such as ",
+            OtherModel("NaiveBayes"),
+        )
+
+
+def check_weight_column(name: str, there: Iterable[str], target: Any) -> None:
+    """Refuse a column of weights that is not there, or is the target."""
+    names = list(there)
+    if name not in names:
+        known = f"(columns: {', '.join(names)}){did_you_mean(name, names) or '.'}"
+        raise SchemaMismatch(f"there is no column of weights {name!r} {known}", culprit=name)
+    if name == target:
+        raise BayesError(f"column {name!r} cannot be both the target and the weight of the rows", culprit=name)
+
+
+def weight_column(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
+    """The weights that a column holds; a cell that is missing or no weight is named with its row."""
+    from bayeskit.data.numbers import as_floats
+
+    numbers = as_floats(column, name, start)
+    gaps = np.flatnonzero(np.isnan(numbers))
+    if len(gaps):
+        raise BayesError(
+            f"row {start + gaps[0]} has no weight: column {name!r} is missing there",
+            culprit=name,
+            place=start + gaps[0],
+        )
+    try:
+        weights = as_weights(numbers, len(numbers))
+    except BayesError as problem:
+        raise problem.within(f"column {name!r}, rows from {start} on") from None
+    assert weights is not None
+    return weights
 
 
 def as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:

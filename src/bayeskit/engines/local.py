@@ -1,4 +1,4 @@
-"""The default engine: counts a source on this machine, block by block."""
+"""The default engine: counts a source on this machine, block by block; workers of other engines count parts by it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from bayeskit.data.encoder import Encoder
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Vocabulary
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, TooLarge
 from bayeskit.memory import check_memory
+from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.space import Space, declared_values
 from bayeskit.tally.tally import Tally
@@ -25,31 +26,79 @@ def collect(
 
     What would take more than ``memory_limit`` bytes (2 GB unless given) is refused.
     """
+    return settled(collect_part(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit))
+
+
+def collect_part(
+    source: Source,
+    schema: Schema,
+    plan: Plan,
+    *,
+    n_threads: int = 1,
+    memory_limit: float | None = None,
+    max_categories: int | None = None,
+) -> Tally:
+    """The same of a part of the rows, which may have none: whether all parts together make sense is not asked.
+
+    A column of more than ``max_categories`` values is refused as soon as it has them.
+    """
     encoder = Encoder(schema, classes=Vocabulary(schema.target.domain or ()), grow=True, n_threads=n_threads)
-    return count_blocks(encoder.blocks(source), encoder, plan, memory_limit)
+    return _count(encoder.blocks(source), encoder, plan, memory_limit, max_categories)
 
 
 def count_blocks(blocks: Iterable[Block], encoder: Encoder, plan: Plan, memory_limit: float | None = None) -> Tally:
     """The tally of blocks that an encoder has read, for models that read rows once and count them many times."""
+    return settled(_count(blocks, encoder, plan, memory_limit, None))
+
+
+def settled(tally: Tally) -> Tally:
+    """The tally of all rows there are; refused where it counted nothing, or its sums are no numbers."""
+    if not tally.class_counts.any():
+        if tally.weighted:
+            raise BayesError("every row has weight zero, so nothing was counted")
+        raise BayesError("there are no rows to count: Found array with 0 sample(s) while a minimum of 1 is required.")
+    if not np.isfinite(tally.class_counts.sum()):
+        raise BayesError("the weights sum to infinity: scale them down")
+    for statistic in tally.statistics.values():
+        statistic.check_sums()
+    return tally
+
+
+def _count(
+    blocks: Iterable[Block], encoder: Encoder, plan: Plan, memory_limit: float | None, max_categories: int | None
+) -> Tally:
     coded = {*encoder.schema.coded()}
     columns = [name for name in dict.fromkeys(name for request in plan for name in request.names) if name in coded]
     running: Tally | None = None
     for block in blocks:
         space = _space(block, encoder, columns)
+        if max_categories is not None:
+            check_categories(space, max_categories)
         counted = Tally.of_block(block, space, plan, encoder.n_threads, memory_limit)
         running = counted if running is None else running.grown(space).plus(counted)
         for statistic in running.statistics.values():
             if (need := statistic.takes()) is not None:
                 check_memory(need, memory_limit)
-    if running is None:
-        raise BayesError("there are no rows to count: Found array with 0 sample(s) while a minimum of 1 is required.")
-    if not running.class_counts.any():
-        raise BayesError("every row has weight zero, so nothing was counted")
-    if not np.isfinite(running.class_counts.sum()):
-        raise BayesError("the weights sum to infinity: scale them down")
-    for statistic in running.statistics.values():
-        statistic.check_sums()
-    return running.tidy()
+    return Tally.empty(encoder.schema, plan) if running is None else running.tidy()
+
+
+def check_categories(space: Space, most: int) -> None:
+    """Refuse columns of more values than an engine is to send about: an id would make the tally of every part huge."""
+    for name, values in space.values.items():
+        if len(values) > most and not declared_values(space.schema, name):
+            raise TooLarge(
+                f"column {name!r} has more than {most:,} values, and each part of the data would send its own: leave "
+                "it out with ",
+                Remedy("roles", {name: "ignore"}),
+                Remedy("max_categories", clause=", or raise {} of the engine", without=""),
+                culprit=name,
+            )
+    if len(space.classes) > most:
+        raise TooLarge(
+            f"the target {space.schema.target.name!r} has more than {most:,} classes",
+            Remedy("max_categories", clause=": raise {} of the engine if it is a class", without=""),
+            culprit=space.schema.target.name,
+        )
 
 
 def _space(block: Block, encoder: Encoder, columns: list[str]) -> Space:

@@ -59,6 +59,22 @@ def random(x: Floats, n_bins: int, rng: np.random.Generator, weights: Floats | N
     return at_ranks(x, np.sort(ranks) if shares is None else shares[np.sort(ranks).astype(np.int64) - 1], shares)
 
 
+def random_of_distinct(
+    x: Floats, counts: npt.NDArray[np.int64], n_bins: int, rng: np.random.Generator
+) -> tuple[float, ...]:
+    """The same cuts from rising distinct numbers and how often each occurs.
+
+    >>> rows = np.array([1.0, 2.0, 2.0, 5.0, 5.0, 5.0])
+    >>> drawn = random_of_distinct(np.array([1.0, 2.0, 5.0]), np.array([1, 2, 3]), 4, np.random.default_rng(1))
+    >>> drawn == random(rows, 4, np.random.default_rng(1))
+    True
+    """
+    if (total := int(counts.sum())) < 2:
+        return ()
+    ranks = rng.integers(1, total, size=n_bins - 1).astype(np.float64)
+    return at_ranks(x, np.sort(ranks), np.cumsum(counts).astype(np.float64))
+
+
 def mdl(x: Floats, labels: npt.NDArray[Any], n_classes: int, weights: Floats | None = None) -> tuple[float, ...]:
     """Cuts that tell the classes apart, as many as pay for their description (Fayyad and Irani, 1993).
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,14 @@ from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.nearest import did_you_mean
+from bayeskit.remedy import Remedy
+from bayeskit.tally.distinct import MOST
+from bayeskit.tally.plan import Plan, Request
+from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
+Count = Callable[[Schema, Plan], Tally]
+FIT = 1 << 18  # distinct numbers of a column of which an engine may learn cuts
 WAYS = ("mdl", "frequency", "width", "random")
 INTERVALS = 10  # where a way needs a number and none is given
 
@@ -45,19 +51,28 @@ _HELP = (
 
 
 def learn_cuts(
-    schema: Schema, source: Source, wanted: Mapping[str, Any], n_threads: int = 1, seed: int | None = None
+    schema: Schema,
+    source: Source,
+    wanted: Mapping[str, Any],
+    n_threads: int = 1,
+    seed: int | None = None,
+    count: Count | None = None,
 ) -> Schema:
     """The schema with the cut points of the wanted columns, as their settings say; the source is read once.
 
     Settings: "mdl", "frequency", "width", "random" (with a number of intervals as a pair), a number of
-    intervals of equal width, or the points.
+    intervals of equal width, or the points. Where rows are elsewhere, ``count`` has the distinct numbers of columns
+    counted there, and the cuts are the same as from the rows.
     """
     for spec in wanted.values():
         check_cuts(spec)
     ways = {name: _way(spec) for name, spec in wanted.items()}
     learnt = {name: way for name, way in ways.items() if way}
-    columns, labels, n_classes, weights = _read(schema, source, learnt)
     found = {n: cut_points.given(spec, n) for n, spec in wanted.items() if n not in learnt}
+    if count is not None:
+        found |= _from_distinct(schema, learnt, n_threads, seed, count) if learnt else {}
+        return schema.replace({name: Numeric(found[name]) for name in wanted})
+    columns, labels, n_classes, weights = _read(schema, source, learnt)
     by_mdl = [name for name, (way, _) in learnt.items() if way == "mdl"]
     if by_mdl and labels is None:
         raise BayesError('cuts="mdl" needs one label a row; pass y, or cut by "frequency" or "width"')
@@ -81,6 +96,38 @@ def learn_cuts(
             x = x[~np.isnan(x) & (True if weights is None else weights > 0)]
             found[name] = cut_points.equal_width(x.min(initial=np.inf), x.max(initial=-np.inf), number)
     return schema.replace({name: Numeric(found[name]) for name in wanted})
+
+
+def _from_distinct(
+    schema: Schema, learnt: Mapping[str, tuple[str, int]], n_threads: int, seed: int | None, count: Count
+) -> dict[str, tuple[float, ...]]:
+    """The cuts of each column from its distinct numbers, by class and with their counts."""
+    numbers = schema.restrict(learnt)
+    tally = count(numbers, Plan(Request("distinct", tuple(learnt), {"max_values": MOST, "refuse_beyond": FIT})))
+    found: dict[str, tuple[float, ...]] = {}
+    rng = np.random.default_rng(seed)
+    for name, (way, number) in learnt.items():
+        values = tally.values[name]
+        x, counts = values.values, values.counts.sum(axis=0).astype(np.float64)
+        if way == "mdl":
+            c, i = np.nonzero(values.counts)
+            labels, weights = c.astype(np.uint32), values.counts[c, i].astype(np.float64)
+            points = kernels.mdl_cuts([x[i]], labels, len(tally.classes), weights, n_threads)[0]
+            found[name] = tuple(points.tolist())
+        elif way == "frequency":
+            found[name] = cut_points.equal_frequency(x, number, counts)
+        elif way == "random":
+            if tally.weighted:
+                raise BayesError(
+                    f'cuts="random" of column {name!r} draws rows, and of weighted ones only sums were counted: pass ',
+                    Remedy("cuts", "frequency"),
+                    ", or the points",
+                    culprit=name,
+                )
+            found[name] = cut_points.random_of_distinct(x, values.counts.sum(axis=0), number, rng)
+        else:
+            found[name] = cut_points.equal_width(x.min(initial=np.inf), x.max(initial=-np.inf), number)
+    return found
 
 
 def _way(spec: Any) -> tuple[str, int] | None:

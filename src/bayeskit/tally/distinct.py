@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from bayeskit.data.numbers import LARGEST, raise_unusable
 from bayeskit.data.vocabulary import Value
-from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch
+from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch, TooLarge
+from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Counts, Recoding, Space, check_measured, counts_agree, taken
 from bayeskit.tally.statistic import Parts, Statistic, register
@@ -184,17 +185,34 @@ class DistinctValues(Statistic):
 
     kind = "distinct"
     columns: Mapping[str, Values]
+    refuse_beyond: int | None = None  # more numbers of a column are refused, where none may lose a digit
 
     @property
     def request(self) -> Request:
         """What asks for this: the columns, and how many numbers of each are kept."""
-        return Request(self.kind, tuple(self.columns), {"max_values": min(v.max_values for v in self.columns.values())})
+        options = {"max_values": min(v.max_values for v in self.columns.values())}
+        if self.refuse_beyond is not None:
+            options["refuse_beyond"] = self.refuse_beyond
+        return Request(self.kind, tuple(self.columns), options)
+
+    def with_columns(self, columns: Mapping[str, Values]) -> Self:
+        """Other numbers of the same columns; too many are refused."""
+        for name, values in columns.items():
+            if self.refuse_beyond is not None and len(values.values) > self.refuse_beyond:
+                raise TooLarge(
+                    f"column {name!r} has more than {self.refuse_beyond:,} different numbers, too many to learn where "
+                    "to cut it while its rows are elsewhere: give the points, ",
+                    Remedy("cuts", clause="{}" + f"{{{name!r}: [...]}}", without="or learn from a sample of the rows"),
+                    culprit=name,
+                )
+        return type(self)(columns, self.refuse_beyond)
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
         """Nothing counted."""
         counts = np.zeros((space.n_classes, 0), space.dtype)
-        return cls({name: Values(np.zeros(0), counts, 0, _most(request)) for name in request.columns})
+        nothing = {name: Values(np.zeros(0), counts, 0, _most(request)) for name in request.columns}
+        return cls(nothing, request.options.get("refuse_beyond"))
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
@@ -203,27 +221,29 @@ class DistinctValues(Statistic):
         raise_unusable({name: block.floats[name] for name in request.columns}, block.start)
         if block.responsibilities is not None:
             shares = block.responsibilities
-            return cls({n: Values.of_responsibilities(block.floats[n], shares, most) for n in request.columns})
-        by = counter.labels, n_classes, block.weights, most
-        return cls({name: Values.of(block.floats[name], *by) for name in request.columns})
+            found = {n: Values.of_responsibilities(block.floats[n], shares, most) for n in request.columns}
+        else:
+            by = counter.labels, n_classes, block.weights, most
+            found = {name: Values.of(block.floats[name], *by) for name in request.columns}
+        return cls({}, request.options.get("refuse_beyond")).with_columns(found)
 
     def recode(self, recoding: Recoding) -> Self:
         """The same under other classes, without the numbers that no row shows any more."""
-        return type(self)({name: values.take(recoding.classes).tidy() for name, values in self.columns.items()})
+        return self.with_columns({name: values.take(recoding.classes).tidy() for name, values in self.columns.items()})
 
     def plus(self, other: Self) -> Self:
         """All numbers of both sides."""
-        return type(self)({name: values + other.columns[name] for name, values in self.columns.items()})
+        return self.with_columns({name: values + other.columns[name] for name, values in self.columns.items()})
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
         """Refuses a number that was not counted so often."""
         classes = space.classes
         left = {n: values.minus(other.columns[n], n, classes, tolerance) for n, values in self.columns.items()}
-        return type(self)(left)
+        return self.with_columns(left)
 
     def as_float(self) -> Self:
         """The same as sums of weights."""
-        return type(self)(
+        return self.with_columns(
             {n: Values(v.values, v.counts.astype(np.float64), v.level, v.max_values) for n, v in self.columns.items()}
         )
 
@@ -244,7 +264,7 @@ class DistinctValues(Statistic):
     def restrict(self, names: Sequence[str]) -> Self | None:
         """These columns alone."""
         kept = {name: values for name, values in self.columns.items() if name in names}
-        return type(self)(kept) if kept else None
+        return self.with_columns(kept) if kept else None
 
     def to_parts(self) -> Parts:
         """The dropped bits of each column, and its numbers with their counts."""
@@ -263,7 +283,10 @@ class DistinctValues(Statistic):
         columns = {}
         for i, (name, level) in enumerate(zip(request.columns, levels, strict=True)):
             columns[name] = _checked(level, most, arrays[2 * i], arrays[2 * i + 1], space)
-        return cls(columns)
+        beyond = request.options.get("refuse_beyond")
+        if beyond is not None and (type(beyond) is not int or not LEAST <= beyond <= MOST):
+            raise BadFile("the distinct values of a column do not fit its header")
+        return cls(columns, beyond)
 
     def check(self, tally: Tally) -> None:
         """No class has more numbers than rows."""

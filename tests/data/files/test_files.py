@@ -102,13 +102,17 @@ def test_a_source_learns_and_forgets_as_rows_in_memory_do(tmp_path):
 
 def test_an_engine_that_is_given_counts(tmp_path):
     from bayeskit.engines import local
+    from bayeskit.engines.elsewhere import Elsewhere
 
     class Engine:
         asked = 0
 
-        def collect(self, source, schema, plan):
+        def owns(self, data):
+            return Elsewhere(data, self)
+
+        def collect(self, source, schema, plan, *, n_threads, memory_limit):
             self.asked += 1
-            return local.collect(source, schema, plan)
+            return local.collect(source.source, schema, plan, n_threads=n_threads, memory_limit=memory_limit)
 
     engine = Engine()
     fitted = model().fit_source(path("penguins"), "species", engine=engine)

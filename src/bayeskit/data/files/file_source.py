@@ -17,11 +17,11 @@ from bayeskit.data.files import streams
 from bayeskit.data.files.csv import MISSING, CsvFile
 from bayeskit.data.files.encodings import checked, marked, not_in, wide
 from bayeskit.data.files.json_lines import JsonLines
-from bayeskit.data.files.parquet import ParquetFile
+from bayeskit.data.files.parquet import ParquetFile, Piece
 from bayeskit.data.files.streams import OnDisk, Place
 from bayeskit.data.frames import arrow_kind
 from bayeskit.data.schema import Kind
-from bayeskit.data.source import Batch
+from bayeskit.data.source import Batch, check_weight_column, weight_column
 from bayeskit.disk.paths import expanded, lying_at
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 from bayeskit.nearest import did_you_mean
@@ -75,6 +75,10 @@ class FileSource:
     asked: Mapping[str, Kind | None] | None = None  # the columns in use, and what they must hold
     watch: Callable[[Progress], None] | None = None
     named: bool = True
+    weight: str | None = None  # the column that says how often each row counts
+    is_part: bool = False  # such may have no rows
+    n_rows: int | None = None  # of a part, where its files say how many it has
+    n_bytes: int = 0  # of a part, as it lies there
     _now: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
@@ -165,8 +169,8 @@ class FileSource:
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
-        """Kinds of all columns but the target."""
-        return {name: arrow_kind(type_) for name, type_ in self.head.items() if name != self.target}
+        """Kinds of all columns but the target and the weight."""
+        return {n: arrow_kind(type_) for n, type_ in self.head.items() if n not in (self.target, self.weight)}
 
     def with_target(self, name: str) -> FileSource:
         """The same rows, labelled by one of the columns."""
@@ -174,6 +178,35 @@ class FileSource:
             columns = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
             raise SchemaMismatch(f"{self.name} has no target column {name!r} {columns}", culprit=name)
         return self._copy(target=name)
+
+    def with_weight(self, name: str) -> FileSource:
+        """The same rows, each counting as often as one of the columns says."""
+        check_weight_column(name, self.head, self.target)
+        return self._copy(weight=name)
+
+    def parts(self, n: int) -> list[FileSource]:
+        """``n`` parts or fewer, of about as many bytes: runs of files, and of row groups where a file is Parquet."""
+        pieces = [piece for file in self.files for piece in _pieces(file)]
+        total = sum(piece.n_bytes for piece in pieces) or 1
+        runs: dict[int, list[Piece]] = {}
+        before = 0
+        for piece in pieces:  # a piece belongs to the part in which its middle lies
+            runs.setdefault((2 * before + piece.n_bytes) * n // (2 * total), []).append(piece)
+            before += piece.n_bytes
+        return [self._part(run) for run in runs.values()]
+
+    def _part(self, run: Sequence[Piece]) -> FileSource:
+        files: list[DataFile] = []
+        for piece in run:
+            joined = files[-1].joined(piece.file) if files and isinstance(files[-1], ParquetFile) else None
+            files[-1:] = [joined] if joined is not None else [*files[-1:], piece.file]
+        counts = [piece.n_rows for piece in run]
+        n_rows = None if None in counts else sum(count or 0 for count in counts)
+        part = self._copy(
+            files=tuple(files), watch=None, is_part=True, n_rows=n_rows, n_bytes=sum(p.n_bytes for p in run)
+        )
+        part.__dict__["_now"] = []
+        return part
 
     def reading(self, asked: Mapping[str, Kind | None]) -> Self:
         """The same rows with these columns alone; a kind says what a column must hold, None lets its type decide."""
@@ -220,18 +253,21 @@ class FileSource:
         sizes = [file.place.size for file in self.files]
         total = None if None in sizes else sum(size or 0 for size in sizes)
         for file, size in zip(self.files, sizes, strict=True):
-            start = 0
+            start = file.first_row if isinstance(file, ParquetFile) else 0
             for batch, read in file.batches(types):
                 columns = dict(zip(batch.schema.names, batch.columns, strict=True))
                 labels = columns.pop(self.target) if self.target is not None else None
                 self._now[:] = [file.place.name]
-                yield Batch(columns, batch.num_rows, start, labels)
+                weights = None
+                if self.weight is not None:
+                    weights = weight_column(columns.pop(self.weight), self.weight, start)
+                yield Batch(columns, batch.num_rows, start, labels, weights)
                 start += batch.num_rows
                 rows += batch.num_rows
                 if self.watch is not None:
                     self.watch(Progress(rows, before + read, total))
             before += size or 0
-        if not rows:
+        if not rows and not self.is_part:
             raise BadFile(f"{self.name} has no rows: there is nothing to read after the header")
 
     def lines_of(self, file: str, rows: Sequence[int]) -> list[int] | None:
@@ -242,7 +278,8 @@ class FileSource:
         """The Arrow types in which the columns in use are read."""
         import pyarrow as pa
 
-        names = [*(self.asked if self.asked is not None else self.kinds), *([self.target] if self.target else [])]
+        beside = [name for name in (self.target, self.weight) if name is not None]
+        names = [*(self.asked if self.asked is not None else self.kinds), *beside]
         types = {}
         for name in dict.fromkeys(names):
             found, kind = self.head[name], (self.asked or {}).get(name)
@@ -255,6 +292,13 @@ class FileSource:
                 found = arrow_type("string")
             types[name] = found
         return types
+
+
+def _pieces(file: DataFile) -> list[Piece]:
+    """What of a file can be read by itself."""
+    if isinstance(file, ParquetFile):
+        return file.pieces()
+    return [Piece(file, file.place.size or 0)]
 
 
 def arrow_type(kind: str) -> pa.DataType:

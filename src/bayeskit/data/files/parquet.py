@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayeskit.data.files.encodings import fitting
 from bayeskit.data.files.streams import Place, Spool
@@ -17,11 +17,21 @@ ROWS = 1 << 17  # rows of a batch
 MAGIC = b"PAR1"
 
 
+class Piece(NamedTuple):
+    """A file that can be read by itself: its bytes as they lie there, and its rows where these are known."""
+
+    file: Any
+    n_bytes: int
+    n_rows: int | None = None
+
+
 @dataclass(frozen=True)
 class ParquetFile:
-    """One Parquet file; types are its own."""
+    """One Parquet file, or some of its row groups, the first of whose rows is ``first_row``; types are its own."""
 
     place: Place
+    row_groups: tuple[int, ...] | None = None
+    first_row: int = 0
 
     def head(self) -> pa.Schema:
         """Names and types."""
@@ -30,6 +40,29 @@ class ParquetFile:
             return file.schema_arrow
         finally:
             file.close()
+
+    def pieces(self) -> list[Piece]:
+        """Its row groups, each as a file by itself; the whole where it has none, or is a pipe."""
+        file = self._open()
+        try:
+            groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+        finally:
+            file.close()
+        if isinstance(self.place, Spool) or not groups or self.row_groups is not None:
+            return [Piece(self, self.place.size or 0, sum(group.num_rows for group in groups))]
+        found, row = [], 0
+        for i, group in enumerate(groups):
+            size = sum(group.column(j).total_compressed_size for j in range(group.num_columns))
+            found.append(Piece(replace(self, row_groups=(i,), first_row=row), size, group.num_rows))
+            row += group.num_rows
+        return found
+
+    def joined(self, other: Any) -> ParquetFile | None:
+        """Two runs of row groups of one file as one, where the other follows this one; else None."""
+        if not isinstance(other, ParquetFile) or other.place != self.place or not self.row_groups:
+            return None
+        follows = other.row_groups and other.row_groups[0] == self.row_groups[-1] + 1
+        return replace(self, row_groups=(*self.row_groups, *other.row_groups)) if follows and other.row_groups else None
 
     def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, int]]:
         """These columns, in these types where they are others than the file's, with the bytes read so far."""
@@ -44,13 +77,14 @@ class ParquetFile:
         file = self._open(texts)
         try:
             total, size = max(file.metadata.num_rows, 1), self.place.size or 0
-            for batch in file.iter_batches(ROWS, columns=names, use_threads=False):
+            groups = None if self.row_groups is None else list(self.row_groups)
+            for batch in file.iter_batches(ROWS, groups, columns=names, use_threads=False):
                 batch.validate(full=True)  # codes within their dictionary, texts in UTF-8: nothing else looks at it
                 row += batch.num_rows
                 yield _as_asked(batch, types, schema), size * row // total
         except (pa.ArrowException, OSError, UnicodeError) as problem:
             raise BadFile(
-                f"{self.place.name}, after row {row}: {problem}. The file is damaged; copy it again."
+                f"{self.place.name}, after row {self.first_row + row}: {problem}. The file is damaged; copy it again."
             ) from None
         finally:
             file.close()
@@ -90,7 +124,7 @@ def _as_asked(batch: pa.RecordBatch, types: Mapping[str, pa.DataType], schema: p
             column = batch.column(name)
             if pa.types.is_dictionary(wanted):
                 column = column if pa.types.is_dictionary(column.type) else column.cast(wanted.value_type)
-            else:
-                column = column.cast(wanted)
+            else:  # integers beyond 2^53 are the nearest float, as those of a table in memory are
+                column = column.cast(wanted, safe=not pa.types.is_floating(wanted))
             batch = batch.set_column(i, name, column)
     return batch

@@ -7,6 +7,7 @@ import io
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol, Self, cast
 
@@ -95,6 +96,20 @@ class FolderSource:
     def watched(self, watch: Watch | None) -> Self:
         """The same documents, with someone told how far each reading is."""
         return replace(self, watch=watch)
+
+    def parts(self, n: int) -> list[FolderSource]:
+        """Runs of files, about as many in each."""
+        count = max(1, min(n, len(self.files)))
+        borders = [len(self.files) * i // count for i in range(count + 1)]
+        return [
+            replace(self, files=self.files[a:b], labels=None if self.labels is None else self.labels[a:b], watch=None)
+            for a, b in pairwise(borders)
+        ]
+
+    @property
+    def n_rows(self) -> int:
+        """How many documents there are."""
+        return len(self.files)
 
     def batches(self) -> Iterator[Batch]:
         """Documents in the order of the files' names, some megabytes at a time; ``file`` is beside them."""
@@ -252,6 +267,30 @@ class TextColumn:
     def watched(self, watch: Watch | None) -> Self:
         """The same documents, with someone told how far each reading is."""
         return replace(self, source=self.source.watched(watch))
+
+    def parts(self, n: int) -> list[TextColumn]:
+        """Runs of files, and of row groups where a file is Parquet."""
+        return [replace(self, source=part) for part in self.source.parts(n)]
+
+    @property
+    def n_rows(self) -> int | None:
+        """Of a part, where its files say how many it has."""
+        return self.source.n_rows
+
+    @property
+    def n_bytes(self) -> int:
+        """Of a part."""
+        return self.source.n_bytes
+
+    @property
+    def files(self) -> tuple[Any, ...]:
+        """Where the rows lie."""
+        return self.source.files
+
+    @property
+    def watch(self) -> Watch | None:
+        """Whoever is told how far each reading is."""
+        return self.source.watch
 
     def batches(self) -> Iterator[Batch]:
         """Documents in the order of the rows."""

@@ -7,6 +7,7 @@ only what it can honour.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
@@ -20,11 +21,21 @@ from bayeskit.data.encoder import Encoder, encode_labels
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.schema import Schema, Target, infer
 from bayeskit.data.sheet import escaped, left_out
-from bayeskit.data.source import Responsibilities, Source, for_schema, is_source, naming_the_file, open_source
+from bayeskit.data.source import (
+    Responsibilities,
+    Source,
+    engine_of,
+    for_schema,
+    is_source,
+    naming_the_file,
+    open_source,
+)
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
+from bayeskit.engines.engine import open_on
 from bayeskit.errors import BayesError
+from bayeskit.estimate.learn_cuts import learn_cuts
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.evidence import explain_rows
 from bayeskit.explain.overview import overview
@@ -32,7 +43,7 @@ from bayeskit.models.base.available import available_where, having
 from bayeskit.models.base.column_advice import advise
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.labels import TakesLabels
-from bayeskit.models.base.settings import check_temperature, one_of
+from bayeskit.models.base.settings import check_temperature, one_of, seed_of
 from bayeskit.models.base.single_row import record_scores
 from bayeskit.models.base.storage import Stored
 from bayeskit.models.base.ties import best_class, first_best, tie_seed
@@ -136,9 +147,9 @@ class Classifier(Stored, TakesLabels):
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Source:
         if y is None and not is_source(X):
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return self.with_labels(open_source(X, y, sample_weight))
+        return self.with_labels(open_on(None, X, y, sample_weight))
 
-    def _labelled_source(self, source: Any, target: str | None) -> Source:
+    def _labelled_source(self, source: Any, target: str | None, engine: Any = None) -> Source:
         """The source with labels: those of the named column, those it has, or those of the learnt target."""
         if target is None and isinstance(source, (str, Path)):
             if not self._is_fitted():
@@ -146,7 +157,7 @@ class Classifier(Stored, TakesLabels):
                     f"which column of {source} holds the class? Name it: ", Remedy("target"), place=str(source)
                 )
             target = self.schema_.target.name
-        return self.with_labels(open_source(source, target))
+        return self.with_labels(open_on(engine, source, target))
 
     def _schema_for(self, source: Source) -> Schema:
         if self.schema is not None:
@@ -159,13 +170,19 @@ class Classifier(Stored, TakesLabels):
             advise(source, schema, self.roles, self.decided(schema), self.has_told)
         return self.complete_schema(schema, for_schema(source, schema, {}, ()))
 
-    def _collect(self, source: Source, schema: Schema, plan: Plan, engine: Any = None) -> Tally:
-        with naming_the_file(source):
-            if engine is None:
-                n_threads, memory_limit = self._threads(), self.memory_limit
-                return local.collect(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit)
+    def _collect(self, source: Source, schema: Schema, plan: Plan) -> Tally:
+        """What a plan asks for, counted by the engine that owns the source, else on this machine."""
+        n_threads, memory_limit = self._threads(), self.memory_limit
+        if (engine := engine_of(source)) is not None:
             check_movable(plan)
-            return cast(Tally, engine.collect(source, schema, plan))
+            return cast(Tally, engine.collect(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit))
+        with naming_the_file(source):
+            return local.collect(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit)
+
+    def learnt_cuts(self, schema: Schema, source: Source, wanted: Mapping[str, Any]) -> Schema:
+        """The schema with cut points as the settings of columns say: from the rows, or from what an engine counts."""
+        count = None if engine_of(source) is None else partial(self._collect, source)
+        return learn_cuts(schema, source, wanted, self._threads(), seed_of(self.random_state), count)
 
     def count_blocks(self, blocks: Iterable[Block], encoder: Encoder, plan: Plan) -> Tally:
         """The tally of blocks that are read already, for models that count the same rows many times."""

@@ -19,7 +19,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.columns.column import never
 from bayeskit.estimate.cuts import labels as interval_labels
-from bayeskit.estimate.learn_cuts import check_cuts, learn_cuts
+from bayeskit.estimate.learn_cuts import check_cuts
 from bayeskit.estimate.prior import class_prior, log_prior_without
 from bayeskit.estimate.sampling import cells_of, mixed
 from bayeskit.estimate.smoothing import as_smoothing
@@ -52,7 +52,7 @@ class CodedClassifier(TallyClassifier):
         own = {schema.find(k): v for k, v in self.cuts.items()} if isinstance(self.cuts, Mapping) else {}
         default = "mdl" if isinstance(self.cuts, Mapping) else self.cuts
         chosen = {name: own.get(name, default) for name in schema.measured()}
-        return learn_cuts(schema, source, chosen, self._threads(), seed_of(self.random_state))
+        return self.learnt_cuts(schema, source, chosen)
 
     def held_while_left_out(self) -> tuple[str, ...]:
         return (*self._held_structure(), *held_choices(self.smoothing, self.cuts, self.schema_))

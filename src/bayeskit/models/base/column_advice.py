@@ -11,7 +11,7 @@ import numpy as np
 from bayeskit.data.advice import advice, by_role, numbers_as_text, of_memory, together
 from bayeskit.data.frames import MemorySource
 from bayeskit.data.schema import Schema, declared_roles
-from bayeskit.data.source import Batch, Narrowing, Source
+from bayeskit.data.source import Batch, Narrowing, Source, first_rows
 from bayeskit.errors import AdviceWarning, BayesWarning
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tolerance import NOISE
@@ -32,8 +32,8 @@ def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], h
         told.append(
             by_role(source.target, reason, "if it is the target, pass its name as y, or, to leave it out", "ignore")
         )
-    batch = next(iter(source.batches()), None)
-    if batch is not None and undeclared:
+    batch = first_rows(source) if undeclared else None
+    if batch is not None:
         if source.named:
             texts = [name for name in undeclared if _is_text(name, source, batch)]
             noticed = advice(batch, schema.restrict(undeclared), texts)
@@ -66,7 +66,7 @@ def advise_spikes(model: Any, source: Source) -> None:
         for j, name in enumerate(tally.moment_columns)
         if name not in declared and constant[:, j].any()
     ]
-    batch = next(iter(source.batches()), None) if spikes else None
+    batch = first_rows(source) if spikes else None
     if batch is not None:  # one sentence a column is enough
         spikes = [spike for spike in spikes if next(advice(batch, tally.schema.restrict([spike[0]])), None) is None]
     if not spikes:

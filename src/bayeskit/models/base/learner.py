@@ -32,17 +32,17 @@ class Learner(Classifier):
         def _move(self, tally: Tally) -> Self: ...
         def _merged(self, other: Any) -> Self: ...
 
-    def learn_plan(self, schema: Schema, source: Source, engine: Any = None) -> Plan:
+    def learn_plan(self, schema: Schema, source: Source) -> Plan:
         """What to count where that must be learnt from the rows first, such as which columns go together."""
         return self.plan(schema)
 
     def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
-        """Learn from files or any other source; ``engine.collect(source, schema, plan)`` counts, else this machine."""
+        """Learn from files or any other source; an ``engine`` counts, such as ``Processes(2)``, else this machine."""
         self.check_settings()
-        source = self._labelled_source(source, target)
+        source = self._labelled_source(source, target, engine)
         with naming_the_file(source):
             schema = self._schema_for(source)
-        self._begin(self._count_new(source, schema, engine))
+        self._begin(self._count_new(source, schema))
         self._advise(source)
         return self
 
@@ -53,12 +53,12 @@ class Learner(Classifier):
         """Learn more rows from files or any other source: ``partial_fit`` for what does not fit in memory."""
         if not self._is_fitted():
             return self.fit_source(source, target, engine)
-        return self._with_more(self._count_more(self._labelled_source(source, target), engine))
+        return self._with_more(self._count_more(self._labelled_source(source, target, engine)))
 
     def forget_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
         """Unlearn rows of files or any other source: ``forget`` for what does not fit in memory."""
         self._check_is_fitted()
-        return self._without(self._count_more(self._labelled_source(source, target), engine))
+        return self._without(self._count_more(self._labelled_source(source, target, engine)))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; new values and classes may appear at any time.
@@ -109,16 +109,16 @@ class Learner(Classifier):
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, Learner) else NotImplemented
 
-    def _count_new(self, source: Source, schema: Schema, engine: Any = None) -> Tally:
+    def _count_new(self, source: Source, schema: Schema) -> Tally:
         """The tally of the first labelled rows."""
-        return self._collect(source, schema, self.learn_plan(schema, source, engine), engine)
+        return self._collect(source, schema, self.learn_plan(schema, source))
 
-    def _count_more(self, source: Source, engine: Any = None) -> Tally:
+    def _count_more(self, source: Source) -> Tally:
         """The tally of more labelled rows. What is learnt already says what the columns of a file hold."""
         values = {name: family.values for name, family in self.tally_.families.items()}
         known = for_schema(source, self.schema_, values, self.tally_.classes)
         with columns_held():
-            return self._collect(known, self.schema_, self.tally_.plan, engine)
+            return self._collect(known, self.schema_, self.tally_.plan)
 
 
 def remarked(method: Method, remark: str) -> Method:

@@ -30,7 +30,6 @@ from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.kinds import NUMERIC, kind_of
 from bayeskit.estimate.columns.text import TextColumns
-from bayeskit.estimate.learn_cuts import learn_cuts
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable
@@ -196,7 +195,7 @@ class NaiveBayes(TallyClassifier, Exported):
                 schema.find(key)  # a misspelt column is an error
         wanted = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "histogram"]
         chosen = {name: self.setting_for("cuts", name, schema) for name in wanted}
-        return learn_cuts(schema, source, chosen, self._threads(), seed_of(self.random_state))
+        return self.learnt_cuts(schema, source, chosen)
 
     def decided(self, schema: Schema) -> Iterable[str]:
         """Numbers that were called whole ones."""

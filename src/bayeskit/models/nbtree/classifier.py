@@ -23,7 +23,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.reader import read_block
 from bayeskit.data.schema import Schema, Target
-from bayeskit.data.source import Source, for_schema
+from bayeskit.data.source import Source, engine_of, for_schema
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
@@ -43,7 +43,7 @@ from bayeskit.models.base.settings import seed_of
 from bayeskit.models.nbtree.growth import Growth, Routes, Tree, check_tree, leaf_paths, stratified_folds
 from bayeskit.models.nbtree.left_out import TreeLeftOut, TreeParameters
 from bayeskit.printable import printable
-from bayeskit.remedy import Remedy, Setting
+from bayeskit.remedy import OtherModel, Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -145,11 +145,12 @@ class NBTree(CodedClassifier):
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
         if texts := schema.texts():
             raise BayesError.takes_no_texts("NBTree", texts)
+        if engine_of(source) is not None:
+            naive = OtherModel("NaiveBayes")
+            raise BayesError.needs_rows("NBTree", "grows its tree on rows", ", or take ", naive)
         return super().complete_schema(schema, source)
 
-    def _count_new(self, source: Source, schema: Schema, engine: Any = None) -> Tally:
-        if engine is not None:
-            raise BayesError("NBTree grows its tree on rows of this machine: fit without engine=")
+    def _count_new(self, source: Source, schema: Schema) -> Tally:
         tree = self.tree
         if tree is None:
             tree = self._grown(source, schema)
@@ -160,7 +161,7 @@ class NBTree(CodedClassifier):
         self._new_tree = tree
         return self._count_leaves(source, schema, tree, schema.target.domain or ())
 
-    def _count_more(self, source: Source, engine: Any = None) -> Tally:
+    def _count_more(self, source: Source) -> Tally:
         values = {name: family.values for name, family in self.tally_.families.items()}
         known = for_schema(source, self.schema_, values, self.tally_.classes)
         return self._count_leaves(known, self.leaf_tally_.schema, self.tree_, ())

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import Source
+from bayeskit.data.source import Source, engine_of
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError
@@ -36,6 +36,7 @@ from bayeskit.models.base import Scores
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, need_pairs
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.tuning import weighty_blocks
+from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, POSITIVE
@@ -144,8 +145,12 @@ class AODE(CodedClassifier):
             return super().fit_source(source, target, engine)
         if hasattr(self, "exponents_"):
             del self.exponents_
-        source = self._labelled_source(source, target)
-        super().fit_source(source, engine=engine)
+        source = self._labelled_source(source, target, engine)
+        if engine_of(source) is not None:
+            raise BayesError.needs_rows(
+                "AODE with log-linear weights", "scores each row", ", or pass ", Remedy("weights", "equal")
+            )
+        super().fit_source(source)
         self.exponents_ = log_linear_weights(self, source)
         self.params_ = replace(self.params_, exponents=self.exponents_)
         return self

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import Source
+from bayeskit.data.source import Source, engine_of
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import Contexts, conditional_table
 from bayeskit.estimate.information import conditional_information, information_about_class, present
@@ -33,6 +33,7 @@ from bayeskit.models.semi_naive.structured import (
     StructuredParameters,
     given_parents,
 )
+from bayeskit.remedy import Remedy
 from bayeskit.tally.joints import Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -95,15 +96,19 @@ class KDB(StructuredClassifier):
         given = given_parents(self.parents, schema, list(columns))
         return Plan(families=columns, joints=tuple((*given.get(name, ()), name) for name in columns))
 
-    def learn_plan(self, schema: Schema, source: Source, engine: Any = None) -> Plan:
+    def learn_plan(self, schema: Schema, source: Source) -> Plan:
         """Order and parents from the counts of all pairs; the selective form reads the rows once more."""
         if self.parents is not None:
             return self.plan(schema)
+        if self.selective and engine_of(source) is not None:
+            raise BayesError.needs_rows(
+                "the selective KDB", "scores each row", ", or pass ", Remedy("selective", False)
+            )
         columns = tuple(schema.coded())
-        pairs = self._collect(source, schema, Plan(families=columns, pairs=columns), engine)
+        pairs = self._collect(source, schema, Plan(families=columns, pairs=columns))
         plan = Plan(families=columns, joints=_structure(pairs, int(self.k)))
         if self.selective:
-            tally = self._collect(source, schema, plan, engine)
+            tally = self._collect(source, schema, plan)
             plan = Plan(families=columns, joints=self._selected(tally, source))
         return plan
 

@@ -24,7 +24,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.reader import read_block
 from bayeskit.data.schema import Categorical, Schema
-from bayeskit.data.source import Source
+from bayeskit.data.source import Source, engine_of
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
@@ -46,6 +46,7 @@ from bayeskit.models.base.tally_classifier import TOGETHER, refuse_no_counts
 from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.models.naive_bayes.classifier import NaiveBayes, NaiveParameters
 from bayeskit.models.subclass.em import ClassRows, best_number, by_class, smallest_gaps, widened
+from bayeskit.remedy import OtherModel
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -175,10 +176,14 @@ class SubclassBayes(KnowsJoint):
     def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
         """Learn from files or any other source. Its rows are kept in memory while EM goes over them."""
         self.check_settings()
-        source = self._labelled_source(source, target)
+        source = self._labelled_source(source, target, engine)
+        if engine_of(source) is not None:
+            raise BayesError.needs_rows(
+                "SubclassBayes", "goes over the rows many times", ", or take ", OtherModel("NaiveBayes")
+            )
         schema = self._schema_for(source)
         naive = self._naive()
-        counted = self._collect(source, schema, naive.plan(schema), engine)
+        counted = self._collect(source, schema, naive.plan(schema))
         block, encoder = self._read(source, counted)
         gaps = smallest_gaps(block)
         with Bar(self.progress) as tell:

@@ -128,8 +128,8 @@ class TextClassifier(DocumentClassifier, Exported):
         Recipes of counts read in parts and hold no more than the vocabulary; the others hold all documents.
         """
         self.check_settings()
-        source = self._labelled_source(source, target)
-        training = self._training(source, self._schema_for(source), engine, None)
+        source = self._labelled_source(source, target, engine)
+        training = self._training(source, self._schema_for(source), None)
         fresh = clone(self).fit_recipe(*RECIPES[self.recipe].learn(training))  # where it fails, this one is as it was
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
@@ -163,13 +163,13 @@ class TextClassifier(DocumentClassifier, Exported):
             self.__dict__ = before
             raise
 
-    def _collect(self, source: Source, schema: Schema, plan: Plan, engine: Any = None) -> Tally:
+    def _collect(self, source: Source, schema: Schema, plan: Plan) -> Tally:
         known = self.counted_ if self._is_fitted() else None
-        return self._recipe.count(self._training(source, schema, engine, known))
+        return self._recipe.count(self._training(source, schema, known))
 
-    def _training(self, source: Source, schema: Schema, engine: Any, known: WordCounts | None) -> Training:
-        count = partial(super()._collect, source, schema, self.plan(schema), engine)
-        return Training(source, schema, self, known, engine, count)
+    def _training(self, source: Source, schema: Schema, known: WordCounts | None) -> Training:
+        count = partial(super()._collect, source, schema, self.plan(schema))
+        return Training(source, schema, self, known, count)
 
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
         other: Self = clone(self).set_params(**settings)

@@ -156,12 +156,15 @@ class DocumentClassifier(TallyClassifier):
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         return self.with_labels(source_of(X, y, sample_weight, self.column))
 
-    def _labelled_source(self, source: Any, target: str | None) -> Source:
+    def _labelled_source(self, source: Any, target: str | None, engine: Any = None) -> Source:
         if isinstance(source, (str, Path)) and target is None and Path(source).expanduser().is_dir():
-            return FolderSource.of_classes(source, self.schema_.target.name if self._is_fitted() else "class")
+            folder = FolderSource.of_classes(source, self.schema_.target.name if self._is_fitted() else "class")
+            return folder if engine is None else super()._labelled_source(folder, None, engine)
         rows = super()._labelled_source(source, target)
         plain = rows.source if isinstance(rows, LabelledRows) else rows
-        return self.with_labels(TextColumn.of(plain, self.column)) if isinstance(plain, FileSource) else rows
+        if isinstance(plain, FileSource):
+            rows = self.with_labels(plain := TextColumn.of(plain, self.column))
+        return rows if engine is None else super()._labelled_source(plain, None, engine)
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
         self._check_is_fitted()

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import Source, naming_the_file
+from bayeskit.data.source import Source, engine_of, naming_the_file
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows
@@ -29,7 +29,7 @@ from bayeskit.model_file import State
 from bayeskit.models.base.available import Conditional
 from bayeskit.models.text.parameters import Parameters, WordParameters
 from bayeskit.models.text.reading import LabelledDocuments, read_all
-from bayeskit.remedy import Setting
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 
@@ -74,14 +74,16 @@ class Training:
     schema: Schema
     settings: Settings
     known: WordCounts | None
-    engine: Any
     count: Callable[[], Tally]
 
     def read(self) -> LabelledDocuments:
         """All documents at once, which an engine cannot give."""
-        if self.engine is not None:
-            raise BayesError(
-                f'recipe="{self.settings.recipe}" looks at every document, and an engine only counts: fit it here'
+        if engine_of(self.source) is not None:
+            raise BayesError.needs_rows(
+                f'recipe="{self.settings.recipe}"',
+                "looks at every document",
+                ", or pass ",
+                Remedy("recipe", "multinomial"),
             )
         with naming_the_file(self.source):
             return read_all(self.source)

@@ -1,0 +1,89 @@
+"""Rows that the workers of an engine read: this machine knows their kinds and a first look, never all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bayeskit.data.schema import Kind
+from bayeskit.data.source import Batch, Divisible, Narrowing, Source, first_rows, open_source
+from bayeskit.errors import BayesError
+from bayeskit.remedy import OtherModel
+
+
+def not_here(engine: Any) -> BayesError:
+    """The refusal to bring all rows to this machine."""
+    return BayesError(
+        f"this work must see the rows themselves, which {type(engine).__name__} reads elsewhere: fit without engine=, "
+        "on rows that this machine can read (a sample may do), or take a model that needs counts alone, such as ",
+        OtherModel("NaiveBayes"),
+    )
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A source that can be cut into parts, handed over to an engine whose workers read them.
+
+    ``passes`` are the rows that each reading has found so far: the data must not change between them.
+    """
+
+    source: Source
+    engine: Any
+    passes: list[int] = field(default_factory=list, compare=False, repr=False)
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        return self.source.kinds
+
+    @property
+    def named(self) -> bool:
+        return self.source.named
+
+    @property
+    def target(self) -> str | None:
+        return self.source.target
+
+    @property
+    def name(self) -> str | None:
+        """What a person calls it, where it has a name."""
+        return getattr(self.source, "name", None)
+
+    @property
+    def asked(self) -> Mapping[str, Kind | None] | None:
+        return self.source.asked if isinstance(self.source, Narrowing) else {}
+
+    def reading(self, asked: Mapping[str, Kind | None]) -> Elsewhere:
+        """The same rows with these columns alone."""
+        return replace(self, source=self.source.reading(asked)) if isinstance(self.source, Narrowing) else self
+
+    def with_target(self, name: str) -> Elsewhere:
+        """The same rows, labelled by one of the columns."""
+        return replace(self, source=open_source(self.source, name))
+
+    def with_weight(self, name: str) -> Elsewhere:
+        """The same rows, each counting as often as one of the columns says."""
+        return replace(self, source=open_source(self.source, None, name))
+
+    def look(self) -> Batch | None:
+        """Some of the first rows."""
+        return first_rows(self.source)
+
+    def batches(self) -> Iterator[Batch]:
+        """None: nobody brings all rows here unasked."""
+        raise not_here(self.engine)
+
+    def parts(self, n: int) -> Sequence[Source]:
+        """Parts for the workers."""
+        assert isinstance(self.source, Divisible)
+        return self.source.parts(n)
+
+
+def handed_over(data: Any, engine: Any) -> Elsewhere | None:
+    """Files or a table for an engine's workers to read; None for rows that cannot be cut into parts, such as a pipe."""
+    if isinstance(data, Elsewhere):
+        return replace(data, engine=engine)
+    source = open_source(data)
+    files = getattr(source, "files", ())
+    in_pipes = any(not hasattr(file.place, "path") for file in files)
+    return Elsewhere(source, engine) if isinstance(source, Divisible) and not in_pipes else None

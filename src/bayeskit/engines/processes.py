@@ -1,0 +1,190 @@
+"""Several processes of this machine: files larger than memory, counted on all cores."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from threading import Lock
+from typing import Any
+
+from bayeskit.data.files.file_source import Progress
+from bayeskit.data.missing_labels import LabelledRows
+from bayeskit.data.schema import Schema
+from bayeskit.data.source import Source
+from bayeskit.engines.elsewhere import Elsewhere, handed_over
+from bayeskit.engines.engine import MAX_CATEGORIES
+from bayeskit.engines.records import Counted, Ledger, Task, part_name
+from bayeskit.errors import BayesError, LostParts
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.tally import Tally
+
+PARTS = 16  # for each process: the last ones end at about the same time, and a bar moves
+TRIES = 2  # of a part whose process is ended from outside
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Counts on ``n`` processes of this machine, one for each core unless given.
+
+    Files are cut into parts: Parquet by row group, others by file. A column of more than ``max_categories`` values is
+    refused (None for any number). The processes wait for more work as long as this object is there.
+
+    >>> Processes(2)
+    Processes(n=2, max_categories=100000)
+    """
+
+    n: int | None = None
+    max_categories: int | None = MAX_CATEGORIES
+    _workers: list[_Worker] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.n is not None and (isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1):
+            raise BayesError(f"Processes({self.n!r}): give a whole number of processes, or none for one a core")
+        weakref.finalize(self, _end, self._workers)
+
+    def owns(self, data: Any) -> Elsewhere | None:
+        """Files, and tables in memory."""
+        return handed_over(data, self)
+
+    def collect(
+        self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
+    ) -> Tally:
+        """The same tally as on one process; each counts on one thread."""
+        drops = isinstance(source, LabelledRows)
+        rows = source.source if drops else source
+        n = self.n or os.cpu_count() or 1
+        parts = rows.parts(PARTS * n)
+        task = Task(schema, plan, 1, memory_limit, self.max_categories, drops)
+        self._workers.extend(_Worker() for _ in range(min(n, len(parts)) - len(self._workers)))
+        work = _Work(task, parts, getattr(rows.source, "watch", None))
+        try:
+            records = work.done_by(self._workers)
+        except BaseException:
+            _end(self._workers)
+            raise
+        return Ledger.of(parts, rows.passes).close(records, task, source)
+
+
+@dataclass
+class _Work:
+    """Parts that wait, and the records of those that are counted."""
+
+    task: Task
+    parts: Sequence[Source]
+    watch: Callable[[Progress], None] | None
+    records: list[Counted] = field(default_factory=list)
+    waiting: SimpleQueue[int] = field(default_factory=SimpleQueue)
+    lock: Lock = field(default_factory=Lock)
+    bytes_read: int = 0
+
+    def done_by(self, workers: Sequence[_Worker]) -> list[Counted]:
+        """The records of all parts, counted by these processes; the first error ends them all."""
+        for number in range(len(self.parts)):
+            self.waiting.put(number)
+        with ThreadPoolExecutor(len(workers) or 1) as threads:
+            futures = [threads.submit(self._serve, worker) for worker in workers]
+            try:
+                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+                failed = [future for future in done if future.exception() is not None]
+            finally:
+                if len(self.records) < len(self.parts):
+                    self._stop(workers)
+        for future in failed or futures:
+            future.result()
+        return self.records
+
+    def _stop(self, workers: Sequence[_Worker]) -> None:
+        """Nothing more is handed out, and what is being counted is ended."""
+        while True:
+            try:
+                self.waiting.get_nowait()
+            except Empty:
+                break
+        for worker in workers:
+            worker.kill()
+
+    def _serve(self, worker: _Worker) -> None:
+        """Hand parts to a process until there are no more."""
+        while True:
+            try:
+                number = self.waiting.get_nowait()
+            except Empty:
+                return
+            record = worker.counted(self.task, number, self.parts[number])
+            with self.lock:
+                self.records.append(record)
+                self.bytes_read += part_bytes(self.parts[number])
+                if self.watch is not None:
+                    total = sum(map(part_bytes, self.parts))
+                    rows = sum(rows for one in self.records for _, rows in one.parts)
+                    self.watch(Progress(rows, self.bytes_read, total))
+
+
+class _Worker:
+    """A process that counts parts one after another; one that was ended from outside is started anew."""
+
+    def __init__(self) -> None:
+        self._stopped = False
+        self._process = self._started()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        there = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        command = [sys.executable, "-m", "bayeskit.engines.worker"]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=there)
+
+    def counted(self, task: Task, number: int, part: Source) -> Counted:
+        """The record of a part."""
+        for _ in range(TRIES):
+            assert self._process.stdin is not None
+            assert self._process.stdout is not None
+            with suppress(BrokenPipeError):  # that it has ended shows when it is to answer
+                pickle.dump((task, number, part), self._process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
+                self._process.stdin.flush()
+            try:
+                answer = pickle.load(self._process.stdout)
+            except (EOFError, pickle.UnpicklingError):
+                if self._stopped:
+                    break
+                self.close()
+                self._process = self._started()
+                continue
+            if isinstance(answer, Exception):
+                raise answer
+            return answer  # type: ignore[no-any-return]
+        raise LostParts(
+            f"part {number} ({part_name(part)}) was not counted: the process that read it was ended from outside, "
+            "perhaps for want of memory. Nothing was learnt; run it again, with fewer processes if memory is short.",
+            culprit=number,
+        )
+
+    def kill(self) -> None:
+        """End the process, whatever it does."""
+        self._stopped = True
+        self._process.kill()
+
+    def close(self) -> None:
+        """Let the process end, and wait for it."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with suppress(BrokenPipeError):
+                pipe.close()
+        self._process.wait()
+
+
+def _end(workers: list[_Worker]) -> None:
+    """Let processes end that wait for more parts."""
+    while workers:
+        workers.pop().close()
+
+
+def part_bytes(part: Any) -> int:
+    """About how many bytes a part has."""
+    return int(getattr(part, "n_bytes", 0))

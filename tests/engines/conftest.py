@@ -1,0 +1,59 @@
+"""The engines that one body of tests runs on: each is a way from parts of a table to a source that it owns.
+
+A new engine joins by a function from parts (Arrow tables, some without rows) and a folder to ``(data, engine)``, which
+``fit_source(data, target, engine=engine)`` takes, and a line in ``WAYS``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bayeskit.engines import Processes
+from bayeskit.engines.engine import open_on
+
+
+@dataclass(frozen=True)
+class Way:
+    """An engine, and how parts of a table reach it."""
+
+    name: str
+    place: Callable[[list[pa.Table], Any], tuple[Any, Any]]
+
+    def source(self, parts, folder, target=None, weight=None):
+        """A source that the engine owns."""
+        data, engine = self.place(parts, folder)
+        return open_on(engine, data, target, weight)
+
+
+def in_memory(parts, folder):
+    return pa.concat_tables(parts), None
+
+
+def in_files(parts, folder):
+    """A folder of Parquet files, one for each part, of row groups of at most three rows."""
+    for i, part in enumerate(parts):
+        pq.write_table(part, folder / f"part-{i:03}.parquet", row_group_size=3)
+    return folder
+
+
+@cache
+def two_processes():
+    return Processes(2)
+
+
+def on_processes(parts, folder):
+    return in_files(parts, folder), two_processes()
+
+
+WAYS = [Way("local", in_memory), Way("processes", on_processes)]
+
+
+@pytest.fixture(params=WAYS, ids=lambda way: way.name)
+def way(request):
+    """Each engine."""
+    return request.param
