@@ -458,6 +458,54 @@ bool likelihoods(const double* logs, size_t n, size_t n_states, double* rows, do
     return any(faint);
 }
 
+template <int N>
+inline void normal_row(const double* x, size_t d, const NormalTables& tables, size_t width, size_t at, double* out) {
+    Lanes sum[N];
+    for (int v = 0; v < N; ++v) sum[v] = load(tables.whole + at + 4 * v);
+    bool missing = false;
+    for (size_t j = 0; j < d; ++j) {
+        missing |= x[j] != x[j];
+        const Lanes cell = each(x[j]);
+        for (int v = 0; v < N; ++v) {
+            const Lanes away = cell - load(tables.mean + j * width + at + 4 * v);
+            sum[v] = sum[v] - (away * away) * load(tables.half + j * width + at + 4 * v);
+        }
+    }
+    if (missing) {
+        for (int v = 0; v < N; ++v) sum[v] = each(0.0);
+        for (size_t j = 0; j < d; ++j) {
+            if (x[j] != x[j]) continue;
+            const Lanes cell = each(x[j]);
+            for (int v = 0; v < N; ++v) {
+                const size_t cells = j * width + at + 4 * v;
+                const Lanes away = cell - load(tables.mean + cells);
+                sum[v] = sum[v] + (load(tables.constant + cells) - (away * away) * load(tables.half + cells));
+            }
+        }
+    }
+    for (int v = 0; v < N; ++v) store(out + at + 4 * v, sum[v]);
+}
+
+template <int N>
+void normal_rows(const double* x, size_t n, size_t d, const NormalTables& tables, double* logs) {
+    for (size_t t = 0; t < n; ++t) normal_row<N>(x + t * d, d, tables, 4 * N, 0, logs + t * tables.n_states);
+}
+
+void add_normals(const double* x, size_t n, size_t d, const NormalTables& tables, double* logs) {
+    switch (tables.width / 4) {
+        case 1: return normal_rows<1>(x, n, d, tables, logs);
+        case 2: return normal_rows<2>(x, n, d, tables, logs);
+        case 3: return normal_rows<3>(x, n, d, tables, logs);
+        case 4: return normal_rows<4>(x, n, d, tables, logs);
+    }
+    for (size_t t = 0; t < n; ++t) {
+        size_t at = 0;
+        double* out = logs + t * tables.n_states;
+        for (; at + 16 <= tables.width; at += 16) normal_row<4>(x + t * d, d, tables, tables.width, at, out);
+        for (; at < tables.width; at += 4) normal_row<1>(x + t * d, d, tables, tables.width, at, out);
+    }
+}
+
 // Calls a loop for the number of states, known to the compiler up to eight, and their registers up to thirteen.
 #define BAYESKIT_BY_STATES(LOOP, TABLES, ...)     \
     switch ((TABLES).n_states) {                  \
@@ -503,6 +551,7 @@ size_t trace_of(const StateTables& logs, size_t n, bool has_before, const double
 }  // namespace
 
 extern const StateLoops BAYESKIT_STATE_LOOPS;
-const StateLoops BAYESKIT_STATE_LOOPS = {likelihoods, forward_of, backward_of, best_of, trace_of, add_products};
+const StateLoops BAYESKIT_STATE_LOOPS = {likelihoods, add_normals, forward_of,  backward_of,
+                                         best_of,     trace_of,    add_products};
 
 }  // namespace bayeskit
