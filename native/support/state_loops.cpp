@@ -35,6 +35,16 @@ inline Lanes larger(Lanes a, Lanes b) {
 #endif
 }
 
+// A bit for each of four lanes, and which is the highest of them.
+inline unsigned marks(Mask m) {
+#if defined(__GNUC__) && defined(__AVX2__) && !defined(BAYESKIT_PLAIN_LANES)
+    return static_cast<unsigned>(_mm256_movemask_pd((__m256d)m));
+#else
+    return (m[0] ? 1u : 0u) | (m[1] ? 2u : 0u) | (m[2] ? 4u : 0u) | (m[3] ? 8u : 0u);
+#endif
+}
+inline size_t highest(unsigned marked) { return marked & 8u ? 3 : marked & 4u ? 2 : marked & 2u ? 1 : 0; }
+
 // out = Σ_i by[i] rows[i] for few states that stay in registers, even and odd ones apart: they wait half as long.
 template <int N, int K, int I = 0>
 inline void few_products(const double* rows, const Lanes* by, Lanes* out) {
@@ -408,15 +418,10 @@ size_t trace(const StateTables& logs, size_t n, bool has_before, const double* r
             const double low = top[0] > top[1] ? top[0] : top[1], high = top[2] > top[3] ? top[2] : top[3];
             const Lanes best = each(low > high ? low : high);
             state = 0;
-            for (size_t at = width; at > 0; at -= 4) {
-                const Mask equals = equal(load(scores + at - 4) + load(to + at - 4), best);
-                if (!any(equals)) continue;
-                for (size_t k = 4; k-- > 0;)
-                    if (equals[k] && at - 4 + k < n_states) {
-                        state = at - 4 + k;
-                        break;
-                    }
-                break;
+            for (size_t at = 0; at < width; at += 4) {
+                const unsigned equals = marks(equal(load(scores + at) + load(to + at), best));
+                const unsigned inside = at + 4 <= n_states ? 15u : (1u << (n_states - at)) - 1u;
+                if (equals & inside) state = at + highest(equals & inside);
             }
         }
     }

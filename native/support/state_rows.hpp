@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "states.hpp"
+#include "support/buffer.hpp"
 #include "support/state_loops.hpp"
 
 namespace bayeskit {
@@ -114,6 +115,15 @@ public:
         : rows_(rows), symbols_(symbols), normals_(rows, n_states), n_states_(n_states), width_(padded(n_states)),
           stretch_(stretch_of(n_states)), pointers_(stretch_) {}
 
+    // What is made of the rows of a span is kept for the way back, where that is not much memory.
+    void keep(size_t begin, size_t end) {
+        constexpr size_t kMost = size_t{1} << 24;  // numbers: 128 MB
+        const size_t size = (end - begin) * n_states_;
+        keeps_ = !symbols_.at_once && end - begin > stretch_ && size <= kMost;
+        begin_ = filled_ = begin;
+        if (keeps_ && kept_.size() < size + 4) kept_.resize(size + 4);
+    }
+
     // e^(log - top); `top` is the sum of what was taken away, `faint` whether some e^ can no longer be told from zero.
     const double* const* likelihoods(size_t first, size_t n) {
         top = 0;
@@ -129,10 +139,17 @@ public:
             });
             return pointers_.data();
         }
-        room_.resize(stretch_ * n_states_ + 3);
-        tops_.resize(stretch_);
-        faint = state_loops().likelihoods(own_logs(first, n), n, n_states_, room_.data(), tops_.data());
-        for (size_t t = 0; t < n; ++t) pointers_[t] = &room_[t * n_states_], top += tops_[t];
+        if (!keeps_) room_.resize(stretch_ * n_states_ + 3);
+        double* rows = keeps_ ? kept_.data() + (first - begin_) * n_states_ : room_.data();
+        if (keeps_ && first < filled_) {
+            if (rows_.normals) gather_numbers(first, n);
+        } else {
+            tops_.resize(stretch_);
+            faint = state_loops().likelihoods(own_logs(first, n), n, n_states_, rows, tops_.data());
+            for (size_t t = 0; t < n; ++t) top += tops_[t];
+            filled_ = first + n;
+        }
+        for (size_t t = 0; t < n; ++t) pointers_[t] = rows + t * n_states_;
         return pointers_.data();
     }
 
@@ -184,6 +201,12 @@ private:
     }
 
     void score_numbers(size_t first, size_t n) {
+        gather_numbers(first, n);
+        const size_t d = rows_.normals->columns.size();
+        state_loops().add_normals(cells_.data(), n, d, normals_.tables(), gathered_.data());
+    }
+
+    void gather_numbers(size_t first, size_t n) {
         const auto& columns = rows_.normals->columns;
         const size_t d = columns.size();
         cells_.resize(stretch_ * d);
@@ -191,7 +214,6 @@ private:
             const double* column = columns[j].data + static_cast<ptrdiff_t>(first) * columns[j].stride;
             for (size_t t = 0; t < n; ++t) cells_[t * d + j] = column[static_cast<ptrdiff_t>(t) * columns[j].stride];
         }
-        state_loops().add_normals(cells_.data(), n, d, normals_.tables(), gathered_.data());
     }
 
     static size_t code(const Codes& codes, size_t t) {
@@ -203,6 +225,9 @@ private:
     const NormalRows normals_;
     const size_t n_states_, width_, stretch_;
     std::vector<const double*> pointers_;
+    Buffer<double> kept_;
+    size_t begin_ = 0, filled_ = 0;
+    bool keeps_ = false;
     std::vector<double> room_, tops_, gathered_, cells_, last_, ends_[3];
 };
 

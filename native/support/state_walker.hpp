@@ -62,6 +62,7 @@ public:
     bool forward(const Span& span, Likelihood& likelihood, const See& see) {
         const size_t n = span.n_stretches();
         checkpoints_.resize(n * width_);
+        stretch_rows_.keep(span.begin, span.end);
         double log = 0;
         for (size_t s = 0; s < n; ++s) {
             if (s) std::copy_n(last_row(span.length(s - 1)), width_, forward_.data());
