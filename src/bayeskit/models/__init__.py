@@ -26,7 +26,15 @@ SAVED = (
 )
 """Classifiers that a .bayes file may hold; with the next, the one way from a file to code."""
 
-ALSO_SAVED = ("LinearRegression", "BayesianNetwork", "JointDistribution", "Tagger", "MarkovChain", "SequenceClassifier")
+ALSO_SAVED = (
+    "LinearRegression",
+    "BayesianNetwork",
+    "JointDistribution",
+    "Tagger",
+    "MarkovChain",
+    "HiddenMarkovModel",
+    "SequenceClassifier",
+)
 """What else a file may hold: what predicts numbers, tags or sequences, and distributions to ask."""
 
 
