@@ -6,7 +6,7 @@ Formula: P(class ∣ sequence) ∝ P(class) · P(sequence ∣ model of the class
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -70,6 +70,8 @@ class SequenceClassifier(Composite, PredictsClasses):
     undecidable: a sequence that no class can have made gets the priors ("prior"), "nan", or an "error".
     ties, random_state: the first class of a tie, or "random": drawn by seed and content.
     temperature: log scores are divided by it before they become probabilities.
+    sequence, order: of frames and files, the column that says to which sequence a row belongs, and the one by which
+        the rows of a sequence are ordered, as in :meth:`bayeskit.Sequences.of`.
 
     Sequences come in any form that :meth:`bayeskit.Sequences.of` takes, labels one for each. With chains it learns,
     forgets and merges exactly, and leaves one out in closed form; the symbols are those that any class has shown.
@@ -89,6 +91,8 @@ class SequenceClassifier(Composite, PredictsClasses):
     random_state: Any = None
     temperature: float = 1.0
     n_threads: int | None = None
+    sequence: str | None = None
+    order: str | None = None
 
     rows_are: ClassVar[str] = "sequences"
     absent: ClassVar[Mapping[str, str]] = {
@@ -341,7 +345,7 @@ class SequenceClassifier(Composite, PredictsClasses):
 
     def read_sequences(self, X: Any, y: Any = None) -> tuple[Sequences, Any]:
         """(sequences, labels) in the forms that ``fit`` takes."""
-        sequences = Sequences.of(X)
+        sequences = self._read(X)
         if isinstance(y, str):
             return sequences.of_sequence(y)
         return sequences, y
@@ -369,7 +373,16 @@ class SequenceClassifier(Composite, PredictsClasses):
     def _sequences(self, X: Any) -> Sequences:
         self._check_is_fitted()
         self.check_settings()
-        return Sequences.of(X)
+        sequences = self._read(X)
+        if (
+            self.target_ in sequences.columns and sequences.named
+        ):  # the class, where a table has it: it is not looked at
+            kept = {name: column for name, column in sequences.columns.items() if name != self.target_}
+            sequences = replace(sequences, columns=kept)
+        return sequences
+
+    def _read(self, X: Any) -> Sequences:
+        return Sequences.read(X, sequence=self.sequence, order=self.order)
 
     def _scores(self, sequences: Sequences) -> Floats:
         """ln P(sequence, class) (sequences, classes)."""
