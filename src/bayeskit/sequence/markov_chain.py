@@ -223,7 +223,7 @@ class MarkovChain(Stored):
     def read(self, X: Any, lengths: Any = None, weights: Any = None) -> Sequences:
         """The sequences, which have one column of symbols."""
         sequences = Sequences.of(X, lengths, weights=weights)
-        learnt = self.tally_.schema.target.name if self.__sklearn_is_fitted__() else None
+        learnt: str = self.tally_.schema.target.name if self.__sklearn_is_fitted__() else ""
         if sequences.named and learnt in sequences.columns:
             return replace(sequences, columns={learnt: sequences.columns[learnt]})
         if len(sequences.columns) > 1:
