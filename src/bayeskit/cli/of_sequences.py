@@ -116,6 +116,32 @@ def _as_column(cells: Any) -> Any:
     return arrow_array(cells) if isinstance(cells, (list, np.ndarray)) else cells
 
 
+def how_many(model: Any) -> int | float:
+    """Rows, or whole sequences, that a model has counted."""
+    if is_of_whole_sequences(model):
+        return float(model.class_counts_.sum())
+    counted = float(model.tally_.n_rows)
+    if model.expected_ is not None:  # every row is a start, or a move from the one before
+        sums = model.expected_.sums
+        counted += round(float(sums.starts.sum() + sums.moves.sum()))
+    return counted
+
+
+def moved(model: Any, how: str, data: Sequence[str], reading: Reading) -> None:
+    """Learn or forget the sequences of a file; where the states are hidden, more are learnt as they are."""
+    from bayeskit.cli.inputs import open_data
+
+    method = {"learn": "partial_fit", "forget": "forget"}[how]
+    getattr(model, method)  # says why, where it is not there
+    target = target_of(model)
+    if how == "learn" and not is_of_whole_sequences(model) and target not in open_data(data, None, reading).head:
+        _, table = open_sequences(model, data, reading)
+        model.partial_fit(table)
+        return
+    _, table = open_sequences(model, data, reading, target=target)
+    getattr(model, method)(table, target)
+
+
 def scored(
     model: Any, data: Sequence[str], reading: Reading, folds: int | None, held_out: bool
 ) -> tuple[Any, list[Any]]:
