@@ -31,8 +31,8 @@ ALSO_SAVED = (
     "BayesianNetwork",
     "JointDistribution",
     "Tagger",
-    "MarkovChain",
     "HiddenMarkovModel",
+    "MarkovChain",
     "SequenceClassifier",
 )
 """What else a file may hold: what predicts numbers, tags or sequences, and distributions to ask."""
