@@ -37,11 +37,12 @@ WALKS = [["sun", "rain"], ["rain", "rain", "sun"], ["sun"], ["rain"]] * 5
 def models():
     """Every estimator that is no drop-in, fitted, by name."""
     from bayeskit.models.base import Estimator
+    from bayeskit.sequence.drop_in.hmm_contract import HmmContract
 
     fitted = {}
     for name in bk.__all__:
         kind = getattr(bk, name)
-        if not isinstance(kind, type) or not issubclass(kind, Estimator):
+        if not isinstance(kind, type) or not issubclass(kind, Estimator) or issubclass(kind, HmmContract):
             continue
         rows = {
             "TextClassifier": TEXTS,

@@ -53,6 +53,8 @@ _HOMES = {
     "HiddenMarkovModel": "sequence.hidden_markov",
     "MarkovChain": "sequence.markov_chain",
     "SequenceClassifier": "sequence.classifier",
+    "CategoricalHMM": "sequence.drop_in.categorical_hmm",
+    "GaussianHMM": "sequence.drop_in.gaussian_hmm",
     "TokenCounter": "models.text.token_counter",
     "BayesOptimalClassifier": "models.optimal",
     "CostSensitive": "models.cost_sensitive",

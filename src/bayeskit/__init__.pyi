@@ -73,6 +73,8 @@ from bayeskit.network.bif import write_bif as write_bif
 from bayeskit.network.joint_distribution import JointDistribution as JointDistribution
 from bayeskit.network.network import BayesianNetwork as BayesianNetwork
 from bayeskit.sequence.classifier import SequenceClassifier as SequenceClassifier
+from bayeskit.sequence.drop_in.categorical_hmm import CategoricalHMM as CategoricalHMM
+from bayeskit.sequence.drop_in.gaussian_hmm import GaussianHMM as GaussianHMM
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
 from bayeskit.sequence.markov_chain import MarkovChain as MarkovChain
 from bayeskit.tally.tally import Tally as Tally
@@ -124,6 +126,8 @@ __all__ = [
     "HiddenMarkovModel",
     "MarkovChain",
     "SequenceClassifier",
+    "CategoricalHMM",
+    "GaussianHMM",
     "TokenCounter",
     "BayesOptimalClassifier",
     "CostSensitive",

@@ -89,6 +89,9 @@ SINGULAR = 1e-6
 LEAST_REST = 1e-3
 """Of a spread or a matrix: what must be left without a row, for the short way of leaving it out to keep its digits."""
 
+LIFT = 1e-7
+"""What is added to the diagonal of a covariance without a root, in the place of hmmlearn's models, as there."""
+
 PARALLEL = 1e-14
 """Of the larger precision: two densities whose precisions differ by less cross once."""
 
@@ -96,6 +99,9 @@ CONVERGED = 1e-6
 """Of a log likelihood: EM that gains less has arrived."""
 
 # -- divisors that may be 0 ----------------------------------------------------------------------------
+
+LEAST_ROWS = 1e-5
+"""The rows of a state, by which its variance is divided, in the place of hmmlearn's models, as there."""
 
 LEAST_SHARE = 1e-9
 """The share of a class without any mass: what is divided by it stays a number."""

@@ -25,7 +25,7 @@ EXTRA = {
     "report",
     "reads_by",
     "read_sequences",
-}  # of models that hold such a thing; the others have none
+}  # of models that hold such a thing
 CONTRACT = {"plan", "estimate", "log_joint"}  # what a model adds, documented in docs/add_a_model.md
 X = {"sky": ["sun", "rain", "sun", "rain", "sun", "rain"] * 2, "size": [0.5, 1.5, 2.5, 3.5, 4.5, 5.5] * 2}
 Y = ["a", "b", "a", "b", "b", "a"] * 2

@@ -78,6 +78,8 @@ class HiddenMarkovModel(AnswersOfStates):
         this share.
     choose_by: "bic", "icl" or "held-out", where ``n_states`` names several numbers.
     random_state: the same seed and the same sequences give the same model, for any number of threads.
+    sequence, order: of frames and files, the column that says to which sequence a row belongs, and the one by which
+        the rows of a sequence are ordered, as in :meth:`bayeskit.Sequences.of`.
     progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting.
 
     Sequences come in any form that :meth:`bayeskit.Sequences.of` takes. Missing cells are marginalised. Where every
@@ -121,6 +123,8 @@ class HiddenMarkovModel(AnswersOfStates):
     n_threads: int | None = None
     progress: Any = None
     memory_limit: Any = None
+    sequence: str | None = None
+    order: str | None = None
 
     rows_are: ClassVar[str] = "steps"
     absent: ClassVar[Mapping[str, str]] = {
@@ -274,7 +278,7 @@ class HiddenMarkovModel(AnswersOfStates):
 
     def read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences:
         """The sequences, with the states of their positions where these are given."""
-        return Sequences.of(X, lengths, labels=y)
+        return Sequences.read(X, lengths, y, self.sequence, self.order)
 
     def _schema_for(self, sequences: Sequences) -> Schema:
         if self.schema is not None:

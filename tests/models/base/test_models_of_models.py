@@ -156,6 +156,7 @@ def test_a_wrapped_model_that_cannot_be_saved_is_refused_by_name(tmp_path):
 def test_every_public_model_that_is_fitted_is_saved_or_is_known_not_to_be():
     fits = {name for name in bk.__all__ if isinstance(getattr(bk, name), type) and hasattr(getattr(bk, name), "fit")}
     drop_ins = {"BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"}  # scikit-learn's own
+    drop_ins |= {"CategoricalHMM", "GaussianHMM"}  # hmmlearn's
     of_others = {"BayesOptimalClassifier", "GibbsClassifier"}  # committees of any classifiers
     transforming = {"Discretizer", "TokenCounter"}
     distributions = {"BayesianNetwork", "JointDistribution"}

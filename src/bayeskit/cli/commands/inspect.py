@@ -33,12 +33,17 @@ def command(
     from bayeskit.cli import summary, texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model
+    from bayeskit.cli.of_sequences import inspected, is_of_sequences, record_of
     from bayeskit.cli.saved_models import is_distribution, reading_model, target_of
     from bayeskit.cli.wording import plural
     from bayeskit.explain.overview import column_records
 
     page = Page(json)
     fitted = load_model(model)
+    if is_of_sequences(fitted):
+        inspected(page, fitted, column)
+        page.json({"model": type(fitted).__name__, **record_of(fitted)})
+        return
     reads = reader_of(fitted)
     if is_distribution(fitted):
         _inspect_distribution(page, model, fitted, column)
