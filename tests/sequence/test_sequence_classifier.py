@@ -61,6 +61,7 @@ def test_chunks_are_the_whole_are_merged_and_forgotten_back(a, b, order):
         assert other.predict_joint_log_proba(asked).tolist() == both.predict_joint_log_proba(asked).tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     WALKS, st.sampled_from([0.5, 1.0, bk.BackOff(2.0)]), st.integers(1, 2), st.sampled_from(["empirical", "uniform"])

@@ -33,6 +33,12 @@ class Positions:
     labels: Column | None = None
     target: str | None = None
     ids: tuple[Any, ...] | None = None
+    rows: Starts | None = None
+
+
+def is_table(data: Any) -> bool:
+    """Whether this is a frame, columns by name, a file or another source: what has columns to be named."""
+    return isinstance(data, (str, Path)) or is_source(data) or _is_table(collected(data))
 
 
 def as_positions(data: Any, lengths: Any, sequence: str | None, order: str | None, target: str | None) -> Positions:
@@ -159,7 +165,7 @@ def _by_id(data: Any, sequence: str, order: str | None, target: str | None) -> P
     starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(ids)))])
     if not columns:
         raise BayesError(f"beside {sequence!r} there is no column that the sequences could be made of")
-    return Positions(columns, starts.astype(np.int64), named, labels, target, ids)
+    return Positions(columns, starts.astype(np.int64), named, labels, target, ids, rows)
 
 
 def _groups(column: Column, name: str) -> tuple[tuple[Any, ...], npt.NDArray[np.int64]]:

@@ -23,7 +23,7 @@ from bayeskit.data.factors import factor_values
 from bayeskit.data.frames import kind_of
 from bayeskit.data.reader import read_block
 from bayeskit.data.schema import Kind
-from bayeskit.data.sequence_forms import as_positions, beside, check_numbers
+from bayeskit.data.sequence_forms import as_positions, beside, check_numbers, is_table
 from bayeskit.data.source import Batch, Column, as_weights, cut, is_arrow, plain_strings, taken
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError
@@ -52,6 +52,7 @@ class Sequences:
     labels: Column | None = None  # of every position; missing where a position has none
     target: str | None = None  # what the labels are called
     ids: tuple[Any, ...] | None = None  # of the sequences, where they came with some
+    rows: Starts | None = None  # in which row of the table each position stood, where that is not its own number
     weights: npt.NDArray[np.float64] | None = None  # of the sequences
 
     @classmethod
@@ -85,6 +86,15 @@ class Sequences:
         elif labels is not None and made.target != labels:
             raise BayesError("labels by the name of a column go with a frame or file, not with sequences in lists")
         return made if weights is None else replace(made, weights=as_weights(weights, len(made)))
+
+    @classmethod
+    def read(
+        cls, data: Any, lengths: Any = None, labels: Any = None, sequence: str | None = None, order: str | None = None
+    ) -> Sequences:
+        """The same, for a model that knows by which columns sequences are found: in tables, and in no other form."""
+        if sequence is None or lengths is not None or isinstance(data, Sequences) or not is_table(data):
+            return cls.of(data, lengths, labels=labels)
+        return cls.of(data, labels=labels, sequence=sequence, order=order)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -170,6 +180,7 @@ class Sequences:
             None if self.labels is None else taken(self.labels, rows),
             self.target,
             None if self.ids is None else tuple(self.ids[i] for i in index.tolist()),
+            rows if self.rows is None else self.rows[rows],
             None if self.weights is None else self.weights[index],
         )
 

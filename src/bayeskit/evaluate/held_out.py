@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.capabilities import DropsUnlabelled, HasJoint, LeavesColumnsOut, can, reader_of
 from bayeskit.data.encoder import encode_labels
 from bayeskit.data.source import OneBatch, Source, for_schema, naming_the_file
-from bayeskit.data.vocabulary import Vocabulary, positions, sort_values
+from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, UndecidableWarning
 from bayeskit.evaluate.evaluation import Evaluation, finished
 from bayeskit.evaluate.metrics import Scoreboard, brier
@@ -51,25 +53,44 @@ def held_out(model: Any, source: Source) -> Evaluation:
             chosen.append(model.predict(rows).tolist())
     if not labels:
         raise BayesError("there are no rows to score")
-    classes = tuple(sort_values(vocabulary.values))
-    learnt = positions(known, classes)
     log_posterior, evidence = logspace.log_normalise(np.concatenate(scores))
     impossible = np.isneginf(evidence)
     log_posterior[impossible] = logspace.log_normalise(reads.params_.log_prior[None])[0]
+    true = [vocabulary.values[code] for code in np.concatenate(labels).tolist()]
+    said = [label for part in chosen for label in part]
+    shares = reads.tally_.class_counts / reads.tally_.class_counts.sum()
+    target = reads.schema_.target.name
+    return judged("held-out rows", target, known, shares, true, log_posterior, said, int(impossible.sum()))
+
+
+def judged(
+    method: str,
+    target: str,
+    known: Sequence[Value],
+    shares: npt.NDArray[np.float64],
+    true: Sequence[Value],
+    log_posterior: npt.NDArray[np.float64],
+    said: Sequence[Value],
+    n_undecidable: int = 0,
+) -> Evaluation:
+    """The record of answers beside the truth: classes that were said, and ln P (rows, known classes) of each.
+
+    ``shares`` are those of the known classes in training, by which the majority is said. A truth that is no known class
+    counts as wrong, and apart.
+    """
+    classes = tuple(sort_values(dict.fromkeys([*known, *true])))
+    learnt, codes = positions(known, classes), positions(true, classes)
     log_proba = np.full((len(log_posterior), len(classes)), -np.inf)
     log_proba[:, learnt] = log_posterior
-    true = positions(vocabulary.values, classes)[np.concatenate(labels)]
-    lost = ~np.isin(true, learnt)
+    lost = ~np.isin(codes, learnt)
     proba = logspace.exp(log_proba)
-    taken = positions([label for part in chosen for label in part], classes)
-    each = np.arange(len(true))
+    each = np.arange(len(codes))
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
-    log_true = np.where(lost, 0.0, log_proba[each, true])
-    board.add(true, taken, log_true, brier(proba, true), None, lost)
+    log_true = np.where(lost, 0.0, log_proba[each, codes])
+    board.add(codes, positions(said, classes), log_true, brier(proba, codes), None, lost)
     share = np.zeros(len(classes))
-    share[learnt] = reads.tally_.class_counts / reads.tally_.class_counts.sum()
-    shares = np.tile(share, (len(true), 1))
-    share_true = np.where(lost, 0.0, logspace.log(shares)[each, true])
-    baseline.add(true, shares.argmax(axis=1), share_true, brier(shares, true), None, lost)
-    target = reads.schema_.target.name
-    return finished("held-out rows", target, classes, board, baseline, proba, int(impossible.sum()), truth=true)
+    share[learnt] = shares
+    of_majority = np.tile(share, (len(codes), 1))
+    share_true = np.where(lost, 0.0, logspace.log(of_majority)[each, codes])
+    baseline.add(codes, of_majority.argmax(axis=1), share_true, brier(of_majority, codes), None, lost)
+    return finished(method, target, classes, board, baseline, proba, n_undecidable, truth=codes)

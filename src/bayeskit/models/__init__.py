@@ -28,8 +28,15 @@ SAVED = (
 """Classifiers that a .bayes file may hold; with the next, the one way from a file to code."""
 
 ALSO_SAVED = (
-    "LinearRegression", "BayesianNetwork", "JointDistribution", "Tagger", "MarkovChain", "SequenceClassifier", "TopicModel",
-)  # fmt: skip
+    "LinearRegression",
+    "BayesianNetwork",
+    "JointDistribution",
+    "Tagger",
+    "HiddenMarkovModel",
+    "MarkovChain",
+    "SequenceClassifier",
+    "TopicModel",
+)
 """What else a file may hold: what predicts numbers, tags, sequences or topics, and distributions to ask."""
 
 

@@ -53,6 +53,15 @@ class HiddenBeliefs:
         return Lattice(self.start, self.moves, self.emissions, stays, n_threads)
 
 
+def counting_plan(emissions: Sequence[Emission]) -> Plan:
+    """What is to be counted of labelled sequences."""
+    asked: dict[str, list[str]] = {}
+    for emission in emissions:
+        for request in emission.requests():
+            asked.setdefault(request.kind, []).extend(request.columns)
+    return Plan(*(Request(kind, tuple(names)) for kind, names in asked.items()), Transitions.asked(1))
+
+
 @dataclass(frozen=True, eq=False)
 class StateFrame:
     """The states, what they may do, and the columns that they emit, before anything is believed."""
@@ -67,14 +76,6 @@ class StateFrame:
     def n_states(self) -> int:
         """How many states there are."""
         return len(self.stays.least)
-
-    def plan(self) -> Plan:
-        """What is to be counted of labelled sequences."""
-        asked: dict[str, list[str]] = {}
-        for emission in self.emissions:
-            for request in emission.requests():
-                asked.setdefault(request.kind, []).extend(request.columns)
-        return Plan(*(Request(kind, tuple(names)) for kind, names in asked.items()), Transitions.asked(1))
 
     def of_tally(self, tally: Tally) -> StateSums:
         """The sums of labelled sequences."""

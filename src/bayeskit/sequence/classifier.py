@@ -5,8 +5,8 @@ Formula: P(class ∣ sequence) ∝ P(class) · P(sequence ∣ model of the class
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -35,15 +35,17 @@ from bayeskit.models.base.storage import Composite
 from bayeskit.models.base.ties import best_class, tie_seed
 from bayeskit.sequence.class_tallies import ClassTallies
 from bayeskit.sequence.evidence import explained
+from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 from bayeskit.sequence.left_out import SequencesLeftOut
 from bayeskit.sequence.markov_chain import MarkovChain
+from bayeskit.sequence.shared_values import check_varies, schema_of
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.undecidable import Impossible, refuse_no_numbers
 
 Floats = npt.NDArray[np.float64]
-ONLY_COUNTED = "its models are found by EM: other sequences make other ones. Fit again, or take a MarkovChain as model"
+ONLY_COUNTED = "its models are found by EM, and other sequences make other ones. Fit again, or with a MarkovChain"
 
 
 class ClassBeliefs(NamedTuple):
@@ -68,6 +70,8 @@ class SequenceClassifier(Composite, PredictsClasses):
     undecidable: a sequence that no class can have made gets the priors ("prior"), "nan", or an "error".
     ties, random_state: the first class of a tie, or "random": drawn by seed and content.
     temperature: log scores are divided by it before they become probabilities.
+    sequence, order: of frames and files, the column that says to which sequence a row belongs, and the one by which
+        the rows of a sequence are ordered, as in :meth:`bayeskit.Sequences.of`.
 
     Sequences come in any form that :meth:`bayeskit.Sequences.of` takes, labels one for each. With chains it learns,
     forgets and merges exactly, and leaves one out in closed form; the symbols are those that any class has shown.
@@ -87,6 +91,8 @@ class SequenceClassifier(Composite, PredictsClasses):
     random_state: Any = None
     temperature: float = 1.0
     n_threads: int | None = None
+    sequence: str | None = None
+    order: str | None = None
 
     rows_are: ClassVar[str] = "sequences"
     absent: ClassVar[Mapping[str, str]] = {
@@ -113,8 +119,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         counts = counts.astype(np.int64) if sequences.weights is None else counts
         if not counts.all():
             raise BayesError(f"every sequence of class {classes[int(np.argmin(counts))]!r} has weight zero")
-        templates = self._shared(sequences)
-        models = {}
+        models: dict[Value, Any] = {}
         for code, label in enumerate(classes):
             part = sequences.take(codes == code)
             if not part.n_rows:
@@ -123,18 +128,19 @@ class SequenceClassifier(Composite, PredictsClasses):
                     culprit=label,
                 )
             try:
-                models[label] = templates(label).fit(part)
+                models[label] = self._unfitted(label, part, sequences).fit(part)
             except BayesError as problem:
                 raise problem.within(f"class {label!r}") from None
         return self._become(models, counts, self._target_of(X, y))
 
-    def _shared(self, sequences: Sequences) -> Callable[[Value], Any]:
-        """Unfitted models by class, which all know the values that any class shows."""
-
-        def of_class(label: Value) -> Any:
-            return clone(self.model_kind(label))
-
-        return of_class
+    def _unfitted(self, label: Value, own: Sequences, all_of_them: Sequences) -> Any:
+        """The model of a class before it is fitted on its sequences, which knows the symbols that any class shows."""
+        model = clone(self.model_kind(label))
+        if isinstance(model, HiddenMarkovModel):
+            schema = schema_of(model, all_of_them)
+            check_varies(label, own, all_of_them, schema)
+            model.set_params(schema=schema)
+        return model
 
     @available_where(_is_counted, ONLY_COUNTED)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -321,7 +327,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         """Refuse settings that mean nothing; called before any work."""
         models = list(self.model.values()) if isinstance(self.model, Mapping) else [self.model_kind()]
         for model in models:
-            if not isinstance(model, MarkovChain) and not hasattr(model, "n_states"):
+            if not isinstance(model, (MarkovChain, HiddenMarkovModel)):
                 raise BayesError(f"model={model!r}: give a MarkovChain, a HiddenMarkovModel, or one for each class")
             model.check_settings()
         one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
@@ -339,7 +345,7 @@ class SequenceClassifier(Composite, PredictsClasses):
 
     def read_sequences(self, X: Any, y: Any = None) -> tuple[Sequences, Any]:
         """(sequences, labels) in the forms that ``fit`` takes."""
-        sequences = Sequences.of(X)
+        sequences = self._read(X)
         if isinstance(y, str):
             return sequences.of_sequence(y)
         return sequences, y
@@ -367,7 +373,16 @@ class SequenceClassifier(Composite, PredictsClasses):
     def _sequences(self, X: Any) -> Sequences:
         self._check_is_fitted()
         self.check_settings()
-        return Sequences.of(X)
+        sequences = self._read(X)
+        if (
+            self.target_ in sequences.columns and sequences.named
+        ):  # the class, where a table has it: it is not looked at
+            kept = {name: column for name, column in sequences.columns.items() if name != self.target_}
+            sequences = replace(sequences, columns=kept)
+        return sequences
+
+    def _read(self, X: Any) -> Sequences:
+        return Sequences.read(X, sequence=self.sequence, order=self.order)
 
     def _scores(self, sequences: Sequences) -> Floats:
         """ln P(sequence, class) (sequences, classes)."""

@@ -17,7 +17,7 @@ from bayeskit.data.schema import Categorical, Schema, Target, as_domain, infer
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, Vocabulary, sort_values
 from bayeskit.errors import BadFile, BayesError, with_article
-from bayeskit.estimate.emissions.emission import Scale
+from bayeskit.estimate.emissions.emission import Emission, Scale
 from bayeskit.estimate.emissions.normals import scales_of, tally_scales
 from bayeskit.estimate.emissions.rates import CountShares, Rates, check_counts
 from bayeskit.model_file import State
@@ -25,11 +25,13 @@ from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.sequence.baum_welch import BaumWelch, Training, refuse_impossible
-from bayeskit.sequence.beliefs import HiddenBeliefs, StateFrame, StateSums
+from bayeskit.sequence.beliefs import HiddenBeliefs, StateFrame, StateSums, counting_plan
+from bayeskit.sequence.given_tables import given_tables
 from bayeskit.sequence.lattice import Impossible, Lattice, Observed
 from bayeskit.sequence.number_of_states import CRITERIA, chosen, numbers_of
 from bayeskit.sequence.state_answers import AnswersOfStates
 from bayeskit.sequence.state_frame import check_frame, state_frame
+from bayeskit.sequence.state_labels import StateLabels, states_of
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
@@ -76,6 +78,8 @@ class HiddenMarkovModel(AnswersOfStates):
         this share.
     choose_by: "bic", "icl" or "held-out", where ``n_states`` names several numbers.
     random_state: the same seed and the same sequences give the same model, for any number of threads.
+    sequence, order: of frames and files, the column that says to which sequence a row belongs, and the one by which
+        the rows of a sequence are ordered, as in :meth:`bayeskit.Sequences.of`.
     progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting.
 
     Sequences come in any form that :meth:`bayeskit.Sequences.of` takes. Missing cells are marginalised. Where every
@@ -119,6 +123,8 @@ class HiddenMarkovModel(AnswersOfStates):
     n_threads: int | None = None
     progress: Any = None
     memory_limit: Any = None
+    sequence: str | None = None
+    order: str | None = None
 
     rows_are: ClassVar[str] = "steps"
     absent: ClassVar[Mapping[str, str]] = {
@@ -138,12 +144,11 @@ class HiddenMarkovModel(AnswersOfStates):
         several = numbers_of(self.n_states) if sequences.labels is None else None
         if several is not None:
             return self._become_chosen(chosen(self, sequences, several, self.choose_by))
-        states = self._states_of(sequences)
-        labels = self._label_codes(sequences, states)
-        whole = self._whole(sequences, labels)
-        if whole.all():
-            return self._become(self.counted(sequences.take(sequences.lengths > 0)), None)
-        return self._fit_hidden(sequences, labels, whole, states)
+        states = states_of(sequences, self.n_states, self.states)
+        labels = StateLabels.of(sequences, states)
+        if labels.whole.all():
+            return self._become(self.counted(labels.labelled), None)
+        return self._fit_hidden(labels, states)
 
     def _become_chosen(self, choice: Any) -> Self:
         model, table = choice
@@ -151,41 +156,45 @@ class HiddenMarkovModel(AnswersOfStates):
         self.selection_ = table
         return self
 
-    def _fit_hidden(
-        self, sequences: Sequences, labels: Index, whole: npt.NDArray[np.bool_], states: tuple[Value, ...]
-    ) -> Self:
+    def _fit_hidden(self, labels: StateLabels, states: tuple[Value, ...]) -> Self:
         """Baum–Welch over the sequences that are not labelled throughout."""
-        plain = replace(sequences, labels=None)
+        plain = replace(labels.sequences, labels=None)
         encoder = Encoder(self._schema_for(plain), grow=True, n_threads=self._threads())
         block = plain.block(encoder)
         schema = _with_domains(encoder, states)
         self._check_counts(schema, block)
         scales = scales_of(block, schema.measured())
-        values = {name: role.domain or () for name, role in schema.columns.items() if isinstance(role, Categorical)}
-        block = plain.block(self._encoder(schema, values))
-        frame = state_frame(self, schema, states, values, scales)
-        tally = Tally.empty(schema, frame.plan())
-        if whole.any():
-            tally = self._count(sequences.take(whole), schema, frame.plan())
-        hidden = _observed(block, sequences, labels, ~whole)
-        climb = BaumWelch(
-            frame, hidden, frame.of_tally(tally), self.max_rounds, self.tol, self._threads()
-        )  # fmt: skip
-        names = np.flatnonzero(~whole)
-        sums, training = self._climb(climb, lambda i: sequences.name(int(names[i])))
-        return self._become(tally, Expected(sums, scales, training))
+        tally = Tally.empty(schema, self._plan(schema))
+        if labels.whole.any() and labels.labelled.n_rows:
+            tally = self._count(labels.labelled, schema, tally.plan)
+        frame = self._frame(tally, scales)
+        return self._become(tally, self._expect(tally, frame.of_tally(tally), scales, labels, None))
 
-    def _climb(self, climb: BaumWelch, name: Any, begin: HiddenBeliefs | None = None) -> tuple[StateSums, Training]:
+    def _expect(
+        self,
+        tally: Tally,
+        base: StateSums,
+        scales: Mapping[str, Scale],
+        labels: StateLabels,
+        begin: HiddenBeliefs | None,
+    ) -> Expected:
+        """Baum–Welch over hidden sequences, with the sums of others; from its own starts, or from what is believed."""
+        plain = replace(labels.sequences, labels=None)
+        block = plain.block(self._encoder(tally.schema, tally.space.values))
+        climb = BaumWelch(
+            self._frame(tally, scales), labels.observed(block), base, self.max_rounds, self.tol, self._threads()
+        )
         with Bar(self.progress) as tell:
             try:
-                if begin is not None:
+                if begin is None:
+                    sums, _, training = climb.best(self.n_starts, seed_of(self.random_state), tell)
+                else:
                     sums, _, training = climb.climb(begin, lambda done: tell("rounds", done, self.max_rounds))
-                    return sums, training
-                sums, _, training = climb.best(self.n_starts, seed_of(self.random_state), tell)
             except Impossible as problem:
                 step = problem.row - int(climb.observed.starts[problem.sequence]) + 1
-                raise refuse_impossible(problem, name(problem.sequence), step) from None
-        return sums, training
+                name = labels.sequences.name(int(labels.hidden[problem.sequence]))
+                raise refuse_impossible(problem, name, step) from None
+        return Expected(sums, scales, training)
 
     def partial_fit(self, X: Any, y: Any = None, lengths: Any = None) -> Self:
         """Learn more sequences. Labelled ones are counted; for others Baum–Welch goes on from what is believed, while
@@ -195,31 +204,21 @@ class HiddenMarkovModel(AnswersOfStates):
         self.check_settings()
         sequences = self.read(X, y, lengths)
         fixed = self.expected_ is not None or sequences.labels is None
-        states = tuple(self.tally_.classes) if fixed else None
-        labels = self._label_codes(sequences, states or self._states_of(sequences))
-        whole = self._whole(sequences, labels)
+        states = self.tally_.classes if fixed else states_of(sequences, None, self.states)
+        labels = StateLabels.of(sequences, states)
         tally, expected = self.tally_, self.expected_
-        if whole.any() and sequences.take(whole).n_rows:
-            own = sequences.take(whole & (sequences.lengths > 0))
+        if labels.labelled.n_rows:
+            own = labels.labelled
             tally = tally + (self.counted(own) if expected is None else self._count(own, tally.schema, tally.plan))
-        if not whole.all():
-            expected = self._expect_more(tally, expected, sequences, labels, whole)
+        if not labels.whole.all():
+            scales = self._scales(tally) if expected is None else expected.scales
+            frame = self._frame(tally, scales)
+            labels = StateLabels.of(sequences, tally.classes)
+            base = frame.of_tally(tally)
+            held = base if expected is None else base.plus(expected.sums)
+            more = self._expect(tally, held, scales, labels, frame.believe(held))
+            expected = more if expected is None else more._replace(sums=expected.sums.plus(more.sums))
         return self._become(tally, expected)
-
-    def _expect_more(
-        self, tally: Tally, held: Expected | None, sequences: Sequences, labels: Index, whole: Any
-    ) -> Expected:
-        scales = self._scales(tally) if held is None else held.scales
-        frame = self._frame(tally, scales)
-        values = tally.space.values
-        block = replace(sequences, labels=None).block(self._encoder(tally.schema, values))
-        observed = _observed(block, sequences, labels, ~whole)
-        base = frame.of_tally(tally)
-        base = base if held is None else base.plus(held.sums)
-        climb = BaumWelch(frame, observed, base, self.max_rounds, self.tol, self._threads())
-        names = np.flatnonzero(~whole)
-        sums, training = self._climb(climb, lambda i: sequences.name(int(names[i])), frame.believe(base))
-        return Expected(sums if held is None else held.sums.plus(sums), scales, training)
 
     def forget(self, X: Any, y: Any, lengths: Any = None) -> Self:
         """Unlearn labelled sequences that were learnt; those that cannot have been are refused, and nothing changes."""
@@ -228,15 +227,12 @@ class HiddenMarkovModel(AnswersOfStates):
         sequences = self.read(X, y, lengths)
         if sequences.labels is None:
             raise BayesError("only sequences that were counted can be forgotten: give the states of their positions")
-        labels = self._label_codes(sequences, tuple(self.tally_.classes))
-        whole = self._whole(sequences, labels)
-        if not whole.all():
-            i = int(np.argmin(whole))
-            raise BayesError(
-                f"{sequences.name(i)} has positions without a state: what was expected of it cannot be forgotten"
-            )
+        labels = StateLabels.of(sequences, self.tally_.classes)
+        if not labels.whole.all():
+            name = sequences.name(int(labels.hidden[0]))
+            raise BayesError(f"{name} has positions without a state: what was expected of it cannot be forgotten")
         tally = self.tally_
-        left = tally - self._count(sequences.take(sequences.lengths > 0), tally.schema, tally.plan)
+        left = tally - self._count(labels.labelled, tally.schema, tally.plan)
         if not left.n_rows and self.expected_ is None:
             raise BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
         return self._become(left, self.expected_)
@@ -282,55 +278,7 @@ class HiddenMarkovModel(AnswersOfStates):
 
     def read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences:
         """The sequences, with the states of their positions where these are given."""
-        return Sequences.of(X, lengths, labels=y)
-
-    def _states_of(self, sequences: Sequences) -> tuple[Value, ...]:
-        """The names of the states: as declared, as labels show them, or numbers."""
-        if self.states is not None:
-            states = tuple(as_domain(self.states, "state"))
-            if isinstance(self.n_states, (int, np.integer)) and self.n_states != len(states):
-                raise BayesError(f"n_states={self.n_states} and {len(states)} names in states: they are not as many")
-            return tuple(sort_values(states))
-        if sequences.labels is not None:
-            seen = Vocabulary()
-            sequences.coded(sequences.labels, seen, grow=True, name="state")
-            if not seen.values:
-                raise BayesError("no position has a state: leave out y, and give n_states")
-            if isinstance(self.n_states, (int, np.integer)) and self.n_states != len(seen.values):
-                raise BayesError(
-                    f"n_states={self.n_states}, but the labels name {len(seen.values)} states: leave n_states out, or "
-                    "name all states in states="
-                )
-            return tuple(sort_values(seen.values))
-        if self.n_states is None:
-            raise BayesError(
-                "how many states are there? Give n_states, a number or several to choose from, or the states of the "
-                "positions as y"
-            )
-        return tuple(range(int(self.n_states)))
-
-    def _label_codes(self, sequences: Sequences, states: Sequence[Value]) -> Index:
-        """The code of each position's state, −1 where it is hidden; a label that names no state is refused."""
-        if sequences.labels is None:
-            return np.full(sequences.n_rows, -1, dtype=np.int64)
-        codes = sequences.coded(sequences.labels, Vocabulary(states), name="state")
-        if (codes == UNSEEN).any():
-            at = int(np.argmax(codes == UNSEEN))
-            column = sequences.labels
-            label = column[at].as_py() if hasattr(column[at], "as_py") else column[at]
-            i, step = sequences.place(at)
-            listed = ", ".join(map(str, states[:8])) + (", …" if len(states) > 8 else "")
-            raise BayesError(
-                f"step {step} of {sequences.name(i - 1)} is labelled {label!r}, which is no state ({listed})",
-                culprit=label,
-                place=(i, step),
-            )
-        return codes
-
-    def _whole(self, sequences: Sequences, labels: Index) -> npt.NDArray[np.bool_]:
-        """Which sequences are labelled throughout; empty ones are."""
-        hidden = np.concatenate([[0], np.cumsum(labels < 0)])
-        return np.asarray(hidden[sequences.starts[1:]] == hidden[sequences.starts[:-1]])
+        return Sequences.read(X, lengths, y, self.sequence, self.order)
 
     def _schema_for(self, sequences: Sequences) -> Schema:
         if self.schema is not None:
@@ -346,8 +294,7 @@ class HiddenMarkovModel(AnswersOfStates):
     def counted(self, sequences: Sequences) -> Tally:
         """The counts of sequences that are labelled throughout."""
         schema = self.tally_.schema if self.__sklearn_is_fitted__() else self._schema_for(sequences)
-        plan = state_frame(replace_states(self), schema, (0,), {}, dict.fromkeys(schema.measured(), Scale(0, 0))).plan()
-        return self._count(sequences, schema, plan)
+        return self._count(sequences, schema, self._plan(schema))
 
     def _count(self, sequences: Sequences, schema: Schema, plan: Plan) -> Tally:
         encoder = Encoder(schema, classes=Vocabulary(schema.target.domain or ()), grow=True, n_threads=self._threads())
@@ -363,11 +310,16 @@ class HiddenMarkovModel(AnswersOfStates):
         known = {name: Vocabulary(values.get(name, ())) for name in schema.coded()}
         return Encoder(schema, known, refuse_unseen=self.unseen == "error", n_threads=self._threads())
 
+    def _columns(self, schema: Schema) -> tuple[Emission, ...]:
+        """What is emitted, before anything is known of it."""
+        alone = clone(self).set_params(states=None, start=None, transitions=None, min_stay=1)
+        return state_frame(alone, schema, (0,), {}, dict.fromkeys(schema.measured(), Scale(0.0, 0.0))).emissions
+
+    def _plan(self, schema: Schema) -> Plan:
+        return counting_plan(self._columns(schema))
+
     def _check_counts(self, schema: Schema, block: Any) -> None:
-        kinds = state_frame(
-            replace_states(self), schema, (0,), {}, dict.fromkeys(schema.measured(), Scale(0, 0))
-        ).emissions
-        for emission in kinds:
+        for emission in self._columns(schema):
             if isinstance(emission, (Rates, CountShares)):
                 check_counts(block, emission.names)
 
@@ -388,18 +340,35 @@ class HiddenMarkovModel(AnswersOfStates):
         self.lattice_: Lattice = beliefs.lattice(frame.stays, self._threads())
         return self
 
+    @classmethod
+    def from_tables(cls, start: Any, transitions: Any, emissions: Any) -> Self:
+        """The model of probabilities that are known.
+
+        ``start`` is ``{state: P}``, ``transitions`` ``{state: {state: P}}``. ``emissions`` of one column are ``{state:
+        {symbol: P}}``, or ``{state: (mean, variance)}`` of numbers; of several columns, ``{column: …}`` of these.
+
+        >>> weather = HiddenMarkovModel.from_tables(
+        ...     {"rain": 0.5, "dry": 0.5},
+        ...     {"rain": {"rain": 0.7, "dry": 0.3}, "dry": {"rain": 0.3, "dry": 0.7}},
+        ...     {"rain": {"umbrella": 0.9, "none": 0.1}, "dry": {"umbrella": 0.2, "none": 0.8}})
+        >>> weather.states_.tolist(), weather.filter([["umbrella", "umbrella"]])[0].round(6).tolist()
+        (['dry', 'rain'], [[0.181818, 0.818182], [0.116643, 0.883357]])
+        """
+        given = given_tables(start, transitions, emissions)
+        model = cls(smoothing=0.0, transition_smoothing=0.0, start_smoothing=0.0, variance_weight=0.0)
+        tally = Tally.empty(given.schema, model._plan(given.schema))
+        return model._become(tally, Expected(given.sums, given.scales, Training((), 0.0, True)))
+
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from the counts of labelled sequences alone."""
         self.check_settings()
         return self._become(tally, None)
 
     @property
-    def training_(self) -> Training:
-        """How Baum–Welch went."""
+    def training_(self) -> Training | None:
+        """How Baum–Welch went; None where all sequences were labelled throughout, and counted."""
         self._check_is_fitted()
-        if self.expected_ is None:
-            raise AttributeError("the sequences were labelled throughout, and counted")
-        return self.expected_.training
+        return None if self.expected_ is None else self.expected_.training
 
     def observed(self, sequences: Sequences) -> Observed:
         """Sequences as the kernels read them."""
@@ -454,11 +423,6 @@ class HiddenMarkovModel(AnswersOfStates):
         check_is_fitted(self, "sequences")
 
 
-def replace_states(model: HiddenMarkovModel) -> HiddenMarkovModel:
-    """The same settings for one state without rules, to see what columns need."""
-    return clone(model).set_params(states=None, start=None, transitions=None, min_stay=1)
-
-
 def _with_domains(encoder: Encoder, states: tuple[Value, ...]) -> Schema:
     """The schema with the values that were read, sorted: from now on they are all there are."""
     roles = {
@@ -468,12 +432,3 @@ def _with_domains(encoder: Encoder, states: tuple[Value, ...]) -> Schema:
     }
     schema = encoder.schema.replace(roles)
     return Schema(schema.columns, Target(schema.target.name, states), schema.named)
-
-
-def _observed(block: Any, sequences: Sequences, labels: Index, which: npt.NDArray[np.bool_]) -> Observed:
-    """Some of the sequences, with what is known of their states."""
-    part = sequences.take(which) if not which.all() else sequences
-    rows = np.repeat(which, sequences.lengths)
-    known = labels[rows] + 1
-    codes = known.astype(np.uint8 if known.max(initial=0) < 256 else np.uint16) if known.any() else None
-    return Observed(block if which.all() else block.take(rows), part.starts, codes)

@@ -6,7 +6,7 @@ Formula: P(x_1 … x_T) = Π P(x_t ∣ x_{t−k} … x_{t−1})
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -223,6 +223,9 @@ class MarkovChain(Stored):
     def read(self, X: Any, lengths: Any = None, weights: Any = None) -> Sequences:
         """The sequences, which have one column of symbols."""
         sequences = Sequences.of(X, lengths, weights=weights)
+        learnt: str = self.tally_.schema.target.name if self.__sklearn_is_fitted__() else ""
+        if sequences.named and learnt in sequences.columns:
+            return replace(sequences, columns={learnt: sequences.columns[learnt]})
         if len(sequences.columns) > 1:
             raise BayesError(
                 f"a chain has one symbol a step, and here are the columns {', '.join(sequences.columns)}: give one of "

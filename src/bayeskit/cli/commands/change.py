@@ -30,7 +30,8 @@ def change(
     """Learn or forget the rows of a file."""
     from bayeskit.cli import texts
     from bayeskit.cli.console import Page
-    from bayeskit.cli.inputs import check_writable, open_data, rewriting, watched
+    from bayeskit.cli.inputs import check_writable, rewriting
+    from bayeskit.cli.of_sequences import how_many, is_of_sequences, is_of_whole_sequences
     from bayeskit.cli.saved_models import refuse_no_classes
     from bayeskit.cli.wording import plural
 
@@ -40,7 +41,12 @@ def change(
     with rewriting(path, output, wait) as model:
         refuse_no_classes(model, path)
         check_writable(where, is_model=True)
-        if not can(model, ability):
+        if of_sequences := is_of_sequences(model):
+            texts.refuse_text(model, text)
+            before = how_many(model)
+            _move_sequences(model, path, how, data, reading)
+            after = how_many(model)
+        if not of_sequences and not can(model, ability):
             of_texts = texts.is_text(model)
             recipe = getattr(model, "recipe", None)
             who = f"recipe {recipe}" if recipe else f"{path}: {with_article(type(model).__name__)}"
@@ -51,20 +57,41 @@ def change(
                 else f"forget: fit it without those {rows}"
             )
             raise BayesError(f"{who} cannot {told}")
-        before = model.tally_.n_rows
-        target = model.schema_.target.name
-        if texts.is_text(model):
-            source: Any = texts.open_labelled(data, text or model.column, target, reading)
-        else:
-            texts.refuse_text(model, text)
-            source = open_data(data, target, reading)
-        with watched(source, doing) as rows_to_move:
-            kept = model.unlabelled  # the option is of this command, the setting of the model
-            model.unlabelled = "drop" if drop_unlabelled else kept
-            getattr(model, f"{how}_source")(rows_to_move)
-            model.unlabelled = kept
-        after = model.tally_.n_rows
+        if not of_sequences:
+            before, after = _move_rows(model, how, doing, data, text, reading, drop_unlabelled)
     before, after = (int(n) if n == int(n) else n for n in (before, after))
     moved = abs(after - before)
-    page.line(f"{where}: {before:,} {sign} {moved:,} = {plural(after, 'row')}")
+    what = "sequence" if of_sequences and is_of_whole_sequences(model) else "row"
+    page.line(f"{where}: {before:,} {sign} {moved:,} = {plural(after, what)}")
     page.json({"model": where, "before": before, how: moved, "rows": after})
+
+
+def _move_rows(
+    model: Any, how: str, doing: str, data: list[str], text: str | None, reading: Reading, drop_unlabelled: bool
+) -> tuple[int | float, int | float]:
+    """(rows before, rows after)"""
+    from bayeskit.cli import texts
+    from bayeskit.cli.inputs import open_data, watched
+
+    before = model.tally_.n_rows
+    target = model.schema_.target.name
+    if texts.is_text(model):
+        source: Any = texts.open_labelled(data, text or model.column, target, reading)
+    else:
+        texts.refuse_text(model, text)
+        source = open_data(data, target, reading)
+    with watched(source, doing) as rows_to_move:
+        kept = model.unlabelled  # the option is of this command, the setting of the model
+        model.unlabelled = "drop" if drop_unlabelled else kept
+        getattr(model, f"{how}_source")(rows_to_move)
+        model.unlabelled = kept
+    return before, model.tally_.n_rows
+
+
+def _move_sequences(model: Any, path: str, how: str, data: list[str], reading: Reading) -> None:
+    from bayeskit.cli.of_sequences import moved
+
+    try:
+        moved(model, how, data, reading)
+    except AttributeError as problem:
+        raise BayesError(f"{path}: {problem}") from None

@@ -42,6 +42,8 @@ def command(
     from bayeskit.cli import summary, texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import open_data, watched
+    from bayeskit.cli.of_sequences import is_of_sequences, is_of_whole_sequences, scored
+    from bayeskit.cli.of_sequences import target_of as sequence_target
     from bayeskit.cli.saved_models import load_classifier, reading_model, target_of
 
     page = Page(json)
@@ -49,6 +51,17 @@ def command(
     fitted = load_classifier(model)
     while hasattr(fitted, "costs_"):  # what is believed is scored; what is decided has costs, and no truth to meet
         fitted = fitted.classifier_
+    if is_of_sequences(fitted):
+        if text is not None or drop_unlabelled:
+            raise typer.BadParameter(
+                "is not for models of sequences", param_hint="--text" if text else "--drop-unlabelled"
+            )
+        files, scores = scored(fitted, data, reading, folds, held_out)
+        _show(page, fitted, scores, files, "sequences" if is_of_whole_sequences(fitted) else "rows")
+        draw(page, plot, lambda: joined([_picture(evaluation) for evaluation in scores]))
+        records = [summary.evaluation_record(evaluation) for evaluation in scores]
+        page.json({"model": model, "data": files.name, "target": sequence_target(fitted), "evaluations": records})
+        return
     if drop_unlabelled and can(fitted, DropsUnlabelled):
         fitted.unlabelled = "drop"
     target = target_of(fitted)
@@ -67,10 +80,19 @@ def command(
             found.append(_left_out(fitted, rows, target))
         if folds is not None:
             found.append(_folded(fitted, rows, target, folds))
+    _show(page, fitted, found, source, "documents" if of_texts else "rows")
+    draw(page, plot, lambda: joined([_picture(evaluation) for evaluation in found]))
+    records = [summary.evaluation_record(evaluation) for evaluation in found]
+    page.json({"model": model, "data": source.name, "target": target, "evaluations": records})
+
+
+def _show(page: Any, fitted: Any, found: list[Any], source: Any, what: str) -> None:
+    """The evaluations, one after another."""
+    from bayeskit.cli import summary, texts
+
     for i, evaluation in enumerate(found):
         if i:
             page.line()
-        what = "documents" if of_texts else "rows"
         page.line(f"{evaluation.n_rows:,.0f} {what} of {source.name}", style="bold")
         page.line()
         summary.show_measures(page, evaluation)
@@ -80,9 +102,6 @@ def command(
         page.table({name: by_class[name] for name in by_class.column_names})
         page.line()
         _show_confusion(page, evaluation)
-    draw(page, plot, lambda: joined([_picture(evaluation) for evaluation in found]))
-    records = [summary.evaluation_record(evaluation) for evaluation in found]
-    page.json({"model": model, "data": source.name, "target": target, "evaluations": records})
 
 
 def _picture(evaluation: Any) -> Any:

@@ -45,6 +45,7 @@ def command(
     from bayeskit.cli.commands.predict import narrowed
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import open_rows
+    from bayeskit.cli.of_sequences import explained, is_of_sequences
     from bayeskit.cli.saved_models import believed, load_classifier
     from bayeskit.errors import BayesError, with_article
 
@@ -52,6 +53,12 @@ def command(
     check_plot(plot, (model, *(data or ())))
     loaded = load_classifier(model)
     fitted = believed(loaded)
+    if is_of_sequences(fitted):
+        texts.refuse_text(fitted, text, whole_file)
+        if not data:
+            raise BayesError("name DATA, and sequences or rows of it are explained; bayes inspect shows the model")
+        explained(page, fitted, model, data, sorted(set(row or [0])), against, reading)
+        return
     if texts.is_text(fitted) and can(fitted, Explains):
         if not data:
             texts.show_words(page, fitted, 12)
@@ -73,14 +80,14 @@ def command(
         return
     source = narrowed(open_rows(data, reading), fitted, [])
     rival = _label(against, fitted)
-    records, explained = [], []
+    records, explained_rows = [], []
     for i, (number, part) in enumerate(_rows(source, sorted(set(row or [0])))):
         found = fitted.explain(part, against=rival)[0]
         page.line() if i else None
-        _show_row(page, found, number)
-        records.append(_record(found, number))
-        explained.append(found)
-    draw(page, plot, lambda: joined([found.chart() for found in explained]))
+        show_row(page, found, number)
+        records.append(record_of_row(found, number))
+        explained_rows.append(found)
+    draw(page, plot, lambda: joined([found.chart() for found in explained_rows]))
     page.json({"model": model, "data": source.name, "rows": records})
 
 
@@ -128,12 +135,13 @@ def _rows(source: Any, wanted: list[int]) -> Any:
     raise BayesError(f"{source.name} has {start:,} rows, counted from 0: there is no row {left[0]}")
 
 
-def _show_row(page: Any, found: Any, number: int) -> None:
+def show_row(page: Any, found: Any, number: int, name: str = "") -> None:
+    """A record as a table, and in words."""
     from bayeskit.data.sheet import Figure
     from bayeskit.explain.phrases import signed
 
     head, *_ = found.sentences
-    page.line(f"row {number}: {head}", style="bold")
+    page.line(f"{name or f'row {number}'}: {head}", style="bold")
     page.line()
     parts = [*found.ruled_out, *found.by_size]
     page.table(
@@ -160,7 +168,8 @@ def _value(contribution: Any) -> str:
     return f"{shown} (never seen)" if contribution.state == "unseen" else shown
 
 
-def _record(found: Any, number: int) -> dict[str, Any]:
+def record_of_row(found: Any, number: int) -> dict[str, Any]:
+    """A record as plain data."""
     parts = [
         {"column": c.column, "value": c.value, "state": c.state, "log_odds": c.log_odds, "sentence": c.sentence}
         for c in found.contributions

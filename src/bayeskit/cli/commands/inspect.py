@@ -39,6 +39,7 @@ def command(
     from bayeskit.cli import summary, texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model
+    from bayeskit.cli.of_sequences import inspected, is_of_sequences, record_of
     from bayeskit.cli.saved_models import is_distribution, is_topic_model, reading_model, target_of
     from bayeskit.cli.wording import plural
     from bayeskit.explain.overview import column_records
@@ -46,6 +47,10 @@ def command(
     page = Page(json)
     check_plot(plot, [model])
     fitted = load_model(model)
+    if is_of_sequences(fitted):
+        inspected(page, fitted, column)
+        page.json({"model": type(fitted).__name__, **record_of(fitted)})
+        return
     reads = reader_of(fitted)
     if is_distribution(fitted):
         _inspect_distribution(page, model, fitted, column, plot)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,6 +26,7 @@ def command(
     """
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import changing, check_writable, save_model
+    from bayeskit.cli.of_sequences import is_of_whole_sequences
     from bayeskit.cli.saved_models import load_classifier
     from bayeskit.cli.wording import plural
     from bayeskit.errors import BayesError, with_article
@@ -40,14 +41,22 @@ def command(
             raise BayesError(
                 f"{models[0]}: {with_article(type(both).__name__)} cannot be merged: fit it again with all rows"
             )
-        counts.append(both.tally_.n_rows)
+        counts.append(_rows(both))
         for path in models[1:]:
             other = load_classifier(path)
             try:
                 both = both.merge(other)
-                counts.append(other.tally_.n_rows)
+                counts.append(_rows(other))
             except BayesError as problem:
                 raise problem.within(f"{models[0]} and {path}") from None
         save_model(both, output)
-    page.line(f"{output}: {' + '.join(f'{n:,}' for n in counts)} = {plural(both.tally_.n_rows, 'row')}")
-    page.json({"model": output, "merged": dict(zip(models, counts, strict=True)), "rows": both.tally_.n_rows})
+    what = "sequence" if is_of_whole_sequences(both) else "row"
+    page.line(f"{output}: {' + '.join(f'{n:,}' for n in counts)} = {plural(_rows(both), what)}")
+    page.json({"model": output, "merged": dict(zip(models, counts, strict=True)), "rows": _rows(both)})
+
+
+def _rows(model: Any) -> int | float:
+    from bayeskit.cli.of_sequences import how_many, is_of_sequences
+
+    rows = how_many(model) if is_of_sequences(model) else model.tally_.n_rows
+    return int(rows) if rows == int(rows) else rows

@@ -45,6 +45,7 @@ def command(
     --reject, the decision of least expected cost and that cost. The rows are
     read and written in batches, so a file may be larger than memory, and rows of
     a pipe are answered as they come.
+    Of a model of sequences each row has its state, or each sequence its class.
     A model of documents takes a column of a table, the files of a folder, or
     lines; with --whole-file each file is one document.
 
@@ -59,6 +60,7 @@ def command(
     """
     from bayeskit.cli.inputs import check_writable, load_model, watched
     from bayeskit.cli.notes import drift_from_training, note, unreadable_cells
+    from bayeskit.cli.of_sequences import answered, is_of_sequences
     from bayeskit.cli.outputs import writer
     from bayeskit.cli.saved_models import refuse_no_classes
     from bayeskit.cli.wording import plural
@@ -67,6 +69,14 @@ def command(
 
     check_writable(output, is_model=False, reads=(model, *data, costs))
     fitted = load_model(model)
+    if is_of_sequences(fitted):
+        if costs or reject is not None:
+            raise BayesError(f"{model} is of sequences: --costs and --reject are for rows")
+        with writer(output, "jsonl" if json else None) as write:
+            write(answers := answered(fitted, data, rows, reading, proba))
+        if output != "-" and not rows.quiet:
+            print(f"{plural(len(answers), 'row')} written to {printable(output)}", file=sys.stderr)
+        return
     of_numbers = hasattr(fitted, "predict_interval")
     if of_numbers and (proba or costs or reject is not None):
         raise BayesError(f"{model} predicts numbers: --proba, --costs and --reject are for classes")

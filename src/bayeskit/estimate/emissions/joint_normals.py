@@ -131,7 +131,8 @@ class JointNormals(Emission):
         at = np.arange(len(self.names))
         correlation[:, at, at] = 1.0
         least = np.linalg.eigvalsh(correlation)[:, 0]
-        pull = np.where(least < SINGULAR, (SINGULAR - least) / (1 - least), 0.0)[:, None, None]
+        lift = np.maximum(SINGULAR - least, 0.0)
+        pull = (lift / np.where(lift > 0, 1 - least, 1.0))[:, None, None]
         correlation = (1 - pull) * correlation + pull * np.eye(len(self.names))
         return np.asarray(correlation * size[:, :, None] * size[:, None, :])
 

@@ -181,9 +181,8 @@ class CountShares(Emission):
             scores += n @ logs.T + ways[:, None]
         gaps = ~there.all(axis=1)
         if gaps.any():
-            held = logspace.log(there[gaps] @ self.probabilities.T)
-            totals = n[gaps].sum(axis=1)[:, None]
-            scores[gaps] -= np.where(totals > 0, totals * held, 0.0)
+            totals = np.repeat(n[gaps].sum(axis=1)[:, None], len(self.probabilities), axis=1)
+            scores[gaps] -= weighed_log_ratio(totals, there[gaps] @ self.probabilities.T, 1.0)
 
     def one_row(self, record: Mapping[str, Any]) -> Floats:
         assert self.probabilities is not None

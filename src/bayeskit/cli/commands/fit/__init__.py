@@ -13,6 +13,7 @@ import typer
 
 from bayeskit.cli.commands.fit.from_documents import DocumentOptions, fit_documents
 from bayeskit.cli.commands.fit.from_sentences import SentenceOptions, fit_sentences
+from bayeskit.cli.commands.fit.from_sequences import SequenceOptions, fit_sequences
 from bayeskit.cli.commands.fit.from_tables import TableOptions, fit_table
 from bayeskit.cli.commands.fit.shared import DEFAULT, Shared
 from bayeskit.cli.options import Data, Json, Reading, given, grouped
@@ -25,6 +26,7 @@ def command(
     tables: TableOptions,
     documents: DocumentOptions,
     sentences: SentenceOptions,
+    sequences: SequenceOptions,
     reading: Reading,
     json: Json = False,
 ) -> None:
@@ -39,6 +41,9 @@ def command(
     With --text, or on a folder with one sub-folder of files for each class,
     the words of documents are learnt from. With --tags, a tagger of the words of
     sentences is learnt, from CoNLL-U or lines of word/TAG; see bayes tag.
+    With --sequence, rows follow one another: hidden states are found (--states) or
+    counted (the target is the state of each row); where the target is the same in
+    all rows of every sequence, the class of whole sequences is learnt.
 
     \b
     Examples:
@@ -47,7 +52,16 @@ def command(
       bayes fit mail.csv --text body --target kind -o mail.bayes
       bayes fit newsgroups/ -o news.bayes
       bayes fit train.conllu --tags -o english.bayes
+      bayes fit days.csv --sequence town --order day --states 2 -o weather.bayes
+      bayes fit frames.csv --sequence word --states 4 --target said -o words.bayes
     """
+    if sequences.sequence is not None:
+        rest = replace(shared, target=None, output=DEFAULT, smoothing=None, prior=None, scores=True)
+        for group in (documents, sentences, replace(tables, role=None, numeric=None, unseen=None), rest):
+            _refuse(group, "does not go with --sequence")
+        fit_sequences(data, shared, sequences, tables, reading, json)
+        return
+    _refuse(sequences, "is for sequences: name the column that says to which one a row belongs with --sequence")
     if sentences.tags:
         for options in (tables, documents, replace(shared, output=DEFAULT)):
             _refuse(options, "does not go with --tags")
