@@ -21,6 +21,7 @@ from bayeskit import TopicModel, kernels
 from bayeskit.topics.coherence import coherence
 from bayeskit.topics.corpus import Corpus
 from bayeskit.topics.document_reader import DocumentReader
+from bayeskit.topics.joint_likelihood import word_topics
 from bayeskit.topics.sampler import n_shards as shards_of
 
 TITLE = "Topics"
@@ -140,8 +141,7 @@ def perplexity(phi: np.ndarray, held_out: Corpus) -> float:
     for _ in range(40):
         expected = given * shares[at]
         expected /= expected.sum(axis=1, keepdims=True)
-        sums = np.zeros_like(shares)
-        np.add.at(sums, at, expected)
+        sums = np.diff(np.concatenate([np.zeros((1, len(phi))), np.cumsum(expected, axis=0)])[first.start], axis=0)
         shares = (sums + ALPHA) / (first.lengths[:, None] + ALPHA * len(phi))
     p = np.einsum("ik,ik->i", phi.T[second.words], shares[second.documents])
     return float(np.exp(-np.log(p).mean()))
@@ -152,6 +152,11 @@ def quality(sweeps: int = 100, seeds: int = 10) -> None:
     whole = ap()
     test = np.arange(len(whole)) % 10 == 0
     train, held_out = whole.take(~test), whole.take(test)
+    known = np.unique(train.words)  # the others have no topic on either side
+    held_out = held_out.of_tokens(np.isin(held_out.words, known))
+    train, held_out = (
+        Corpus(one.start, np.searchsorted(known, one.words).astype(np.uint32), len(known)) for one in (train, held_out)
+    )
     matrix = train.matrix()
     shards = shards_of(train.n_tokens)
     print(f"AP, {len(train):,} documents learnt, {len(held_out):,} held out, {sweeps} sweeps, {seeds} seeds")
@@ -162,8 +167,7 @@ def quality(sweeps: int = 100, seeds: int = 10) -> None:
             for what, n_shards in (("sharded, as a fit does", shards), ("unsharded", 1)):
                 chain = Ours(train, k, n_shards, seed=seed)
                 chain.sweep(sweeps)
-                counts = np.zeros((train.n_words, k))
-                np.add.at(counts, (train.words, chain.topics), 1)
+                counts = word_topics(train, chain.topics, k)
                 found.setdefault(what, []).append(_judged(counts, matrix, held_out))
             model = TopicModel(k, sweeps, random_state=seed, n_threads=1).fit(matrix)
             found.setdefault("as a fit does, α fitted", []).append(
@@ -173,7 +177,7 @@ def quality(sweeps: int = 100, seeds: int = 10) -> None:
             theirs.train(sweeps, workers=1)
             phi = np.zeros((k, train.n_words))
             phi[:, np.array(theirs.used_vocabs).astype(int)] = [theirs.get_topic_word_dist(i) for i in range(k)]
-            found.setdefault("tomotopy", []).append(_judged_phi(phi + 1e-12, matrix, held_out))
+            found.setdefault("tomotopy", []).append(_judged_phi(phi, matrix, held_out))
         for what, values in found.items():
             mean, error = np.mean(values, axis=0), np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
             print(f"| {k} | {what} | {mean[0]:.0f} ± {error[0]:.0f} | {mean[1]:.3f} ± {error[1]:.3f} |", flush=True)
