@@ -31,6 +31,7 @@ PARTS = [
     "decide",
     "semi_naive",
     "ensemble",
+    "topics",
 ]
 
 

@@ -154,13 +154,14 @@ private:
 
     void remove(size_t s) {
         Slot& slot = slots[s];
-        const size_t at = slot.at, k = in.topics[at];
-        BAYESKIT_PREFETCH(table + in.words[at + kAhead < slot.end ? at + kAhead : at] * width());
+        const size_t at = slot.at, old = in.topics[at];
+        const int32_t* soon = table + in.words[at + kAhead < slot.end ? at + kAhead : at] * width();
+        for (size_t k = 0; k < width(); k += 2 * kWide) BAYESKIT_PREFETCH(soon + k);  // a line of the cache each
         slot.row = table + in.words[at] * width();
-        --slot.row[k];
-        const int32_t own = --counts(s)[k];
-        weights(s)[k] = static_cast<float>(own) + in.alpha[k];
-        in.inverse[k] = inverse_of(--in.totals[k], in.beta_words);
+        --slot.row[old];
+        const int32_t own = --counts(s)[old];
+        weights(s)[old] = static_cast<float>(own) + in.alpha[old];
+        in.inverse[old] = inverse_of(--in.totals[old], in.beta_words);
     }
 
     void sum(size_t s) {

@@ -22,9 +22,19 @@ Topics = npt.NDArray[np.uint16]
 
 EVERY = 10  # sweeps between steps of the prior, and between likelihoods
 TOKENS_A_CALL = 10_000_000  # so that an interrupt is heard within a second or so
-TOKENS_A_SHARD, MOST_SHARDS = 50_000, 16
+TOKENS_A_SHARD, MOST_SHARDS = 25_000, 16
 EXACT_BELOW = 2_000  # tokens: there is no time to be won
 PATIENCE = 0.5  # seconds before a bar is shown
+
+
+def n_shards(n_tokens: int) -> int:
+    """Into how many parts documents are cut: a power of two, so that threads have as many of them each.
+
+    >>> [n_shards(n) for n in (10_000, 60_000, 400_000, 10**9)]
+    [1, 2, 16, 16]
+    """
+    most = min(n_tokens // TOKENS_A_SHARD, MOST_SHARDS)
+    return 1 << max(most.bit_length() - 1, 0)
 
 
 @dataclass(frozen=True)
@@ -62,7 +72,7 @@ class Sampler:
     ) -> Sampled:
         """Sweep over a corpus from given topics on; ``base`` counts what was seen before, and stays."""
         exact = self.exact or corpus.n_tokens < EXACT_BELOW
-        shards = 1 if exact else min(MOST_SHARDS, 1 + corpus.n_tokens // TOKENS_A_SHARD)
+        shards = 1 if exact else n_shards(corpus.n_tokens)
         at_once = max(1, min(EVERY, TOKENS_A_CALL // max(corpus.n_tokens, 1)))
         likelihood = JointLikelihood(corpus, self.beta, base)
         value = likelihood(topics, alpha)

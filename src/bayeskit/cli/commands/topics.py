@@ -55,7 +55,7 @@ class TopicOptions:
 def command(
     data: Annotated[
         list[str],
-        typer.Argument(metavar="DATA...", help="Text, a document a line; folders of files; a table with --text; -."),
+        typer.Argument(metavar="DATA", help="Text, a document a line; folders of files; a table with --text; -."),
     ],
     options: TopicOptions,
     reading: Reading = AS_IT_IS,
