@@ -56,7 +56,10 @@ def scatter_chart(
     if not len(known):
         raise BayesError(f"no data set has the {measure} of both models: there is nothing to draw")
     better = np.sign(y - x) * (1 if higher_is_better else -1)
-    rows = [{"set": str(names[i]), "x": rounded(x[i], 5), "y": rounded(y[i], 5), "wins": int(better[i])} for i in known.tolist()]
+    rows = [
+        {"set": str(names[i]), "x": rounded(x[i], 5), "y": rounded(y[i], 5), "wins": int(better[i])}
+        for i in known.tolist()
+    ]
     low, high = float(min(x[known].min(), y[known].min())), float(max(x[known].max(), y[known].max()))
     room = 0.04 * (high - low) or 0.5
     scale = alt.Scale(domain=[rounded(low - room, 3), rounded(high + room, 3)], nice=False, zero=False)
