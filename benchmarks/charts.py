@@ -1,7 +1,7 @@
 """Charts of ten million rows: seconds from record to specification, and sizes of specification and page.
 
-``python benchmarks/charts.py [rows]``. Records are made first, by reading the rows; what is timed is ``chart()`` and the
-specification, once Altair is loaded, in CPU seconds. The page's size is that of ``save("page.html")`` beyond the
+``python benchmarks/charts.py [rows]``. Records are made first, by reading the rows; what is timed is ``chart()`` and
+the specification, once Altair is loaded, in CPU seconds. The page's size is that of ``save("page.html")`` beyond the
 library that every page brings.
 """
 

@@ -37,6 +37,7 @@ from bayeskit.evaluate.comparison import Comparison as Comparison
 from bayeskit.evaluate.cross_validation import cross_validate as cross_validate
 from bayeskit.evaluate.curves import LearningCurve as LearningCurve
 from bayeskit.evaluate.curves import learning_curve as learning_curve
+from bayeskit.evaluate.diagnosis import Diagnosis as Diagnosis
 from bayeskit.evaluate.evaluation import Evaluation as Evaluation
 from bayeskit.evaluate.generative_discriminative import generative_vs_discriminative as generative_vs_discriminative
 from bayeskit.evaluate.metrics import f_measure as f_measure
@@ -60,6 +61,8 @@ from bayeskit.models.base.storage import updating as updating
 from bayeskit.models.calibrated import Calibrated as Calibrated
 from bayeskit.models.catalogue import model_named as model_named
 from bayeskit.models.catalogue import model_names as model_names
+from bayeskit.models.choice import Choice as Choice
+from bayeskit.models.choice import choose as choose
 from bayeskit.models.cost_sensitive import CostSensitive as CostSensitive
 from bayeskit.models.discretizer import Discretizer as Discretizer
 from bayeskit.models.discriminative_weights import DiscriminativeWeights as DiscriminativeWeights
@@ -128,8 +131,11 @@ __all__ = [
     "learning_curve",
     "Comparison",
     "Duel",
+    "Diagnosis",
     "compare",
     "Encoded",
+    "Choice",
+    "choose",
     "model_named",
     "model_names",
     "BrierParts",

@@ -146,7 +146,7 @@ SAYING = (
     "predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "score_samples", "explain", "decide",
     "decision_function", "expected_error", "subclass_proba", "contributions", "transform", "matrix",
 )  # fmt: skip
-SCORING = ("score", "label_codes", "log_likelihood", "leave_one_out", "select")
+SCORING = ("score", "label_codes", "log_likelihood", "leave_one_out", "select", "diagnose")
 LEARNING = ("partial_fit", "forget", "tune")
 SOURCES = (
     "fit_source",

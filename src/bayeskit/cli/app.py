@@ -10,12 +10,27 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit import __version__
-from bayeskit.cli.commands import ask, demo, evaluate, explain, fit, forget, inspect, learn, merge, predict, rank, tag
+from bayeskit.cli.commands import (
+    ask,
+    compare,
+    demo,
+    diagnose,
+    evaluate,
+    explain,
+    fit,
+    forget,
+    inspect,
+    learn,
+    merge,
+    predict,
+    rank,
+    tag,
+)
 from bayeskit.cli.remedies import in_options
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 from bayeskit.printable import printable
 
-COMMANDS = [fit, predict, rank, tag, evaluate, explain, inspect, ask, learn, forget, merge, demo]
+COMMANDS = [fit, predict, rank, tag, evaluate, compare, diagnose, explain, inspect, ask, learn, forget, merge, demo]
 """A module a command, each with a function ``command``; the order is that of the help. A new command is added here."""
 
 WrongCommand: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -97,7 +112,7 @@ def options() -> dict[str, set[str]]:
 
 def _begins_anew() -> bool:
     """Whether the command that runs decides what columns hold; all others go by the model."""
-    return next(iter(sys.argv[1:]), "") in ("fit", "ask")
+    return next(iter(sys.argv[1:]), "") in ("fit", "ask", "compare")
 
 
 def _whose(option: str) -> str:

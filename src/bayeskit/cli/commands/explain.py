@@ -52,6 +52,10 @@ def command(
     check_plot(plot, (model, *(data or ())))
     loaded = load_classifier(model)
     fitted = believed(loaded)
+    if type(fitted).__name__ == "Calibrated":  # its curve bends the sum; what the columns say stands before it
+        fitted = fitted.model_
+        page.line("The evidence is that before calibration; bayes predict has the calibrated probabilities.")
+        page.line()
     if texts.is_text(fitted) and can(fitted, Explains):
         if not data:
             texts.show_words(page, fitted, 12)

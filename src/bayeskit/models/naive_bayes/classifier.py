@@ -35,6 +35,7 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import BEFORE, as_variance_floor
+from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.evaluate.selection import Selection, selection
 from bayeskit.explain.densities import DensityTable, class_densities
 from bayeskit.explain.images import ClassImages, class_images
@@ -296,6 +297,23 @@ class NaiveBayes(TallyClassifier):
         source = fitted.with_labels(self._labelled(X, y, sample_weight))
         judge, schema = judged_terms(fitted.fit_source(source), source), fitted.schema_
         return selection(judge, schema.needed, direction, self.roles)
+
+    def diagnose(self, X: Any, y: Any, sample_weight: Any = None) -> Diagnosis:
+        """The pairs of columns that break the naive assumption on these rows, what they cost, and what helps.
+
+        A pair is named where its information given the class is more than chance gives (χ², or shuffling where rows are
+        few). Rows are scored by a model of the same settings without them; this model stays as it is.
+
+        >>> rng = np.random.default_rng(0)
+        >>> play, sky = rng.integers(0, 2, 300), rng.integers(0, 3, 300)
+        >>> table = {"sky": sky, "again": sky, "wind": rng.integers(0, 3, 300)}
+        >>> found = NaiveBayes(roles="categorical").diagnose(table, play)
+        >>> [(pair.first, pair.second, round(pair.bits, 1)) for pair in found.pairs]
+        [('sky', 'again', 1.6)]
+        """
+        from bayeskit.models.naive_bayes.dependence import diagnose_columns
+
+        return diagnose_columns(self, X, y, sample_weight)
 
     def left_out(self) -> NaiveLeftOut:
         """Scores of learnt rows under the estimates made without them."""
