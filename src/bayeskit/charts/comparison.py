@@ -46,7 +46,7 @@ def choice_chart(record: Choice) -> Any:
     return bars(
         [candidate.name for candidate in tried],
         [math.nan if candidate.log_loss is None else candidate.log_loss for candidate in tried],
-        f"{record.winner} has the least log loss of {len(tried)} models",
+        f"{record.winner} is chosen among {len(tried)} models that were tried",
         "log loss (nats)",
         form=".4f",
         remark=f"on {record.held_out:,} of {record.n_rows:,} rows held out",

@@ -15,7 +15,10 @@ from bayeskit.explain.dependence import DependenceGraph
 from bayeskit.tolerance import RANK
 
 if TYPE_CHECKING:
-    pass
+    from bayeskit.evaluate.diagnosis import Diagnosis
+
+if TYPE_CHECKING:
+    from bayeskit.evaluate.diagnosis import Diagnosis
 
 COLUMNS = 36  # on the circle
 LINES = 120  # between them
