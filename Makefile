@@ -22,7 +22,7 @@ ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/eng
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test coverage soak sanitize check browser format stubs fuzz bench bench-before quality quality-single quality-text dist clean
+.PHONY: help demo gallery quick test coverage soak sanitize check browser format stubs fuzz bench bench-before quality quality-single quality-text dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -96,6 +96,9 @@ format: $(STAMP) ## put the sources in form
 
 stubs: $(STAMP) ## write what editors read: the public names, and the signatures of the compiled core
 	$(BIN)/python scripts/stubs.py
+
+gallery: $(STAMP) ## draw the pictures of docs/gallery.md anew
+	BAYESKIT_WRITE=1 $(BIN)/python -m pytest -q tests/test_gallery.py
 
 # For hours: make fuzz SECONDS=7200. A finding stops it, and lies in fuzz/crashes.
 TARGET ?= loader bif query csv tokenizer

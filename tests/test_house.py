@@ -42,6 +42,7 @@ SAME_IDEA = {  # names that stand in several folders, for the same thing in each
     "nomogram",
     "parameters",
     "regions",
+    "reliability",
     "tokens",
     "topics",
 }

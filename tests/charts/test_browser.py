@@ -56,17 +56,25 @@ def hostile():
     return table, bk.NaiveBayes().fit(table, [EVIL, "a"] * 8)
 
 
-def charts(hostile):
+def charts(hostile, more=False):
     table, model = hostile
     words = bk.TextClassifier("multinomial", pattern=r"\S+").fit([f"{EVIL} c", "b c"], [EVIL, "y"])
     yield "evidence", evidence_chart(model.explain(table)[0])
     yield "nomogram", nomogram_chart(model.nomogram())
     yield "words", evidence_chart(words.explain([EVIL])[0])
+    if more:
+        tree = bk.TAN().fit(table, [EVIL, "a"] * 8)
+        yield "table", model.table(EVIL).chart()
+        yield "map", model.table(EVIL).chart("heat")
+        yield "densities", model.densities("n", table, [EVIL, "a"] * 8).chart()
+        yield "tree", tree.describe_structure().chart()
+        yield "confusion", model.leave_one_out(table, [EVIL, "a"] * 8).chart()
+        yield "class words", words.telling_words().chart()
     yield "both", evidence_chart(model.explain(table)[0]) | evidence_chart(words.explain([EVIL])[0])
 
 
 def test_a_chart_is_drawn_offline_and_says_hostile_names_as_they_are(opened, hostile, tmp_path):
-    for name, chart in charts(hostile):
+    for name, chart in charts(hostile, more=True):
         for renderer in ("svg", "canvas") if name == "both" else ("svg",):
             chart.save(tmp_path / f"{name}.html", inline=True, embed_options={"renderer": renderer})
             page, asked = opened(f"{name}.html")

@@ -8,6 +8,7 @@ import tomllib
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bayeskit as bk
@@ -16,6 +17,8 @@ from bayeskit.charts.evidence import evidence_chart
 from bayeskit.charts.nomogram import nomogram_chart
 from bayeskit.charts.notebook import offline
 from tests.charts.drawn import head_of, rows_of
+
+EVIL = "</script><b>&"
 
 
 def penguins():
@@ -91,17 +94,48 @@ def test_what_is_no_explanation_of_one_row_is_refused():
         nomogram_chart(model.explain(birds.slice(0, 1))[0])
 
 
+def hostile_charts():
+    """Charts of all kinds whose columns, values and classes are HTML."""
+    rng = np.random.default_rng(0)
+    y = np.array([EVIL, "a", "b"])[np.arange(60) % 3]
+    table = {
+        EVIL: np.array([EVIL, "u", "v"])[rng.integers(0, 3, 60)],
+        "n": rng.normal(size=60),
+        f"n{EVIL}": rng.normal(size=60),
+    }
+    table["other"] = table[EVIL]
+    model = bk.NaiveBayes().fit(table, y)
+    words = bk.TextClassifier("multinomial", pattern=r"\S+").fit([EVIL, "b c"], [EVIL, "y"])
+    scores, tan = model.leave_one_out(table, y), bk.TAN().fit(table, y)
+    yield model.explain({name: column[:1] for name, column in table.items()})[0]
+    yield model.nomogram(EVIL, "a", row={EVIL: EVIL})
+    yield words.explain([f"{EVIL} {EVIL}"])[0]
+    yield words.telling_words()
+    yield from (model.table(EVIL), model.table(f"n{EVIL}"), model.densities(f"n{EVIL}", table, y), model.telling())
+    yield from (scores, scores.roc(EVIL), scores.precision_recall(EVIL), scores.lift(EVIL), scores.reliability(EVIL))
+    yield model.regions("n", f"n{EVIL}", table, y)
+    yield from (tan.table(EVIL), tan.describe_structure(), tan.dependence(), model.select(table, y))
+    yield bk.NBTree(min_rows=2, min_gain=0).fit(table, y).describe_structure()
+    yield bk.BayesianNetwork(
+        [(EVIL, "w")], {EVIL: {EVIL: 0.5, "b": 0.5}, "w": {EVIL: {"p": 0.9, "q": 0.1}, "b": {"p": 0.1, "q": 0.9}}}
+    )
+    joint = bk.JointDistribution.from_table({EVIL: [EVIL, "b"], "probability": [0.5, 0.5]}, "probability")
+    yield from (joint, joint.conditional(EVIL))
+    yield from (bk.Hypotheses({EVIL: 0.5, "b": 0.5}), bk.DirichletCategorical({EVIL: 1, "b": 2}))
+    yield bk.Costs.of({EVIL: {"spam": 10}}, [EVIL, "spam"])
+    yield bk.compare({EVIL: bk.NaiveBayes(), "b": bk.NaiveBayes()}, {EVIL: (table, y)}, folds=2)
+
+
+@pytest.mark.slow
 def test_no_text_of_the_data_can_be_read_as_html():
-    evil = "</script><b>&"
-    model = bk.NaiveBayes().fit({evil: [evil, "b", "b", "b"] * 2, "n": [1.0, 2.0, 4.0, 3.0] * 2}, [evil, "a"] * 4)
-    words = bk.TextClassifier("multinomial", pattern=r"\S+").fit([evil, "b c"], [evil, "y"])
-    charts = [
-        evidence_chart(model.explain({evil: [evil], "n": [2.0]})[0]),
-        nomogram_chart(model.nomogram()),
-        evidence_chart(words.explain([f"{evil} {evil}"])[0]),
-    ]
-    for chart in charts:
-        assert not set("<>&") & set(json.dumps(chart.to_dict()))
+    n = 0
+    for record in hostile_charts():
+        spec = json.dumps(record.chart().to_dict())
+        assert not set("<>&") & set(spec), type(record).__name__
+        n += 1
+    assert n >= 26
+    heat = bk.NaiveBayes().fit({EVIL: [EVIL, "b"] * 4}, [EVIL, "a"] * 4).table(EVIL).chart("heat")
+    assert not set("<>&") & set(json.dumps(heat.to_dict()))
 
 
 def test_without_altair_a_chart_is_refused_by_the_name_of_its_extra(monkeypatch):

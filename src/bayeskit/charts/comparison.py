@@ -16,6 +16,7 @@ from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
     from bayeskit.evaluate.comparison import Comparison
+    from bayeskit.models.choice import Choice
 
 FEW = 3  # data sets: for a scatter there are more
 UNITS = {"log_loss": "log loss (nats)", "brier": "Brier score", "seconds": "CPU time (seconds)"}
@@ -35,8 +36,22 @@ def comparison_chart(
         return bars(record.models, means, head, name, remark=record.method)
     one = first or next(model for model in record.models if model != second)
     other = second or next(model for model in record.models if model != one)
-    a, b = (scores[:, record.models.index(model)] for model in (one, other))
-    return scatter_chart(record.datasets, a, b, (one, other), name, higher_is_better=higher, remark=record.method)
+    up, across = (scores[:, record.models.index(model)] for model in (one, other))
+    return scatter_chart(record.datasets, across, up, (other, one), name, higher_is_better=higher, remark=record.method)
+
+
+def choice_chart(record: Choice) -> Any:
+    """The log loss of each model that was tried on the rows held out, the winner first."""
+    tried = [candidate for candidate in record.candidates if candidate.log_loss is not None]
+    return bars(
+        [candidate.name for candidate in tried],
+        [math.nan if candidate.log_loss is None else candidate.log_loss for candidate in tried],
+        f"{record.winner} is chosen among {len(tried)} models that were tried",
+        "log loss (nats)",
+        form=".4f",
+        remark=f"on {record.held_out:,} of {record.n_rows:,} rows held out",
+        tips={"why": [candidate.why for candidate in tried]},
+    )
 
 
 def scatter_chart(
@@ -56,7 +71,10 @@ def scatter_chart(
     if not len(known):
         raise BayesError(f"no data set has the {measure} of both models: there is nothing to draw")
     better = np.sign(y - x) * (1 if higher_is_better else -1)
-    rows = [{"set": str(names[i]), "x": rounded(x[i], 5), "y": rounded(y[i], 5), "wins": int(better[i])} for i in known.tolist()]
+    rows = [
+        {"set": str(names[i]), "x": rounded(x[i], 5), "y": rounded(y[i], 5), "wins": int(better[i])}
+        for i in known.tolist()
+    ]
     low, high = float(min(x[known].min(), y[known].min())), float(max(x[known].max(), y[known].max()))
     room = 0.04 * (high - low) or 0.5
     scale = alt.Scale(domain=[rounded(low - room, 3), rounded(high + room, 3)], nice=False, zero=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +11,14 @@ from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
 from bayeskit.charts.style import INK, LETTER, cut, title
 from bayeskit.errors import BayesError
-from bayeskit.explain.dependence import Dependence
+from bayeskit.explain.dependence import DependenceGraph
 from bayeskit.tolerance import RANK
+
+if TYPE_CHECKING:
+    from bayeskit.evaluate.diagnosis import Diagnosis
+
+if TYPE_CHECKING:
+    from bayeskit.evaluate.diagnosis import Diagnosis
 
 COLUMNS = 36  # on the circle
 LINES = 120  # between them
@@ -21,7 +27,7 @@ UPRIGHT = 12  # columns whose names stand upright
 WIDE = 8.0  # the widest line
 
 
-def dependence_chart(record: Dependence) -> Any:
+def dependence_chart(record: DependenceGraph) -> Any:
     """Columns on a circle, those that depend beside each other; the wider and darker a line, the more bits."""
     alt = altair()
     pairs = record.pairs
@@ -70,6 +76,11 @@ def dependence_chart(record: Dependence) -> Any:
     return offline(alt.layer(*layers).properties(width=width, height=height, title=head))
 
 
+def diagnosis_chart(record: Diagnosis) -> Any:
+    """The pairs that break the naive assumption, those that chance would give left out."""
+    return dependence_chart(DependenceGraph(record.names, "the class", record.information))
+
+
 def _names(alt: Any, at: list[tuple[float, float]], angles: list[float], kept: list[str], x: Any, y: Any) -> list[Any]:
     """Names around the circle: upright beside few columns, along the rays where there are many."""
     layers = []
@@ -91,7 +102,7 @@ def _names(alt: Any, at: list[tuple[float, float]], angles: list[float], kept: l
     return layers
 
 
-def _kept(record: Dependence) -> list[str]:
+def _kept(record: DependenceGraph) -> list[str]:
     """The columns on the circle, each next to one it depends on: they are taken along the strongest pairs."""
     strength = record.bits.sum(axis=1)
     names = record.columns

@@ -25,8 +25,7 @@ class Offline:
         """The specification; the house style stands in it once, where the chart is no part of another."""
         spec: dict[str, Any] = super().to_dict(*args, **settings)  # type: ignore[misc]
         if (settings.get("context") or {}).get("top_level", True):
-            given = spec.get("config", {})
-            spec["config"] = {**given, **{part: CONFIG[part] | given.get(part, {}) for part in CONFIG}}
+            spec["config"] = _both(CONFIG, spec.get("config", {}))
         return spec
 
     def save(self, fp: Any, format: Any = None, inline: bool = True, **settings: Any) -> None:  # noqa: A002
@@ -39,6 +38,15 @@ class Offline:
 
     def __repr__(self) -> str:
         return f'<{type(self).__name__} of bayeskit: save("chart.png") or save("chart.html", inline=True) keeps it>'
+
+
+def _both(house: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The house style, and before it what the chart has of its own."""
+    parts = {**house, **given}
+    return {
+        name: _both(house[name], part) if isinstance(part, dict) and isinstance(house.get(name), dict) else part
+        for name, part in parts.items()
+    }
 
 
 def _is_page(file: Any, form: Any) -> bool:

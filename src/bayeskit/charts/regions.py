@@ -20,6 +20,7 @@ def regions_chart(record: DecisionRegions) -> Any:
     alt = altair()
     names = list(record.classes)
     (a, b), (x0, x1), (y0, y1) = record.columns, _ends(record.x), _ends(record.y)
+    wide, high = (x1 - x0) / len(record.x), (y1 - y0) / len(record.y)
     x = alt.X("x:Q", title=safe(a), scale=alt.Scale(domain=[x0, x1], nice=False, zero=False))
     y = alt.Y("y:Q", title=safe(b), scale=alt.Scale(domain=[y0, y1], nice=False, zero=False))
     shades = alt.Opacity("sure:O", legend=None, scale=alt.Scale(domain=[0, 1, 2, 3], range=list(SHADES)))
@@ -27,7 +28,14 @@ def regions_chart(record: DecisionRegions) -> Any:
     hue = colour(names, heading=safe(record.target))
     plane = (
         alt.Chart(inline(_runs(record)))
-        .transform_calculate(label=name_of(names))
+        .transform_calculate(
+            label=name_of(names),
+            **{"from": f"{list(SURE)}[datum.sure]"},
+            x=f"{x0:.9g} + {wide:.9g} * datum.a",
+            x2=f"{x0:.9g} + {wide:.9g} * datum.b",
+            y=f"{y0:.9g} + {high:.9g} * datum.r",
+            y2=f"{y0:.9g} + {high:.9g} * (datum.r + 1)",
+        )
         .mark_rect(strokeWidth=0)
         .encode(x, y, alt.X2("x2:Q"), alt.Y2("y2:Q"), hue, shades, tooltip=tip)
     )
@@ -74,20 +82,13 @@ def _ends(middles: Any) -> tuple[float, float]:
 
 
 def _runs(record: DecisionRegions) -> list[dict[str, Any]]:
-    """Cells beside each other that look alike, as one bar."""
-    (x0, _), (y0, _) = _ends(record.x), _ends(record.y)
-    wide, high = float(record.x[1] - record.x[0]), float(record.y[1] - record.y[0])
+    """Cells beside each other that look alike, as one bar: its line, its ends, class and shade."""
     sure = np.searchsorted(SURE, record.probability, side="right") - 1
     looks = record.chosen * len(SURE) + sure
     runs = []
-    for i, line in enumerate(looks):
-        starts = np.flatnonzero(np.append(True, np.diff(line) != 0))
+    for r, line in enumerate(looks):
+        starts = np.flatnonzero(np.append(True, np.diff(line) != 0)).tolist()
         for start, end in zip(starts, [*starts[1:], len(line)], strict=True):
             c, s = divmod(int(line[start]), len(SURE))
-            runs.append(
-                {
-                    "x": rounded(x0 + wide * start, 5), "x2": rounded(x0 + wide * end, 5), "class": c, "sure": s,
-                    "y": rounded(y0 + high * i, 5), "y2": rounded(y0 + high * (i + 1), 5), "from": SURE[s],
-                }
-            )  # fmt: skip
+            runs.append({"r": r, "a": start, "b": end, "class": c, "sure": s})
     return runs

@@ -28,6 +28,8 @@ NAME = 26  # letters of a name beside an axis
 LINE = 76  # letters of a line above a chart
 
 CONFIG: dict[str, Any] = {
+    "font": "Arial, Helvetica, Liberation Sans, sans-serif",  # of one width; the layout is made for it
+    "padding": 8,
     "view": {"stroke": None},
     "title": {
         "anchor": "start", "frame": "group", "fontSize": 14, "fontWeight": "bold", "offset": 10,
@@ -38,6 +40,7 @@ CONFIG: dict[str, Any] = {
         "titleColor": "#333333", "gridColor": GRID, "domainColor": FAINT, "tickColor": FAINT, "labelLimit": 240,
         "titleLimit": 420,
     },
+    "axisX": {"labelFlush": False},
     "legend": {"labelFontSize": FONT, "titleFontSize": FONT, "titleFontWeight": "normal", "labelLimit": 220},
     "header": {"labelFontSize": 12, "titleFontSize": FONT, "labelLimit": 260, "labelFontWeight": "bold"},
     "facet": {"spacing": 18},

@@ -12,7 +12,9 @@ import typer
 from bayeskit import __version__
 from bayeskit.cli.commands import (
     ask,
+    compare,
     demo,
+    diagnose,
     evaluate,
     explain,
     fit,
@@ -29,7 +31,9 @@ from bayeskit.cli.remedies import in_options
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 from bayeskit.printable import printable
 
-COMMANDS = [fit, predict, rank, tag, topics, evaluate, explain, inspect, ask, learn, forget, merge, demo]
+COMMANDS = [
+    fit, predict, rank, tag, topics, evaluate, compare, diagnose, explain, inspect, ask, learn, forget, merge, demo,
+]  # fmt: skip
 """A module a command, each with a function ``command``; the order is that of the help. A new command is added here."""
 
 WrongCommand: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -111,7 +115,7 @@ def options() -> dict[str, set[str]]:
 
 def _begins_anew() -> bool:
     """Whether the command that runs decides what columns hold; all others go by the model."""
-    return next(iter(sys.argv[1:]), "") in ("fit", "ask")
+    return next(iter(sys.argv[1:]), "") in ("fit", "ask", "compare")
 
 
 def _whose(option: str) -> str:

@@ -65,7 +65,24 @@ def evaluation_record(found: Evaluation) -> dict[str, Any]:
         "by_class": [dict(zip(by_class.column_names, row, strict=True)) for row in _rows(by_class)],
         "classes": list(found.classes),
         "confusion": [list(row[1:]) for row in _rows(confusion)],
+        "calibration": calibration_record(found),
         "notes": found.notes,
+    }
+
+
+def calibration_record(found: Evaluation) -> dict[str, Any] | None:
+    """How far probabilities are from what they say, and the parts of the Brier score; None where none were said."""
+    curve = found.trust
+    if curve is None:
+        return None
+    parts = found.brier_parts()
+    return {
+        "error": curve.error,
+        "by_chance": curve.by_chance,
+        "said": curve.said_in_all,
+        "seen": curve.seen_in_all,
+        "trusted": curve.is_trusted,
+        "brier_parts": {n: getattr(parts, n) for n in ("reliability", "resolution", "uncertainty", "within")},
     }
 
 

@@ -101,7 +101,7 @@ class Comparison(Readable, Drawable):
         return Table(columns)
 
     def chart(self, first: str | None = None, second: str | None = None, measure: str = "accuracy") -> Any:
-        """Two models over many data sets as a scatter, by default the first two; over one or two sets bars of all."""
+        """The first model against the second over many data sets, as a scatter; over one or two sets bars of all."""
         self.scores(measure)
         for name in (first, second):
             if name is not None:

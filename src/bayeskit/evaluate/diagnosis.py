@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bayeskit.data.sheet import Figure, Grid, Items, Readable, Sheet
 from bayeskit.data.table import Table
+from bayeskit.drawable import Drawable
 from bayeskit.evaluate.reliability import Reliability
 
 Floats = npt.NDArray[np.float64]
@@ -52,7 +53,7 @@ class Cure:
 
 
 @dataclass(frozen=True, repr=False)
-class Diagnosis(Readable):
+class Diagnosis(Readable, Drawable):
     """How far the columns are from independent given the class. Frozen, and plain data.
 
     Attributes

@@ -95,6 +95,12 @@ class Evaluation(Readable, Drawable):
         )
 
     @property
+    def trust(self) -> Reliability | None:
+        """What was said of the chosen classes beside what was seen; None where the record cannot tell."""
+        known = self.truth is not None and not np.isnan(self.probabilities).all()
+        return self.reliability() if known else None
+
+    @property
     def calibration_error(self) -> float:
         """The mean of |said − seen| of the chosen class, in 15 bins of equal width."""
         return self.reliability().error

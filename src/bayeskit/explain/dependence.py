@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class Dependence(Readable, Drawable):
+class DependenceGraph(Readable, Drawable):
     """``bits`` of I(column; column | ``given``) between all ``columns`` (columns, columns)."""
 
     columns: tuple[str, ...]
@@ -49,8 +49,8 @@ class Dependence(Readable, Drawable):
         return Sheet(head, (Grid(columns, more=len(pairs) - len(first)),))
 
 
-def pair_dependence(tally: Tally) -> Dependence:
+def pair_dependence(tally: Tally) -> DependenceGraph:
     """From the counts of all pairs; pairs are in the order of the columns that were counted."""
     columns = tuple(tally.pairs.columns)
     nats = dependence(tally.pairs) / max(float(np.sum(tally.class_counts)), 1.0)
-    return Dependence(columns, tally.schema.target.name, nats / NATS_IN_A_BIT)
+    return DependenceGraph(columns, tally.schema.target.name, nats / NATS_IN_A_BIT)

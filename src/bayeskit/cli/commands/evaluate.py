@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import DropsUnlabelled, LeavesOut, can, reader_of
-from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, grouped
+from bayeskit.capabilities import DropsUnlabelled, HasProbabilities, LeavesOut, can, reader_of
+from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, grouped, typed
 from bayeskit.cli.plots import Plot, check_plot, joined
 from bayeskit.cli.plots import plot as draw
 
@@ -32,7 +32,7 @@ def command(
 
     Rows that it learnt are scored by leave-one-out: each is predicted by the
     model without it, exactly. Beside it stands what always saying the commonest
-    class would reach.
+    class would reach, and below it whether probabilities can be trusted.
 
     \b
     Examples:
@@ -97,6 +97,8 @@ def _show(page: Any, fitted: Any, found: list[Any], source: Any, what: str) -> N
         page.line()
         summary.show_measures(page, evaluation)
         texts.tell_scores(page, fitted, evaluation.method) if hasattr(fitted, "recipe") else None
+        if can(fitted, HasProbabilities):
+            _show_calibration(page, evaluation, fitted, data, target, reading)
         page.line()
         by_class = evaluation.by_class
         page.table({name: by_class[name] for name in by_class.column_names})
@@ -158,6 +160,31 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
     batch = read_batch(for_schema(source, schema, values, reads.tally_.classes))
     model = clone(model).set_params(**narrowed)
     return cross_validate(model, pa.table({**batch.columns, target: batch.labels}), target, folds)
+
+
+def _show_calibration(page: Any, evaluation: Any, model: Any, data: list[str], target: str, reading: Reading) -> None:
+    """Whether the probabilities can be trusted, and what helps where they cannot."""
+    from bayeskit.cli.commands.fit.from_tables import MODELS
+
+    curve = evaluation.trust
+    if curve is None:
+        return
+    page.line(curve.sentence)
+    if curve.is_trusted:
+        return
+    if type(model).__name__ == "Calibrated":
+        page.line("The rows are not like those that it was calibrated on: fit it again with rows like these.")
+        return
+    reads = reader_of(model)
+    roles = getattr(reads, "roles", None)
+    said = {reads.schema_.find(k): v for k, v in roles.items() if isinstance(v, str)} if isinstance(roles, dict) else {}
+    kind = next((name for name, kinds in MODELS.items() if kinds == type(model).__name__), None)
+    if kind is None or "-" in data or evaluation.method == "held-out rows":
+        page.line(f"What helps, in Python: Calibrated({type(model).__name__}()).fit(X, y)")
+        return
+    words = ["bayes", "fit", *data, "-t", target, *(() if kind == "naive" else ("-m", kind)), "--calibrate", "isotonic"]
+    words += [word for name, role in said.items() for word in ("--role", f"{name}={role}")]
+    page.command("probabilities to rely on:", [*words, *typed(reading), "-o", "calibrated.bayes"])
 
 
 def _show_confusion(page: Any, evaluation: Any) -> None:

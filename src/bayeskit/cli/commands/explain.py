@@ -59,6 +59,10 @@ def command(
             raise BayesError("name DATA, and sequences or rows of it are explained; bayes inspect shows the model")
         explained(page, fitted, model, data, sorted(set(row or [0])), against, reading)
         return
+    if type(fitted).__name__ == "Calibrated":  # its curve bends the sum; what the columns say stands before it
+        fitted = fitted.model_
+        page.line("The evidence is that before calibration; bayes predict has the calibrated probabilities.")
+        page.line()
     if texts.is_text(fitted) and can(fitted, Explains):
         if not data:
             texts.show_words(page, fitted, 12)

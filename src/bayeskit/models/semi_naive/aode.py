@@ -30,7 +30,7 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.one_dependence import OneDependence, one_dependence
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import as_smoothing, is_number
-from bayeskit.explain.dependence import Dependence, pair_dependence
+from bayeskit.explain.dependence import DependenceGraph, pair_dependence
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.model_file import State
 from bayeskit.models.base import Scores
@@ -259,7 +259,7 @@ class AODE(CodedClassifier):
         columns |= {f"count | {c}": counts[i].tolist() for i, c in enumerate(self.tally_.classes)}
         return Table(columns | {f"P({column} | {c})": shares[i].tolist() for i, c in enumerate(self.tally_.classes)})
 
-    def dependence(self) -> Dependence:
+    def dependence(self) -> DependenceGraph:
         """I(column; column | class) of all pairs, in bits: what naive Bayes takes for nothing."""
         self._check_is_fitted()
         return pair_dependence(self.tally_)

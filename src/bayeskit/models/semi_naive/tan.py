@@ -29,7 +29,7 @@ from bayeskit.estimate.information import (
 )
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.trees import best_tree
-from bayeskit.explain.dependence import Dependence, pair_dependence
+from bayeskit.explain.dependence import DependenceGraph, pair_dependence
 from bayeskit.explain.structure import StructureDescription, graph_of_columns, tree_lines
 from bayeskit.models.base.coded_classifier import need_pairs
 from bayeskit.models.semi_naive.structured import StructuredClassifier, StructuredParameters, given_parents
@@ -136,7 +136,7 @@ class TAN(StructuredClassifier):
         parents, children = ([arc[i] for arc in found] for i in (1, 2))
         return Table({"parent": parents, "child": children, "I(parent; child | class)": gains})
 
-    def dependence(self) -> Dependence:
+    def dependence(self) -> DependenceGraph:
         """I(column; column | class) of all pairs, in bits: what naive Bayes takes for nothing."""
         self._check_is_fitted()
         return pair_dependence(self.tally_)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import HasStructure, LeavesOut, SpeaksByColumn, can
+from bayeskit.capabilities import HasStructure, LeavesOut, SpeaksByColumn, can, reader_of
 from bayeskit.cli.commands.fit.shared import Shared
 from bayeskit.cli.options import Reading, Roles, among, pairs, typed
 from bayeskit.cli.plots import check_plot, plot
@@ -24,7 +25,12 @@ MODELS = {  # what --model may say, and the class that is fitted
     "subclass": "SubclassBayes",
     "nbtree": "NBTree",
     "best": "BayesClassifier",
+    "exponents": "DiscriminativeWeights",
 }
+AUTO = "auto"  # the one of them that predicts best
+
+
+CALIBRATED = "These scores are those before calibration: bayes evaluate --folds 10 has those after it."
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,26 @@ class TableOptions:
 
     kind: Annotated[
         str | None,
-        typer.Option("--model", "-m", metavar="|".join(MODELS), help="What is learnt.", autocompletion=among(*MODELS)),
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="|".join((*MODELS, AUTO)),
+            help="What is learnt; auto tries several and keeps the one that predicts best.",
+            autocompletion=among(*MODELS, AUTO),
+        ),
+    ] = None
+    calibrate: Annotated[
+        str | None,
+        typer.Option(
+            "--calibrate",
+            metavar="isotonic|sigmoid|beta|temperature",
+            help="Correct probabilities by what rows left out turned out to be.",
+            autocompletion=among("isotonic", "sigmoid", "beta", "temperature"),
+        ),
+    ] = None
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", metavar="S", min=0, help="auto: try no model whose price is above, 60 if not said."),
     ] = None
     numeric: Annotated[
         str | None,
@@ -67,6 +92,7 @@ def fit_table(
 ) -> None:
     """Learn a classifier of rows, score it and keep it."""
     from bayeskit.cli import summary
+    from bayeskit.cli.commands.fit.chosen import choice_record, show_choice
     from bayeskit.cli.commands.fit.worse import culprit, is_worse, show_worse, worse_record
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, open_data, save_model, watched
@@ -83,20 +109,30 @@ def fit_table(
     settings = {"smoothing": shared.amount, "prior": shared.prior, "numeric": options.numeric, "unseen": options.unseen}
     settings["unlabelled"] = shared.unlabelled
     settings["memory_limit"] = None if options.memory_limit is None else int(options.memory_limit * 1e9)
-    model = _model(kind, settings | {"roles": roles or None})
-    if shared.plot is not None and not (can(model, SpeaksByColumn) or can(model, HasStructure)):
-        raise BayesError(f"--model {kind} has no picture: bayes evaluate and bayes explain have, with --plot")
-    if kind == "best":
-        advice = _fit(model.set_params(progress=sys.stderr.isatty()), source)
+    settings["roles"] = roles or None
+    choice = None
+    if kind == AUTO:
+        choice, advice = _chosen(source, target, settings, options)
+        model = choice.model
+    elif options.seconds is not None:
+        raise typer.BadParameter("goes with --model auto", param_hint="--seconds")
     else:
-        with watched(source, "counting") as rows:
-            advice = _fit(model, rows)
+        model = _model(kind, settings)
+        if shared.plot is not None and not (can(model, SpeaksByColumn) or can(model, HasStructure)):
+            raise BayesError(f"--model {kind} has no picture: bayes evaluate and bayes explain have, with --plot")
+        model = _calibrated(model, options.calibrate)
+        if kind == "best" and options.calibrate is None:
+            advice = _fit(model.set_params(progress=sys.stderr.isatty()), source, target)
+        else:
+            with watched(source, "counting") as rows:
+                advice = _fit(model, rows, target)
+    before = model.model_ if options.calibrate is not None else model  # what is scored without the curve
+    tally = reader_of(model).tally_
     evaluation = None
-    if shared.scores and model.tally_.n_rows > 1 and can(model, LeavesOut):
+    if shared.scores and tally.n_rows > 1 and can(before, LeavesOut):
         with watched(source, "leaving each row out") as rows:
-            evaluation = model.leave_one_out(rows, target)
+            evaluation = before.leave_one_out(rows, target)
     written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
-    tally = model.tally_
     columns = column_records(tally)
     page.line(f"{source.name}: {plural(tally.n_rows, 'row')}, {plural(len(tally.classes), 'class')} of {target}")
     page.line()
@@ -107,29 +143,35 @@ def fit_table(
     if evaluation is not None:
         page.line()
         summary.show_measures(page, evaluation)
-        if is_worse(evaluation):
+        if options.calibrate is not None:
+            page.line(CALIBRATED)
+        elif is_worse(evaluation):
             harm = culprit(model, source, evaluation)
             same = replace(options, kind=None if kind == "naive" else kind)
             counts = replace(given, smoothing=shared.smoothing, prior=shared.prior)
             again = None if "-" in data else _again(data, target, shared.output, same, counts, reading)
             page.line()
             show_worse(page, evaluation, harm, again)
-    if kind == "best":
+    if hasattr(model, "left_out_"):
         page.line()
         summary.show_left_out(page, model)
+    if choice is not None:
+        page.line()
+        show_choice(page, choice)
     page.line()
     if can(model, SpeaksByColumn):
         summary.show_telling(page, model)
         page.line()
     can_be_read_again = all(file.place.size is not None for file in source.files)
-    if kind == "naive" and len(tally.classes) > 1 and can_be_read_again and _best_takes(tally):
-        rule = None if options.unseen == "smooth" else options.unseen  # best has no such rule
-        stronger = TableOptions("best", role=options.role, unseen=rule)
+    plain = kind == "naive" and options.calibrate is None
+    if plain and len(tally.classes) > 1 and can_be_read_again and _best_takes(tally):
+        rule = None if options.unseen == "smooth" else options.unseen  # the others have no such rule
+        stronger = TableOptions(AUTO, role=options.role, unseen=rule)
         page.command("stronger:", _again(data, target, output, stronger, given, reading))
     for sentence in advice:
         page.line(f"advice: {sentence}")
     page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
-    plot(page, shared.plot, lambda: _picture(model))
+    plot(page, shared.plot, lambda: _picture(before) if choice is None else choice.chart())
     page.json(
         {
             "data": source.name,
@@ -140,7 +182,8 @@ def fit_table(
             "leave_one_out": None
             if evaluation is None
             else summary.evaluation_record(evaluation) | worse_record(evaluation, harm),
-            **({"left_out": summary.left_out_record(model)} if kind == "best" else {}),
+            **({"left_out": summary.left_out_record(model)} if hasattr(model, "left_out_") else {}),
+            **({"choice": choice_record(choice)} if choice is not None else {}),
             "telling": summary.telling_records(model),
             "advice": advice,
             "model": output,
@@ -159,7 +202,9 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
     import bayeskit
 
     if kind not in MODELS:
-        raise typer.BadParameter(f"{kind!r} is none of {', '.join(MODELS)}", param_hint="--model")
+        raise typer.BadParameter(f"{kind!r} is none of {', '.join((*MODELS, AUTO))}", param_hint="--model")
+    if kind == "exponents":
+        return bayeskit.DiscriminativeWeights(_model("naive", given))
     model = getattr(bayeskit, MODELS[kind])()
     said = {name: value for name, value in given.items() if value is not None}
     for name in said.keys() - model.get_params():
@@ -169,6 +214,30 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
     model.set_params(**said)
     model.check_settings()
     return model
+
+
+def _calibrated(model: Any, method: str | None) -> Any:
+    """The model, with a curve for its probabilities where one was asked for."""
+    from bayeskit.models.calibrated import METHODS, Calibrated
+
+    if method is None:
+        return model
+    if method not in METHODS:
+        raise typer.BadParameter(f"{method!r} is none of {', '.join(METHODS)}", param_hint="--calibrate")
+    return Calibrated(model, method)
+
+
+def _chosen(source: Any, target: str, settings: dict[str, Any], options: TableOptions) -> tuple[Any, list[str]]:
+    """(the choice among the models, the advice that came with the last fit)"""
+    from bayeskit.models.choice import SECONDS, choose
+
+    for name, value in (*settings.items(), ("calibrate", options.calibrate)):
+        if value is not None and name not in ("roles", "unlabelled", "unseen", "memory_limit"):
+            hint = f"--{name.replace('_', '-')}"
+            raise typer.BadParameter("--model auto has no such setting", param_hint=hint)
+    given = {name: value for name, value in settings.items() if value is not None}
+    seconds = SECONDS if options.seconds is None else options.seconds
+    return _told(lambda: choose(source, target, seconds=seconds, **given))
 
 
 def _best_takes(tally: Any) -> bool:
@@ -189,8 +258,13 @@ def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]
     return [*words, *typed(Shared(output=output))]
 
 
-def _fit(model: Any, source: Any) -> list[str]:
+def _fit(model: Any, source: Any, target: str) -> list[str]:
     """Fit, and the advice that came with it."""
+    return _told(lambda: model.fit_source(source) if hasattr(model, "fit_source") else model.fit(source, target))[1]
+
+
+def _told(work: Callable[[], Any]) -> tuple[Any, list[str]]:
+    """(what came of it, the advice that was given)"""
     import warnings
 
     from bayeskit.cli.remedies import in_options
@@ -198,8 +272,8 @@ def _fit(model: Any, source: Any) -> list[str]:
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model.fit_source(source)
+        made = work()
     for warning in told:
         if not issubclass(warning.category, AdviceWarning):
             warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
-    return [in_options(w.message) for w in told if issubclass(w.category, AdviceWarning)]
+    return made, [in_options(w.message) for w in told if issubclass(w.category, AdviceWarning)]
