@@ -35,6 +35,7 @@ BETWEEN_FILES = {  # what a model answers to other files
     "drops_unlabelled",
     "encoder",
     "factor",
+    "fit_over",
     "fit_parts",
     "fit_recipe",
     "fitted_parts",
