@@ -134,6 +134,10 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
     >>> dict(source.kinds), next(source.batches()).weights.tolist()
     ({'sky': 'string'}, [3.0, 1.0])
     """
+    if isinstance(data, str) and data.startswith(("postgresql://", "postgres://")) and not reading:
+        from bayeskit.data.databases.sql_source import SqlSource
+
+        data = SqlSource.at(data)
     if isinstance(data, (str, Path)) or _are_paths(data):
         from bayeskit.data.files.file_source import FileSource
 
