@@ -73,10 +73,8 @@ class GroupedCounts:
 
     def run(self, query: Node) -> pa.Table:
         """The rows of a query that counts."""
-        import pyarrow as pa
-
-        batches = list(self.source.database.stream(self.source.database.dialect.sql(query, pretty=False)))
-        return pa.Table.from_batches(batches) if batches else pa.table({})
+        database = self.source.database
+        return database.table(database.dialect.sql(query, pretty=False))
 
     def step(self, cells: Mapping[str, Node]) -> Node:
         """The class and some cells of every row, from the user's query."""
@@ -203,8 +201,11 @@ class GroupedCounts:
             None if self.source.target is None else table[f"={CLASS}"],
             table[NUMBER].to_numpy().astype(np.float64),
         )
-        plan = Plan(replace(request, columns=asked))
-        return whole(local.collect_part(source, schema, plan, memory_limit=self.memory_limit))
+        own = replace(request, columns=asked)
+        coded = [name for name in names if name in schema.coded()]
+        alone = [Request("families", tuple(coded))] if request.kind != "families" and coded else []
+        tally = whole(local.collect_part(source, schema, Plan(*alone, own), memory_limit=self.memory_limit))
+        return replace(tally, statistics={request.kind: tally.statistics[request.kind]})  # alone, only to keep values
 
     def _cells(self, name: str, column: pa.ChunkedArray) -> Any:
         """Cells as the encoder reads them: an interval by a number that lies in it."""
@@ -219,7 +220,7 @@ class GroupedCounts:
 
 def class_totals(counts: GroupedCounts) -> Totals:
     """Rows of each label."""
-    table = next(counts.grouped([()]))
+    table = next(replace(counts, labelled_only=False).grouped([()]))
     n = table[NUMBER].to_numpy() if table.num_rows else np.zeros(0, dtype=np.int64)
     if counts.source.target is None:
         return Totals(table, int(n.sum()), 0)

@@ -82,7 +82,7 @@ class AdbcDatabase:
 
     def _refuse_other_isolation(self) -> None:
         """Of someone's connection the transaction is theirs: it is taken where it keeps to one snapshot."""
-        isolation = self.rows("SELECT CURRENT_SETTING('transaction_isolation')")[0][0]
+        isolation = self.table("SELECT CURRENT_SETTING('transaction_isolation') AS i")["i"][0].as_py()
         if isolation not in ("repeatable read", "serializable"):
             raise BayesError(
                 f"{self.shown} reads at the isolation {isolation!r}, under which rows could change between two queries "
@@ -130,13 +130,13 @@ class AdbcDatabase:
         finally:
             cursor.close()
 
-    def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """All of them."""
+    def table(self, query: str) -> pa.Table:
+        """All rows at once."""
 
-        def work() -> list[tuple[Any, ...]]:
+        def work() -> pa.Table:
             with self._cursor() as cursor:
                 cursor.execute(query)
-                return list(cursor.fetchall())
+                return cursor.fetch_arrow_table()
 
         return attempt(work, self._problems, self.shown, self._address)
 

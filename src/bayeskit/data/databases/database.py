@@ -55,7 +55,7 @@ class Database(Protocol):
         """The rows of a query."""
         ...
 
-    def rows(self, query: str) -> list[tuple[Any, ...]]:
+    def table(self, query: str) -> pa.Table:
         """The few rows of a query that counts."""
         ...
 

@@ -37,6 +37,7 @@ class DuckDatabase:
 
     def __init__(self, connection: Any, shown: str = "this DuckDB connection") -> None:
         self.connection, self.shown = connection, shown
+        self._open: _Rest | None = None
         self._problems = (duckdb_library().Error,)
 
     @classmethod
@@ -67,6 +68,8 @@ class DuckDatabase:
     def fields(self, query: str) -> list[Field]:
         """From the relation, which is not run."""
 
+        self._free()
+
         def look() -> list[Field]:
             relation = self.connection.sql(query)
             types = [str(type_) for type_ in relation.types]
@@ -77,17 +80,52 @@ class DuckDatabase:
 
     def stream(self, query: str) -> Iterator[pa.RecordBatch]:
         """Batches as DuckDB makes them; what is not read is not made."""
+        self._free()
         reader = attempt(lambda: self.connection.sql(query).to_arrow_reader(BATCH), self._problems, self.shown, None)
-        problems = (*self._problems, OSError)  # what happens while Arrow asks for more rows
+        self._open = rest = _Rest(reader, (*self._problems, OSError), self.shown)
         try:
-            while (batch := attempt(lambda: next(reader, None), problems, self.shown, None)) is not None:
+            while (batch := rest.next()) is not None:
                 yield batch
         finally:
-            reader.close()
+            rest.close()
+            self._open = None if self._open is rest else self._open
 
-    def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """All of them."""
-        return attempt(lambda: self.connection.sql(query).fetchall(), self._problems, self.shown, None)
+    def _free(self) -> None:
+        """A connection runs one query at a time: what another reading still wants is read to its end."""
+        if self._open is not None:
+            self._open.drain()
+            self._open = None
+
+    def table(self, query: str) -> pa.Table:
+        """All rows at once."""
+        self._free()
+        return attempt(lambda: self.connection.sql(query).to_arrow_table(), self._problems, self.shown, None)
+
+
+class _Rest:
+    """The rows that are still to be read of a query."""
+
+    def __init__(self, reader: Any, problems: tuple[type[BaseException], ...], shown: str) -> None:
+        self._reader, self._problems, self._shown = reader, problems, shown
+        self._kept: list[pa.RecordBatch] | None = None
+
+    def next(self) -> pa.RecordBatch | None:
+        """The next rows; None at the end."""
+        if self._kept is not None:
+            return self._kept.pop(0) if self._kept else None
+        # What happens while Arrow asks for more rows is an error of its own.
+        return attempt(lambda: next(self._reader, None), self._problems, self._shown, None)
+
+    def drain(self) -> None:
+        """Keep the rest, so that the connection is free."""
+        if self._kept is None:
+            rest = attempt(lambda: list(self._reader), self._problems, self._shown, None)
+            self._reader.close()
+            self._kept = rest
+
+    def close(self) -> None:
+        """Nobody reads on."""
+        self._reader.close()
 
 
 def _schema_of(relation: Any) -> Any:

@@ -11,7 +11,7 @@ from bayeskit.data.databases.address import Address
 from bayeskit.data.databases.database import LOOK, Database, Field, open_database, selected
 from bayeskit.data.frames import arrow_kind
 from bayeskit.data.schema import Kind
-from bayeskit.data.source import Batch, check_weight_column, weight_column
+from bayeskit.data.source import Batch, check_weight_column, close_rows, weight_column
 from bayeskit.dialects import syntax
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError, LostParts, SchemaMismatch
@@ -108,16 +108,22 @@ class SqlSource:
 
     def look(self) -> Batch | None:
         """Some rows, whichever the database gives first."""
-        return next(self._batches(LOOK), None)
+        rows = self._batches(LOOK)
+        first = next(rows, None)
+        close_rows(rows)
+        return first
 
     def batches(self) -> Iterator[Batch]:
         """All rows, in the order in which they come."""
         if self.engine is not None:
             raise self.engine.not_here()
-        n_rows = 0
-        for batch in self._batches(None):
-            n_rows += batch.n_rows
-            yield batch
+        n_rows, rows = 0, self._batches(None)
+        try:
+            for batch in rows:
+                n_rows += batch.n_rows
+                yield batch
+        finally:
+            close_rows(rows)
         self.check_passes(n_rows)
 
     def check_passes(self, n_rows: int) -> None:
@@ -131,8 +137,15 @@ class SqlSource:
 
     def _batches(self, limit: int | None) -> Iterator[Batch]:
         query = self.database.dialect.sql(selected(self.query, self.read, limit), pretty=False)
+        stream = self.database.stream(query)
+        try:
+            yield from self._labelled_batches(stream)
+        finally:
+            close_rows(stream)
+
+    def _labelled_batches(self, stream: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
         start = 0
-        for rows in self.database.stream(query):
+        for rows in stream:
             if not rows.num_rows:
                 continue
             columns = {name: _in_utc(column) for name, column in zip(rows.schema.names, rows.columns, strict=True)}
