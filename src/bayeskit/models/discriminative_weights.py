@@ -25,9 +25,11 @@ from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.exponents import best_exponents
 from bayeskit.explain.structure import StructureDescription
+from bayeskit.export.form import ScoringForm
 from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
+from bayeskit.models.base.exporting import Exported
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes, NaiveParameters
 
@@ -43,7 +45,7 @@ def weighted(params: NaiveParameters, target: str, powers: dict[str, float]) -> 
 
 
 @dataclass(eq=False, repr=False)
-class DiscriminativeWeights(Composite, PredictsClasses):
+class DiscriminativeWeights(Composite, PredictsClasses, Exported):
     """Naive Bayes whose columns have learnt exponents: the cheap cure for overconfidence.
 
     Fitting counts once, scores each row without itself (so that a column cannot boast with what it has learnt by
@@ -172,6 +174,10 @@ class DiscriminativeWeights(Composite, PredictsClasses):
         for j, name in enumerate(list(self.exponents_)[1:], 1):
             terms[:, :, j] = params.by_column[name].term(name, block, 1)
         return terms
+
+    def scoring_form(self) -> ScoringForm:
+        """Naive Bayes with its terms to their powers."""
+        return replace(self._fitted().scoring_form(), model=type(self).__name__)
 
     def table(self) -> Table:
         """The exponents: 1 trusts a column as naive Bayes does, 0 leaves it out."""

@@ -92,7 +92,9 @@ class Classifier(Stored, TakesLabels):
     rows_are: ClassVar[str] = "rows"
     """What a row is to a person."""
 
-    absent: ClassVar[Mapping[str, str]] = {}
+    absent: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("to_sql", "to_onnx", "to_json"), "what it says of a row is no sum over columns that could be carried elsewhere"
+    )
     """Methods of other models that this one has not, and why: what an AttributeError then says."""
 
     if TYPE_CHECKING:

@@ -25,8 +25,10 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.explain.structure import StructureDescription
+from bayeskit.export.form import ScoringForm
 from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted
+from bayeskit.models.base.exporting import Exported
 from bayeskit.models.base.labels import TakesLabels
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.storage import Composite
@@ -44,7 +46,7 @@ LONG_STEP = 0.1  # deviations times nats: a step this long at the end means that
 
 
 @dataclass(eq=False, repr=False)
-class LogisticRegression(Composite, TakesLabels):
+class LogisticRegression(Composite, TakesLabels, Exported):
     """Logistic regression over mixed columns, started from naive Bayes.
 
     Parameters
@@ -246,6 +248,13 @@ class LogisticRegression(Composite, TakesLabels):
         """The most probable class of each row."""
         z = self.decision_function(X)
         return np.asarray(self.classes_[(z > 0).astype(np.int64) if z.ndim == 1 else z.argmax(axis=1)])
+
+    def scoring_form(self) -> ScoringForm:
+        """The weights as plain numbers that can be carried elsewhere."""
+        self._check_is_fitted()
+        if self._sparse:
+            raise BayesError("a sparse matrix has no columns of a table: fit on a table to carry the model elsewhere")
+        return self.form_.scoring_form(self.schema_.target.name, type(self).__name__)
 
     def table(self) -> Table:
         """Intercept and weights, readable."""

@@ -30,6 +30,8 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.export.form import LinearTerm, ScoringForm, TableTerm, Term
+from bayeskit.export.of_columns import coding
 from bayeskit.undecidable import refuse_no_numbers
 
 if TYPE_CHECKING:
@@ -71,6 +73,22 @@ class LogisticForm:
             raise_unusable(block.floats, block.start)
             refuse_no_numbers(np.where(np.isfinite(z), z, np.nan), block.start, self.classes)  # no weight is infinite
         return z
+
+    def scoring_form(self, target: str, model: str = "LogisticForm") -> ScoringForm:
+        """The same as plain numbers that can be carried elsewhere."""
+        schema, refuse = self.encoder.schema, self.encoder.refuse_unseen
+        terms: list[Term] = [
+            LinearTerm(name, float(self.center[j]), self.slope[:, j], self.present[:, j])
+            for j, name in enumerate(self.columns)
+        ]
+        for name, table in self.tables.items():
+            role = schema.columns[name]
+            cuts = role.cuts if isinstance(role, Numeric) else None
+            values = () if cuts is not None else tuple(self.encoder.vocabularies[name].values)
+            terms.append(TableTerm(name, coding(name, values, schema, refuse, cuts), table))
+        position = {name: i for i, name in enumerate(schema.used)}
+        terms.sort(key=lambda term: position[term.name])
+        return ScoringForm(target, tuple(self.classes.tolist()), self.base, tuple(terms), None, model=model)
 
     def log_odds(self, X: Any) -> Floats:
         """z of each row, as a classifier's ``decision_function``: (rows,) of two classes, else (rows, classes)."""

@@ -35,8 +35,11 @@ from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import BEFORE, as_variance_floor
 from bayeskit.evaluate.selection import Selection, selection
+from bayeskit.export.form import ScoringForm
+from bayeskit.export.of_columns import column_terms
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.models.base.settings import held_choices, one_of, seed_of
 from bayeskit.models.base.single_row import OneRow
 from bayeskit.models.base.tuning import best_smoothing, best_temperature, judged_terms
@@ -98,7 +101,7 @@ class NaiveParameters:
 
 
 @dataclass(eq=False, repr=False)
-class NaiveBayes(TallyClassifier):
+class NaiveBayes(TallyClassifier, Exported):
     """Naive Bayes for tables with categorical, numeric and text columns, missing cells and unseen values.
 
     Parameters
@@ -301,6 +304,14 @@ class NaiveBayes(TallyClassifier):
 
     def held_while_left_out(self) -> tuple[str, ...]:
         return held_choices(self.smoothing, self.cuts, self.schema_)
+
+    def scoring_form(self) -> ScoringForm:
+        """The class prior and the term of each column, as plain numbers."""
+        self._check_is_fitted()
+        refuse_random_ties(self)
+        params, refuse = self.params_, self.unseen == "error"
+        terms = [term for kind in params.kinds for term in column_terms(kind, self.schema_, refuse)]
+        return whole_form(self, params.log_prior, terms)
 
     def to_logistic(self) -> LogisticForm:
         """The same model as weights and intercept of a logistic function: exact, for tables and shared variances.

@@ -18,15 +18,18 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.block import Block
-from bayeskit.data.schema import Schema
+from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import ConditionalTable
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.explain.structure import StructureDescription
+from bayeskit.export.form import ScoringForm
+from bayeskit.export.of_columns import coding, context_term
 from bayeskit.models.base import Scores
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of
+from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.threads import thread_count
 
 Floats = npt.NDArray[np.float64]
@@ -51,7 +54,7 @@ class StructuredParameters:
         return [name for name in self.values if name not in self.tables or not self.tables[name].used]
 
 
-class StructuredClassifier(CodedClassifier):
+class StructuredClassifier(CodedClassifier, Exported):
     """A model whose columns have parents besides the class; ``parents_`` says which."""
 
     params_: StructuredParameters
@@ -85,6 +88,19 @@ class StructuredClassifier(CodedClassifier):
                 columns = context_columns({name: table}, block, self._threads())
                 kernels.score_codes(columns, [table.log_table], terms[name], self._threads())
         return terms
+
+    def scoring_form(self) -> ScoringForm:
+        """The class prior and each column's tables in its contexts, as plain numbers."""
+        self._check_is_fitted()
+        refuse_random_ties(self)
+        roles, refuse = self.schema_.columns, self.unseen == "error"
+        codings = {}
+        for name, values in self.params_.values.items():
+            role = roles[name]
+            cuts = role.cuts if isinstance(role, Numeric) else None
+            codings[name] = coding(name, values, self.schema_, refuse, cuts)
+        terms = [context_term(name, table, codings) for name, table in self.params_.tables.items() if table.used]
+        return whole_form(self, self.params_.log_prior, terms)
 
     def left_out(self) -> StructuredLeftOut:
         """Scores of learnt rows under the estimates made without them, the structure held."""

@@ -16,9 +16,11 @@ from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.estimate.prior import class_prior
+from bayeskit.export.form import ScoringForm
 from bayeskit.model_file import State
 from bayeskit.models.base import Scores
 from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.text.document_classifier import DocumentClassifier, TextLeftOut
 from bayeskit.models.text.parameters import Parameters
@@ -35,7 +37,7 @@ LARGEST_TABLE = 1 << 29  # words times classes
 
 @by_recipe(*CONDITIONAL)
 @dataclass(eq=False, repr=False)
-class TextClassifier(DocumentClassifier):
+class TextClassifier(DocumentClassifier, Exported):
     """Naive Bayes for documents: strings in a list, a series or an Arrow column.
 
     Parameters
@@ -216,6 +218,19 @@ class TextClassifier(DocumentClassifier):
             )
         log_prior = logspace.log(class_prior(self._recipe.prior_or(self.prior), tally.classes, tally.class_counts))
         return self._recipe.estimate(tally, log_prior, self)
+
+    def scoring_form(self) -> ScoringForm:
+        """What words say, as plain numbers."""
+        self._check_is_fitted()
+        refuse_random_ties(self)
+        if not hasattr(self, "predict_proba"):
+            raise BayesError(
+                Setting.given("recipe", self.recipe), " has margins and no probabilities to carry elsewhere"
+            )
+        if self.hash_bits is not None:
+            raise BayesError(Setting.given("hash_bits", self.hash_bits), ": words in buckets have no names to look up")
+        base, term = self.params_.words_term(COLUMN)
+        return whole_form(self, base, [term])
 
     def decision_function(self, X: Any) -> Scores:
         """Scores (documents, classes), or (documents,) of the second class against the first where there are two."""

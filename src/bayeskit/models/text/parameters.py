@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +14,9 @@ from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.errors import BayesError
 from bayeskit.estimate.words.weights import WordWeights
+from bayeskit.export.form import WordsTerm
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,6 +59,12 @@ class Parameters(Protocol):
         """What each cell adds to the score (cells, classes)."""
         ...
 
+    def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
+        """What is said before any word (classes,) and what words add, as plain numbers."""
+        raise BayesError(
+            "this recipe weighs a word by all others of its document: no sum over words can be carried elsewhere"
+        )
+
 
 @dataclass(frozen=True)
 class WordParameters(Parameters):
@@ -91,6 +99,10 @@ class WordParameters(Parameters):
         kernels.score_rows(rows.indptr, rows.ids, self.values(rows), self.table, out, n_threads)
         return out
 
+    def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
+        """Weights, and what they are added to."""
+        return self.constant, WordsTerm(name, tuple(self.vocabulary.tolist()), self.table)
+
     def parts(self, rows: TokenRows) -> Floats:
         """What each cell adds to the score (cells, classes)."""
         return np.asarray(self.values(rows)[:, None] * self.table[rows.ids])
@@ -103,3 +115,8 @@ class PresenceParameters(WordParameters):
     def values(self, rows: TokenRows) -> Floats:
         """The value of each cell."""
         return np.ones(len(rows.ids))
+
+    def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
+        """A word counts once."""
+        base, term = super().words_term(name)
+        return base, replace(term, presence=True)

@@ -18,6 +18,7 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.words import weights as word_weights
 from bayeskit.estimate.words.weights import WordWeights, inverse_document_frequency
+from bayeskit.export.form import WordsTerm
 from bayeskit.model_file import State
 from bayeskit.models.text.parameters import Parameters, WordParameters
 from bayeskit.models.text.reading import count_more, document_frequency, mass_tally
@@ -58,6 +59,10 @@ class TfIdfParameters(WordParameters):
     def values(self, rows: TokenRows) -> Floats:
         """The value of each cell."""
         return word_weights.tf_idf(rows.counts.astype(np.float64), rows.ids, rows.indptr, self.idf)
+
+    def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
+        """A word's value hangs on all others of its document."""
+        return Parameters.words_term(self, name)
 
 
 @dataclass(frozen=True, eq=False)

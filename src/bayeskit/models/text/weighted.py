@@ -25,6 +25,7 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.words import weighted_evidence
 from bayeskit.estimate.words.weighted_evidence import BANDS, EvidenceWeights
+from bayeskit.export.form import WordsTerm
 from bayeskit.model_file import State
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import LabelledDocuments, count_more, document_frequency, mass_tally
@@ -72,6 +73,12 @@ class EvidenceParameters(Parameters):
         )
         scores[np.diff(rows.indptr) == 0] = self.log_prior
         return scores
+
+    def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
+        """Evidence of words and of their repetition; the bias is for documents that have known words."""
+        first, repeated = self.tables
+        words = tuple(self.vocabulary.tolist())
+        return self.log_prior, WordsTerm(name, words, first, False, repeated, float(self.g), self.bias)
 
     def parts(self, rows: TokenRows) -> Floats:
         """What each cell adds to the score (cells, classes)."""

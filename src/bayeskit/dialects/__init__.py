@@ -1,0 +1,1 @@
+"""SQL as a tree, and what the databases write differently."""

@@ -1,0 +1,167 @@
+"""The scoring form: what a fitted model says of a row, as plain numbers that need no bayeskit to be read.
+
+    z_c = base_c + Σ_terms term_c(row)        P(c | row) = exp(z_c / T) / Σ_k exp(z_k / T)
+
+A term reads one column, or a column in the context of others, or the words of a document. Everything that carries a
+model elsewhere (SQL, ONNX, JSON) is written from this form, so a model that can say its form can go to all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.vocabulary import Value
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """How the cells of a column become codes: 0 is missing, 1 … V are the values, V + 1 is a value never seen.
+
+    A column of numbers has ``cuts`` in place of values: code i is cuts[i − 2] < x ≤ cuts[i − 1], and none is unseen.
+    """
+
+    column: str
+    values: tuple[Value, ...] = ()
+    cuts: tuple[float, ...] | None = None
+    refuses_unseen: bool = False
+
+    @property
+    def n_codes(self) -> int:
+        """Values or intervals."""
+        return len(self.values) if self.cuts is None else len(self.cuts) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class TableTerm:
+    """A row of a table for each code: ``table`` (codes + 2, classes), first a missing cell, last a value never seen."""
+
+    name: str
+    coding: Coding
+    table: Floats
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What it reads."""
+        return (self.coding.column,)
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticTerm:
+    """constant_c − ½ precision_c (x − mean_c)², all (classes,): a normal density. A missing number says nothing."""
+
+    name: str
+    mean: Floats
+    precision: Floats
+    constant: Floats
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What it reads."""
+        return (self.name,)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearTerm:
+    """present_c + slope_c (x − center), for a number that is there."""
+
+    name: str
+    center: float
+    slope: Floats
+    present: Floats
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What it reads."""
+        return (self.name,)
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """Tables of a column where its first parents have some codes.
+
+    ``codes`` (contexts, parents) and ``tables`` (contexts, values, classes).
+    """
+
+    codes: npt.NDArray[np.int64]
+    tables: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ContextTerm:
+    """A column given its parents: the table of the longest context that is known says it.
+
+    ``levels[d]`` holds the contexts of the first d parents; that of none has one table. A cell that is missing or was
+    never seen says nothing; neither does a parent, behind which no longer context is known.
+    """
+
+    name: str
+    coding: Coding
+    parents: tuple[Coding, ...]
+    levels: tuple[Context, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What it reads."""
+        return (self.coding.column, *(parent.column for parent in self.parents))
+
+
+@dataclass(frozen=True, eq=False)
+class WordsTerm:
+    """Σ over the words of a document that are known: a weight times how often it stands there.
+
+    With ``presence`` a word counts once. With ``repeats`` a word that stands there n times says
+    (1 + ln n) · weight + ln n · repeat. With ``scale`` the sum is divided by the power ``scale`` of the number of
+    different known words, and a document without any says nothing: not even ``present``, which others are given.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    weights: Floats  # (words, classes)
+    presence: bool = False
+    repeats: Floats | None = None  # (words, classes)
+    scale: float = 0.0
+    present: Floats | None = None  # (classes,)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column of documents; where words are in a table of their own, none is read."""
+        return ()
+
+
+Term = TableTerm | QuadraticTerm | LinearTerm | ContextTerm | WordsTerm
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringForm:
+    """A whole model: classes in order, what is said before any cell, and the terms in the order of the columns.
+
+    ``prior`` (classes,) is what is said where every class is impossible, and None where nothing is; then ``refuses``
+    says whether such a row is refused. ``temperature`` divides scores before they become probabilities.
+    """
+
+    target: str
+    classes: tuple[Value, ...]
+    base: Floats  # (classes,)
+    terms: tuple[Term, ...]
+    prior: Floats | None
+    refuses_undecidable: bool = False
+    temperature: float = 1.0
+    model: str = ""
+    notes: Sequence[str] = field(default=())
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the data that are read, in the order of the terms."""
+        return tuple(dict.fromkeys(name for term in self.terms for name in term.columns))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns whose words are read."""
+        return tuple(term.name for term in self.terms if isinstance(term, WordsTerm))

@@ -1,0 +1,250 @@
+"""A scoring form as an ONNX file, in double: for servers that run ONNX and know nothing of counting.
+
+Every column is an input of shape (rows, 1): texts as strings, where "" is missing unless it is a value; numbers, codes
+and truths as doubles, where NaN is missing (whole numbers beyond 2^53 as int64). Outputs are ``label`` (rows,) and
+``probabilities`` (rows, classes); a row that the model refuses has NaN.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.numbers import LARGEST
+from bayeskit.disk.writing import write_whole
+from bayeskit.errors import BayesError
+from bayeskit.export.form import Coding, ContextTerm, LinearTerm, QuadraticTerm, ScoringForm, TableTerm, WordsTerm
+from bayeskit.tolerance import TIE
+
+Floats = npt.NDArray[np.float64]
+EXACT = 2**53  # whole numbers up to here are doubles
+OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
+OWN = "bayeskit:"  # what is computed on the way has names of its own
+
+
+def onnx_library() -> Any:
+    """The library that writes ONNX, which comes with an extra of the package."""
+    try:
+        import onnx
+    except ImportError as missing:
+        raise BayesError(
+            f"ONNX files are written by onnx, which cannot be imported ({missing}): pip install 'bayeskit[onnx]'"
+        ) from missing
+    return onnx
+
+
+def onnx_model(form: ScoringForm, path: str | Path | None = None) -> bytes:
+    """The bytes of the file, checked by the library that makes it."""
+    onnx = onnx_library()
+    graph = _Graph(onnx)
+    scores = graph.scores(form)
+    graph.outputs(form, scores)
+    helper = onnx.helper
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
+    made = helper.make_graph(graph.nodes, "bayeskit", graph.inputs, graph.results, graph.constants)
+    model = helper.make_model(made, opset_imports=opsets, producer_name="bayeskit", ir_version=IR_VERSION)
+    model.doc_string = f"{form.model} of {form.target}"
+    onnx.checker.check_model(model)
+    content = bytes(model.SerializeToString())
+    if path is not None:
+        write_whole(path, content)
+    return content
+
+
+class _Graph:
+    """The nodes, in the order in which they are computed."""
+
+    def __init__(self, onnx: Any) -> None:
+        self.onnx = onnx
+        self.nodes: list[Any] = []
+        self.inputs: list[Any] = []
+        self.constants: list[Any] = []
+        self.results: list[Any] = []
+        self.refused: list[str] = []
+        self._inputs: dict[str, str] = {}
+        self._codes: dict[str, str] = {}
+
+    def op(self, kind: str, *arguments: str, **attributes: Any) -> str:
+        """A node; the name of what it gives."""
+        name = f"{OWN}{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(kind, list(arguments), [name], **attributes))
+        return name
+
+    def constant(self, values: Any, dtype: Any = np.float64) -> str:
+        """An array; its name."""
+        name = f"{OWN}c{len(self.constants)}"
+        array = np.asarray(values, dtype=dtype)
+        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def cast(self, name: str, to: str) -> str:
+        """Another type."""
+        return self.op("Cast", name, to=getattr(self.onnx.TensorProto, to))
+
+    def column(self, name: str, kind: str) -> str:
+        """The input of a column, (rows, 1); a column has one type."""
+        if name not in self._inputs:
+            if name in ("label", "probabilities") or name.startswith(OWN) or not name:
+                raise BayesError(f"an input cannot be named {name!r}: rename the column", culprit=name)
+            self._inputs[name] = kind
+            element = getattr(self.onnx.TensorProto, kind)
+            self.inputs.append(self.onnx.helper.make_tensor_value_info(name, element, ["rows", 1]))
+        return name
+
+    # -- cells ---------------------------------------------------------------------------------------
+
+    def number(self, column: str) -> str:
+        """A number (rows, 1); infinite and huge ones are refused."""
+        fresh = column not in self._inputs
+        x = self.column(column, "DOUBLE")
+        if fresh:
+            self.refused.append(self.op("Greater", self.op("Abs", x), self.constant(LARGEST)))
+        return x
+
+    def code(self, coding: Coding) -> str:
+        """The code of each cell (rows,): 0 is missing, V + 1 a value never seen."""
+        key = coding.column
+        if key not in self._codes:
+            made = self._interval(coding) if coding.cuts is not None else self._value(coding)
+            if coding.refuses_unseen and coding.cuts is None:
+                unseen = self.op("Equal", made, self.constant(coding.n_codes + 1, np.int64))
+                self.refused.append(unseen)
+            self._codes[key] = self.op("Squeeze", made, self.constant([1], np.int64))
+        return self._codes[key]
+
+    def _interval(self, coding: Coding) -> str:
+        x = self.number(coding.column)
+        if coding.cuts:
+            above = self.cast(self.op("Greater", x, self.constant([coding.cuts])), "INT64")
+            passed = self.op("ReduceSum", above, self.constant([1], np.int64), keepdims=1)
+        else:
+            passed = self.op("Mul", self.cast(self.op("IsNaN", x), "INT64"), self.constant(0, np.int64))
+        code = self.op("Add", passed, self.constant(1, np.int64))
+        return self.op("Where", self.op("IsNaN", x), self.constant(0, np.int64), code)
+
+    def _value(self, coding: Coding) -> str:
+        kinds, unseen = {type(value) for value in coding.values}, coding.n_codes + 1
+        codes = list(range(1, unseen))
+        if kinds <= {str}:
+            x = self.column(coding.column, "STRING")
+            keys = list(coding.values)
+            if "" not in keys:
+                keys, codes = [*keys, ""], [*codes, 0]
+            encoded = {"keys_strings": keys, "values_int64s": codes, "default_int64": unseen}
+            return self.op("LabelEncoder", x, domain="ai.onnx.ml", **encoded)
+        if str in kinds:
+            raise BayesError(f"column {coding.column!r} holds texts and numbers, and an input has one type")
+        if float in kinds:
+            return self._among(coding)
+        keys = [int(value) for value in coding.values]
+        encoded = {"keys_int64s": keys, "values_int64s": codes, "default_int64": unseen}
+        if max(map(abs, keys), default=0) >= EXACT:
+            return self.op("LabelEncoder", self.column(coding.column, "INT64"), domain="ai.onnx.ml", **encoded)
+        x = self.column(coding.column, "DOUBLE")
+        gap, zero = self.op("IsNaN", x), self.constant(0.0)
+        there = self.op("Where", gap, zero, x)
+        near = self.op("LessOrEqual", self.op("Abs", there), self.constant(float(EXACT)))
+        whole = self.op("And", near, self.op("Equal", there, self.op("Floor", there)))
+        looked_up = self.cast(self.op("Where", whole, there, zero), "INT64")
+        found = self.op("LabelEncoder", looked_up, domain="ai.onnx.ml", **encoded)
+        found = self.op("Where", whole, found, self.constant(unseen, np.int64))
+        return self.op("Where", gap, self.constant(0, np.int64), found)
+
+    def _among(self, coding: Coding) -> str:
+        """Numbers with fractions: compared with each value."""
+        x = self.column(coding.column, "DOUBLE")
+        same = self.cast(self.op("Equal", x, self.constant([[float(v) for v in coding.values]])), "INT64")
+        codes = self.constant([np.arange(1, coding.n_codes + 1)], np.int64)
+        found = self.op("ReduceSum", self.op("Mul", same, codes), self.constant([1], np.int64), keepdims=1)
+        nowhere = self.op("Equal", found, self.constant(0, np.int64))
+        found = self.op("Where", nowhere, self.constant(coding.n_codes + 1, np.int64), found)
+        return self.op("Where", self.op("IsNaN", x), self.constant(0, np.int64), found)
+
+    # -- terms ---------------------------------------------------------------------------------------
+
+    def scores(self, form: ScoringForm) -> str:
+        """z (rows, classes)."""
+        total = self.constant([form.base])
+        for term in form.terms:
+            total = self.op("Add", total, self._term(term))
+        if not form.terms:
+            raise BayesError("the model reads no column, so an ONNX file of it would have no input")
+        return total
+
+    def _term(self, term: Any) -> str:
+        if isinstance(term, TableTerm):
+            return self.op("Gather", self.constant(term.table), self.code(term.coding), axis=0)
+        if isinstance(term, ContextTerm):
+            return self._contexts(term)
+        if isinstance(term, WordsTerm):
+            raise BayesError(f"column {term.name!r} is text, whose words an ONNX file cannot cut", culprit=term.name)
+        x = self.number(term.name)
+        if isinstance(term, QuadraticTerm):
+            away = self.op("Sub", x, self.constant([term.mean]))
+            square = self.op("Mul", self.constant([0.5 * term.precision]), self.op("Mul", away, away))
+            said = self.op("Sub", self.constant([term.constant]), square)
+        else:
+            assert isinstance(term, LinearTerm)
+            away = self.op("Sub", x, self.constant(term.center))
+            said = self.op("Add", self.constant([term.present]), self.op("Mul", self.constant([term.slope]), away))
+        return self.op("Where", self.op("IsNaN", x), self.constant(0.0), said)
+
+    def _contexts(self, term: ContextTerm) -> str:
+        """Down the tree of contexts as far as the parents' codes lead, then into the table that is there."""
+        child, n_slots = self.code(term.coding), term.coding.n_codes + 2
+        sizes = [len(level.codes) for level in term.levels]
+        flat = np.zeros((sum(sizes), n_slots, term.levels[0].tables.shape[2]))
+        flat[:, 1:-1] = np.concatenate([level.tables for level in term.levels])
+        node = self.op("Mul", child, self.constant(0, np.int64))
+        deepest = node
+        for depth, parent in enumerate(term.parents, 1):
+            width = parent.n_codes + 2
+            nodes = {tuple(codes): i for i, codes in enumerate(term.levels[depth - 1].codes.tolist())}
+            step = np.full((sizes[depth - 1] + 1, width), sizes[depth])  # the last node is no context
+            for i, codes in enumerate(term.levels[depth].codes.tolist()):
+                step[nodes[tuple(codes[:-1])], codes[-1]] = i
+            at = self.op("Add", self.op("Mul", node, self.constant(width, np.int64)), self.code(parent))
+            node = self.op("Gather", self.constant(step.ravel(), np.int64), at, axis=0)
+            known = self.op("Less", node, self.constant(sizes[depth], np.int64))
+            here = self.op("Add", node, self.constant(sum(sizes[:depth]), np.int64))
+            deepest = self.op("Where", known, here, deepest)
+        row = self.op("Add", self.op("Mul", deepest, self.constant(n_slots, np.int64)), child)
+        return self.op("Gather", self.constant(flat.reshape(-1, flat.shape[2])), row, axis=0)
+
+    # -- what is said --------------------------------------------------------------------------------
+
+    def outputs(self, form: ScoringForm, scores: str) -> None:
+        """The first class within a tie of the best, and the probabilities."""
+        best = self.op("ReduceMax", scores, axes=[1], keepdims=1)
+        impossible = self.op("IsInf", best)
+        slack = self.op("Mul", self.constant(TIE), self.op("Max", self.constant(1.0), self.op("Abs", best)))
+        within = self.cast(self.op("GreaterOrEqual", scores, self.op("Sub", best, slack)), "FLOAT")
+        chosen = self.op("ArgMax", within, axis=1, keepdims=0)
+        tempered = scores if form.temperature == 1 else self.op("Div", scores, self.constant(form.temperature))
+        shares = self.op("Softmax", tempered, axis=1)
+        prior = np.full(len(form.classes), np.nan) if form.prior is None else form.prior
+        shares = self.op("Where", impossible, self.constant([prior]), shares)
+        if form.prior is not None:
+            instead = self.constant([int(np.argmax(form.prior))], np.int64)
+            at = self.op("Squeeze", impossible, self.constant([1], np.int64))
+            chosen = self.op("Where", at, instead, chosen)
+        for refused in self.refused:
+            shares = self.op("Where", refused, self.constant(np.nan), shares)
+        self._result("label", "Gather", self._labels(form), chosen)
+        self._result("probabilities", "Identity", shares, shape=["rows", len(form.classes)], kind="DOUBLE")
+
+    def _labels(self, form: ScoringForm) -> str:
+        kinds = {type(label) for label in form.classes}
+        if kinds == {str}:
+            self.label_kind = "STRING"
+            return self.constant(form.classes, object)
+        self.label_kind = "BOOL" if kinds == {bool} else "INT64" if float not in kinds else "DOUBLE"
+        return self.constant(form.classes, {"BOOL": np.bool_, "INT64": np.int64, "DOUBLE": np.float64}[self.label_kind])
+
+    def _result(self, name: str, op: str, *arguments: str, shape: list[Any] | None = None, kind: str = "") -> None:
+        self.nodes.append(self.onnx.helper.make_node(op, list(arguments), [name]))
+        element = getattr(self.onnx.TensorProto, kind or self.label_kind)
+        self.results.append(self.onnx.helper.make_tensor_value_info(name, element, shape or ["rows"]))

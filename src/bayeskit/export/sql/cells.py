@@ -1,0 +1,143 @@
+"""Cells of a table as the model reads them: texts byte by byte, numbers as doubles, intervals by their codes.
+
+Each cell is a column of the first step of the query. What the model would refuse (an infinite number, a text where
+there were numbers) is a condition, under which the row gets no scores at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bayeskit.data.numbers import LARGEST
+from bayeskit.data.vocabulary import Value
+from bayeskit.dialects import syntax
+from bayeskit.dialects.dialect import Dialect
+from bayeskit.dialects.syntax import Node
+from bayeskit.errors import BayesError
+from bayeskit.export.form import Coding
+
+ROWS = "t"  # the table that is scored
+SMALLEST = 1e-150  # PostgreSQL refuses products that vanish
+
+
+@dataclass
+class Cells:
+    """The columns that the first step of a query reads, each once; and when a row is refused."""
+
+    dialect: Dialect
+    columns: Mapping[str, str]  # where a column of the model has another name in the table
+    read: dict[str, Node] = field(default_factory=dict)
+    refused: list[Node] = field(default_factory=list)
+    sizes: list[Node] = field(default_factory=list)  # of the numbers
+    _names: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def raw(self, column: str) -> Node:
+        """The column as it stands in the table."""
+        return syntax.column(ROWS, self.columns.get(column, column))
+
+    def text(self, coding: Coding) -> str:
+        """Texts, booleans or numbers as they are compared with values; the name of the cell."""
+        kind = kind_of(coding)
+        return self._named(coding.column, kind, lambda: self._comparable(coding, kind))
+
+    def _comparable(self, coding: Coding, kind: str) -> Node:
+        raw, dialect = self.raw(coding.column), self.dialect
+        if dialect.name == "sqlite":
+            right = "text" if kind == "text" else "number"
+            self.refused.append(_stored(raw, _OTHER[right]))
+            kept = syntax.case([(_stored(raw, _OTHER[right]), syntax.null())], raw)
+            return dialect.text(kept) if kind == "text" else kept
+        if kind == "text":
+            return dialect.text(raw)
+        if kind == "boolean":
+            return raw
+        if dialect.name == "spark":
+            self.refused.append(
+                syntax.compared(syntax.called("TYPEOF", raw), "=", syntax.sqlglot().exp.Literal.string("string"))
+            )
+        if kind == "float":
+            return self._without_nan(syntax.cast(raw, "double"))
+        return syntax.plus(raw, syntax.whole(0))  # of a text there is no sum, and the database says so
+
+    def _without_nan(self, node: Node) -> Node:
+        nan = self.dialect.nan()
+        return node if nan is None else syntax.called("NULLIF", node, nan)
+
+    def number(self, column: str) -> str:
+        """A number as a double, NULL where it is missing; the name of the cell."""
+        return self._named(column, "number", lambda: self._number(column))
+
+    def _number(self, column: str) -> Node:
+        raw, exp = self.raw(column), syntax.sqlglot().exp
+        x = syntax.cast(raw, "double")
+        if self.dialect.name == "sqlite":
+            self.refused.append(_stored(raw, _OTHER["number"]))
+            x = syntax.case([(_stored(raw, _OTHER["number"]), syntax.null())], x)
+        present = self._without_nan(x)
+        self.sizes.append(syntax.called("ABS", present))
+        if self.dialect.name != "postgres":
+            return present
+        # A product that overflows or vanishes would end the query.
+        near = exp.Between(this=x, low=syntax.number(-SMALLEST), high=syntax.number(SMALLEST))
+        within = exp.Between(this=x.copy(), low=syntax.number(-LARGEST), high=syntax.number(LARGEST))
+        return syntax.case([(near, syntax.cast(syntax.number(0.0), "double")), (within, x.copy())])
+
+    def refusal(self) -> Node | None:
+        """When a row has a cell that the model refuses; None where there can be none."""
+        conditions = list(self.refused)
+        if self.sizes:
+            sizes = self.sizes
+            if self.dialect.name == "sqlite":  # whose largest of several is null where one of them is
+                sizes = [syntax.first_known(size, syntax.number(0.0)) for size in sizes]
+            largest = sizes[0] if len(sizes) == 1 else syntax.called(self.dialect.greatest, *sizes)
+            conditions.append(syntax.compared(largest, ">", syntax.number(LARGEST)))
+        return syntax.any_of(conditions) if conditions else None
+
+    def _named(self, column: str, kind: str, make: Callable[[], Node]) -> str:
+        key = (column, kind)
+        if key not in self._names:
+            cell = f"c{len(self._names)}"
+            self._names[key] = cell
+            self.read[cell] = make()
+        return self._names[key]
+
+
+_OTHER = {"text": ("integer", "real", "blob"), "number": ("text", "blob")}
+
+
+def _stored(raw: Node, kinds: Sequence[str]) -> Node:
+    """Whether SQLite has stored a cell as one of these kinds; its columns have no types that hold."""
+    exp = syntax.sqlglot().exp
+    return exp.In(this=syntax.called("TYPEOF", raw), expressions=[exp.Literal.string(kind) for kind in kinds])
+
+
+def kind_of(coding: Coding) -> str:
+    """What the values of a column are to a database: "text", "boolean", "integer" or "float"."""
+    kinds = {type(value) for value in coding.values}
+    if kinds <= {str}:
+        return "text"
+    if kinds == {bool}:
+        return "boolean"
+    if str in kinds:
+        raise BayesError(
+            f"column {coding.column!r} holds texts and numbers, and a column of a database has one type",
+            culprit=coding.column,
+        )
+    return "integer" if kinds <= {int, bool} else "float"
+
+
+def value_node(value: Value, kind: str, dialect: Dialect) -> Node:
+    """A value as it is compared with a cell of this kind."""
+    if kind == "text":
+        return dialect.value(str(value))
+    if kind == "boolean":
+        return dialect.truth(bool(value))
+    return syntax.whole(int(value)) if kind == "integer" else syntax.cast(syntax.number(float(value)), "double")
+
+
+def storable(value: Value, dialect: Dialect) -> bool:
+    """Whether a column of the database can hold this value at all."""
+    if isinstance(value, str):
+        return dialect.nul_in_text or "\x00" not in value
+    return isinstance(value, float) or -(2**63) <= value < 2**63

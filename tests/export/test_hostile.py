@@ -1,0 +1,170 @@
+"""Names, values and model files cannot say more than they are: whatever is in them, a query only reads."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bayeskit as bk
+from bayeskit.dialects.dialect import DIALECTS
+from tests.export.test_scores import NEAR
+
+sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install 'bayeskit[sql]'")
+
+NAMES = [
+    'a"b',
+    "select",
+    "back`tick",
+    "x.y",
+    "größe ☃",
+    "it's",
+    "semi; DROP TABLE victim; --",
+    "\\",
+    "a/*b",
+    "$1",
+    "%s",
+]
+VALUES = [
+    "'; DROP TABLE victim; --", "\\'; DROP TABLE victim; --", '"', "`", "\\", "\\\\", "''", "'", "a\nb", "a\tb", "--",
+    "/*", "*/", "", "NULL", "null", "☃", "ß", "$$", "${x}", "{{x}}", "%(x)s", "?", ":x", "\r\n", "e'\\x27'", "\x7f",
+    "x\x00y",
+]  # fmt: skip
+PER_TABLE = 4  # columns: names are tried in groups
+
+
+def hostile_rows(names, dialect, n=90):
+    rng = np.random.default_rng(1)
+    values = [value for value in VALUES if "\x00" not in value or dialect == "duckdb"]
+    y = rng.integers(0, 2, n)
+    columns = {
+        name: pa.array([values[(i * 7 + j + y[i]) % len(values)] for i in range(n)]) for j, name in enumerate(names)
+    }
+    return pa.table(columns), np.array(["no'; --", 'yes"\\'], dtype=object)[y]
+
+
+def hostile_groups(dialect):
+    """Names that the database can hold at all: Spark's views take no dots apart, and every one is tried elsewhere."""
+    return [NAMES] if dialect == "spark" else [NAMES[i : i + PER_TABLE] for i in range(0, len(NAMES), PER_TABLE)]
+
+
+def test_nothing_in_a_name_or_a_value_is_more_than_it_is(database):
+    database.load("victim", pa.table({"x": [1]}))
+    for names in hostile_groups(database.dialect):
+        rows, labels = hostile_rows(names, database.dialect)
+        model = bk.NaiveBayes().fit(rows, labels)
+        keyed = rows.append_column("key", pa.array(range(rows.num_rows)))
+        database.load("hostile", keyed)
+        record = model.to_sql("hostile", dialect=database.dialect, keys="key")
+        found = sorted(database.rows(record.query))
+        assert np.abs(np.array([row[2:] for row in found]) - model.predict_proba(rows)).max() < NEAR
+        assert [row[1] for row in found] == model.predict(rows).tolist()
+    assert database.rows("SELECT x FROM victim") == [(1,)]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_query_is_one_select_whatever_the_model_file_holds(dialect, tmp_path):
+    names = [name for name in NAMES if "\x00" not in name]
+    rows, labels = hostile_rows(names, "duckdb")
+    bk.NaiveBayes().fit(rows, labels).save(tmp_path / "stranger.bayes")
+    model = bk.load(tmp_path / "stranger.bayes")
+    query = model.to_sql('my"";table', dialect=dialect, keys="key; --", evidence=True).query
+    statements = sqlglot.parse(query, read=dialect)
+    assert len(statements) == 1
+    assert isinstance(statements[0], sqlglot.exp.Select)
+    doing = (sqlglot.exp.DDL, sqlglot.exp.DML, sqlglot.exp.Command)
+    assert not [
+        node for node in statements[0].walk() if isinstance(node, doing) and not isinstance(node, sqlglot.exp.Query)
+    ]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_texts_hold_no_character_that_a_setting_could_read_as_an_escape(dialect):
+    """Backslashes escape in some databases under some settings; so none stands in a query at all."""
+    rows, labels = hostile_rows(["a"], "duckdb")
+    labels = [label.strip("\\") for label in labels]  # a class names a column, too, and names have no escapes
+    query = bk.NaiveBayes().fit(rows, labels).to_sql("t", dialect=dialect, keys="key").query
+    assert "\\" not in query
+    assert "\x00" not in query
+
+
+@pytest.mark.parametrize("name", ["", "a\x00b"])
+def test_a_name_that_no_database_can_hold_is_refused(name):
+    model = bk.NaiveBayes().fit({"x": ["a", "b"]}, [0, 1])
+    with pytest.raises(bk.BayesError, match="is no name that a database can hold"):
+        model.to_sql("t", keys="key", columns={"x": name})
+
+
+def test_case_is_not_folded_by_a_collation(database):
+    if database.dialect == "spark":
+        pytest.skip("a temporary view has no collations")
+    model = bk.NaiveBayes().fit({"sky": ["Sun", "sun", "SUN", "sun"]}, ["a", "b", "a", "b"])
+    folding = {
+        "duckdb": "CREATE OR REPLACE TABLE folding (id INT, sky VARCHAR COLLATE NOCASE)",
+        "sqlite": "CREATE TABLE folding (id INT, sky TEXT COLLATE NOCASE)",
+        "postgres": "CREATE TABLE folding (id INT, sky TEXT COLLATE folded)",
+    }
+    if database.dialect == "postgres":
+        rule = "provider = icu, locale = 'und-u-ks-level2', deterministic = false"
+        database.execute(f"CREATE COLLATION IF NOT EXISTS folded ({rule})")
+    database.execute("DROP TABLE IF EXISTS folding")
+    database.execute(folding[database.dialect])
+    database.execute("INSERT INTO folding VALUES (0, 'sun'), (1, 'Sun'), (2, 'sUn')")
+    assert database.rows("SELECT COUNT(*) FROM folding WHERE sky = 'SUN'") == [(3,)]  # the table folds
+    found = sorted(database.rows(model.to_sql("folding", dialect=database.dialect, keys="id").query))
+    expected = model.predict_proba({"sky": ["sun", "Sun", "sUn"]})
+    assert np.abs(np.array([row[2:] for row in found]) - expected).max() < NEAR
+
+
+def test_numbers_where_texts_were_learnt_are_refused(database):
+    """By the database, or row by row where it has no types."""
+    model = bk.NaiveBayes().fit({"code": ["1", "2", "1", "2"]}, ["a", "b", "a", "b"])
+    database.load("numbers", pa.table({"id": [0, 1], "code": [1, 2]}))
+    query = model.to_sql("numbers", dialect=database.dialect, keys="id").query
+    if database.dialect == "sqlite":
+        assert sorted(database.rows(query)) == [(0, None, None, None), (1, None, None, None)]
+    else:
+        with pytest.raises(Exception, match=r"(?i)encode|collat"):
+            database.rows(query)
+
+
+def test_texts_where_numbers_were_learnt_are_refused(database):
+    model = bk.NaiveBayes(roles={"code": "categorical"}).fit({"code": [1, 2, 1, 2]}, ["a", "b", "a", "b"])
+    database.load("texts", pa.table({"id": [0], "code": ["1"]}))
+    query = model.to_sql("texts", dialect=database.dialect, keys="id").query
+    if database.dialect in ("sqlite", "spark"):
+        assert database.rows(query) == [(0, None, None, None)]
+    else:
+        with pytest.raises(Exception, match=r"(?i)operator|no function matches"):
+            database.rows(query)
+
+
+def test_an_infinite_number_makes_no_scores(database):
+    model = bk.NaiveBayes().fit({"x": [1.0, 2.0, 5.0, 6.0]}, ["a", "a", "b", "b"])
+    database.load("wild", pa.table({"id": [0, 1, 2, 3, 4], "x": [np.inf, -1e200, np.nan, None, 1e-170]}))
+    found = sorted(database.rows(model.to_sql("wild", dialect=database.dialect, keys="id").query))
+    assert [row[1:] for row in found[:2]] == [(None, None, None)] * 2
+    assert np.abs(np.array([row[2:] for row in found[2:4]]) - 0.5).max() < NEAR  # missing: the prior
+    assert np.abs(np.array(found[4][2:]) - model.predict_proba({"x": [1e-170]})).max() < NEAR
+
+
+def test_unseen_values_are_refused_row_by_row_where_the_model_refuses_them(database):
+    if database.dialect == "spark":
+        pytest.skip("asked of the others: Spark's queries take seconds")
+    rows = {"sky": ["sun", "rain", "sun", "rain"], "wind": ["w", "w", "s", "s"]}
+    for model in (bk.NaiveBayes(unseen="error"), bk.TAN(unseen="error")):
+        model.fit(rows, ["a", "b", "a", "b"])
+        asked = pa.table({"id": [0, 1, 2], "sky": ["hail", "sun", None], "wind": ["w", "w", "w"]})
+        database.load("asked", asked)
+        found = sorted(database.rows(model.to_sql("asked", dialect=database.dialect, keys="id").query))
+        assert [row[1] is None for row in found] == [True, False, False]
+
+
+def test_truths_and_large_whole_numbers_are_compared_exactly(database):
+    if database.dialect == "spark":
+        pytest.skip("asked of the others: Spark's queries take seconds")
+    large = [2**53, 2**53 + 1, 2**53, 2**53 + 1]
+    rows = pa.table({"number": large, "ill": [True, False, True, True]})
+    model = bk.NaiveBayes(roles={"number": "categorical"}).fit(rows, [0, 1, 0, 1])
+    database.load("large", rows.append_column("id", pa.array([0, 1, 2, 3])))
+    found = sorted(database.rows(model.to_sql("large", dialect=database.dialect, keys="id").query))
+    assert np.abs(np.array([row[2:] for row in found]) - model.predict_proba(rows)).max() < NEAR
+    assert [row[1] for row in found] == model.predict(rows).tolist()

@@ -1,0 +1,100 @@
+"""The numbers as JSON: enough to score rows by, in a few lines that know nothing of bayeskit."""
+
+import json
+import math
+from bisect import bisect_left
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bayeskit as bk
+from tests.export.test_scores import MODELS, NEAR, table_of
+
+
+def code(term, row):
+    cell = row[term["column"]]
+    if cell is None:
+        return 0
+    if "cuts" in term:
+        return 1 + bisect_left(term["cuts"], cell)
+    return 1 + term["values"].index(cell) if cell in term["values"] else -1
+
+
+def said(term, row, c):
+    """ln of what a term says for class c: the page's words, written down."""
+    zero = lambda score: -math.inf if score is None else score  # noqa: E731
+    if term["kind"] == "words":
+        words = row[term["column"]].split()
+        known = [w for w in set(words) if w in term["words"]]
+        if not known:
+            return 0.0
+        total = 0.0
+        for word in known:
+            i, n = term["words"].index(word), 1 if term["once"] else words.count(word)
+            once = zero(term["scores"][i][c])
+            if term["repeats"] is None:
+                total += n * once
+            else:
+                total += (1 + math.log(n)) * once + math.log(n) * term["repeats"][i][c]
+        return total / len(known) ** term["scale"] + (0.0 if term["present"] is None else term["present"][c])
+    if term["kind"] in ("normal", "linear"):
+        x = row[term["column"]]
+        if x is None:
+            return 0.0
+        if term["kind"] == "normal":
+            return term["constant"][c] - 0.5 * term["precision"][c] * (x - term["mean"][c]) ** 2
+        return term["present"][c] + term["slope"][c] * (x - term["center"])
+    at = code(term, row)
+    if term["kind"] == "table":
+        return zero((term["missing"] if at == 0 else term["unseen"] if at < 0 else term["scores"][at - 1])[c])
+    if at <= 0:
+        return 0.0
+    parents = [code(parent, row) for parent in term["parents"]]
+    for depth in range(len(parents), -1, -1):
+        level = term["levels"][depth]
+        if parents[:depth] in level["codes"]:
+            return zero(level["scores"][level["codes"].index(parents[:depth])][at - 1][c])
+    raise AssertionError("the context of no parent is always there")
+
+
+def probabilities(form, row):
+    z = [-math.inf if b is None else b for b in form["base"]]
+    z = [z[c] + sum(said(term, row, c) for term in form["terms"]) for c in range(len(z))]
+    best = max(z)
+    if best == -math.inf:
+        return form["undecidable"]
+    powers = [math.exp((score - best) / form["temperature"]) for score in z]
+    return [power / sum(powers) for power in powers]
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_numbers_are_the_model(kind, tmp_path):
+    rows, labels = table_of()
+    model = MODELS[kind]().fit(rows, labels)
+    model.to_json(tmp_path / "model.json")
+    form = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    asked = rows.slice(0, 60)
+    found = [probabilities(form, row) for row in asked.to_pylist()]
+    assert np.abs(np.array(found) - model.predict_proba(asked)).max() < NEAR
+    assert form["classes"] == ["it's", "no", "yes"]
+
+
+@pytest.mark.parametrize("recipe", ["multinomial", "complement", "wcnb", "set_of_words", "fast", "auto"])
+def test_the_numbers_of_words_are_the_model(recipe):
+    documents = ["good good film", "bad film and bad", "a good one", "dull and bad", "good"]
+    model = bk.TextClassifier(recipe).fit(documents, ["+", "-", "+", "-", "+"])
+    asked = ["good bad bad film", "unknown", "dull dull dull good"]
+    found = [probabilities(model.to_json(), {"document": text, "text": text}) for text in asked]
+    assert np.abs(np.array(found) - model.predict_proba(asked)).max() < NEAR
+
+
+def test_the_form_is_what_it_was():
+    """A reader of the form relies on these names."""
+    model = bk.NaiveBayes(smoothing=0).fit(pa.table({"sky": ["sun", "rain"], "x": [1.0, 2.0]}), ["yes", "no"])
+    form = model.to_json()
+    assert [*form] == ["format", "version", "model", "target", "classes", "base", "temperature", "undecidable", "terms"]
+    assert (form["format"], form["version"]) == ("bayeskit scoring form", 1)
+    table = form["terms"][0]
+    assert table["scores"] == [[0.0, None], [None, 0.0]]  # null is a probability of zero
+    assert [*table] == ["kind", "column", "values", "refuses_unseen", "missing", "unseen", "scores"]

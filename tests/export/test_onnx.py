@@ -1,0 +1,81 @@
+"""An ONNX file says what the model says, to 1e-12, under onnxruntime."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bayeskit as bk
+from tests.export.test_scores import MODELS, NEAR, table_of
+
+pytest.importorskip("onnx", reason="onnx is not installed: pip install 'bayeskit[onnx]'")
+onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+
+
+def inputs(session, rows):
+    """The columns as the file asks for them: "" and NaN where a cell is missing."""
+    cells = {}
+    for asked in session.get_inputs():
+        column = rows[asked.name].to_pylist()
+        if asked.type == "tensor(string)":
+            cells[asked.name] = np.array([["" if cell is None else cell] for cell in column], dtype=object)
+        else:
+            kind = np.int64 if asked.type == "tensor(int64)" else np.float64
+            cells[asked.name] = np.array([[np.nan if cell is None else cell] for cell in column], dtype=kind)
+    return cells
+
+
+def run(model, rows):
+    session = onnxruntime.InferenceSession(model.to_onnx(), providers=["CPUExecutionProvider"])
+    return session.run(["label", "probabilities"], inputs(session, rows))
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_file_says_what_the_model_says(kind):
+    rows, labels = table_of()
+    no_empty = pa.array(["dull" if cell == "" else cell for cell in rows["sky"].to_pylist()])  # "" is missing in ONNX
+    rows = rows.set_column(0, "sky", no_empty)
+    model = MODELS[kind]().fit(rows, labels)
+    strange = rows.slice(0, 2).set_column(0, "sky", pa.array(["hail", None]))
+    asked = pa.concat_tables([rows.slice(0, 120), strange])
+    said, probabilities = run(model, asked)
+    assert probabilities.dtype == np.float64
+    assert np.abs(probabilities - model.predict_proba(asked)).max() < NEAR
+    assert said.tolist() == model.predict(asked).tolist()
+
+
+def test_codes_truths_and_numbers_with_fractions_are_inputs_of_doubles():
+    rows = pa.table({"code": [1, 2, 3, 1], "dose": [0.5, 1.5, 0.5, 2.5], "ill": [True, False, True, True]})
+    roles = {"code": "categorical", "dose": "categorical"}
+    model = bk.NaiveBayes(roles=roles).fit(rows, [1, 2, 1, 2])
+    asked = pa.table({"code": [1, 7, None, 2], "dose": [1.5, 9.0, None, 0.5], "ill": [None, True, False, True]})
+    said, probabilities = run(model, asked)
+    assert np.abs(probabilities - model.predict_proba(asked)).max() < NEAR
+    assert said.tolist() == model.predict(asked).tolist()
+
+
+def test_a_row_that_the_model_refuses_has_no_probabilities():
+    rows = pa.table({"x": [1.0, 2.0, 5.0, 6.0], "sky": ["sun", "rain", "rain", "rain"]})
+    model = bk.NaiveBayes(unseen="error").fit(rows, ["a", "a", "b", "b"])
+    asked = pa.table({"x": [np.inf, 1.0, 1.0], "sky": ["sun", "hail", "sun"]})
+    _, probabilities = run(model, asked)
+    assert np.isnan(probabilities).all(axis=1).tolist() == [True, True, False]
+
+
+def test_a_text_is_refused_by_name():
+    reviews = pa.table({"review": ["good film", "bad film"]})
+    model = bk.NaiveBayes(roles={"review": "text"}).fit(reviews, ["+", "-"])
+    with pytest.raises(bk.BayesError, match="column 'review' is text"):
+        model.to_onnx()
+
+
+def test_a_column_named_as_an_output_is_refused():
+    model = bk.NaiveBayes().fit({"label": ["a", "b"]}, [0, 1])
+    with pytest.raises(bk.BayesError, match="an input cannot be named 'label'"):
+        model.to_onnx()
+
+
+def test_it_is_written_as_a_whole(tmp_path):
+    rows, labels = table_of()
+    model = bk.NaiveBayes(roles={"code": "categorical"}).fit(rows, labels)
+    content = model.to_onnx(tmp_path / "model.onnx")
+    assert (tmp_path / "model.onnx").read_bytes() == content

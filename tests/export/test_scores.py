@@ -1,0 +1,67 @@
+"""A query says what the model says, in every database: run, and compared with predict_proba."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bayeskit as bk
+
+pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install 'bayeskit[sql]'")
+NEAR = 1e-12
+N = 400
+
+
+def table_of(seed=0, n=N):
+    """Texts of few and of many values, numbers with gaps, truths, codes; classes that hang on all of them."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    many = [f"v{i}" for i in range(80)]
+    sky = pa.array([["sun", "rain", "", None][i] for i in (rng.integers(0, 3, n) + y) % 4], pa.string())
+    place = pa.array([many[i] for i in (rng.integers(0, 40, n) * (1 + y)) % 80], pa.string())
+    width = pa.array(rng.normal(size=n) + y, mask=rng.random(n) < 0.1)
+    length = pa.array(rng.gamma(2.0, size=n) * (1 + y), mask=rng.random(n) < 0.05)
+    code = pa.array((rng.integers(0, 4, n) + y) * 1000 + 2**53)
+    columns = {"sky": sky, "place": place, "width": width, "length": length, "code": code}
+    labels = np.array(["no", "yes", "it's"], dtype=object)[y]
+    return pa.table(columns), labels
+
+
+def scored(database, model, rows, **settings):
+    """(predicted, probabilities) by the database, in the order of the rows; and the query's record."""
+    keyed = rows.append_column("row id", pa.array(range(rows.num_rows)))
+    database.load("the rows", keyed)
+    record = model.to_sql('"the rows"', dialect=database.dialect, keys="row id", **settings)
+    found = sorted(database.rows(record.query))
+    assert [row[0] for row in found] == list(range(rows.num_rows))
+    probabilities = np.array([row[2 : 2 + len(model.classes_)] for row in found], dtype=np.float64)
+    return [row[1] for row in found], probabilities, record
+
+
+ROLES = {"code": "categorical"}
+MODELS = {
+    "naive": lambda: bk.NaiveBayes(roles=ROLES),
+    "no smoothing": lambda: bk.NaiveBayes(roles=ROLES, smoothing=0, numeric="histogram", cuts=[0.5, 1.0, 2.5]),
+    "missing is a value": lambda: bk.NaiveBayes(
+        roles=ROLES, missing="value", unseen="smooth", numeric="histogram", cuts=40, temperature=1.7
+    ),
+    "one variance": lambda: bk.NaiveBayes(roles=ROLES, variance="feature", prior="uniform"),
+    "exponents": lambda: bk.DiscriminativeWeights(bk.NaiveBayes(roles=ROLES)),
+    "tan": lambda: bk.TAN(roles=ROLES),
+    "k-dependence": lambda: bk.KDB(k=2, roles={**ROLES, "place": "ignore"}),
+    "logistic": lambda: bk.LogisticRegression(roles=ROLES),
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_database_says_what_the_model_says(database, kind):
+    rows, labels = table_of()
+    model = MODELS[kind]().fit(rows, labels)
+    unseen = {"sky": pa.array(["hail", None, "sun"]), "place": pa.array(["nowhere", "v3", None])}
+    strange = rows.slice(0, 3).set_column(0, "sky", unseen["sky"]).set_column(1, "place", unseen["place"])
+    asked = pa.concat_tables([rows.slice(0, 120), strange])
+    predicted, probabilities, _ = scored(database, model, asked)
+    with np.testing.suppress_warnings() as quiet:
+        quiet.filter(bk.errors.UndecidableWarning)
+        expected, classes = model.predict_proba(asked), model.predict(asked).tolist()
+    assert np.abs(probabilities - expected).max() < NEAR
+    assert predicted == classes
