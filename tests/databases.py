@@ -1,10 +1,12 @@
-"""Databases that tests really run against, each behind the same few methods; skipped with a reason where one is missing."""
+"""Databases that tests really run against, each behind the same few methods; one that is missing is skipped."""
 
+import atexit
 import os
 import shutil
 import sqlite3
 import subprocess
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,10 @@ class DuckDB:
 
     def rows(self, query):
         return self.connection.execute(query).fetchall()
+
+    def source_of_rows(self):
+        """What ``sql`` is told."""
+        return self.connection
 
     def close(self):
         self.connection.close()
@@ -97,6 +103,10 @@ class PostgreSQL:
             cursor.execute(query)
             return cursor.fetchall()
 
+    def source_of_rows(self):
+        """What ``sql`` is told."""
+        return self.uri
+
     def close(self):
         self.connection.close()
         subprocess.run([SERVICES, "stop", "postgres", self.folder / "server"], check=True, capture_output=True)
@@ -133,6 +143,14 @@ class SparkSQL:
 
     def close(self):
         self.session.stop()
+
+
+@cache
+def database(name):
+    """The one database of a kind that all tests of a process share."""
+    made = DATABASES[name]()
+    atexit.register(made.close)
+    return made
 
 
 DATABASES = {kind.dialect: kind for kind in (DuckDB, PostgreSQL, SQLite, SparkSQL)}

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bayeskit.engines import Dask, Processes, Spark
+from bayeskit.engines import Dask, Processes, Spark, sql
 from bayeskit.engines.engine import open_on
+from tests.databases import database
 from tests.engines import clusters
 
 
@@ -25,6 +26,7 @@ class Way:
     name: str
     place: Callable[[list[pa.Table], Any], tuple[Any, Any]]
     cluster: str | None = None  # what must be started for it: its tests run in one process
+    counts_alone: bool = False  # a database that counts itself: no weights, no words, no row that an error could name
 
     def source(self, parts, folder, target=None, weight=None):
         """A source that the engine owns."""
@@ -82,9 +84,24 @@ def spark_files(parts, folder):
     return in_files(parts, folder), Spark(clusters.spark_session())
 
 
+def from_database(kind, push):
+    """A table of a database, whose rows are streamed, or counted there."""
+
+    def place(parts, folder):
+        there = database(kind)
+        there.load("way", pa.concat_tables(parts))
+        return sql("SELECT * FROM way", there.source_of_rows(), push=push), None
+
+    return place
+
+
 WAYS = [
     Way("local", in_memory),
     Way("processes", on_processes),
+    Way("duckdb", from_database("duckdb", push=False)),
+    Way("duckdb counts", from_database("duckdb", push=True), counts_alone=True),
+    Way("postgres", from_database("postgres", push=False)),
+    Way("postgres counts", from_database("postgres", push=True), counts_alone=True),
     Way("dask-frame", dask_frame, "dask"),
     Way("dask-files", dask_files, "dask"),
     Way("spark-frame", spark_frame, "spark"),

@@ -3,21 +3,10 @@
 import pytest
 
 from tests.databases import DATABASES
-
-
-@pytest.fixture(scope="session")
-def opened():
-    """Databases as they were first asked for."""
-    made = {}
-    yield made
-    for database in made.values():
-        database.close()
+from tests.databases import database as shared
 
 
 @pytest.fixture(params=[pytest.param(name, marks=pytest.mark.slow) if name == "spark" else name for name in DATABASES])
-def database(request, opened):
+def database(request):
     """A database of every dialect in turn."""
-    name = request.param
-    if name not in opened:
-        opened[name] = DATABASES[name]()
-    return opened[name]
+    return shared(request.param)

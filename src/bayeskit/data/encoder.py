@@ -22,6 +22,8 @@ from bayeskit.data.source import (
     Column,
     Responsibilities,
     Source,
+    close_rows,
+    closing_rows,
     columns_held,
     for_schema,
     is_arrow,
@@ -86,13 +88,16 @@ class Encoder:
             where = self.schema.locate(list(source.kinds), source.named)
         values = {name: vocabulary.values for name, vocabulary in self.vocabularies.items()}
         batches = iter(for_schema(source, self.schema, values, self.classes.values).batches())
-        while True:
-            with nullcontext() if self.grow else columns_held():
-                if (batch := next(batches, None)) is None:
-                    return
-                with naming_the_file(source):
-                    block = self._encode(batch, where)
-            yield block
+        try:
+            while True:
+                with nullcontext() if self.grow else columns_held():
+                    if (batch := next(batches, None)) is None:
+                        return
+                    with naming_the_file(source), closing_rows(batches):
+                        block = self._encode(batch, where)
+                yield block
+        finally:
+            close_rows(batches)
 
     def _encode(self, batch: Batch, where: Mapping[str, str]) -> Block:
         columns = self.columns(batch, where)

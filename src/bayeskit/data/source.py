@@ -6,7 +6,7 @@ copy into Arrow would cost more than the counting). A source never holds more th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from bayeskit.data.schema import DatePart, Kind, Numeric, Schema, Text
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, SchemaMismatch, Unlabelled
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import OtherModel
+from bayeskit.remedy import OtherModel, Remedy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,7 +116,28 @@ class Looking(Source, Protocol):
 
 def first_rows(source: Source) -> Batch | None:
     """Some of the first rows, for advice: never more than one batch is read. None where there are no rows."""
-    return source.look() if isinstance(source, Looking) else next(iter(source.batches()), None)
+    if isinstance(source, Looking):
+        return source.look()
+    rows = iter(source.batches())
+    first = next(rows, None)
+    close_rows(rows)
+    return first
+
+
+def close_rows(rows: Iterator[Any]) -> None:
+    """End a reading that nobody goes on with, so that what it reads from is free for others."""
+    if isinstance(rows, Generator):
+        rows.close()
+
+
+@contextmanager
+def closing_rows(rows: Iterator[Any]) -> Iterator[None]:
+    """After an error nothing stays open that is read from: who tells of it may have to read again."""
+    try:
+        yield
+    except BaseException:
+        close_rows(rows)
+        raise
 
 
 def engine_of(source: Any) -> Any:
@@ -135,6 +156,10 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
     >>> dict(source.kinds), next(source.batches()).weights.tolist()
     ({'sky': 'string'}, [3.0, 1.0])
     """
+    if isinstance(data, str) and data.startswith(("postgresql://", "postgres://")) and not reading:
+        from bayeskit.data.databases.sql_source import SqlSource
+
+        data = SqlSource.at(data)
     if isinstance(data, (str, Path)) or _are_paths(data):
         from bayeskit.data.files.file_source import FileSource
 
@@ -185,7 +210,8 @@ def _labelled(source: Any, labels: Any, weights: Any) -> Source:
         if not isinstance(weights, str) or not hasattr(source, "with_weight"):
             raise BayesError(
                 "weights as values go with data in memory; of files, frames and databases name the column that holds "
-                'them, such as sample_weight="days"'
+                "them: ",
+                Remedy("sample_weight", "days"),
             )
         source = source.with_weight(weights)
     if labels is None or labels == source.target:

@@ -188,6 +188,16 @@ def case(branches: Sequence[tuple[Node, Node]], default: Node | None = None, of:
     return exp.Case(this=of, ifs=[exp.If(this=when, true=then) for when, then in branches], default=default)
 
 
+def interval(x: Node, cuts: Sequence[float], leaves: Sequence[Node]) -> Node:
+    """The leaf of the interval that a number is in, by halving: a number on a cut belongs to the left."""
+    if len(leaves) == 1:
+        return leaves[0]
+    middle = (len(leaves) - 1) // 2
+    left = interval(x, cuts[:middle], leaves[: middle + 1])
+    right = interval(x, cuts[middle + 1 :], leaves[middle + 1 :])
+    return case([(compared(x, "<=", number(cuts[middle])), left)], right)
+
+
 def is_null(node: Node) -> Node:
     """node IS NULL"""
     exp = sqlglot().exp

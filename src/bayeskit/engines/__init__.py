@@ -11,6 +11,7 @@ from bayeskit.lazy import lazy_names
 
 if TYPE_CHECKING:
     from bayeskit.engines.dask import Dask as Dask
+    from bayeskit.engines.databases import sql as sql
     from bayeskit.engines.processes import Processes as Processes
     from bayeskit.engines.spark import Spark as Spark
 
@@ -18,6 +19,7 @@ _HOMES = {
     "Dask": "dask",
     "Processes": "processes",
     "Spark": "spark",
+    "sql": "databases",
 }
 
 __all__ = [*_HOMES]

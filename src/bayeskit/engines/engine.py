@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, lies_elsewhere, open_source
 from bayeskit.errors import BayesError, with_article
+from bayeskit.remedy import Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -38,9 +39,10 @@ def open_on(engine: Engine | None, data: Any, labels: Any = None, weights: Any =
         data, labels, weights = open_source(data, labels, weights), None, None
     source = engine.owns(data)
     if source is None:
+        what = getattr(data, "name", None) or with_article(type(data).__name__)
         raise BayesError(
-            f"{with_article(type(engine).__name__)} engine does not read {with_article(type(data).__name__)}: give it "
-            "files, a table or a frame of its own, or fit without engine="
+            f"{type(engine).__name__} does not read {what}: give it files, a table or a frame of its own, or ",
+            Setting("engine", clause="fit without {}"),
         )
     return open_source(source, labels, weights)
 

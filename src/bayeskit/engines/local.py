@@ -9,7 +9,7 @@ import numpy as np
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import Source
+from bayeskit.data.source import Source, close_rows
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError, TooLarge
 from bayeskit.memory import check_memory
@@ -70,15 +70,19 @@ def _count(
     coded = {*encoder.schema.coded()}
     columns = [name for name in dict.fromkeys(name for request in plan for name in request.names) if name in coded]
     running: Tally | None = None
-    for block in blocks:
-        space = _space(block, encoder, columns)
-        if max_categories is not None:
-            check_categories(space, max_categories)
-        counted = Tally.of_block(block, space, plan, encoder.n_threads, memory_limit)
-        running = counted if running is None else running.grown(space).plus(counted)
-        for statistic in running.statistics.values():
-            if (need := statistic.takes()) is not None:
-                check_memory(need, memory_limit)
+    rows = iter(blocks)
+    try:
+        for block in rows:
+            space = _space(block, encoder, columns)
+            if max_categories is not None:
+                check_categories(space, max_categories)
+            counted = Tally.of_block(block, space, plan, encoder.n_threads, memory_limit)
+            running = counted if running is None else running.grown(space).plus(counted)
+            for statistic in running.statistics.values():
+                if (need := statistic.takes()) is not None:
+                    check_memory(need, memory_limit)
+    finally:
+        close_rows(rows)
     return Tally.empty(encoder.schema, plan) if running is None else running.tidy()
 
 

@@ -26,6 +26,7 @@ def change(
     text: str | None = None,
     wait: float = PATIENCE,
     drop_unlabelled: bool = False,
+    weight: str | None = None,
 ) -> None:
     """Learn or forget the rows of a file."""
     from bayeskit.cli import texts
@@ -58,7 +59,7 @@ def change(
             )
             raise BayesError(f"{who} cannot {told}")
         if not of_sequences:
-            before, after = _move_rows(model, how, doing, data, text, reading, drop_unlabelled)
+            before, after = _move_rows(model, how, doing, data, text, reading, drop_unlabelled, weight)
     before, after = (int(n) if n == int(n) else n for n in (before, after))
     moved = abs(after - before)
     what = "sequence" if of_sequences and is_of_whole_sequences(model) else "row"
@@ -67,7 +68,14 @@ def change(
 
 
 def _move_rows(
-    model: Any, how: str, doing: str, data: list[str], text: str | None, reading: Reading, drop_unlabelled: bool
+    model: Any,
+    how: str,
+    doing: str,
+    data: list[str],
+    text: str | None,
+    reading: Reading,
+    drop_unlabelled: bool,
+    weight: str | None,
 ) -> tuple[int | float, int | float]:
     """(rows before, rows after)"""
     from bayeskit.cli import texts
@@ -80,6 +88,7 @@ def _move_rows(
     else:
         texts.refuse_text(model, text)
         source = open_data(data, target, reading)
+    source = source if weight is None else source.with_weight(weight)
     with watched(source, doing) as rows_to_move:
         kept = model.unlabelled  # the option is of this command, the setting of the model
         model.unlabelled = "drop" if drop_unlabelled else kept

@@ -260,6 +260,10 @@ class TextColumn:
         """One column of documents."""
         return {COLUMN: "string"}
 
+    def with_weight(self, name: str) -> TextColumn:
+        """The same documents, each counting as often as another column says."""
+        return replace(self, source=self.source.with_weight(name))
+
     def lines_of(self, file: str, rows: Sequence[int]) -> list[int] | None:
         """The lines of a file on which some of its rows begin."""
         return self.source.lines_of(file, rows)

@@ -141,13 +141,3 @@ def storable(value: Value, dialect: Dialect) -> bool:
     if isinstance(value, str):
         return dialect.nul_in_text or "\x00" not in value
     return isinstance(value, float) or -(2**63) <= value < 2**63
-
-
-def interval(x: Node, cuts: Sequence[float], leaves: Sequence[Node]) -> Node:
-    """The leaf of the interval that a number is in, by halving: a number on a cut belongs to the left."""
-    if len(leaves) == 1:
-        return leaves[0]
-    middle = (len(leaves) - 1) // 2
-    left = interval(x, cuts[:middle], leaves[: middle + 1])
-    right = interval(x, cuts[middle + 1 :], leaves[middle + 1 :])
-    return syntax.case([(syntax.compared(x, "<=", syntax.number(cuts[middle])), left)], right)

@@ -12,7 +12,7 @@ from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.export.form import Coding, Context, ContextTerm, LinearTerm, QuadraticTerm, TableTerm, WordsTerm
-from bayeskit.export.sql.cells import Cells, interval, kind_of, storable, value_node
+from bayeskit.export.sql.cells import Cells, kind_of, storable, value_node
 
 Floats = npt.NDArray[np.float64]
 CELLS = "r"  # the step that has the cells, as later steps name it
@@ -105,7 +105,7 @@ class TermWriter:
         by_class = []
         for scores in term.table.T:
             leaves = [double(score, self.dialect) for score in scores[1:-1]]
-            found = interval(cell(x), cuts, leaves)
+            found = syntax.interval(cell(x), cuts, leaves)
             missing = (syntax.is_null(cell(x)), double(scores[0], self.dialect))
             by_class.append(syntax.case([missing], found))
         return Scores(by_class)
@@ -197,7 +197,9 @@ class TermWriter:
         if coding.cuts is not None:
             x = self.cells.number(coding.column)
             leaves = [syntax.whole(code) for code in range(1, coding.n_codes + 1)]
-            return syntax.case([(syntax.is_null(cell(x)), syntax.null())], interval(cell(x), coding.cuts, leaves)), []
+            return syntax.case(
+                [(syntax.is_null(cell(x)), syntax.null())], syntax.interval(cell(x), coding.cuts, leaves)
+            ), []
         name, kind, known = self.cells.text(coding), kind_of(coding), self._storable(coding)
         unseen = syntax.case([(syntax.is_null(cell(name)), syntax.null())], syntax.whole(-1))
         pairs = [(value_node(value, kind, self.dialect), syntax.whole(code)) for code, value in known]  # type: ignore[arg-type]

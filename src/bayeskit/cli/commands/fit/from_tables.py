@@ -11,7 +11,7 @@ import typer
 
 from bayeskit.capabilities import HasStructure, LeavesOut, SpeaksByColumn, can, reader_of
 from bayeskit.cli.commands.fit.shared import Shared
-from bayeskit.cli.options import Reading, Roles, among, pairs, typed
+from bayeskit.cli.options import Reading, Roles, Weight, among, pairs, typed
 from bayeskit.cli.plots import check_plot, plot
 from bayeskit.errors import BayesError
 
@@ -84,6 +84,17 @@ class TableOptions:
             "--memory-limit", metavar="GB", help="tan, aode, kdb, joint, gaussian, best: refuse what would take more."
         ),
     ] = None
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            "--processes",
+            metavar="N",
+            min=1,
+            help="Count on N processes: Parquet in parts of a file, others file by file. naive, tan, aode, kdb, joint, "
+            "gaussian.",
+        ),
+    ] = None
+    weight: Weight = None
     role: Roles = None
 
 
@@ -97,6 +108,7 @@ def fit_table(
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, open_data, save_model, watched
     from bayeskit.cli.wording import plural, size_of
+    from bayeskit.engines.processes import Processes
     from bayeskit.explain.overview import column_records
 
     output, kind = shared.output, options.kind or "naive"
@@ -105,12 +117,17 @@ def fit_table(
     check_plot(shared.plot, data)
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, reading)
+    source = source if options.weight is None else source.with_weight(options.weight)
+    engine = None if options.processes is None else Processes(options.processes, max_categories=None)
     roles = pairs("--role", options.role)
     settings = {"smoothing": shared.amount, "prior": shared.prior, "numeric": options.numeric, "unseen": options.unseen}
     settings["unlabelled"] = shared.unlabelled
     settings["memory_limit"] = None if options.memory_limit is None else int(options.memory_limit * 1e9)
     settings["roles"] = roles or None
     choice = None
+    if engine is not None and (kind == AUTO or options.calibrate is not None):
+        what = "--model auto" if kind == AUTO else "--calibrate"
+        raise typer.BadParameter(f"does not go with {what}, which reads the rows again", param_hint="--processes")
     if kind == AUTO:
         choice, advice = _chosen(source, target, settings, options)
         model = choice.model
@@ -122,10 +139,10 @@ def fit_table(
             raise BayesError(f"--model {kind} has no picture: bayes evaluate and bayes explain have, with --plot")
         model = _calibrated(model, options.calibrate)
         if kind == "best" and options.calibrate is None:
-            advice = _fit(model.set_params(progress=sys.stderr.isatty()), source, target)
+            advice = _fit(model.set_params(progress=sys.stderr.isatty()), source, target, engine)
         else:
             with watched(source, "counting") as rows:
-                advice = _fit(model, rows, target)
+                advice = _fit(model, rows, target, engine)
     before = model.model_ if options.calibrate is not None else model  # what is scored without the curve
     tally = reader_of(model).tally_
     evaluation = None
@@ -166,7 +183,7 @@ def fit_table(
     plain = kind == "naive" and options.calibrate is None
     if plain and len(tally.classes) > 1 and can_be_read_again and _best_takes(tally):
         rule = None if options.unseen == "smooth" else options.unseen  # the others have no such rule
-        stronger = TableOptions(AUTO, role=options.role, unseen=rule)
+        stronger = TableOptions(AUTO, role=options.role, unseen=rule, weight=options.weight)
         page.command("stronger:", _again(data, target, output, stronger, given, reading))
     for sentence in advice:
         page.line(f"advice: {sentence}")
@@ -258,9 +275,11 @@ def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]
     return [*words, *typed(Shared(output=output))]
 
 
-def _fit(model: Any, source: Any, target: str) -> list[str]:
+def _fit(model: Any, source: Any, target: str, engine: Any = None) -> list[str]:
     """Fit, and the advice that came with it."""
-    return _told(lambda: model.fit_source(source) if hasattr(model, "fit_source") else model.fit(source, target))[1]
+    if not hasattr(model, "fit_source"):
+        return _told(lambda: model.fit(source, target))[1]
+    return _told(lambda: model.fit_source(source, engine=engine))[1]
 
 
 def _told(work: Callable[[], Any]) -> tuple[Any, list[str]]:

@@ -1,0 +1,1 @@
+"""Rows of a query: from DuckDB, PostgreSQL and SQLite, streamed as Arrow."""

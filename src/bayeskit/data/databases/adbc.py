@@ -1,0 +1,169 @@
+"""PostgreSQL and SQLite by their ADBC drivers, which hand over Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from bayeskit.data.databases.address import Address
+from bayeskit.data.databases.database import Field, attempt, closing
+from bayeskit.dialects import syntax
+from bayeskit.dialects.dialect import DIALECTS
+from bayeskit.dialects.syntax import Node
+from bayeskit.errors import BayesError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DRIVERS = {"postgres": "adbc_driver_postgresql", "sqlite": "adbc_driver_sqlite"}
+SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+INFERRED = 1 << 16  # rows by which SQLite's driver tells what a column holds
+
+
+def driver(dialect: str) -> Any:
+    """The driver's module, which comes with an extra of the package."""
+    from importlib import import_module
+
+    try:
+        return import_module(f"{DRIVERS[dialect]}.dbapi")
+    except ImportError as missing:
+        raise BayesError(
+            f"{DIALECTS[dialect].title} is read by {DRIVERS[dialect]}, which cannot be imported ({missing}): "
+            "pip install 'bayeskit[sql]'"
+        ) from missing
+
+
+class AdbcDatabase:
+    """A connection; one that is opened here leaves no transaction open behind a query."""
+
+    def __init__(self, connection: Any, dialect: str, shown: str, address: Address | None = None) -> None:
+        self.connection, self.dialect, self.shown, self._address = connection, DIALECTS[dialect], shown, address
+
+    @classmethod
+    def at(cls, address: Address) -> AdbcDatabase:
+        """Opened for reading."""
+        module = driver(address.dialect)
+        connection = attempt(
+            lambda: module.connect(address.driver, autocommit=True), (module.Error,), address.shown, address
+        )
+        database = cls(connection, address.dialect, address.shown, address)
+        closing(database, connection)
+        return database
+
+    @classmethod
+    def of(cls, connection: Any) -> AdbcDatabase:
+        """Someone's connection; the driver says which database it is."""
+        vendor = str(connection.adbc_get_info().get("vendor_name", ""))
+        known = {"PostgreSQL": "postgres", "SQLite": "sqlite"}
+        if vendor not in known:
+            raise BayesError(f"this ADBC connection is to {vendor!r}: rows are read from PostgreSQL and SQLite")
+        return cls(connection, known[vendor], f"this {vendor} connection")
+
+    @cached_property
+    def _problems(self) -> tuple[type[BaseException], ...]:
+        import pyarrow as pa
+
+        return (driver(self.dialect.name).Error, pa.ArrowException, OSError)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """REPEATABLE READ, and READ ONLY; of someone's connection, the transaction that they have begun."""
+        if self._address is None:
+            self._refuse_other_isolation()
+            yield
+            return
+        self._execute(SNAPSHOT)
+        try:
+            yield
+        finally:
+            self._execute("ROLLBACK")
+
+    def _refuse_other_isolation(self) -> None:
+        """Of someone's connection the transaction is theirs: it is taken where it keeps to one snapshot."""
+        isolation = self.table("SELECT CURRENT_SETTING('transaction_isolation') AS i")["i"][0].as_py()
+        if isolation not in ("repeatable read", "serializable"):
+            raise BayesError(
+                f"{self.shown} reads at the isolation {isolation!r}, under which rows could change between two queries "
+                f"of a count: {SNAPSHOT} first, or give the address in place of a connection"
+            )
+
+    def _execute(self, statement: str) -> None:
+        def work() -> None:
+            with self.connection.cursor() as cursor:
+                cursor.execute(statement)
+
+        attempt(work, self._problems, self.shown, self._address)
+
+    def fields(self, query: str) -> list[Field]:
+        """PostgreSQL says the types; SQLite has none, and the first rows do."""
+
+        def look() -> pa.Schema:
+            with self._cursor() as cursor:
+                if self.dialect.name == "postgres":
+                    return cursor.adbc_execute_schema(query)
+                cursor.execute(query)
+                reader = cursor.fetch_record_batch()
+                schema = reader.schema
+                reader.close()
+                return schema
+
+        return [_field(field) for field in attempt(look, self._problems, self.shown, self._address)]
+
+    def _cursor(self) -> Any:
+        options = {"adbc.sqlite.query.batch_rows": INFERRED} if self.dialect.name == "sqlite" else None
+        return self.connection.cursor(adbc_stmt_kwargs=options)
+
+    def stream(self, query: str) -> Iterator[pa.RecordBatch]:
+        """Batches as the driver makes them."""
+        cursor = self._cursor()
+        try:
+
+            def begin() -> Any:
+                cursor.execute(query)
+                return cursor.fetch_record_batch()
+
+            reader = attempt(begin, self._problems, self.shown, self._address)
+            while (batch := attempt(lambda: next(reader, None), self._problems, self.shown, self._address)) is not None:
+                yield batch
+        finally:
+            cursor.close()
+
+    def table(self, query: str) -> pa.Table:
+        """All rows at once."""
+
+        def work() -> pa.Table:
+            with self._cursor() as cursor:
+                cursor.execute(query)
+                return cursor.fetch_arrow_table()
+
+        return attempt(work, self._problems, self.shown, self._address)
+
+
+TEXTS = ("text", "varchar", "bpchar", "name", "citext")
+
+
+def _field(field: Any) -> Field:
+    """How a column is read: decimals as doubles, padded and user-defined texts as texts."""
+    import pyarrow as pa
+
+    kind = (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
+    if kind in ("numeric", "money"):
+        return Field(field.name, pa.float64(), _double if kind == "numeric" else _double_of_money)
+    foreign = isinstance(field.type, pa.BaseExtensionType)
+    if kind in ("bpchar", "citext", "name") or foreign:
+        return Field(field.name, pa.string(), _text, True)
+    return Field(field.name, field.type, None, kind in TEXTS or pa.types.is_string(field.type))
+
+
+def _double(node: Node) -> Node:
+    return syntax.cast(node, "double")
+
+
+def _double_of_money(node: Node) -> Node:
+    return syntax.cast(syntax.cast(node, "decimal"), "double")
+
+
+def _text(node: Node) -> Node:
+    return syntax.cast(node, "text")

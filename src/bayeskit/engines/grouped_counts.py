@@ -1,0 +1,303 @@
+"""Counts of a query's values by class, grouped by the database and read as rows with weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayeskit.data.databases.database import Field, selected
+from bayeskit.data.databases.sql_source import SqlSource
+from bayeskit.data.frames import MemorySource
+from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.vocabulary import Value
+from bayeskit.dialects import syntax
+from bayeskit.dialects.syntax import Node
+from bayeskit.engines import local
+from bayeskit.errors import TooLarge
+from bayeskit.tally.distinct import DistinctValues, Values
+from bayeskit.tally.families import Families
+from bayeskit.tally.joints import Joint, Joints
+from bayeskit.tally.pairs import Pairs
+from bayeskit.tally.plan import Plan, Request
+from bayeskit.tally.space import Counts, Space
+from bayeskit.tally.statistic import Statistic, statistic_of
+from bayeskit.tally.tally import Tally
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CLASS, NUMBER, SET = "class", "n", "grouped"
+TOGETHER = 6  # sets of columns that one query groups: more in one were slower, and so was each by itself
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Rows of each label, as the database has them; those without one apart."""
+
+    table: pa.Table
+    n_rows: int
+    missing: int
+
+
+@dataclass(frozen=True)
+class GroupedCounts:
+    """A source and the queries over it. Columns of the schema are cells c0, c1, … of a first step."""
+
+    source: SqlSource
+    schema: Schema
+    max_categories: int | None
+    labelled_only: bool = False
+    memory_limit: float | None = None
+    passed: list[int] = field(default_factory=list)  # rows that were there
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that were there, those without a label among them."""
+        return self.passed[-1]
+
+    @cached_property
+    def where(self) -> Mapping[str, str]:
+        """The column of the query that holds each column of the schema."""
+        return self.schema.locate(list(self.source.kinds), self.source.named)
+
+    def columns(self, plan: Plan) -> list[str]:
+        """All columns that a plan names, once."""
+        return list(dict.fromkeys(name for request in plan for name in request.names))
+
+    # -- queries -------------------------------------------------------------------------------------
+
+    def run(self, query: Node) -> pa.Table:
+        """The rows of a query that counts."""
+        database = self.source.database
+        return database.table(database.dialect.sql(query, pretty=False))
+
+    def step(self, cells: Mapping[str, Node]) -> Node:
+        """The class and some cells of every row, from the user's query."""
+        exp = syntax.sqlglot().exp
+        chosen = [self.field(name) for name in dict.fromkeys((*self._needed(cells), *self._target_name()))]
+        inner = exp.Subquery(this=selected(self.source.query, chosen), alias=exp.TableAlias(this=syntax.name("r")))
+        columns = [syntax.named(node, name) for name, node in cells.items()]
+        if self.source.target is not None:
+            columns.insert(0, syntax.named(self._exact(self.source.target), CLASS))
+        select = exp.Select(expressions=columns).from_(inner)
+        if self.source.target is not None and self.labelled_only:
+            there = exp.Not(this=syntax.is_null(syntax.column("r", self.source.target)))
+            select.set("where", exp.Where(this=there))
+        return select
+
+    def _target_name(self) -> tuple[str, ...]:
+        return () if self.source.target is None else (self.source.target,)
+
+    @staticmethod
+    def _needed(cells: Mapping[str, Node]) -> list[str]:
+        exp = syntax.sqlglot().exp
+        return [column.name for node in cells.values() for column in node.find_all(exp.Column)]
+
+    def field(self, name: str) -> Field:
+        """A column of the query."""
+        return self.source.fields[name]
+
+    def cell(self, name: str) -> Node:
+        """A column of the schema as values to group by: the code of the interval where it is cut, else itself."""
+        role = self.schema.columns[name]
+        if not isinstance(role, Numeric):
+            return self._exact(self.where[name])
+        x = self.number(name)
+        if role.cuts is None:
+            return x
+        leaves = [syntax.whole(i) for i in range(len(role.cuts) + 1)]
+        return syntax.case([(syntax.is_null(x), syntax.null())], syntax.interval(x.copy(), role.cuts, leaves))
+
+    def number(self, name: str) -> Node:
+        """A number, NULL where it is missing."""
+        double = syntax.cast(syntax.column("r", self.where[name]), "double")
+        return syntax.called("NULLIF", double, self.source.database.dialect.nan())
+
+    def _exact(self, name: str) -> Node:
+        """A column whose texts no collation folds into one."""
+        node, exp = syntax.column("r", name), syntax.sqlglot().exp
+        if not self.field(name).is_text:
+            return node
+        if self.source.database.dialect.name == "duckdb":
+            return syntax.called("DECODE", syntax.called("ENCODE", node))
+        return exp.Collate(this=syntax.cast(node, "text"), expression=syntax.name("C"))
+
+    def grouped(self, sets: Sequence[tuple[str, ...]], limit: int | None = None) -> Iterator[pa.Table]:
+        """For each set of columns a table of classes, cells and their number of rows."""
+        for start in range(0, len(sets), TOGETHER):
+            part = sets[start : start + TOGETHER]
+            table = self._grouping_sets(part, None if limit is None else limit * len(part))
+            for i, names in enumerate(part):
+                yield self._of_set(table, i, names, part)
+
+    def _grouping_sets(self, sets: Sequence[tuple[str, ...]], limit: int | None) -> pa.Table:
+        exp = syntax.sqlglot().exp
+        names = list(dict.fromkeys(name for one in sets for name in one))
+        position = {name: f"c{i}" for i, name in enumerate(names)}
+        step = self.step({position[name]: self.cell(name) for name in names})
+        cells = {name: syntax.column("s", at) for name, at in position.items()}
+        label = [] if self.source.target is None else [syntax.column("s", CLASS)]
+        tuples = [exp.Tuple(expressions=[*(c.copy() for c in label), *(cells[n].copy() for n in one)]) for one in sets]
+        groups = exp.GroupingSets(expressions=tuples)
+        n = syntax.cast(exp.Count(this=exp.Star()), "bigint")
+        columns = [*label, *cells.values(), syntax.named(n, NUMBER)]
+        if cells:
+            which = syntax.called("GROUPING", *(cell.copy() for cell in cells.values()))
+            columns.append(syntax.named(syntax.cast(which, "bigint"), SET))
+        alias = exp.TableAlias(this=syntax.name("s"))
+        select = exp.Select(expressions=columns).from_(exp.Subquery(this=step, alias=alias))
+        select.set("group", exp.Group(grouping_sets=[groups]))
+        return self.run(select if limit is None else select.limit(limit))
+
+    def _of_set(self, table: pa.Table, index: int, names: tuple[str, ...], sets: Sequence[tuple[str, ...]]) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        every = list(dict.fromkeys(name for one in sets for name in one))
+        if SET in table.column_names:
+            bits = sum(1 << (len(every) - 1 - i) for i, name in enumerate(every) if name not in names)
+            table = table.filter(pc.equal(table[SET], pa.scalar(bits, pa.int64())))
+        columns = {name: table[f"c{every.index(name)}"] for name in names}
+        if self.source.target is not None:
+            columns[CLASS] = table[CLASS]
+        return pa.table({**{f"={name}": column for name, column in columns.items()}, NUMBER: table[NUMBER]})
+
+    # -- pieces --------------------------------------------------------------------------------------
+
+    def pieces(self, request: Request) -> Iterator[Tally]:
+        """Tallies that together are what a request asks for, one for each column or set of columns."""
+        sets: list[tuple[str, ...]]
+        limit = None
+        if request.kind == "pairs":
+            sets = list(combinations(request.columns, 2)) or [(name,) for name in request.columns]
+        else:
+            sets = [one if isinstance(one, tuple) else (one,) for one in request.columns]
+        if request.kind == "distinct":
+            limit = 1 + 64 * (request.options.get("refuse_beyond") or request.options.get("max_values") or 1)
+        elif self.max_categories is not None:
+            limit = 1 + 64 * self.max_categories
+        for names, table in zip(sets, self.grouped(sets, limit), strict=True):
+            if limit is not None and table.num_rows >= limit:
+                raise TooLarge(
+                    f"{' and '.join(map(repr, names))} would bring over {limit:,} counts from the database: leave one "
+                    "out, or cut numbers more coarsely",
+                    culprit=names,
+                )
+            yield self._piece(request, names, table)
+
+    def _piece(self, request: Request, names: tuple[str, ...], table: pa.Table) -> Tally:
+        asked = names if request.kind == "pairs" else (names,) if statistic_of(request.kind).sets else names
+        schema = self.schema.restrict(names)
+        source = MemorySource(
+            {name: self._cells(name, table[f"={name}"]) for name in names},
+            table.num_rows,
+            True,
+            self.source.target,
+            None if self.source.target is None else table[f"={CLASS}"],
+            table[NUMBER].to_numpy().astype(np.float64),
+        )
+        own = replace(request, columns=asked)
+        coded = [name for name in names if name in schema.coded()]
+        alone = [Request("families", tuple(coded))] if request.kind != "families" and coded else []
+        tally = whole(local.collect_part(source, schema, Plan(*alone, own), memory_limit=self.memory_limit))
+        return replace(tally, statistics={request.kind: tally.statistics[request.kind]})  # alone, only to keep values
+
+    def _cells(self, name: str, column: pa.ChunkedArray) -> Any:
+        """Cells as the encoder reads them: an interval by a number that lies in it."""
+        role = self.schema.columns[name]
+        if not isinstance(role, Numeric) or role.cuts is None:
+            return column
+        inside = np.array([*role.cuts, np.nextafter(role.cuts[-1], np.inf) if role.cuts else 0.0])
+        codes = column.to_numpy()
+        missing = np.isnan(codes.astype(np.float64))
+        return np.where(missing, np.nan, inside[np.where(missing, 0, codes).astype(np.int64)])
+
+
+def class_totals(counts: GroupedCounts) -> Totals:
+    """Rows of each label."""
+    table = next(replace(counts, labelled_only=False).grouped([()]))
+    n = table[NUMBER].to_numpy() if table.num_rows else np.zeros(0, dtype=np.int64)
+    if counts.source.target is None:
+        return Totals(table, int(n.sum()), 0)
+    import pyarrow.compute as pc
+
+    labelled = pc.is_valid(table[f"={CLASS}"]).to_numpy() if table.num_rows else np.zeros(0, dtype=bool)
+    return Totals(table.filter(pc.is_valid(table[f"={CLASS}"])), int(n.sum()), int(n[~labelled].sum()))
+
+
+def classes_of(counts: GroupedCounts, totals: Totals) -> tuple[tuple[Value, ...], Counts]:
+    """(classes, rows of each), sorted as a tally has them; without labels there is one class."""
+    table, target = totals.table, counts.source.target
+    labels = None if target is None else table[f"={CLASS}"]
+    weights = table[NUMBER].to_numpy().astype(np.float64)
+    source = MemorySource({}, table.num_rows, True, target, labels, weights)
+    tally = local.collect_part(source, replace(counts.schema, columns={}), Plan())
+    return tally.classes, tally.class_counts.astype(np.int64)
+
+
+def whole(tally: Tally) -> Tally:
+    """Counts that were read as weights as the whole numbers that they are."""
+    statistics = {kind: _whole(statistic) for kind, statistic in tally.statistics.items()}
+    return Tally(replace(tally.space, weighted=False), tally.class_counts.astype(np.int64), statistics)
+
+
+def _whole(statistic: Statistic) -> Statistic:
+    if isinstance(statistic, Families):
+        return Families({name: table.astype(np.int64) for name, table in statistic.tables.items()})
+    if isinstance(statistic, Pairs):
+        return replace(statistic, counts=statistic.counts.astype(np.int64))
+    if isinstance(statistic, Joints):
+        tables = {names: replace(j, counts=j.counts.astype(np.int64)) for names, j in statistic.tables.items()}
+        return Joints(tables)
+    assert isinstance(statistic, DistinctValues)
+    columns = {n: replace(v, counts=v.counts.astype(np.int64)) for n, v in statistic.columns.items()}
+    return statistic.with_columns(columns)
+
+
+def assembled(
+    schema: Schema,
+    plan: Plan,
+    classes: Sequence[Value],
+    class_counts: Counts,
+    pieces: Sequence[Tally],
+    measured: Mapping[str, Statistic],
+) -> Tally:
+    """One tally of all pieces, over the classes and values that any of them shows."""
+    values: dict[str, Sequence[Value]] = {}
+    for piece in pieces:
+        for name, held in piece.space.values.items():
+            values[name] = held if len(held) >= len(values.get(name, ())) else values[name]
+    ordered = [name for name in schema.coded() if name in values]
+    space = Space(schema, tuple(classes), {name: values[name] for name in ordered})
+    statistics: dict[str, Statistic] = dict(measured)
+    for request in plan:
+        if request.kind not in statistics:
+            own = [
+                piece.recode(piece.schema, classes, {name: values[name] for name in piece.space.values})
+                for piece in pieces
+                if request.kind in piece.statistics
+            ]
+            statistics[request.kind] = _joined(request, [piece.statistics[request.kind] for piece in own], space)
+    in_order = {request.kind: statistics[request.kind] for request in plan}
+    return Tally(space, class_counts, in_order).tidy()
+
+
+def _joined(request: Request, parts: Sequence[Any], space: Space) -> Statistic:
+    """The statistics of single columns or sets as that of all of them."""
+    if request.kind == "families":
+        return Families({name: part.tables[name] for part in parts for name in part.tables})
+    if request.kind == "joints":
+        tables: dict[tuple[str, ...], Joint] = {names: part.tables[names] for part in parts for names in part.tables}
+        return Joints({names: tables[names] for names in request.columns})
+    if request.kind == "pairs":
+        sizes = tuple(space.slots[name] for name in request.columns)
+        tables_of = [part.counts for part in parts if len(part.columns) == 2]
+        counts = np.concatenate(tables_of, axis=1) if tables_of else np.zeros((space.n_classes, 0), np.int64)
+        return Pairs(request.columns, sizes, counts)
+    columns: dict[str, Values] = {name: values for part in parts for name, values in part.columns.items()}
+    return DistinctValues({}, request.options.get("refuse_beyond")).with_columns(columns)
