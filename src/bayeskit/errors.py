@@ -96,8 +96,8 @@ class BayesError(Message, ValueError):
     @classmethod
     def needs_rows(cls, model: str, why: str, *remedy: Piece) -> Self:
         """A model that must see rows, which an engine reads elsewhere."""
-        here = "fit without engine=, on rows that this machine can read"
-        return cls(f"{model} {why}, and an engine only counts: {here}", *remedy)
+        without = Setting("engine", clause="fit without {}, on rows that this machine can read")
+        return cls(f"{model} {why}, and an engine only counts: ", without, *remedy)
 
     @classmethod
     def impossible(cls, row: int, when: str = "") -> Self:

@@ -399,3 +399,11 @@ def test_columns_that_are_not_aligned_are_read_as_any_others():
         theirs = bk.NaiveBayes(roles=settings).fit(plain, records["y"].copy(), sample_weight=records["w"].copy())
         assert ours.tally_ == theirs.tally_
         np.testing.assert_array_equal(ours.predict_proba(packed), theirs.predict_proba(plain))
+
+
+def test_large_integers_of_pandas_stay_apart_beside_missing_cells():
+    import pandas as pd
+
+    frame = pd.DataFrame({"code": pd.array([2**53, 2**53 + 1, None], dtype="Int64")})
+    model = bk.NaiveBayes(roles="categorical").fit(frame, ["a", "b", "a"])
+    assert model.tally_.families["code"].values == (2**53, 2**53 + 1)

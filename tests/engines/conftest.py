@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bayeskit.engines import Processes, sql
+from bayeskit.engines import Dask, Processes, Spark, sql
 from bayeskit.engines.engine import open_on
 from tests.databases import database
+from tests.engines import clusters
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Way:
 
     name: str
     place: Callable[[list[pa.Table], Any], tuple[Any, Any]]
+    cluster: str | None = None  # what must be started for it: its tests run in one process
     counts_alone: bool = False  # a database that counts itself: no weights, no words, no row that an error could name
 
     def source(self, parts, folder, target=None, weight=None):
@@ -52,6 +54,36 @@ def on_processes(parts, folder):
     return in_files(parts, folder), two_processes()
 
 
+def dask_frame(parts, folder):
+    """A Dask frame with a partition for each part."""
+    client = clusters.dask_client()
+    import dask.dataframe as dd
+    import pandas as pd
+
+    types = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype(), pa.string(): pd.StringDtype("pyarrow")}
+    frames = [part.to_pandas(types_mapper=types.get) for part in parts]
+    return dd.from_map(lambda i: frames[i], range(len(frames)), meta=frames[0].iloc[:0]), Dask(client)
+
+
+def dask_files(parts, folder):
+    return in_files(parts, folder), Dask(clusters.dask_client())
+
+
+def spark_frame(parts, folder):
+    """A Spark frame with partitions for each part; one without rows has an empty one."""
+    session = clusters.spark_session()
+    empty = session.createDataFrame(next((p for p in parts if p.num_rows), parts[0])).where("days < 0")
+    frames = [session.createDataFrame(part) if part.num_rows else empty for part in parts]
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.union(frame)
+    return whole, Spark(session)
+
+
+def spark_files(parts, folder):
+    return in_files(parts, folder), Spark(clusters.spark_session())
+
+
 def from_database(kind, push):
     """A table of a database, whose rows are streamed, or counted there."""
 
@@ -70,10 +102,19 @@ WAYS = [
     Way("duckdb counts", from_database("duckdb", push=True), counts_alone=True),
     Way("postgres", from_database("postgres", push=False)),
     Way("postgres counts", from_database("postgres", push=True), counts_alone=True),
+    Way("dask-frame", dask_frame, "dask"),
+    Way("dask-files", dask_files, "dask"),
+    Way("spark-frame", spark_frame, "spark"),
+    Way("spark-files", spark_files, "spark"),
 ]
 
 
-@pytest.fixture(params=WAYS, ids=lambda way: way.name)
+def _param(way):
+    marks = [pytest.mark.xdist_group(way.cluster), getattr(pytest.mark, way.cluster)] if way.cluster else []
+    return pytest.param(way, id=way.name, marks=marks)
+
+
+@pytest.fixture(params=[_param(way) for way in WAYS])
 def way(request):
     """Each engine."""
     return request.param

@@ -172,7 +172,7 @@ def test_a_pipe_is_not_for_an_engine(tmp_path):
     if not writer:
         (tmp_path / "pipe.csv").write_text("x,y\n1,a\n2,b\n")
         os._exit(0)
-    with pytest.raises(bk.BayesError, match="Processes engine does not read"):
+    with pytest.raises(bk.BayesError, match="Processes does not read"):
         bk.NaiveBayes().fit_source(tmp_path / "pipe.csv", "y", engine=Processes(1))
     os.waitpid(writer, 0)
 

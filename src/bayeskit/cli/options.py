@@ -24,6 +24,10 @@ Text = Annotated[
     str | None,
     typer.Option("--text", metavar="COLUMN", help="The column that holds the text, where the model is of documents."),
 ]
+Weight = Annotated[
+    str | None,
+    typer.Option("--weight", metavar="COLUMN", help="The column that says how often each row counts."),
+]
 DropUnlabelled = Annotated[
     bool, typer.Option("--drop-unlabelled", help="Leave rows without a class out, and say how many.")
 ]

@@ -21,6 +21,8 @@ OPTIONS = {
     "columns": "--columns",
     "decimal": "--decimal",
     "comment": "--comment",
+    "engine": "--processes",
+    "sample_weight": "--weight",
     "unseen": "--unseen",
     "numeric": "--numeric",
     "prior": "--prior",

@@ -301,6 +301,10 @@ def _pandas_column(series: Any) -> Column:
         return _pandas_column(series.cat.rename_categories(series.cat.categories.astype(str)))
     if dtype.name in ("boolean", "Float32", "Float64") or dtype.name.lower().startswith(("int", "uint")):
         if series.isna().any():
+            if dtype.name[0] in "IU" and not series.dropna().between(-(2**53), 2**53).all():
+                import pyarrow as pa
+
+                return pa.array(series, from_pandas=True)  # floats would make one of two neighbours
             return series.to_numpy(
                 dtype=object if dtype.name == "boolean" else np.float64, na_value=_NA[dtype.name == "boolean"]
             )

@@ -19,7 +19,7 @@ from bayeskit.data.schema import DatePart, Kind, Numeric, Schema, Text
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, SchemaMismatch, Unlabelled
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import OtherModel
+from bayeskit.remedy import OtherModel, Remedy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -209,7 +209,8 @@ def _labelled(source: Any, labels: Any, weights: Any) -> Source:
         if not isinstance(weights, str) or not hasattr(source, "with_weight"):
             raise BayesError(
                 "weights as values go with data in memory; of files, frames and databases name the column that holds "
-                'them, such as sample_weight="days"'
+                "them: ",
+                Remedy("sample_weight", "days"),
             )
         source = source.with_weight(weights)
     if labels is None or labels == source.target:

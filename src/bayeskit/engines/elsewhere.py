@@ -9,14 +9,15 @@ from typing import Any
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, Divisible, Narrowing, Source, first_rows, open_source
 from bayeskit.errors import BayesError
-from bayeskit.remedy import OtherModel
+from bayeskit.remedy import OtherModel, Setting
 
 
 def not_here(engine: Any) -> BayesError:
     """The refusal to bring all rows to this machine."""
     return BayesError(
-        f"this work must see the rows themselves, which {type(engine).__name__} reads elsewhere: fit without engine=, "
-        "on rows that this machine can read (a sample may do), or take a model that needs counts alone, such as ",
+        f"this work must see the rows themselves, which {type(engine).__name__} reads elsewhere: ",
+        Setting("engine", clause="fit without {}"),
+        ", on rows that this machine can read (a sample may do), or take a model that needs counts alone, such as ",
         OtherModel("NaiveBayes"),
     )
 

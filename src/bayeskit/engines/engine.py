@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, lies_elsewhere, open_source
 from bayeskit.errors import BayesError, with_article
+from bayeskit.remedy import Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -33,29 +34,25 @@ class Engine(Protocol):
 def open_on(engine: Engine | None, data: Any, labels: Any = None, weights: Any = None) -> Source:
     """Rows from anything, owned by the engine that is to count them: the given one, or that of a frame's cluster."""
     if engine is None:
-        return open_source(_of_its_cluster(data) if lies_elsewhere(data) else data, labels, weights)
+        return open_source(engine_of_frame(data).owns(data) if lies_elsewhere(data) else data, labels, weights)
     if not lies_elsewhere(data):
         data, labels, weights = open_source(data, labels, weights), None, None
     source = engine.owns(data)
     if source is None:
+        what = getattr(data, "name", None) or with_article(type(data).__name__)
         raise BayesError(
-            f"{with_article(type(engine).__name__)} engine does not read {with_article(type(data).__name__)}: give it "
-            "files, a table or a frame of its own, or fit without engine="
+            f"{type(engine).__name__} does not read {what}: give it files, a table or a frame of its own, or ",
+            Setting("engine", clause="fit without {}"),
         )
     return open_source(source, labels, weights)
 
 
-def _of_its_cluster(frame: Any) -> Source:
-    """A frame of Spark or Dask as a source of that engine."""
-    engine: Engine
+def engine_of_frame(frame: Any) -> Any:
+    """The engine of the cluster in which a frame lies."""
     if type(frame).__module__.partition(".")[0] == "pyspark":
         from bayeskit.engines.spark import Spark
 
-        engine = Spark(frame.sparkSession)
-    else:
-        from bayeskit.engines.dask import Dask
+        return Spark(frame.sparkSession)
+    from bayeskit.engines.dask import Dask
 
-        engine = Dask()
-    source = engine.owns(frame)
-    assert source is not None
-    return source
+    return Dask()

@@ -117,7 +117,8 @@ class Ledger:
         found = [part for record in records for part in record.parts]
         self._check_numbers([number for number, _ in found])
         self._check_rows(dict(found))
-        whole = Counted.together(records)
+        nothing = Counted((), Tally.empty(task.schema, task.plan).to_bytes())
+        whole = Counted.together(records) if records else nothing
         tally = Tally.from_bytes(whole.tally)
         if task.max_categories is not None:
             local.check_categories(tally.space, task.max_categories)

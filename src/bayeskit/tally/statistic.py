@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from bayeskit.errors import BayesError
 from bayeskit.memory import Need
+from bayeskit.remedy import OtherModel, Setting
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space
 
@@ -125,8 +126,10 @@ def check_movable(plan: Iterable[Request]) -> None:
     held = [request.kind for request in plan if statistic_of(request.kind).local]
     if held:
         raise BayesError(
-            f"the {held[0]} themselves are asked for, which only this machine can hold: fit without engine=, or use a "
-            "model that needs counts alone, such as NaiveBayes"
+            f"the {held[0]} themselves are asked for, which only this machine can hold: ",
+            Setting("engine", clause="fit without {}"),
+            ", or use a model that needs counts alone, such as ",
+            OtherModel("NaiveBayes"),
         )
 
 

@@ -26,6 +26,7 @@ def change(
     text: str | None = None,
     wait: float = PATIENCE,
     drop_unlabelled: bool = False,
+    weight: str | None = None,
 ) -> None:
     """Learn or forget the rows of a file."""
     from bayeskit.cli import texts
@@ -58,6 +59,7 @@ def change(
         else:
             texts.refuse_text(model, text)
             source = open_data(data, target, reading)
+        source = source if weight is None else source.with_weight(weight)
         with watched(source, doing) as rows_to_move:
             kept = model.unlabelled  # the option is of this command, the setting of the model
             model.unlabelled = "drop" if drop_unlabelled else kept

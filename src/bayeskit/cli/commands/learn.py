@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, Wait, grouped
+from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, Wait, Weight, grouped
 from bayeskit.disk.locks import PATIENCE
 
 
@@ -20,6 +20,7 @@ def command(
     text: Text = None,
     reading: Reading = AS_IT_IS,
     drop_unlabelled: DropUnlabelled = False,
+    weight: Weight = None,
     wait: Wait = PATIENCE,
     json: Json = False,
 ) -> None:
@@ -34,4 +35,4 @@ def command(
     """
     from bayeskit.cli.commands.change import change
 
-    change("learn", model, data, output, json, reading, text, wait, drop_unlabelled)
+    change("learn", model, data, output, json, reading, text, wait, drop_unlabelled, weight)

@@ -195,6 +195,10 @@ class FileSource:
             before += piece.n_bytes
         return [self._part(run) for run in runs.values()]
 
+    def absolute(self) -> FileSource:
+        """The same files under names that mean the same in the folder of any process."""
+        return self._copy(files=tuple(replace(file, place=file.place.absolute()) for file in self.files))  # type: ignore[type-var, attr-defined]
+
     def _part(self, run: Sequence[Piece]) -> FileSource:
         files: list[DataFile] = []
         for piece in run:

@@ -43,6 +43,10 @@ class OnDisk:
         """Bytes as they lie there."""
         return self.path.stat().st_size
 
+    def absolute(self) -> OnDisk:
+        """The same file, whatever the current folder is."""
+        return OnDisk(self.path.absolute())
+
     def raw(self) -> Any:
         """An Arrow file that says how far it was read."""
         import pyarrow as pa

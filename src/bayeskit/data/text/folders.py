@@ -97,6 +97,10 @@ class FolderSource:
         """The same documents, with someone told how far each reading is."""
         return replace(self, watch=watch)
 
+    def absolute(self) -> FolderSource:
+        """The same files, whatever the current folder is."""
+        return replace(self, folder=self.folder.absolute(), files=tuple(map(Path.absolute, self.files)))
+
     def parts(self, n: int) -> list[FolderSource]:
         """Runs of files, about as many in each."""
         count = max(1, min(n, len(self.files)))
@@ -256,6 +260,10 @@ class TextColumn:
         """One column of documents."""
         return {COLUMN: "string"}
 
+    def with_weight(self, name: str) -> TextColumn:
+        """The same documents, each counting as often as another column says."""
+        return replace(self, source=self.source.with_weight(name))
+
     def lines_of(self, file: str, rows: Sequence[int]) -> list[int] | None:
         """The lines of a file on which some of its rows begin."""
         return self.source.lines_of(file, rows)
@@ -267,6 +275,10 @@ class TextColumn:
     def watched(self, watch: Watch | None) -> Self:
         """The same documents, with someone told how far each reading is."""
         return replace(self, source=self.source.watched(watch))
+
+    def absolute(self) -> TextColumn:
+        """The same rows, whatever the current folder is."""
+        return replace(self, source=self.source.absolute())
 
     def parts(self, n: int) -> list[TextColumn]:
         """Runs of files, and of row groups where a file is Parquet."""

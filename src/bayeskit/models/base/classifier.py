@@ -27,6 +27,7 @@ from bayeskit.data.source import (
     engine_of,
     for_schema,
     is_source,
+    lies_elsewhere,
     naming_the_file,
     open_source,
 )
@@ -191,7 +192,12 @@ class Classifier(Stored, TakesLabels):
     # -- saying --------------------------------------------------------------------------------------
 
     def predict_proba(self, X: Any) -> Scores:
-        """P(class | x) of each row (rows, classes)."""
+        """P(class | x) of each row (rows, classes).
+
+        Of a Spark or Dask frame: the frame with a column ``p_…`` for each class.
+        """
+        if lies_elsewhere(X):
+            return cast(Scores, self._scored_there(X, "predict_proba"))
         if type(X) is dict and (scores := record_scores(self, X)) is not None:
             proba, evidence = logspace.normalise(self.tempered(scores))
             if evidence[0] > -np.inf:
@@ -219,7 +225,12 @@ class Classifier(Stored, TakesLabels):
         return stacked(parts, len(self.classes_))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The most probable class of each row; ties as the setting ``ties`` says."""
+        """The most probable class of each row; ties as the setting ``ties`` says.
+
+        Of a Spark or Dask frame: the frame with the column ``predicted``.
+        """
+        if lies_elsewhere(X):
+            return cast(npt.NDArray[Any], self._scored_there(X, "predict"))
         one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
         if one is not None and one.max() > -np.inf:
             return np.asarray(self.classes_[first_best(one)])
@@ -229,6 +240,14 @@ class Classifier(Stored, TakesLabels):
             chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", tie_seed(self)))
         impossible.tell()
         return np.asarray(self.classes_[np.concatenate(chosen)] if chosen else self.classes_[:0])
+
+    def _scored_there(self, frame: Any, what: str, **settings: Any) -> Any:
+        """A frame of a cluster with what this model says of its rows."""
+        from bayeskit.models.base.cluster_scores import scored_there
+
+        self._check_is_fitted()
+        self.check_settings()
+        return scored_there(self, frame, what, **settings)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on rows ``X`` with classes ``y``."""
@@ -250,8 +269,11 @@ class Classifier(Stored, TakesLabels):
     def explain(self, X: Any, against: Any = None) -> Any:
         """Why each row is put in its class: evidence column by column that sums to the log posterior odds.
 
-        The predicted class is compared with the runner-up, or with the class ``against``.
+        The predicted class is compared with the runner-up, or with the class ``against``. Of a Spark or Dask frame: the
+        frame with the columns ``predicted``, ``against``, ``evidence_prior`` and one for each column of the model.
         """
+        if lies_elsewhere(X):
+            return self._scored_there(X, "explain", against=against)
         self._check_is_fitted()
         self.check_settings()
         return explain_rows(self, self.with_all_columns(open_source(X)), against)

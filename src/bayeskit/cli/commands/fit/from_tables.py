@@ -10,7 +10,7 @@ import typer
 
 from bayeskit.capabilities import LeavesOut, SpeaksByColumn, can
 from bayeskit.cli.commands.fit.shared import Shared
-from bayeskit.cli.options import Reading, Roles, among, pairs, typed
+from bayeskit.cli.options import Reading, Roles, Weight, among, pairs, typed
 
 MODELS = {  # what --model may say, and the class that is fitted
     "naive": "NaiveBayes",
@@ -57,6 +57,17 @@ class TableOptions:
             "--memory-limit", metavar="GB", help="tan, aode, kdb, joint, gaussian, best: refuse what would take more."
         ),
     ] = None
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            "--processes",
+            metavar="N",
+            min=1,
+            help="Count on N processes: Parquet in parts of a file, others file by file. naive, tan, aode, kdb, joint, "
+            "gaussian.",
+        ),
+    ] = None
+    weight: Weight = None
     role: Roles = None
 
 
@@ -69,6 +80,7 @@ def fit_table(
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, open_data, save_model, watched
     from bayeskit.cli.wording import plural, size_of
+    from bayeskit.engines.processes import Processes
     from bayeskit.explain.overview import column_records
 
     output, kind = shared.output, options.kind or "naive"
@@ -76,16 +88,18 @@ def fit_table(
     check_writable(output, is_model=True)
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, reading)
+    source = source if options.weight is None else source.with_weight(options.weight)
+    engine = None if options.processes is None else Processes(options.processes, max_categories=None)
     roles = pairs("--role", options.role)
     settings = {"smoothing": shared.amount, "prior": shared.prior, "numeric": options.numeric, "unseen": options.unseen}
     settings["unlabelled"] = shared.unlabelled
     settings["memory_limit"] = None if options.memory_limit is None else int(options.memory_limit * 1e9)
     model = _model(kind, settings | {"roles": roles or None})
     if kind == "best":
-        advice = _fit(model.set_params(progress=sys.stderr.isatty()), source)
+        advice = _fit(model.set_params(progress=sys.stderr.isatty()), source, engine)
     else:
         with watched(source, "counting") as rows:
-            advice = _fit(model, rows)
+            advice = _fit(model, rows, engine)
     evaluation = None
     if shared.scores and model.tally_.n_rows > 1 and can(model, LeavesOut):
         with watched(source, "leaving each row out") as rows:
@@ -119,7 +133,7 @@ def fit_table(
     can_be_read_again = all(file.place.size is not None for file in source.files)
     if kind == "naive" and len(tally.classes) > 1 and can_be_read_again and _best_takes(tally):
         rule = None if options.unseen == "smooth" else options.unseen  # best has no such rule
-        stronger = TableOptions("best", role=options.role, unseen=rule)
+        stronger = TableOptions("best", role=options.role, unseen=rule, weight=options.weight)
         page.command("stronger:", _again(data, target, output, stronger, given, reading))
     for sentence in advice:
         page.line(f"advice: {sentence}")
@@ -178,7 +192,7 @@ def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]
     return [*words, *typed(Shared(output=output))]
 
 
-def _fit(model: Any, source: Any) -> list[str]:
+def _fit(model: Any, source: Any, engine: Any = None) -> list[str]:
     """Fit, and the advice that came with it."""
     import warnings
 
@@ -187,7 +201,7 @@ def _fit(model: Any, source: Any) -> list[str]:
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model.fit_source(source)
+        model.fit_source(source, engine=engine)
     for warning in told:
         if not issubclass(warning.category, AdviceWarning):
             warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)

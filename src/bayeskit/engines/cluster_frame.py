@@ -1,0 +1,150 @@
+"""Frames of a cluster as sources: their kinds are known here, their rows are read by the workers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from bayeskit.data.frames import MemorySource
+from bayeskit.data.schema import Kind
+from bayeskit.data.source import Batch, Source, check_weight_column, open_source, weight_column
+from bayeskit.engines.elsewhere import not_here
+from bayeskit.errors import BayesError, SchemaMismatch
+from bayeskit.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Work = Callable[[Any], Mapping[str, Any]]  # from some rows as a table to more columns, Arrow arrays
+LOOK = 10_000  # rows that are looked at for advice
+TOGETHER = 1 << 17  # rows that are counted at a time: clusters send fewer
+
+
+@dataclass(frozen=True)
+class ClusterFrame(ABC):
+    """A frame, the columns in use, and which of them hold the labels and the weights.
+
+    ``passes`` are the rows that each reading has found so far: the data must not change between them.
+    """
+
+    frame: Any
+    engine: Any
+    target: str | None = None
+    weight: str | None = None
+    asked: Mapping[str, Kind | None] | None = None
+    named: bool = True
+    passes: list[int] = field(default_factory=list, compare=False, repr=False)
+
+    @cached_property
+    @abstractmethod
+    def head(self) -> Mapping[str, Kind]:
+        """Kinds of all columns."""
+
+    @abstractmethod
+    def first(self, names: list[str]) -> Any:
+        """Some of the first rows of these columns, as a table in memory."""
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Kinds of all columns but the target and the weight."""
+        return {name: kind for name, kind in self.head.items() if name not in (self.target, self.weight)}
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        beside = [name for name in (self.target, self.weight) if name is not None]
+        return list(dict.fromkeys([*(self.kinds if self.asked is None else self.asked), *beside]))
+
+    def reading(self, asked: Mapping[str, Kind | None]) -> Self:
+        """The same rows with these columns alone."""
+        return self._copy(asked=dict(asked))
+
+    def with_target(self, name: str) -> Self:
+        """The same rows, labelled by one of the columns."""
+        if name not in self.head:
+            columns = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
+            raise SchemaMismatch(f"the frame has no target column {name!r} {columns}", culprit=name)
+        return self._copy(target=name)
+
+    def with_weight(self, name: str) -> Self:
+        """The same rows, each counting as often as one of the columns says."""
+        check_weight_column(name, self.head, self.target)
+        return self._copy(weight=name)
+
+    def _copy(self, **changes: Any) -> Self:
+        copy = replace(self, **changes)
+        copy.__dict__.update({"head": self.head} if "head" in self.__dict__ else {})
+        return copy
+
+    def look(self) -> Batch | None:
+        """Some of the first rows."""
+        source = labelled(open_source(self.first(self.columns)), self.target, self.weight)
+        return next(iter(source.batches()), None)
+
+    def batches(self) -> Iterator[Batch]:
+        """None: nobody brings all rows here unasked."""
+        raise not_here(self.engine)
+
+
+def labelled(source: Source, target: str | None, weight: str | None) -> Source:
+    """A table in memory with two of its columns as labels and weights."""
+    assert isinstance(source, MemorySource)
+    source = source if target is None else source.with_target(target)
+    return source if weight is None else source.with_weight(weight)
+
+
+def check_names(names: list[str]) -> None:
+    """Refuse a frame that has two columns of one name."""
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise SchemaMismatch(f"the frame has more than one column named {twice[0]!r}: rename or drop one")
+
+
+@dataclass(frozen=True)
+class ArrivingBatches:
+    """The rows of a part as Arrow batches that come once, put together until there are enough to count."""
+
+    number: int
+    arriving: Iterator[pa.RecordBatch]
+    names: tuple[str, ...]
+    target: str | None = None
+    weight: str | None = None
+    named: bool = True
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """The columns; what they are is known to whoever has made the schema."""
+        return {name: "object" for name in self.names if name not in (self.target, self.weight)}
+
+    @property
+    def here(self) -> str:
+        """Where a row that is told of stands: it has a number in its part alone."""
+        return f"part {self.number} of the frame"
+
+    def batches(self) -> Iterator[Batch]:
+        """Some ten thousands of rows at a time."""
+        import pyarrow as pa
+
+        waiting: list[pa.RecordBatch] = []
+        start, n_rows = 0, 0
+        for batch in self.arriving:
+            waiting.append(batch)
+            n_rows += batch.num_rows
+            if n_rows >= TOGETHER:
+                yield self._batch(pa.Table.from_batches(waiting), start)
+                start, n_rows, waiting = start + n_rows, 0, []
+        if n_rows:
+            yield self._batch(pa.Table.from_batches(waiting), start)
+
+    def _batch(self, table: pa.Table, start: int) -> Batch:
+        columns = dict(zip(table.column_names, table.combine_chunks().columns, strict=True))
+        labels = None if self.target is None else columns.pop(self.target)
+        weights = None if self.weight is None else weight_column(columns.pop(self.weight), self.weight, start)
+        return Batch(columns, table.num_rows, start, labels, weights)
+
+
+def refuse_absent(package: str, extra: str, problem: ImportError) -> BayesError:
+    """The refusal where a package is not installed."""
+    return BayesError(f"{package} is not installed here ({problem}): pip install 'bayeskit[{extra}]'")

@@ -1,0 +1,182 @@
+"""Dask: its workers count the partitions of a frame, or files that are handed to them as paths, and merge in a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from bayeskit.data.missing_labels import LabelledRows
+from bayeskit.data.schema import Kind, Schema
+from bayeskit.data.source import Source, lies_elsewhere, open_source
+from bayeskit.engines.cluster_frame import LOOK, ClusterFrame, Work, check_names, labelled, refuse_absent
+from bayeskit.engines.elsewhere import handed_over
+from bayeskit.engines.engine import MAX_CATEGORIES
+from bayeskit.engines.merging import groups
+from bayeskit.engines.records import Counted, Ledger, Task
+from bayeskit.errors import BayesError, LostParts
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.tally import Tally
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FAN_IN = 16  # records that a task merges, on the worker that has most of them
+BYTES = 1 << 26  # of files, for one task
+
+
+@dataclass(frozen=True)
+class Dask:
+    """Counts where a Dask client runs; without one, where Dask computes by default.
+
+    Frames are counted partition by partition. Files are handed out as paths, which every worker must be able to read,
+    in ``parts`` tasks (by their size unless given). A column of more than ``max_categories`` values is refused.
+    """
+
+    client: Any = None
+    parts: int | None = None
+    max_categories: int | None = MAX_CATEGORIES
+
+    def __post_init__(self) -> None:
+        if self.client is not None and not hasattr(self.client, "compute"):
+            raise BayesError(f"Dask({self.client!r}): give a client of dask.distributed, or nothing for the default")
+
+    def owns(self, data: Any) -> Source | None:
+        """Frames of Dask, files, and tables in memory."""
+        if isinstance(data, DaskFrame):
+            return data
+        if lies_elsewhere(data):
+            return DaskFrame.of(data, self) if type(data).__module__.startswith("dask.") else None
+        return handed_over(data, self)
+
+    def collect(
+        self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
+    ) -> Tally:
+        """The same tally as on one machine; a task counts on one thread."""
+        delayed = _dask().delayed
+        drops = isinstance(source, LabelledRows)
+        rows = source.source if drops else source
+        task = Task(schema, plan, 1, memory_limit, self.max_categories, drops)
+        shared = delayed(task)
+        if isinstance(rows, DaskFrame):
+            parts = rows.partitions()
+            told = (rows.target, rows.weight)
+            records = [delayed(count_frame)(shared, number, part, *told) for number, part in enumerate(parts)]
+            ledger = Ledger([f"partition {number}" for number in range(len(parts))], None, None, rows.passes)
+        else:
+            files = [part.absolute() if hasattr(part, "absolute") else part for part in rows.parts(self._n_parts(rows))]
+            records = [delayed(count_part)(shared, number, part) for number, part in enumerate(files)]
+            ledger = Ledger.of(files, rows.passes)
+        return ledger.close([self._computed(_tree(records))], task, source)
+
+    def _n_parts(self, rows: Any) -> int:
+        if self.parts is not None:
+            return self.parts
+        sizes = [file.place.size or 0 for file in getattr(rows.source, "files", ())]
+        threads = sum(self.client.nthreads().values()) if self.client is not None else 4
+        return max(int(sum(sizes) // BYTES), 2 * threads)
+
+    def _computed(self, total: Any) -> Counted:
+        try:
+            found = self.client.compute(total).result() if self.client is not None else total.compute()
+        except BayesError:
+            raise
+        except Exception as problem:
+            if type(problem).__name__ not in ("KilledWorker", "FutureCancelledError", "CancelledError"):
+                raise
+            why = str(problem).strip().split("\n")[0][:300]
+            raise LostParts(f"Dask did not count every part, so nothing was learnt: {why}") from problem
+        assert isinstance(found, Counted)
+        return found
+
+    def map_rows(self, frame: Any, work: Work, new: Mapping[str, pa.DataType]) -> Any:
+        """The frame with more columns, each made of the rows by ``work``, which is sent to every worker once."""
+        import pandas as pd
+
+        check_names([*map(str, frame.columns), *new])
+        meta = _meta(frame).assign(**{name: pd.Series([], dtype=_pandas_type(kind)) for name, kind in new.items()})
+        return frame.map_partitions(add_columns, _dask().delayed(work), meta=meta)
+
+
+@dataclass(frozen=True)
+class DaskFrame(ClusterFrame):
+    """A frame of Dask."""
+
+    @classmethod
+    def of(cls, frame: Any, engine: Dask) -> DaskFrame:
+        """A frame whose columns have one name each."""
+        if not hasattr(frame, "npartitions") or not hasattr(frame, "dtypes"):
+            raise BayesError(f"a Dask frame is learnt from, not a {type(frame).__name__}")
+        check_names(list(map(str, frame.columns)))
+        return cls(frame, engine)
+
+    @cached_property
+    def head(self) -> Mapping[str, Kind]:
+        """Kinds of all columns by their types; columns of objects are looked at."""
+        columns = {str(name): name for name in self.frame.columns}
+        objects = [name for name, theirs in columns.items() if str(self.frame.dtypes[theirs]) == "object"]
+        kinds = dict(open_source(_meta(self.frame)).kinds)
+        return {**kinds, **(open_source(self.first(objects)).kinds if objects else {})}
+
+    def first(self, names: list[str]) -> Any:
+        """Some of the first rows."""
+        return self._of(names).head(LOOK, npartitions=-1, compute=True)
+
+    def partitions(self) -> list[Any]:
+        """The partitions of the columns that are read, each yet to be made."""
+        return list(self._of(self.columns).to_delayed())
+
+    def _of(self, names: Sequence[str]) -> Any:
+        theirs = {str(name): name for name in self.frame.columns}
+        return self.frame[[theirs[name] for name in names]]
+
+
+def count_frame(task: Task, number: int, part: Any, target: str | None, weight: str | None) -> Counted:
+    """The record of a partition, which is a pandas frame."""
+    return task.count(number, labelled(open_source(part), target, weight))
+
+
+def count_part(task: Task, number: int, part: Source) -> Counted:
+    """The record of a part of files."""
+    return task.count(number, part)
+
+
+def add_columns(part: Any, work: Work) -> Any:
+    """A partition with more columns."""
+    import pandas as pd
+
+    if not len(part):
+        return part
+    made = work(part)
+    return part.assign(
+        **{name: pd.Series(cells.to_numpy(zero_copy_only=False), part.index) for name, cells in made.items()}
+    )
+
+
+def _tree(records: Sequence[Any]) -> Any:
+    """One record of all, merged in their order by tasks of a few records each."""
+    together = _dask().delayed(Counted.together)
+    while True:
+        records = [together([records[i] for i in group]) for group in groups(len(records), FAN_IN)]
+        if len(records) == 1:
+            return records[0]
+
+
+def _meta(frame: Any) -> Any:
+    """A frame of pandas with the columns and no rows."""
+    from dask.dataframe.dispatch import make_meta
+
+    return make_meta(frame)
+
+
+def _pandas_type(kind: pa.DataType) -> Any:
+    return kind.to_pandas_dtype()
+
+
+def _dask() -> Any:
+    try:
+        import dask
+    except ImportError as problem:
+        raise refuse_absent("dask", "dask", problem) from None
+    return dask

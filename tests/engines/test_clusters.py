@@ -1,0 +1,321 @@
+"""Frames of Spark and Dask: learnt from and scored where they are, whatever the cluster does to its tasks."""
+
+import os
+import signal
+import time
+from dataclasses import replace
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bayeskit as bk
+from bayeskit.data.schema import Categorical, Schema
+from bayeskit.engines import Dask, Spark
+from bayeskit.engines.records import Task
+from bayeskit.errors import LostParts
+from bayeskit.tally.plan import Plan
+from tests.engines import clusters
+from tests.engines.conftest import dask_frame, in_files, spark_frame
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.AdviceWarning")]
+on_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+on_dask = [pytest.mark.dask, pytest.mark.xdist_group("dask")]
+FRAMES = [pytest.param(spark_frame, id="spark", marks=on_spark), pytest.param(dask_frame, id="dask", marks=on_dask)]
+
+
+def rows(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "id": pa.array(np.arange(n) + 1000 * seed),
+            "sky": pa.array(rng.choice(["sun", "rain", None], n)),
+            "size": pa.array(rng.normal(size=n)),
+            "days": pa.array(rng.integers(0, 3, n)),
+            "play": pa.array(rng.choice(["no", "yes"], n)),
+        }
+    )
+
+
+PARTS = [rows(40, 1), rows(20, 2)]
+SETTINGS = {"roles": {"id": "ignore", "days": "ignore"}}
+
+
+def here(frame):
+    """A cluster's frame as a table in memory, sorted by its key."""
+    table = frame.toArrow() if hasattr(frame, "toArrow") else pa.Table.from_pandas(frame.compute())
+    return table.sort_by("id")
+
+
+@pytest.fixture(params=FRAMES)
+def frame(request):
+    return request.param(PARTS, None)[0]
+
+
+def test_a_frame_is_learnt_from_as_it_is(frame):
+    model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
+    whole = pa.concat_tables(PARTS)
+    assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(whole, "play").tally_)
+    model.partial_fit(frame, "play").forget(whole, "play")
+    assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(whole, "play").tally_)
+    weighted = bk.NaiveBayes(roles={"id": "ignore"}).fit(frame, "play", sample_weight="days")
+    assert weighted.tally_.n_rows == pa.compute.sum(whole["days"]).as_py()
+
+
+def test_a_frame_is_scored_where_it_is(frame):
+    model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
+    whole = pa.concat_tables(PARTS).sort_by("id")
+    scored = here(model.predict_proba(frame))
+    assert scored.column_names[:5] == whole.column_names
+    np.testing.assert_allclose(
+        np.column_stack([scored["p_no"], scored["p_yes"]]), model.predict_proba(whole), rtol=0, atol=1e-12
+    )
+    assert here(model.predict(frame))["predicted"].to_pylist() == model.predict(whole).tolist()
+
+
+def test_a_frame_is_explained_where_it_is(frame):
+    model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
+    explained = here(model.explain(frame))
+    expected = model.explain(pa.concat_tables(PARTS).sort_by("id"))
+    assert explained["predicted"].to_pylist() == [one.predicted for one in expected]
+    assert explained["against"].to_pylist() == [one.against for one in expected]
+    parts = [explained[f"evidence_{name}"].to_numpy() for name in ("prior", "sky", "size")]
+    np.testing.assert_allclose(np.sum(parts, axis=0), [one.log_odds for one in expected], atol=1e-12)
+
+
+def test_a_column_of_the_frame_is_not_written_over(frame):
+    model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
+    with pytest.raises(bk.BayesError, match="more than one column named 'predicted'"):
+        model.predict(model.predict(frame))
+
+
+def test_work_that_reads_rows_here_refuses_a_frame_with_the_way_out(frame):
+    model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
+    for work in (
+        lambda: model.leave_one_out(frame, "play"),
+        lambda: bk.BayesClassifier(roles={"id": "ignore"}).fit(frame, "play"),
+        lambda: bk.LogisticRegression().fit(frame, "play"),
+        lambda: bk.cross_validate(model, frame, "play"),
+        lambda: bk.open_source(frame),
+    ):
+        with pytest.raises(bk.BayesError, match=r"rows"):
+            work()
+
+
+def test_a_target_that_is_not_there_is_refused(frame):
+    with pytest.raises(bk.BayesError, match=r"no target column 'plai'.*did you mean play"):
+        bk.NaiveBayes().fit(frame, "plai")
+
+
+def test_no_more_than_a_look_comes_here(frame, monkeypatch):
+    seen = []
+    monkeypatch.setattr("bayeskit.engines.cluster_frame.ClusterFrame.first", lambda *_: seen.append(1))
+    monkeypatch.setattr("bayeskit.engines.cluster_frame.LOOK", 5)
+    source = Spark(frame.sparkSession).owns(frame) if hasattr(frame, "sparkSession") else Dask().owns(frame)
+    assert source.with_target("play").look().n_rows <= 10_000
+
+
+NAMES = ['a"b', "select", "tick`tock", "x.y", "été", "a b", "--", "'; DROP TABLE t; --"]
+VALUES = ["it's", 'q"q', "back\\slash", "new\nline", "nul\0", "--", "", None, "$1", "{}", "été", "x"]
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_any_name_and_any_value_is_only_a_name_and_a_value(make):
+    table = pa.table(
+        {name: pa.array(VALUES[i:] + VALUES[:i]) for i, name in enumerate(NAMES)}
+        | {"days": [1] * len(VALUES), "play": ["no", "yes"] * (len(VALUES) // 2)}
+    )
+    settings = {"roles": {"days": "ignore"}}
+    frame = make([table], None)[0]
+    model = bk.NaiveBayes(**settings).fit(frame, "play")
+    assert model.tally_ == bk.NaiveBayes(**settings).fit(table, "play").tally_
+    scored = model.predict_proba(frame)
+    table_of = scored.toArrow() if hasattr(scored, "toArrow") else pa.Table.from_pandas(scored.compute())
+    np.testing.assert_allclose(table_of["p_yes"].to_numpy(), model.predict_proba(table)[:, 1], atol=1e-12)
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_dates_decimals_and_large_integers_are_the_same_values(make):
+    table = pa.table(
+        {
+            "day": pa.array([date(2024, 2, 29), date(1969, 12, 31), None, date(2024, 3, 1)]),
+            "at": pa.array(
+                [datetime(2024, 2, 29, 23, 59), None, datetime(1969, 12, 31, 0, 30), datetime(2000, 1, 1, 12)]
+            ),
+            "price": pa.array([Decimal("1.10"), Decimal("-2.25"), None, Decimal("1.10")], pa.decimal128(10, 2)),
+            "key": pa.array([2**53, 2**53 + 1, -(2**63), None], pa.int64()),
+            "days": pa.array([1, 1, 1, 1]),
+            "play": ["no", "yes", "no", "yes"],
+        }
+    )
+    roles = {
+        "day": "categorical",
+        "at": "month,weekday,hour",
+        "price": "numeric",
+        "key": "categorical",
+        "days": "ignore",
+    }
+    assert (
+        bk.NaiveBayes(roles=roles)
+        .fit(make([table], None)[0], "play")
+        .tally_.agrees(bk.NaiveBayes(roles=roles).fit(table, "play").tally_)
+    )
+
+
+# -- faults ------------------------------------------------------------------------------------------
+
+
+class Trouble:
+    """A task that does something at a part's first trials, of which a file in a folder tells."""
+
+    def __init__(self, task, folder, part, what):
+        self.task, self.folder, self.part, self.what = task, str(folder), part, what
+
+    def count(self, number, part):
+        if number == self.part:
+            tried = f"{self.folder}/{number}-{time.time_ns()}"
+            before = len(list(Path(self.folder).iterdir()))
+            Path(tried).touch()
+            if self.what == "killed" and before < 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.what == "always killed":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.what == "failed" and before < 2:
+                raise OSError("the disk is gone for a moment")
+            if self.what == "slow":
+                time.sleep(0.5)
+        return self.task.count(number, part)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.task, name)
+
+
+@pytest.fixture
+def trouble(monkeypatch, tmp_path_factory):
+    """Counting that meets a fault at the second part."""
+    folder = tmp_path_factory.mktemp("tried")
+
+    def meet(what):
+        import bayeskit.engines.dask
+        import bayeskit.engines.spark
+
+        for module in (bayeskit.engines.dask, bayeskit.engines.spark):
+            monkeypatch.setattr(module, "Task", lambda *told: Trouble(Task(*told), folder, 1, what))
+        return folder
+
+    return meet
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize("kind", ["frame", "files"])
+@pytest.mark.parametrize("what", ["killed", "failed", "slow"])
+def test_a_task_that_spark_tries_again_is_counted_once(trouble, what, kind, tmp_path):
+    session = clusters.spark_session()
+    tried = trouble(what)
+    data = spark_frame(PARTS, None)[0] if kind == "frame" else in_files(PARTS, tmp_path)
+    model = bk.NaiveBayes(**SETTINGS).fit_source(data, "play", engine=Spark(session, parts=4))
+    assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(pa.concat_tables(PARTS), "play").tally_)
+    assert len(list(tried.iterdir())) == {"killed": 2, "failed": 3, "slow": 1}[what]
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_a_part_that_spark_never_gets_counted_is_an_error_and_changes_nothing(trouble):
+    learnt = bk.NaiveBayes(**SETTINGS).fit(PARTS[0], "play")
+    before = learnt.tally_
+    trouble("always killed")
+    with pytest.raises(LostParts, match="Spark did not count every part"):
+        learnt.learn_source(spark_frame(PARTS, None)[0], "play")
+    assert learnt.tally_ is before
+
+
+@pytest.mark.dask
+@pytest.mark.xdist_group("dask")
+@pytest.mark.parametrize("what", ["killed", "slow"])
+def test_a_part_of_a_dask_worker_that_dies_is_counted_by_another(trouble, what, tmp_path):
+    client = clusters.dask_client()
+    trouble(what)
+    model = bk.NaiveBayes(**SETTINGS).fit_source(in_files(PARTS, tmp_path), "play", engine=Dask(client, parts=4))
+    assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(pa.concat_tables(PARTS), "play").tally_)
+
+
+@pytest.mark.dask
+@pytest.mark.xdist_group("dask")
+def test_a_dask_frame_needs_no_client():
+    import dask
+    import dask.dataframe as dd
+
+    frame = dd.from_pandas(PARTS[0].to_pandas(), npartitions=3)
+    with dask.config.set(scheduler="synchronous"):
+        model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
+    assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(PARTS[0], "play").tally_)
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_many_partitions_of_spark_are_merged_in_a_tree(monkeypatch):
+    monkeypatch.setattr("bayeskit.engines.spark.FAN_IN", 3)
+    frame = spark_frame([rows(4, seed) for seed in range(8)], None)[0]
+    source = Spark(frame.sparkSession).owns(frame)
+    assert source.may_have_many_parts
+    model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
+    expected = bk.NaiveBayes(**SETTINGS).fit(pa.concat_tables([rows(4, seed) for seed in range(8)]), "play")
+    assert model.tally_.agrees(expected.tally_)
+    shuffled = frame.repartition(7)
+    assert bk.NaiveBayes(**SETTINGS).fit(shuffled, "play").tally_.agrees(expected.tally_)
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_a_frame_that_changes_between_two_readings_is_refused():
+    frame, engine = spark_frame(PARTS, None)
+    source = engine.owns(frame).with_target("play")
+    plan, schema = Plan(families=["sky"]), Schema({"sky": Categorical()})
+    engine.collect(source, schema, plan)
+    with pytest.raises(LostParts, match="changed between two readings: 60 rows, then 59"):
+        engine.collect(replace(source, frame=frame.where("id != 1001")), schema, plan)
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_workers_without_the_core_serve_on_twins_and_are_named(monkeypatch, tmp_path):
+    session = clusters.spark_session()
+    monkeypatch.setattr("bayeskit.engines.spark.Task", lambda *told: OnTwins(Task(*told)))
+    with pytest.warns(bk.BayesWarning, match="workers on .* have no compiled core: the counts are the same") as told:
+        model = bk.NaiveBayes(**SETTINGS).fit_source(in_files(PARTS, tmp_path), "play", engine=Spark(session, parts=4))
+    assert len([one for one in told if isinstance(one.message, bk.BayesWarning)]) == 1
+    assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(pa.concat_tables(PARTS), "play").tally_)
+
+
+class OnTwins:
+    """A task that counts in a process of its own, which is told to do without the compiled core."""
+
+    def __init__(self, task):
+        self.task = task
+        self.max_categories = task.max_categories
+
+    def count(self, number, part):
+        import pickle
+        import subprocess
+        import sys
+
+        said = pickle.dumps((self.task, number, part))
+        run = subprocess.run(
+            [sys.executable, "-m", "bayeskit.engines.worker"],
+            input=said,
+            capture_output=True,
+            check=True,
+            env={**os.environ, "BAYESKIT_KERNELS": "twins"},
+        )
+        return pickle.loads(run.stdout)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.task, name)
