@@ -17,6 +17,7 @@ from bayeskit.cli.commands import (
     diagnose,
     evaluate,
     explain,
+    export,
     fit,
     forget,
     inspect,
@@ -32,7 +33,8 @@ from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWar
 from bayeskit.printable import printable
 
 COMMANDS = [
-    fit, predict, rank, tag, topics, evaluate, compare, diagnose, explain, inspect, ask, learn, forget, merge, demo,
+    fit, predict, rank, tag, topics, evaluate, compare, diagnose, explain, inspect, ask, learn, forget, merge, export,
+    demo,
 ]  # fmt: skip
 """A module a command, each with a function ``command``; the order is that of the help. A new command is added here."""
 

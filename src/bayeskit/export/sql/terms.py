@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.vocabulary import Value
 from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
@@ -130,7 +131,7 @@ class TermWriter:
         by_class = [syntax.first_known(syntax.column(alias, f"s{c}"), other) for c, other in enumerate(rest)]
         return Scores(by_class, [Join(alias, ("v",), (name,))], self._refusals(term.coding, name, alias))
 
-    def _storable(self, coding: Coding) -> list[tuple[int, object]]:
+    def _storable(self, coding: Coding) -> list[tuple[int, Value]]:
         """(code, value) of the values that a column of the database can hold."""
         return [(i + 1, v) for i, v in enumerate(coding.values) if storable(v, self.dialect)]
 
@@ -202,7 +203,7 @@ class TermWriter:
             ), []
         name, kind, known = self.cells.text(coding), kind_of(coding), self._storable(coding)
         unseen = syntax.case([(syntax.is_null(cell(name)), syntax.null())], syntax.whole(-1))
-        pairs = [(value_node(value, kind, self.dialect), syntax.whole(code)) for code, value in known]  # type: ignore[arg-type]
+        pairs = [(value_node(value, kind, self.dialect), syntax.whole(code)) for code, value in known]
         if len(known) <= self.dialect.case_up_to:
             return (syntax.case(pairs, unseen, of=cell(name)) if pairs else unseen), []
         alias = self.lookups.add(["v", "code"], [list(pair) for pair in pairs])

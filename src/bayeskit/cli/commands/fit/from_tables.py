@@ -94,6 +94,10 @@ class TableOptions:
             "gaussian.",
         ),
     ] = None
+    push: Annotated[
+        bool,
+        typer.Option("--push", help="Count inside the database, so that no row leaves it: DuckDB and PostgreSQL."),
+    ] = False
     weight: Weight = None
     role: Roles = None
 
@@ -108,6 +112,7 @@ def fit_table(
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, open_data, save_model, watched
     from bayeskit.cli.wording import plural, size_of
+    from bayeskit.engines.databases import counted_there
     from bayeskit.engines.processes import Processes
     from bayeskit.explain.overview import column_records
 
@@ -117,6 +122,7 @@ def fit_table(
     check_plot(shared.plot, data)
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, reading)
+    source = counted_there(source) if options.push else source
     source = source if options.weight is None else source.with_weight(options.weight)
     engine = None if options.processes is None else Processes(options.processes, max_categories=None)
     roles = pairs("--role", options.role)
@@ -146,7 +152,7 @@ def fit_table(
     before = model.model_ if options.calibrate is not None else model  # what is scored without the curve
     tally = reader_of(model).tally_
     evaluation = None
-    if shared.scores and tally.n_rows > 1 and can(before, LeavesOut):
+    if shared.scores and tally.n_rows > 1 and can(before, LeavesOut) and not options.push:
         with watched(source, "leaving each row out") as rows:
             evaluation = before.leave_one_out(rows, target)
     written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
@@ -179,7 +185,7 @@ def fit_table(
     if can(model, SpeaksByColumn):
         summary.show_telling(page, model)
         page.line()
-    can_be_read_again = all(file.place.size is not None for file in source.files)
+    can_be_read_again = all(file.place.size is not None for file in getattr(source, "files", ())) and engine is None
     plain = kind == "naive" and options.calibrate is None
     if plain and len(tally.classes) > 1 and can_be_read_again and _best_takes(tally):
         rule = None if options.unseen == "smooth" else options.unseen  # the others have no such rule
@@ -271,7 +277,15 @@ def _best_takes(tally: Any) -> bool:
 
 def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]:
     """A command with these options: what was said of the file and of the output stays."""
-    words = ["bayes", "fit", *data, *typed(Shared(target=target)), *(word for group in groups for word in typed(group))]
+    from bayeskit.cli.inputs import shown
+
+    words = [
+        "bayes",
+        "fit",
+        *map(shown, data),
+        *typed(Shared(target=target)),
+        *(word for group in groups for word in typed(group)),
+    ]
     return [*words, *typed(Shared(output=output))]
 
 
