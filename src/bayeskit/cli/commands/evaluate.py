@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -80,14 +82,23 @@ def command(
             found.append(_left_out(fitted, rows, target))
         if folds is not None:
             found.append(_folded(fitted, rows, target, folds))
-    _show(page, fitted, found, source, "documents" if of_texts else "rows")
+    with_trust = can(fitted, HasProbabilities)
+    trust = partial(_show_calibration, page, fitted, data, target, reading) if with_trust else None
+    _show(page, fitted, found, source, "documents" if of_texts else "rows", trust)
     draw(page, plot, lambda: joined([_picture(evaluation) for evaluation in found]))
     records = [summary.evaluation_record(evaluation) for evaluation in found]
     page.json({"model": model, "data": source.name, "target": target, "evaluations": records})
 
 
-def _show(page: Any, fitted: Any, found: list[Any], source: Any, what: str) -> None:
-    """The evaluations, one after another."""
+def _show(
+    page: Any,
+    fitted: Any,
+    found: list[Any],
+    source: Any,
+    what: str,
+    show_trust: Callable[[Any], None] | None = None,
+) -> None:
+    """The evaluations, one after another; ``show_trust`` tells whether their probabilities can be relied on."""
     from bayeskit.cli import summary, texts
 
     for i, evaluation in enumerate(found):
@@ -97,8 +108,8 @@ def _show(page: Any, fitted: Any, found: list[Any], source: Any, what: str) -> N
         page.line()
         summary.show_measures(page, evaluation)
         texts.tell_scores(page, fitted, evaluation.method) if hasattr(fitted, "recipe") else None
-        if can(fitted, HasProbabilities):
-            _show_calibration(page, evaluation, fitted, data, target, reading)
+        if show_trust is not None:
+            show_trust(evaluation)
         page.line()
         by_class = evaluation.by_class
         page.table({name: by_class[name] for name in by_class.column_names})
@@ -162,7 +173,7 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
     return cross_validate(model, pa.table({**batch.columns, target: batch.labels}), target, folds)
 
 
-def _show_calibration(page: Any, evaluation: Any, model: Any, data: list[str], target: str, reading: Reading) -> None:
+def _show_calibration(page: Any, model: Any, data: list[str], target: str, reading: Reading, evaluation: Any) -> None:
     """Whether the probabilities can be trusted, and what helps where they cannot."""
     from bayeskit.cli.commands.fit.from_tables import MODELS
 
