@@ -27,6 +27,7 @@ PARTS = [
     "everyday",
     "start_up",
     "networks",
+    "sequences",
     "decide",
     "semi_naive",
     "ensemble",

@@ -54,7 +54,8 @@ void count_states(const Observed& rows, const HiddenChain& chain, const StateCou
     const SymbolTables symbols(rows, chain.n_states);
     const SequenceParts parts(rows);
     const size_t k = chain.n_states, width = tables.width, n_symbols = out.symbols ? rows.n_logs : 0;
-    std::vector<Sums> sums(parts.size(), Sums(tables, n_symbols));
+    const size_t d = out.numbers ? rows.normals->columns.size() : 0, wide = padded(1 + 2 * d), gap = padded(d);
+    std::vector<Sums> sums(parts.size(), Sums(tables, n_symbols, d));
     parallel_for(parts.size(), n_threads, [&](size_t part) {
         Walker walker(rows, tables, symbols);
         const size_t first = parts.begin(part), n = parts.end(part) - first;
@@ -83,6 +84,7 @@ void count_states(const Observed& rows, const HiddenChain& chain, const StateCou
     std::fill_n(out.starts, k, 0.0);
     std::fill_n(out.transitions, k * k, 0.0);
     if (out.symbols) std::fill_n(out.symbols, n_symbols * k, 0.0);
+    if (out.numbers) std::fill_n(out.numbers, 3 * k * d, 0.0);
     for (const Sums& part : sums) {
         for (size_t i = 0; i < k; ++i) out.starts[i] += part.starts[i];
         for (size_t i = 0; i < k; ++i)
@@ -92,6 +94,13 @@ void count_states(const Observed& rows, const HiddenChain& chain, const StateCou
             }
         for (size_t s = 0; s < n_symbols; ++s)
             for (size_t i = 0; i < k; ++i) out.symbols[s * k + i] += part.symbols[s * width + i];
+        for (size_t i = 0; i < k; ++i)
+            for (size_t j = 0; j < d; ++j) {
+                const double* row = &part.numbers[i * wide];
+                out.numbers[i * d + j] += row[0] - part.gaps[i * gap + j];
+                out.numbers[(k + i) * d + j] += row[1 + j];
+                out.numbers[(2 * k + i) * d + j] += row[1 + d + j];
+            }
     }
 }
 

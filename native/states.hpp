@@ -6,6 +6,12 @@
 
 namespace bayeskit {
 
+struct NormalColumns {  // numbers that are normal in each state: tables are (states, columns)
+    std::vector<Floats> columns;
+    const double *mean, *precision, *constant;
+    const double* centre;  // (columns), from which their sums are measured
+};
+
 struct Observed {        // rows of sequences one after the other, and ln P(row | state) up to a number of the row
     size_t n;            // rows
     const double* logs;  // (rows or symbols, states)
@@ -14,7 +20,8 @@ struct Observed {        // rows of sequences one after the other, and ln P(row 
     const Codes* labels;   // of each row; null where nothing is known
     const uint8_t* allowed;  // (labels, states): which states a label leaves open
     size_t n_sequences;
-    const int64_t* starts;  // (sequences + 1)
+    const int64_t* starts;         // (sequences + 1)
+    const NormalColumns* normals;  // then logs are made of these; else null
 };
 
 struct HiddenChain {
@@ -28,6 +35,7 @@ struct StateCounts {
     double *starts, *transitions;  // (states), (states, states): expected numbers
     double* symbols;               // (symbols, states), or null
     double* posteriors;            // (rows, states), or null
+    double* numbers;  // (3, states, columns), or null: Σ s, Σ s (x - centre), Σ s (x - centre)² of normal columns
     double* follows;  // (states): ln of what the first row begins, given the state before it; only where one is
 };
 

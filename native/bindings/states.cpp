@@ -1,17 +1,21 @@
 // Doors of the kernels of hidden Markov models.
 #include "states.hpp"
 
+#include <nanobind/stl/tuple.h>
+
 #include "bindings/arrays.hpp"
 
 namespace {
 
 using Given = std::optional<Array>;
+using GivenNormals = std::optional<std::tuple<Arrays, Array, Array, Array, Array>>;
 
 // What all of them take, checked; it holds what the kernels point to.
 class Door {
 public:
-    Door(const Array& logs, const Given& codes_, const Given& labels_, const Given& allowed, const Array& starts,
-         const Array& log_start, const Array& log_transition, const Given& before, const Given& after) {
+    Door(const Array& logs, const Given& codes_, const Given& labels_, const Given& allowed,
+         const GivenNormals& numbers, const Array& starts, const Array& log_start, const Array& log_transition,
+         const Given& before, const Given& after) {
         const Cells<double, 2> table(logs, "logs");
         const Cells<double, 2> moves(log_transition, "log_transition");
         const Cells<int64_t, 1> begins(starts, "starts");
@@ -19,6 +23,7 @@ public:
         if (k < 1 || k > 65536) refuse("logs have " + std::to_string(k) + " states, not from 1 to 65536");
         if (moves.shape(0) != k || moves.shape(1) != k) refuse("log_transition is not (states, states)");
         n = codes_ ? length_of(*codes_) : table.shape(0);
+        if (numbers) read_numbers(*numbers, table.shape(0), codes_.has_value());
         if (codes_) codes_of_ = codes(*codes_, "codes", n);
         if (labels_.has_value() != allowed.has_value()) refuse("labels and what they allow come together");
         if (labels_) {
@@ -35,7 +40,7 @@ public:
         n_sequences = begins.size() - 1;
         rows = {
             n,        table.data(), table.shape(0), codes_ ? &*codes_of_ : nullptr, labels_ ? &*labels_of_ : nullptr,
-            allowed_, n_sequences,  begins.data()};
+            allowed_, n_sequences,  begins.data(),  numbers ? &normals_ : nullptr};
         chain = {k, flat<double>(log_start, "log_start", k), moves.data(),
                  before ? flat<double>(*before, "before", k) : nullptr,
                  after ? flat<double>(*after, "after", k) : nullptr};
@@ -57,6 +62,20 @@ public:
     HiddenChain chain;
 
 private:
+    void read_numbers(const std::tuple<Arrays, Array, Array, Array, Array>& given, size_t n_logs, bool coded) {
+        const auto& [columns, mean, precision, constant, centre] = given;
+        if (coded || n_logs) refuse("rows of numbers have no symbols and no logs beside them");
+        if (columns.empty()) refuse("there is no column of numbers");
+        n = length(columns);
+        const auto table = [&](const Array& array, const char* name) {
+            const Cells<double, 2> cells(array, name);
+            if (cells.shape(0) != k || cells.shape(1) != columns.size())
+                refuse(std::string(name) + " is not (states, columns)");
+            return cells.data();
+        };
+        normals_ = {all<Floats>(columns, n, floats), table(mean, "mean"), table(precision, "precision"),
+                    table(constant, "constant"), flat<double>(centre, "centre", columns.size())};
+    }
     static size_t length_of(const Array& array) { return array.ndim() ? array.shape(0) : 0; }
     void check_codes(const Codes& column, size_t size, const char* name) const {
         const bool fits = with_type(column, [&](const auto* cells) {
@@ -66,13 +85,14 @@ private:
     }
     std::optional<Codes> codes_of_, labels_of_;
     const uint8_t* allowed_ = nullptr;
+    NormalColumns normals_;
 };
 
 nb::tuple py_filter_states(const Array& logs, const Given& codes, const Given& labels, const Given& allowed,
-                           const Array& starts, const Array& log_start, const Array& log_transition,
-                           const Given& before, bool every, int64_t n_threads) {
+                           const GivenNormals& normals, const Array& starts, const Array& log_start,
+                           const Array& log_transition, const Given& before, bool every, int64_t n_threads) {
     const size_t t = threads(n_threads);
-    const Door in(logs, codes, labels, allowed, starts, log_start, log_transition, before, std::nullopt);
+    const Door in(logs, codes, labels, allowed, normals, starts, log_start, log_transition, before, std::nullopt);
     const auto log_likelihoods = make<double>("zeros", "float64", in.n_sequences);
     const auto impossible = make<int64_t>("zeros", "int64", in.n_sequences);
     const auto filtered = make<double>("zeros", "float64", every ? in.n : in.n_sequences, in.k);
@@ -82,21 +102,24 @@ nb::tuple py_filter_states(const Array& logs, const Given& codes, const Given& l
 }
 
 nb::tuple py_count_states(const Array& logs, const Given& codes, const Given& labels, const Given& allowed,
-                          const Array& starts, const Array& log_start, const Array& log_transition, const Given& before,
-                          const Given& after, bool by_row, int64_t n_threads) {
+                          const GivenNormals& normals, const Array& starts, const Array& log_start,
+                          const Array& log_transition, const Given& before, const Given& after, bool by_row,
+                          int64_t n_threads) {
     const size_t t = threads(n_threads);
-    const Door in(logs, codes, labels, allowed, starts, log_start, log_transition, before, after);
-    if (!by_row && !codes) refuse("symbols are counted by their codes");
+    const Door in(logs, codes, labels, allowed, normals, starts, log_start, log_transition, before, after);
+    if (!by_row && !codes && !normals) refuse("symbols are counted by their codes, or numbers are summed");
+    const bool summed = !by_row && normals;
     const auto log_likelihoods = make<double>("zeros", "float64", in.n_sequences);
     const auto impossible = make<int64_t>("zeros", "int64", in.n_sequences);
     const auto first = make<double>("zeros", "float64", in.k);
     const auto transitions = make<double>("zeros", "float64", in.k, in.k);
-    const auto shares = make<double>("zeros", "float64", by_row ? in.n : in.rows.n_logs, in.k);
+    const auto shares = summed ? make<double>("zeros", "float64", 3, in.k, in.rows.normals->columns.size())
+                               : make<double>("zeros", "float64", by_row ? in.n : in.rows.n_logs, in.k);
     const auto follows = make<double>("zeros", "float64", in.k);
     without_lock([&] {
         count_states(in.rows, in.chain,
-                     {first.data, transitions.data, by_row ? nullptr : shares.data, by_row ? shares.data : nullptr,
-                      follows.data},
+                     {first.data, transitions.data, by_row || summed ? nullptr : shares.data,
+                      by_row ? shares.data : nullptr, summed ? shares.data : nullptr, follows.data},
                      log_likelihoods.data, impossible.data, t);
     });
     return nb::make_tuple(log_likelihoods.array, impossible.array, first.array, transitions.array, shares.array,
@@ -104,10 +127,10 @@ nb::tuple py_count_states(const Array& logs, const Given& codes, const Given& la
 }
 
 nb::tuple py_best_states(const Array& logs, const Given& codes, const Given& labels, const Given& allowed,
-                         const Array& starts, const Array& log_start, const Array& log_transition, const Given& before,
-                         int64_t last, bool keep, int64_t n_threads) {
+                         const GivenNormals& normals, const Array& starts, const Array& log_start,
+                         const Array& log_transition, const Given& before, int64_t last, bool keep, int64_t n_threads) {
     const size_t t = threads(n_threads);
-    const Door in(logs, codes, labels, allowed, starts, log_start, log_transition, before, std::nullopt);
+    const Door in(logs, codes, labels, allowed, normals, starts, log_start, log_transition, before, std::nullopt);
     in.check_last(last);
     const auto path = keep ? in.make_path(0) : Made<void>{nb::none(), nullptr};
     const auto scores = make<double>("zeros", "float64", in.n_sequences);
@@ -120,10 +143,11 @@ nb::tuple py_best_states(const Array& logs, const Given& codes, const Given& lab
 }
 
 nb::tuple py_draw_states(const Array& logs, const Given& codes, const Given& labels, const Given& allowed,
-                         const Array& starts, const Array& log_start, const Array& log_transition, const Given& before,
-                         int64_t last, const Array& uniforms, int64_t n_threads) {
+                         const GivenNormals& normals, const Array& starts, const Array& log_start,
+                         const Array& log_transition, const Given& before, int64_t last, const Array& uniforms,
+                         int64_t n_threads) {
     const size_t t = threads(n_threads);
-    const Door in(logs, codes, labels, allowed, starts, log_start, log_transition, before, std::nullopt);
+    const Door in(logs, codes, labels, allowed, normals, starts, log_start, log_transition, before, std::nullopt);
     in.check_last(last);
     const auto* chances = flat<double>(uniforms, "uniforms", in.n + 1);
     const auto path = in.make_path(0);
@@ -137,10 +161,10 @@ nb::tuple py_draw_states(const Array& logs, const Given& codes, const Given& lab
 }
 
 nb::tuple py_k_best_states(const Array& logs, const Given& codes, const Given& labels, const Given& allowed,
-                           const Array& starts, const Array& log_start, const Array& log_transition, int64_t k,
-                           int64_t n_threads) {
+                           const GivenNormals& normals, const Array& starts, const Array& log_start,
+                           const Array& log_transition, int64_t k, int64_t n_threads) {
     const size_t t = threads(n_threads);
-    const Door in(logs, codes, labels, allowed, starts, log_start, log_transition, std::nullopt, std::nullopt);
+    const Door in(logs, codes, labels, allowed, normals, starts, log_start, log_transition, std::nullopt, std::nullopt);
     if (k < 1 || k > 65536 || static_cast<size_t>(k) * in.k > UINT32_MAX)
         refuse("k is " + std::to_string(k) + ", not from 1 to 65536");
     const auto wanted = static_cast<size_t>(k);
@@ -171,15 +195,18 @@ nb::tuple py_weigh_numbers(const Arrays& columns, const Array& centre, const Arr
 
 void bind_states(nb::module_& m) {
     m.def("filter_states", &py_filter_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(),
-          "starts"_a, "log_start"_a, "log_transition"_a, "before"_a.none(), "every"_a, "n_threads"_a);
-    m.def("count_states", &py_count_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(),
-          "starts"_a, "log_start"_a, "log_transition"_a, "before"_a.none(), "after"_a.none(), "by_row"_a,
+          "normals"_a.none(), "starts"_a, "log_start"_a, "log_transition"_a, "before"_a.none(), "every"_a,
           "n_threads"_a);
+    m.def("count_states", &py_count_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(),
+          "normals"_a.none(), "starts"_a, "log_start"_a, "log_transition"_a, "before"_a.none(), "after"_a.none(),
+          "by_row"_a, "n_threads"_a);
     m.def("weigh_numbers", &py_weigh_numbers, "columns"_a, "centre"_a, "shares"_a, "n_threads"_a);
-    m.def("best_states", &py_best_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(), "starts"_a,
-          "log_start"_a, "log_transition"_a, "before"_a.none(), "last"_a, "keep"_a, "n_threads"_a);
-    m.def("draw_states", &py_draw_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(), "starts"_a,
-          "log_start"_a, "log_transition"_a, "before"_a.none(), "last"_a, "uniforms"_a, "n_threads"_a);
+    m.def("best_states", &py_best_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(),
+          "normals"_a.none(), "starts"_a, "log_start"_a, "log_transition"_a, "before"_a.none(), "last"_a, "keep"_a,
+          "n_threads"_a);
+    m.def("draw_states", &py_draw_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(),
+          "normals"_a.none(), "starts"_a, "log_start"_a, "log_transition"_a, "before"_a.none(), "last"_a, "uniforms"_a,
+          "n_threads"_a);
     m.def("k_best_states", &py_k_best_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(),
-          "starts"_a, "log_start"_a, "log_transition"_a, "k"_a, "n_threads"_a);
+          "normals"_a.none(), "starts"_a, "log_start"_a, "log_transition"_a, "k"_a, "n_threads"_a);
 }

@@ -35,6 +35,16 @@ inline Lanes larger(Lanes a, Lanes b) {
 #endif
 }
 
+// A bit for each of four lanes, and which is the highest of them.
+inline unsigned marks(Mask m) {
+#if defined(__GNUC__) && defined(__AVX2__) && !defined(BAYESKIT_PLAIN_LANES)
+    return static_cast<unsigned>(_mm256_movemask_pd((__m256d)m));
+#else
+    return (m[0] ? 1u : 0u) | (m[1] ? 2u : 0u) | (m[2] ? 4u : 0u) | (m[3] ? 8u : 0u);
+#endif
+}
+inline size_t highest(unsigned marked) { return marked & 8u ? 3 : marked & 4u ? 2 : marked & 2u ? 1 : 0; }
+
 // out = Σ_i by[i] rows[i] for few states that stay in registers, even and odd ones apart: they wait half as long.
 template <int N, int K, int I = 0>
 inline void few_products(const double* rows, const Lanes* by, Lanes* out) {
@@ -408,15 +418,10 @@ size_t trace(const StateTables& logs, size_t n, bool has_before, const double* r
             const double low = top[0] > top[1] ? top[0] : top[1], high = top[2] > top[3] ? top[2] : top[3];
             const Lanes best = each(low > high ? low : high);
             state = 0;
-            for (size_t at = width; at > 0; at -= 4) {
-                const Mask equals = equal(load(scores + at - 4) + load(to + at - 4), best);
-                if (!any(equals)) continue;
-                for (size_t k = 4; k-- > 0;)
-                    if (equals[k] && at - 4 + k < n_states) {
-                        state = at - 4 + k;
-                        break;
-                    }
-                break;
+            for (size_t at = 0; at < width; at += 4) {
+                const unsigned equals = marks(equal(load(scores + at) + load(to + at), best));
+                const unsigned inside = at + 4 <= n_states ? 15u : (1u << (n_states - at)) - 1u;
+                if (equals & inside) state = at + highest(equals & inside);
             }
         }
     }
@@ -456,6 +461,54 @@ bool likelihoods(const double* logs, size_t n, size_t n_states, double* rows, do
         store(rows + at, only(~gone, exponential(where(gone, each(0.0), x))));
     }
     return any(faint);
+}
+
+template <int N>
+inline void normal_row(const double* x, size_t d, const NormalTables& tables, size_t width, size_t at, double* out) {
+    Lanes sum[N];
+    for (int v = 0; v < N; ++v) sum[v] = load(tables.whole + at + 4 * v);
+    bool missing = false;
+    for (size_t j = 0; j < d; ++j) {
+        missing |= x[j] != x[j];
+        const Lanes cell = each(x[j]);
+        for (int v = 0; v < N; ++v) {
+            const Lanes away = cell - load(tables.mean + j * width + at + 4 * v);
+            sum[v] = sum[v] - (away * away) * load(tables.half + j * width + at + 4 * v);
+        }
+    }
+    if (missing) {
+        for (int v = 0; v < N; ++v) sum[v] = each(0.0);
+        for (size_t j = 0; j < d; ++j) {
+            if (x[j] != x[j]) continue;
+            const Lanes cell = each(x[j]);
+            for (int v = 0; v < N; ++v) {
+                const size_t cells = j * width + at + 4 * v;
+                const Lanes away = cell - load(tables.mean + cells);
+                sum[v] = sum[v] + (load(tables.constant + cells) - (away * away) * load(tables.half + cells));
+            }
+        }
+    }
+    for (int v = 0; v < N; ++v) store(out + at + 4 * v, sum[v]);
+}
+
+template <int N>
+void normal_rows(const double* x, size_t n, size_t d, const NormalTables& tables, double* logs) {
+    for (size_t t = 0; t < n; ++t) normal_row<N>(x + t * d, d, tables, 4 * N, 0, logs + t * tables.n_states);
+}
+
+void add_normals(const double* x, size_t n, size_t d, const NormalTables& tables, double* logs) {
+    switch (tables.width / 4) {
+        case 1: return normal_rows<1>(x, n, d, tables, logs);
+        case 2: return normal_rows<2>(x, n, d, tables, logs);
+        case 3: return normal_rows<3>(x, n, d, tables, logs);
+        case 4: return normal_rows<4>(x, n, d, tables, logs);
+    }
+    for (size_t t = 0; t < n; ++t) {
+        size_t at = 0;
+        double* out = logs + t * tables.n_states;
+        for (; at + 16 <= tables.width; at += 16) normal_row<4>(x + t * d, d, tables, tables.width, at, out);
+        for (; at < tables.width; at += 4) normal_row<1>(x + t * d, d, tables, tables.width, at, out);
+    }
 }
 
 // Calls a loop for the number of states, known to the compiler up to eight, and their registers up to thirteen.
@@ -503,6 +556,7 @@ size_t trace_of(const StateTables& logs, size_t n, bool has_before, const double
 }  // namespace
 
 extern const StateLoops BAYESKIT_STATE_LOOPS;
-const StateLoops BAYESKIT_STATE_LOOPS = {likelihoods, forward_of, backward_of, best_of, trace_of, add_products};
+const StateLoops BAYESKIT_STATE_LOOPS = {likelihoods, add_normals, forward_of,  backward_of,
+                                         best_of,     trace_of,    add_products};
 
 }  // namespace bayeskit

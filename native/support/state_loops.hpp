@@ -23,6 +23,11 @@ struct StateTables {  // (states, width) each: by row the state before, and by r
     bool watched;  // some state can hardly be reached, so that its share is lost once it is faint
 };
 
+struct NormalTables {
+    const double *mean, *half, *constant, *whole;
+    size_t n_states, width;
+};
+
 struct Stretch {
     size_t n;
     const double* const* likelihoods;  // n rows
@@ -40,6 +45,11 @@ struct StateLoops {
     // e^(log - top) of each row (n, states), one after the other, and the largest of the row, top; whether some e^ is
     // faint. What stands after a row is read as its pads, and there is room for three numbers after the last.
     bool (*likelihoods)(const double* logs, size_t n, size_t n_states, double* rows, double* tops);
+
+    // Σ_j constant - half (x_j - mean)² of rows of numbers (n, columns), one after the other (n, states); NaN is left
+    // out. Tables are (columns, width), `whole` their summed constants, and there is room for three numbers after the
+    // last.
+    void (*add_normals)(const double* x, size_t n, size_t n_columns, const NormalTables& tables, double* logs);
 
     Passed (*forward)(const StateTables& tables, const Stretch& stretch);
 

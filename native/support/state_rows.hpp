@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "states.hpp"
+#include "support/buffer.hpp"
 #include "support/state_loops.hpp"
 
 namespace bayeskit {
@@ -81,12 +82,47 @@ public:
     std::vector<uint8_t> faint;
 };
 
+// Parameters of normal columns, padded, by column.
+class NormalRows {
+public:
+    NormalRows(const Observed& rows, size_t n_states) : n_states_(n_states), width_(padded(n_states)) {
+        if (!rows.normals) return;
+        const NormalColumns& in = *rows.normals;
+        const size_t d = in.columns.size();
+        whole_.assign(width_, 0.0);
+        for (auto* part : {&mean_, &half_, &constant_}) part->assign(d * width_, 0.0);
+        for (size_t j = 0; j < d; ++j)
+            for (size_t k = 0; k < n_states; ++k) {
+                mean_[j * width_ + k] = in.mean[k * d + j];
+                half_[j * width_ + k] = 0.5 * in.precision[k * d + j];
+                constant_[j * width_ + k] = in.constant[k * d + j];
+                whole_[k] += in.constant[k * d + j];
+            }
+    }
+    NormalTables tables() const {
+        return {mean_.data(), half_.data(), constant_.data(), whole_.data(), n_states_, width_};
+    }
+
+private:
+    const size_t n_states_, width_;
+    std::vector<double> mean_, half_, constant_, whole_;
+};
+
 // The rows of one stretch at a time, as pointers; a scratch of each thread.
 class StretchRows {
 public:
     StretchRows(const Observed& rows, const SymbolTables& symbols, size_t n_states)
-        : rows_(rows), symbols_(symbols), n_states_(n_states), width_(padded(n_states)), stretch_(stretch_of(n_states)),
-          pointers_(stretch_) {}
+        : rows_(rows), symbols_(symbols), normals_(rows, n_states), n_states_(n_states), width_(padded(n_states)),
+          stretch_(stretch_of(n_states)), pointers_(stretch_) {}
+
+    // What is made of the rows of a span is kept for the way back, where that is not much memory.
+    void keep(size_t begin, size_t end) {
+        constexpr size_t kMost = size_t{1} << 24;  // numbers: 128 MB
+        const size_t size = (end - begin) * n_states_;
+        keeps_ = !symbols_.at_once && end - begin > stretch_ && size <= kMost;
+        begin_ = filled_ = begin;
+        if (keeps_ && kept_.size() < size + 4) kept_.resize(size + 4);
+    }
 
     // e^(log - top); `top` is the sum of what was taken away, `faint` whether some e^ can no longer be told from zero.
     const double* const* likelihoods(size_t first, size_t n) {
@@ -103,10 +139,17 @@ public:
             });
             return pointers_.data();
         }
-        room_.resize(stretch_ * n_states_ + 3);
-        tops_.resize(stretch_);
-        faint = state_loops().likelihoods(own_logs(first, n), n, n_states_, room_.data(), tops_.data());
-        for (size_t t = 0; t < n; ++t) pointers_[t] = &room_[t * n_states_], top += tops_[t];
+        if (!keeps_) room_.resize(stretch_ * n_states_ + 3);
+        double* rows = keeps_ ? kept_.data() + (first - begin_) * n_states_ : room_.data();
+        if (keeps_ && first < filled_) {
+            if (rows_.normals) gather_numbers(first, n);
+        } else {
+            tops_.resize(stretch_);
+            faint = state_loops().likelihoods(own_logs(first, n), n, n_states_, rows, tops_.data());
+            for (size_t t = 0; t < n; ++t) top += tops_[t];
+            filled_ = first + n;
+        }
+        for (size_t t = 0; t < n; ++t) pointers_[t] = rows + t * n_states_;
         return pointers_.data();
     }
 
@@ -131,15 +174,19 @@ public:
         return pointers_.data();
     }
 
+    // The numbers of the stretch that was read last (n, columns).
+    const double* numbers() const { return cells_.data(); }
+
     double top = 0;
     bool faint = false;
 
 private:
     // Logarithms of these rows (n, states): where they lie, or gathered by symbol and closed to what labels exclude.
     const double* own_logs(size_t first, size_t n) {
-        if (!rows_.codes && !rows_.labels) return rows_.logs + first * n_states_;
-        gathered_.resize(stretch_ * n_states_);
-        for (size_t t = 0; t < n; ++t) {
+        if (!rows_.codes && !rows_.labels && !rows_.normals) return rows_.logs + first * n_states_;
+        gathered_.resize(stretch_ * n_states_ + 3);
+        if (rows_.normals) score_numbers(first, n);
+        for (size_t t = 0; t < n && !rows_.normals; ++t) {
             const size_t at = rows_.codes ? code(*rows_.codes, first + t) : first + t;
             const double* row = rows_.logs + at * n_states_;
             std::copy(row, row + n_states_, &gathered_[t * n_states_]);
@@ -153,15 +200,35 @@ private:
         return gathered_.data();
     }
 
+    void score_numbers(size_t first, size_t n) {
+        gather_numbers(first, n);
+        const size_t d = rows_.normals->columns.size();
+        state_loops().add_normals(cells_.data(), n, d, normals_.tables(), gathered_.data());
+    }
+
+    void gather_numbers(size_t first, size_t n) {
+        const auto& columns = rows_.normals->columns;
+        const size_t d = columns.size();
+        cells_.resize(stretch_ * d);
+        for (size_t j = 0; j < d; ++j) {
+            const double* column = columns[j].data + static_cast<ptrdiff_t>(first) * columns[j].stride;
+            for (size_t t = 0; t < n; ++t) cells_[t * d + j] = column[static_cast<ptrdiff_t>(t) * columns[j].stride];
+        }
+    }
+
     static size_t code(const Codes& codes, size_t t) {
         return with_type(codes, [&](const auto* at) { return static_cast<size_t>(at[t]); });
     }
 
     const Observed& rows_;
     const SymbolTables& symbols_;
+    const NormalRows normals_;
     const size_t n_states_, width_, stretch_;
     std::vector<const double*> pointers_;
-    std::vector<double> room_, tops_, gathered_, last_, ends_[3];
+    Buffer<double> kept_;
+    size_t begin_ = 0, filled_ = 0;
+    bool keeps_ = false;
+    std::vector<double> room_, tops_, gathered_, cells_, last_, ends_[3];
 };
 
 // Sequences in parts of about as many rows, always the same ones: their sums are put together in order.

@@ -38,13 +38,16 @@ struct Likelihood {
 
 // What one part of the sequences adds up to.
 struct Sums {
-    Sums(const ChainTables& tables, size_t n_symbols)
+    Sums(const ChainTables& tables, size_t n_symbols, size_t n_columns)
         : starts(tables.width), products(tables.n_states * tables.width), pairs(products.size()),
-          symbols(n_symbols * tables.width) {}
+          symbols(n_symbols * tables.width), numbers(n_columns ? tables.n_states * padded(1 + 2 * n_columns) : 0),
+          gaps(n_columns ? tables.n_states * padded(n_columns) : 0) {}
     void clear() {
-        for (auto* part : {&starts, &products, &pairs, &symbols}) std::fill(part->begin(), part->end(), 0.0);
+        for (auto* part : {&starts, &products, &pairs, &symbols, &numbers, &gaps})
+            std::fill(part->begin(), part->end(), 0.0);
     }
     std::vector<double> starts, products, pairs, symbols;  // transitions are products · A + pairs
+    std::vector<double> numbers, gaps;                     // (states, 1 + 2 columns), and Σ s of missing cells
 };
 
 class Walker {
@@ -59,6 +62,7 @@ public:
     bool forward(const Span& span, Likelihood& likelihood, const See& see) {
         const size_t n = span.n_stretches();
         checkpoints_.resize(n * width_);
+        stretch_rows_.keep(span.begin, span.end);
         double log = 0;
         for (size_t s = 0; s < n; ++s) {
             if (s) std::copy_n(last_row(span.length(s - 1)), width_, forward_.data());
@@ -123,6 +127,7 @@ public:
             if (out.posteriors)
                 for (size_t t = 0; t < n; ++t)
                     std::copy_n(&posteriors_[t * width_], k_, out.posteriors + (first + t) * k_);
+            if (out.numbers) add_numbers(posteriors_.data(), n, sums);
             const double* own = forward_.data() + (has_before ? 0 : width_);
             double whole = 0;  // Σ alpha beta is one at every step, unless something was lost
             for (size_t i = 0; i < k_; ++i) whole += own[i] * beta[i];
@@ -177,6 +182,7 @@ public:
 
     void log_backward(const Span& span, const StateCounts& out, Sums& sums) {
         std::vector<double> beta(width_, kNever), weight(width_), share(width_);
+        posteriors_.resize(stretch_ * width_);
         for (size_t i = 0; i < k_; ++i) beta[i] = span.after ? span.after[i] : 0.0;
         double ignored = 0;
         for (size_t s = span.n_stretches(); s-- > 0;) {
@@ -192,6 +198,7 @@ public:
                         for (size_t i = 0; i < k_; ++i) sums.symbols[codes[at] * width_ + i] += share[i];
                     });
                 if (out.posteriors) std::copy_n(share.data(), k_, out.posteriors + at * k_);
+                if (out.numbers) std::copy_n(share.data(), width_, &posteriors_[t * width_]);
                 if (t == 0 && s == 0 && !span.before) {
                     for (size_t i = 0; i < k_; ++i) sums.starts[i] += share[i];
                     break;
@@ -208,6 +215,7 @@ public:
                         sums.pairs[i * width_ + j] +=
                             std::exp(before[i] + tables_.log_from[i * width_ + j] + weight[j] - all);
             }
+            if (out.numbers) add_numbers(posteriors_.data(), span.length(s), sums);
         }
         if (span.before && out.follows) std::copy_n(beta.data(), k_, out.follows);
     }
@@ -225,6 +233,34 @@ public:
     const double* log_row(size_t t) const { return &logs_[(t + 1) * width_]; }
 
 private:
+    // The numbers of a stretch, by the shares of its rows (n, width).
+    void add_numbers(const double* shares, size_t n, Sums& sums) {
+        const NormalColumns& in = *rows_.normals;
+        const size_t d = in.columns.size(), wide = padded(1 + 2 * d), gap = padded(d);
+        const double* cells = stretch_rows_.numbers();
+        packed_.resize(kTile * wide);
+        absent_.resize(kTile * gap);
+        for (size_t at = 0; at < n; at += kTile) {
+            const size_t m = std::min(kTile, n - at);
+            bool missing = false;
+            for (size_t t = 0; t < m; ++t) {
+                double* row = &packed_[t * wide];
+                row[0] = 1.0;
+                for (size_t j = 0; j < d; ++j) {
+                    const double away = cells[(at + t) * d + j] - in.centre[j];
+                    const bool gone = away != away;
+                    missing |= gone;
+                    row[1 + j] = gone ? 0.0 : away;
+                    row[1 + d + j] = gone ? 0.0 : away * away;
+                    absent_[t * gap + j] = gone ? 1.0 : 0.0;
+                }
+            }
+            state_loops().add_products(shares + at * width_, width_, k_, packed_.data(), wide, m, sums.numbers.data());
+            if (missing)
+                state_loops().add_products(shares + at * width_, width_, k_, absent_.data(), gap, m, sums.gaps.data());
+        }
+    }
+
     // The row before a span that goes on.
     void begin(const Span& span) {
         std::fill(forward_.begin(), forward_.begin() + width_, 0.0);
@@ -247,7 +283,7 @@ private:
     StretchRows stretch_rows_;
     const size_t stretch_;
     const double* const* likelihoods_ = nullptr;
-    std::vector<double> forward_, scales_, logs_, top_, sum_, checkpoints_, weights_, posteriors_;
+    std::vector<double> forward_, scales_, logs_, top_, sum_, checkpoints_, weights_, posteriors_, packed_, absent_;
     std::vector<double*> targets_;
     double sum_of_last_ = 0, sum_of_before_ = 1;
 };

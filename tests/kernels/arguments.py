@@ -378,14 +378,17 @@ def hidden_chain(d: Draw) -> Arguments:
     chain = d.rng.random((k + 1, k)) * (d.rng.random((k + 1, k)) < d.rng.choice([0.6, 1.0]))
     with np.errstate(divide="ignore"):
         tables = np.log(chain)
-    by_symbol, known = d.rng.random() < 0.5, d.rng.random() < 0.4
-    logs = d.normal(n_symbols if by_symbol else d.n, k) * float(d.rng.choice([1, 30, 900]))
+    kind, known = str(d.rng.choice(["symbols", "rows", "numbers"])), d.rng.random() < 0.4
+    logs = d.normal({"symbols": n_symbols, "rows": d.n, "numbers": 0}[kind], k) * float(d.rng.choice([1, 30, 900]))
     logs[d.rng.random(logs.shape) < 0.05] = -np.inf
+    columns = strided(np.clip(floats(d.rng, d.n, 2), -50, 50), int(d.rng.integers(0, 4)))
+    numbers = columns, d.normal(k, 2), d.rng.random((k, 2)), d.normal(k, 2), d.normal(2)
     return {
         "logs": logs,
-        "codes": codes(d.rng, d.n, n_symbols) if by_symbol else None,
+        "codes": codes(d.rng, d.n, n_symbols) if kind == "symbols" else None,
         "labels": codes(d.rng, d.n, 3) if known else None,
         "allowed": (d.rng.random((3, k)) < 0.8).astype(np.uint8) if known else None,
+        "normals": numbers if kind == "numbers" else None,
         "starts": np.concatenate([[0], ends, [d.n]]),
         "log_start": tables[0],
         "log_transition": tables[1:].copy(),
@@ -404,7 +407,10 @@ def filter_states(d: Draw) -> Arguments:
 def count_states(d: Draw) -> Arguments:
     chain = one_way(d)
     after = d.normal(d.n_classes) if d.rng.random() < 0.5 else None
-    return chain | {"after": after, "by_row": chain["codes"] is None or bool(d.rng.random() < 0.5)}
+    return chain | {
+        "after": after,
+        "by_row": (chain["codes"] is None and chain["normals"] is None) or bool(d.rng.random() < 0.5),
+    }
 
 
 def best_states(d: Draw) -> Arguments:

@@ -55,8 +55,11 @@ def hidden_states(rng: np.random.Generator, codes: np.ndarray, scores: np.ndarra
     out += kernels.weigh_numbers([scores[:, 0], scores[:, 1]], np.zeros(2), rng.random((n, 3)), n_threads)
     for k, starts in ((3, np.arange(0, n + 1, 70)), (3, np.array([0, n])), (11, np.arange(0, n + 1, 7_000))):
         tables = [np.log(rng.dirichlet(np.ones(k), size)) for size in (1, k, 66)]
-        chain = {"labels": None, "allowed": None, "starts": starts, "log_start": tables[0][0],
+        chain = {"labels": None, "allowed": None, "normals": None, "starts": starts, "log_start": tables[0][0],
                  "log_transition": tables[1], "n_threads": n_threads}  # fmt: skip
+        numbers = [scores[:, 0], scores[:, 1]], *(rng.random((3, k, 2))), np.zeros(2)
+        summed = chain | {"normals": numbers, "logs": np.zeros((0, k)), "codes": None}
+        out += kernels.count_states(**summed, before=None, after=None, by_row=False)
         for rows in ({"logs": tables[2], "codes": codes}, {"logs": np.ascontiguousarray(scores), "codes": None}):
             if rows["codes"] is None and k != scores.shape[1]:
                 continue

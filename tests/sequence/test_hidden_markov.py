@@ -186,6 +186,7 @@ def test_likelihood_and_prior_rise_from_round_to_round(options: dict[str, Any], 
     data = np.where(np.isnan(counts), 0, counts).astype(int) if "roles" in options else counts
     model = HiddenMarkovModel(3, n_starts=1, max_rounds=40, tol=0, random_state=seed, **options)
     model.fit(data.reshape(-1, 2), lengths=lengths)
+    assert model.training_ is not None
     history = np.array(model.training_.log_posterior)
     assert len(history) > 3
     assert (np.diff(history) > -1e-7 * np.abs(history[1:])).all()
@@ -201,6 +202,7 @@ def test_labels_of_some_positions_and_of_some_sequences_are_learnt_together(seed
     sequences, labels = drawn(rng, 30, 12)
     half = [[s if rng.random() < 0.4 else None for s in own] if i % 2 else own for i, own in enumerate(labels)]
     model = HiddenMarkovModel(max_rounds=30, tol=0, n_starts=2, states=["a", "b", "c"]).fit(sequences, half)
+    assert model.training_ is not None
     history = np.array(model.training_.log_posterior)
     assert (np.diff(history) > -1e-7 * np.abs(history[1:])).all()
     counted = [own for own in half if None not in own]
@@ -252,6 +254,7 @@ def test_an_interrupted_fit_holds_what_it_has_reached() -> None:
 
     with pytest.warns(BayesWarning, match="interrupted after 3 rounds"):
         model = HiddenMarkovModel(2, tol=0, progress=stop).fit([list("abacabadabac" * 5)])
+    assert model.training_ is not None
     assert model.training_.interrupted
     assert len(model.predict([list("abac")])[0]) == 4
 

@@ -365,12 +365,10 @@ class HiddenMarkovModel(AnswersOfStates):
         return self._become(tally, None)
 
     @property
-    def training_(self) -> Training:
-        """How Baum–Welch went."""
+    def training_(self) -> Training | None:
+        """How Baum–Welch went; None where all sequences were labelled throughout, and counted."""
         self._check_is_fitted()
-        if self.expected_ is None:
-            raise AttributeError("the sequences were labelled throughout, and counted")
-        return self.expected_.training
+        return None if self.expected_ is None else self.expected_.training
 
     def observed(self, sequences: Sequences) -> Observed:
         """Sequences as the kernels read them."""

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from bayeskit import kernels
 from bayeskit.data.block import Block
 from bayeskit.estimate.emissions.emission import Emission, Floats, Sums, add
+from bayeskit.estimate.emissions.normals import Normals
 from bayeskit.estimate.emissions.symbols import Symbols
 from bayeskit.estimate.state_moves import Stays
 
@@ -92,6 +93,17 @@ class Lattice:
         only = self.emissions[0] if len(self.emissions) == 1 else None
         return only if isinstance(only, Symbols) else None
 
+    @cached_property
+    def _normals(self) -> Normals | None:
+        """Columns of normal numbers, where there is nothing else; those that are constant say nothing."""
+        only = self.emissions[0] if len(self.emissions) == 1 else None
+        return only if isinstance(only, Normals) and len(only.used) == len(only.names) else None
+
+    @property
+    def _at_once(self) -> bool:
+        """Whether the kernels read the columns as they are."""
+        return self._symbols is not None or self._normals is not None
+
     def scores(self, block: Block) -> Floats:
         """ln P(row | state) (rows, states)."""
         scores = np.zeros((block.n_rows, len(self.start)))
@@ -101,14 +113,23 @@ class Lattice:
 
     def _rows(self, observed: Observed, piece: Piece) -> dict[str, Any]:
         """The arguments that all kernels take."""
-        owner = slice(None) if self.stays.plain else self.stays.owner
-        symbols, block = self._symbols, observed.rows(piece.a, piece.b)
+        symbols, numbers, block = self._symbols, self._normals, observed.rows(piece.a, piece.b)
         known = None if observed.labels is None else observed.labels[piece.a : piece.b]
+        normals = None
+        if symbols is not None:
+            logs = symbols.log_table
+        elif numbers is not None:
+            logs = np.zeros((0, len(self.start)))
+            tables = (np.ascontiguousarray(table[self.stays.owner]) for table in numbers.normal_form)
+            normals = ([block.floats[name] for name in numbers.names], *tables, numbers.centre)
+        else:
+            logs = self.scores(block)
         return {
-            "logs": np.ascontiguousarray((self.scores(block) if symbols is None else symbols.log_table)[:, owner]),
+            "logs": logs if self.stays.plain else np.ascontiguousarray(logs[:, self.stays.owner]),
             "codes": None if symbols is None else block.codes[symbols.name],
             "labels": known,
             "allowed": None if known is None else self._allowed,
+            "normals": normals,
             "starts": piece.starts,
             "log_start": self._chain[0],
             "log_transition": self._chain[1],
@@ -119,7 +140,7 @@ class Lattice:
         """Pieces that go on one into the other: those of a long sequence, or one of many short ones."""
         starts = observed.starts
         n = len(starts) - 1
-        if self._symbols is not None:
+        if self._at_once:
             yield [Piece(0, int(starts[-1]), 0, starts)]
             return
         long = np.flatnonzero(np.diff(starts) > LONG)
@@ -199,7 +220,7 @@ class Lattice:
             begins, after = self._begins(observed, run), None
             for piece, before in zip(reversed(run), reversed(begins), strict=True):
                 found = kernels.count_states(
-                    **self._rows(observed, piece), before=before, after=after, by_row=self._symbols is None
+                    **self._rows(observed, piece), before=before, after=after, by_row=not self._at_once
                 )
                 bad = np.flatnonzero(found[1] >= 0)
                 if len(bad):
@@ -208,6 +229,10 @@ class Lattice:
                 starts += found[2]
                 moves += found[3]
                 after = found[5]
+                if self._normals is not None:
+                    parts = np.swapaxes(self.stays.summed(np.swapaxes(found[4], 1, 2)), 1, 2)
+                    sums = (tuple(parts),)
+                    continue
                 shares = self.stays.summed(found[4])
                 if self._symbols is not None:
                     sums = ((np.ascontiguousarray(shares[1:-1].T),),)

@@ -14,9 +14,9 @@ from bayeskit.data.vocabulary import canonical
 from bayeskit.errors import BayesError
 from bayeskit.estimate.emissions.symbols import Symbols
 from bayeskit.sequence.lattice import Lattice
+from bayeskit.tolerance import UNDERFLOW
 
 Floats = npt.NDArray[np.float64]
-LEAST = 1e-250  # of what is left of a belief: below it a step is done once more in logarithms
 
 
 class OnlineFilter:
@@ -27,7 +27,7 @@ class OnlineFilter:
     >>> now = model.online()
     >>> bool(np.allclose([now.update(symbol) for symbol in "aab"], model.filter([list("aab")])[0]))
     True
-    >>> now.log_likelihood == model.log_likelihood([list("aab")])[0].round(12) or True
+    >>> bool(np.isclose(now.log_likelihood, model.log_likelihood([list("aab")])[0]))
     True
     """
 
@@ -59,7 +59,7 @@ class OnlineFilter:
         expected: Floats = self._first if self._belief is None else self._belief @ self._moves
         joint: Floats = expected * likelihood
         total = float(joint.sum())
-        if total > LEAST:
+        if total > UNDERFLOW:
             self._belief = joint / total
             self._log_belief = None
             self.log_likelihood += float(logspace.log(total)) + top

@@ -344,7 +344,7 @@ class AnswersOfStates(Stored):
         starts = np.arange(n + 1, dtype=np.int64) * length
         stays = self.frame_.stays
         path, _, _ = kernels.draw_states(
-            np.zeros((1, len(stays.owner))), np.zeros(n * length, np.uint8), None, None, starts,
+            np.zeros((1, len(stays.owner))), np.zeros(n * length, np.uint8), None, None, None, starts,
             stays.log_start(self.start_), stays.log_moves(self.transitions_), None, -1, rng.random(n * length + 1), 1,
         )  # fmt: skip
         codes = stays.owner[path]

@@ -5,6 +5,9 @@ and row t is the symbol ``codes[t]``. ``labels`` say what is known of the state 
 open that ``allowed[l]`` marks. Sequence i has the rows ``starts[i]`` to ``starts[i + 1]``. Where the first of them goes
 on with one that has begun, ``before`` is ln P(state) of the row before it; where the last goes on, ``after`` is the
 logarithm of what follows it, given its last state.
+
+``normals`` are columns of numbers that are normal in each state (states, columns): ``logs`` are then made of them, and
+have no rows of their own.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from bayeskit.kernels.twins.checks import check_cells, check_kind, check_matrix,
 Floats = npt.NDArray[np.float64]
 Offsets = npt.NDArray[np.int64]
 Codes = npt.NDArray[Any]
+Normals = tuple[list[Floats], Floats, Floats, Floats, Floats]  # columns; mean, precision, constant; centre
 MOST_STATES = 65536
 
 
@@ -37,6 +41,7 @@ def filter_states(
     codes: Codes | None,
     labels: Codes | None,
     allowed: npt.NDArray[np.uint8] | None,
+    normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None,
     starts: Offsets,
     log_start: Floats,
     log_transition: Floats,
@@ -48,14 +53,16 @@ def filter_states(
     of every row, or of the last one of each sequence.
 
     >>> rain, umbrella = np.log([[0.7, 0.3], [0.3, 0.7]]), np.log([[0.9, 0.2], [0.1, 0.8]])
-    >>> log_likelihood, _, filtered = filter_states(umbrella, np.array([0, 0], np.uint8), None, None, np.array([0, 2]),
-    ...     np.log([0.5, 0.5]), rain, None, True, 1)
+    >>> log_likelihood, _, filtered = filter_states(umbrella, np.array([0, 0], np.uint8), None, None, None,
+    ...     np.array([0, 2]), np.log([0.5, 0.5]), rain, None, True, 1)
     >>> np.exp(log_likelihood).round(4).tolist(), np.exp(filtered[:, 0]).round(6).tolist()
     ([0.3515], [0.818182, 0.883357])
     """
-    spans, k = checked(logs, codes, labels, allowed, starts, log_start, log_transition, before, None, n_threads)
+    spans, k = checked(
+        logs, codes, labels, allowed, normals, starts, log_start, log_transition, before, None, n_threads
+    )
     likelihoods, impossible = np.zeros(len(spans)), np.full(len(spans), -1, np.int64)
-    filtered = np.zeros((len(logs) if codes is None else len(codes), k) if every else (len(spans), k))
+    filtered = np.zeros((int(starts[-1]) if every else len(spans), k))
     for span in spans:
         first = before if span.i == 0 else None
         if not len(span.logs):
@@ -73,6 +80,7 @@ def count_states(
     codes: Codes | None,
     labels: Codes | None,
     allowed: npt.NDArray[np.uint8] | None,
+    normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None,
     starts: Offsets,
     log_start: Floats,
     log_transition: Floats,
@@ -87,17 +95,19 @@ def count_states(
     Sequences that are impossible count for nothing.
 
     >>> rain, umbrella = np.log([[0.7, 0.3], [0.3, 0.7]]), np.log([[0.9, 0.2], [0.1, 0.8]])
-    >>> posteriors = count_states(umbrella, np.array([0, 0], np.uint8), None, None, np.array([0, 2]),
-    ...     np.log([0.5, 0.5]), rain, None, None, True, 1)[4]
+    >>> posteriors = count_states(umbrella, np.array([0, 0], np.uint8), None, None, None,
+    ...     np.array([0, 2]), np.log([0.5, 0.5]), rain, None, None, True, 1)[4]
     >>> posteriors[:, 0].round(6).tolist()                                      # 621 / 703 on both days
     [0.883357, 0.883357]
     """
-    spans, k = checked(logs, codes, labels, allowed, starts, log_start, log_transition, before, after, n_threads)
-    if codes is None and not by_row:
-        raise ValueError("symbols are counted by their codes")
+    spans, k = checked(
+        logs, codes, labels, allowed, normals, starts, log_start, log_transition, before, after, n_threads
+    )
+    if codes is None and normals is None and not by_row:
+        raise ValueError("symbols are counted by their codes, or numbers are summed")
     likelihoods, impossible = np.zeros(len(spans)), np.full(len(spans), -1, np.int64)
     first, transitions, follows = np.zeros(k), np.zeros((k, k)), np.zeros(k)
-    posteriors = np.zeros((len(logs) if codes is None else len(codes), k))
+    posteriors = np.zeros((int(starts[-1]), k))
     for span in spans:
         if not len(span.logs):
             continue
@@ -121,6 +131,9 @@ def count_states(
             follows = beta
     if by_row:
         return likelihoods, impossible, first, transitions, posteriors, follows
+    if normals is not None:
+        numbers = np.stack(weigh_numbers(normals[0], normals[4], np.nan_to_num(posteriors), 1))
+        return likelihoods, impossible, first, transitions, numbers, follows
     symbols = np.zeros(logs.shape)
     assert codes is not None
     possible = ~np.isnan(posteriors).any(axis=1)
@@ -183,6 +196,7 @@ def checked(
     codes: Codes | None,
     labels: Codes | None,
     allowed: npt.NDArray[np.uint8] | None,
+    normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None,
     starts: Offsets,
     log_start: Floats,
     log_transition: Floats,
@@ -200,6 +214,8 @@ def checked(
     for name, cells in (("log_start", log_start), ("before", before), ("after", after)):
         if cells is not None:
             check_cells(name, cells, "float64", k)
+    if normals is not None:
+        logs, codes = _of_normals(normals, logs, codes), None
     n = len(logs) if codes is None else len(codes)
     if codes is not None:
         _check_codes("codes", codes, n, len(logs))
@@ -216,6 +232,21 @@ def checked(
         rows = np.where(allowed[labels.astype(np.int64)] != 0, rows, -np.inf)
     spans = [slice(int(a), int(b)) for a, b in pairwise(starts)]
     return [Span(i, span, rows[span]) for i, span in enumerate(spans)], k
+
+
+def _of_normals(normals: Normals, logs: Floats, codes: Codes | None) -> Floats:
+    """ln P(row | state) of columns of numbers; NaN is left out."""
+    columns, mean, precision, constant, centre = normals
+    if codes is not None or len(logs):
+        raise ValueError("rows of numbers have no symbols and no logs beside them")
+    if not len(columns):
+        raise ValueError("there is no column of numbers")
+    length(columns, 1, "floats")
+    for name, table in (("mean", mean), ("precision", precision), ("constant", constant)):
+        check_cells(name, table, "float64", logs.shape[1], len(columns))
+    check_cells("centre", centre, "float64", len(columns))
+    terms = constant - 0.5 * precision * (np.column_stack(columns)[:, None, :] - mean) ** 2
+    return np.asarray(np.where(np.isnan(terms), 0.0, terms).sum(axis=2))
 
 
 def _check_codes(name: str, codes: Codes, n: int, size: int) -> None:

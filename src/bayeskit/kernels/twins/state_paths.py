@@ -19,6 +19,7 @@ def best_states(
     codes: Codes | None,
     labels: Codes | None,
     allowed: npt.NDArray[np.uint8] | None,
+    normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None,
     starts: Offsets,
     log_start: Floats,
     log_transition: Floats,
@@ -33,12 +34,14 @@ def best_states(
     Here ``before`` holds what an earlier call gave third, and ``last`` is the last state where the sequence goes on.
 
     >>> rain, umbrella = np.log([[0.7, 0.3], [0.3, 0.7]]), np.log([[0.9, 0.2], [0.1, 0.8]])
-    >>> path, score, _, _ = best_states(umbrella, np.array([0, 0, 1, 0, 0], np.uint8), None, None, np.array([0, 5]),
-    ...     np.log([0.5, 0.5]), rain, None, -1, True, 1)
+    >>> path, score, _, _ = best_states(umbrella, np.array([0, 0, 1, 0, 0], np.uint8), None, None, None,
+    ...     np.array([0, 5]), np.log([0.5, 0.5]), rain, None, -1, True, 1)
     >>> path.tolist(), float(np.exp(score[0]).round(6))
     ([0, 0, 1, 0, 0], 0.011574)
     """
-    spans, k = checked(logs, codes, labels, allowed, starts, log_start, log_transition, before, None, n_threads)
+    spans, k = checked(
+        logs, codes, labels, allowed, normals, starts, log_start, log_transition, before, None, n_threads
+    )
     _check_last(last, k)
     path, came_from = _empty_path(starts, k), -1
     scores, ends = np.zeros(len(spans)), np.zeros(k)
@@ -71,6 +74,7 @@ def draw_states(
     codes: Codes | None,
     labels: Codes | None,
     allowed: npt.NDArray[np.uint8] | None,
+    normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None,
     starts: Offsets,
     log_start: Floats,
     log_transition: Floats,
@@ -85,12 +89,14 @@ def draw_states(
     before the first row.
 
     >>> rain, umbrella = np.log([[0.7, 0.3], [0.3, 0.7]]), np.log([[0.9, 0.2], [0.1, 0.8]])
-    >>> path, _, _ = draw_states(umbrella, np.array([0, 0], np.uint8), None, None, np.array([0, 2]),
-    ...     np.log([0.5, 0.5]), rain, None, -1, np.array([0.5, 0.95, 0.9]), 1)
+    >>> path, _, _ = draw_states(umbrella, np.array([0, 0], np.uint8), None, None, None,
+    ...     np.array([0, 2]), np.log([0.5, 0.5]), rain, None, -1, np.array([0.5, 0.95, 0.9]), 1)
     >>> path.tolist()                                     # .9 is more than .8834, and .95 than P(rain | dry next)
     [1, 1]
     """
-    spans, k = checked(logs, codes, labels, allowed, starts, log_start, log_transition, before, None, n_threads)
+    spans, k = checked(
+        logs, codes, labels, allowed, normals, starts, log_start, log_transition, before, None, n_threads
+    )
     _check_last(last, k)
     check_cells("uniforms", uniforms, "float64", int(starts[-1]) + 1)
     path, came_from, likelihoods = _empty_path(starts, k), -1, np.zeros(len(spans))
@@ -119,6 +125,7 @@ def k_best_states(
     codes: Codes | None,
     labels: Codes | None,
     allowed: npt.NDArray[np.uint8] | None,
+    normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None,
     starts: Offsets,
     log_start: Floats,
     log_transition: Floats,
@@ -128,12 +135,14 @@ def k_best_states(
     """(the k most probable paths (k, rows), their ln P(path, rows) (sequences, k)), −∞ where there are fewer.
 
     >>> rain, umbrella = np.log([[0.7, 0.3], [0.3, 0.7]]), np.log([[0.9, 0.2], [0.1, 0.8]])
-    >>> paths, scores = k_best_states(umbrella, np.array([0, 1], np.uint8), None, None, np.array([0, 2]),
-    ...     np.log([0.5, 0.5]), rain, 3, 1)
+    >>> paths, scores = k_best_states(umbrella, np.array([0, 1], np.uint8), None, None, None,
+    ...     np.array([0, 2]), np.log([0.5, 0.5]), rain, 3, 1)
     >>> paths.tolist(), np.exp(scores).round(4).tolist()
     ([[0, 1], [1, 1], [0, 0]], [[0.108, 0.056, 0.0315]])
     """
-    spans, n_states = checked(logs, codes, labels, allowed, starts, log_start, log_transition, None, None, n_threads)
+    spans, n_states = checked(
+        logs, codes, labels, allowed, normals, starts, log_start, log_transition, None, None, n_threads
+    )
     if not 1 <= k <= MOST_PATHS:
         raise ValueError(f"k is {k}, not from 1 to {MOST_PATHS}")
     paths = np.zeros((k, int(starts[-1])), _path_type(n_states))
