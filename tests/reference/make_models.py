@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 
 import bayeskit as bk
 from bayeskit import datasets
+from bayeskit.models.base.estimator import clone
 
 FOLDER = Path(__file__).parent / "models"
 OTHERS = Path(__file__).parent / "others"
@@ -219,6 +220,21 @@ def others() -> dict[str, tuple[Any, dict[str, Any]]]:
         ("tagger-fine", bk.Tagger(own_states=2).fit(sentences, tags, fine)),
     ):
         said[name] = tagger, {"rows": sentences, "classes": tags, "predict": tagger.predict(sentences)}
+    letters = [list(word) for word in ("sole", "luna", "mare", "wind", "rain", "then")]
+    languages = ["italian"] * 3 + ["english"] * 3
+    chain = bk.MarkovChain(order=2, smoothing="back-off").fit(letters)
+    hidden = bk.HiddenMarkovModel(n_states=2, random_state=0)
+    of_tags = bk.HiddenMarkovModel().fit(sentences, tags)
+    for name, model, asked in (("chain", chain, letters), ("hidden-states", clone(hidden).fit(letters), letters),
+                               ("hidden-tags", of_tags, sentences)):  # fmt: skip
+        said[name] = model, {"rows": asked, "log_likelihood": model.log_likelihood(asked).tolist()}
+    for name, classifier in (
+        ("sequences-by-chains", bk.SequenceClassifier(bk.MarkovChain(), prior="uniform")),
+        ("sequences-by-hidden-states", bk.SequenceClassifier({"english": hidden, "italian": hidden})),
+    ):
+        classifier.fit(letters, languages)
+        scores = classifier.predict_joint_log_proba(letters).tolist()
+        said[name] = classifier, {"rows": letters, "predict_joint_log_proba": scores}
     return said | hidden_states()
 
 

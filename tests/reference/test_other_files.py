@@ -1,4 +1,4 @@
-"""Regressions, networks, joint distributions and taggers in a file answer the same for ever."""
+"""Regressions, networks, joint distributions, taggers and models of sequences in a file answer the same for ever."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ def test_there_is_a_file_of_every_other_kind():
 
 
 def answers(model, told):
-    if isinstance(model, bk.LinearRegression):
+    if isinstance(model, (bk.LinearRegression, bk.MarkovChain, bk.HiddenMarkovModel, bk.SequenceClassifier)):
         return [getattr(model, method)(told["rows"]) for method in told if method != "rows"]
     ask = model.query if isinstance(model, bk.BayesianNetwork) else model.probability
     return [ask(question) for question in told]
