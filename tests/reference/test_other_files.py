@@ -1,4 +1,4 @@
-"""Regressions, networks, joint distributions, taggers and topics in a file answer the same for ever."""
+"""Regressions, networks, joint distributions, taggers, sequences and topics in a file answer the same for ever."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ def test_there_is_a_file_of_every_other_kind():
 
 
 def answers(model, told):
-    if isinstance(model, bk.LinearRegression):
+    if isinstance(model, (bk.LinearRegression, bk.MarkovChain, bk.HiddenMarkovModel, bk.SequenceClassifier)):
         return [getattr(model, method)(told["rows"]) for method in told if method != "rows"]
     ask = model.query if isinstance(model, bk.BayesianNetwork) else model.probability
     return [ask(question) for question in told]
@@ -31,8 +31,10 @@ def test_a_file_of_an_earlier_version_answers_as_it_did(file):
     expected = [said for name, said in told.items() if name != "rows"]
     model = bk.load(file)
     for one in (model, from_bytes(to_bytes(model))):
-        if isinstance(one, bk.Tagger):
+        if isinstance(one, (bk.Tagger, bk.HiddenMarkovModel)):
             assert one.predict(told["rows"]) == told["predict"]
+            if isinstance(one, bk.HiddenMarkovModel):
+                np.testing.assert_allclose(one.log_likelihood(told["rows"]), told["log_likelihood"], rtol=1e-9)
             continue
         if isinstance(one, bk.TopicModel):
             assert one.top_words(3) == told["words"]

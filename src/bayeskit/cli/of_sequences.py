@@ -265,6 +265,12 @@ def _show(page: Page, table: Any) -> None:
     page.table(shown)
 
 
+def _signed(cell: Any) -> Any:
+    from bayeskit.explain.phrases import signed
+
+    return Figure(signed(cell)) if isinstance(cell, float) else cell
+
+
 def _figure(cell: Any) -> Any:
     return Figure(f"{cell:.4g}") if isinstance(cell, float) else cell
 
@@ -321,7 +327,9 @@ def explained(
         state = model.explain(sequences, step - 1, sequence - 1, against=_class_of(model, against) if against else None)
         page.line(f"row {number}: {state.sentences[0]}", style="bold")
         page.line()
-        _show(page, state.table)
+        parts = state.table
+        shown = {name: [_signed(cell) for cell in parts[name]] for name in parts.column_names}
+        page.table(shown)
         page.line()
         for sentence in state.sentences[1:]:
             page.line(sentence)

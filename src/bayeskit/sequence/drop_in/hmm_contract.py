@@ -120,7 +120,7 @@ class HmmContract(Estimator):
         """(ln P, expected starts and transitions, P(state) of each row or by symbol)"""
         log_start, log_transition = self._log_chain()
         likelihoods, _, start, transitions, states, _ = kernels.count_states(
-            seen.logs, seen.codes, None, None, seen.starts, log_start, log_transition, None, None, by_row, 1
+            seen.logs, seen.codes, None, None, None, seen.starts, log_start, log_transition, None, None, by_row, 1
         )
         return float(likelihoods.sum()), {"start": start, "transitions": transitions}, states
 
@@ -180,7 +180,7 @@ class HmmContract(Estimator):
         _, seen = self._seen(X, lengths)
         log_start, log_transition = self._log_chain()
         likelihoods = kernels.filter_states(
-            seen.logs, seen.codes, None, None, seen.starts, log_start, log_transition, None, False, 1
+            seen.logs, seen.codes, None, None, None, seen.starts, log_start, log_transition, None, False, 1
         )[0]
         return float(likelihoods.sum())
 
@@ -206,7 +206,7 @@ class HmmContract(Estimator):
         _, seen = self._seen(X, lengths)
         log_start, log_transition = self._log_chain()
         path, scores, _, _ = kernels.best_states(
-            seen.logs, seen.codes, None, None, seen.starts, log_start, log_transition, None, -1, True, 1
+            seen.logs, seen.codes, None, None, None, seen.starts, log_start, log_transition, None, -1, True, 1
         )
         assert path is not None
         return float(scores.sum()), path.astype(np.int64)
