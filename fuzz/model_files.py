@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit import BayesianNetwork, JointDistribution, LinearRegression
+from bayeskit import BayesianNetwork, HiddenMarkovModel, JointDistribution, LinearRegression
 from bayeskit.capabilities import reader_of
 from bayeskit.container.packing import MAGIC
 from bayeskit.errors import BadFile, BayesError
@@ -314,6 +314,7 @@ def _check_probabilities(model: Any, rows: list[Any]) -> None:
         _check_distribution(model)
         return
     proba = model.predict_proba(rows) if _says_classes(model) else np.ones((len(rows), 1))
+    proba = np.vstack(proba) if isinstance(model, HiddenMarkovModel) else proba
     reads = reader_of(model)
     nan = getattr(reads, "undecidable", "prior") == "nan"
     nothing = np.isnan(proba).all(axis=1) if nan else np.zeros(len(proba), dtype=bool)
@@ -346,7 +347,9 @@ def _say(model: Any, rows: list[Any], _: Any) -> None:
 
 
 def _explain(model: Any, rows: list[Any], _: Any) -> None:
-    if hasattr(model, "explain"):
+    if isinstance(model, HiddenMarkovModel):
+        str(model.explain(rows, 0))
+    elif hasattr(model, "explain"):
         str(model.explain(rows))
     if hasattr(model, "describe_structure"):
         str(model.describe_structure())

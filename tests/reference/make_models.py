@@ -235,7 +235,40 @@ def others() -> dict[str, tuple[Any, dict[str, Any]]]:
         classifier.fit(letters, languages)
         scores = classifier.predict_joint_log_proba(letters).tolist()
         said[name] = classifier, {"rows": letters, "predict_joint_log_proba": scores}
-    return said
+    return said | hidden_states()
+
+
+def hidden_states() -> dict[str, tuple[Any, dict[str, Any]]]:
+    """Hidden Markov models that were counted, found and both, and one of given tables."""
+    sky = [["sun", "sun", "rain"], ["rain", "rain", "sun", "sun"], ["sun", "rain"]]
+    half = [["sun", None, "rain"], ["rain", "rain", "sun", "sun"], [None, None]]
+    days = [
+        [{"wet": "no", "wind": 1.0}, {"wet": "no", "wind": 2.5}, {"wet": "yes", "wind": None}],
+        [{"wet": "yes", "wind": 7.5}, {"wet": "yes", "wind": 6.0}, {"wet": None, "wind": 2.0}, {"wet": "no", "wind": 1.5}],
+        [{"wet": "no", "wind": 2.0}, {"wet": "yes", "wind": 8.0}],
+    ]  # fmt: skip
+    numbers = [[[1.0, 2.0], [1.5, 2.5], [8.0, 1.0]], [[8.5, 1.5], [7.5, 1.0], [1.0, 2.5], [2.0, 2.0]], [[1.0, 3.0]]]
+    calls = [[[0, 3], [1, 2], [9, 1]], [[8, 0], [7, 1], [1, 4], [0, 5]], [[1, 6]]]
+    weather = bk.HiddenMarkovModel.from_tables(
+        {"rain": 0.5, "sun": 0.5},
+        {"rain": {"rain": 0.7, "sun": 0.3}, "sun": {"rain": 0.3, "sun": 0.7}},
+        {"rain": {"no": 0.1, "yes": 0.9}, "sun": {"no": 0.8, "yes": 0.2}},
+    )
+    models = {
+        "hidden-markov": (bk.HiddenMarkovModel(min_stay={"sun": 2}).fit(days, sky), days),
+        "hidden-markov-half": (bk.HiddenMarkovModel(unseen="smooth", states=["sun", "rain"]).fit(days, half), days),
+        "hidden-markov-full": (
+            bk.HiddenMarkovModel(2, covariance="full", transitions="ordered", n_starts=1).fit(numbers),
+            numbers,
+        ),
+        "hidden-markov-counts": (bk.HiddenMarkovModel(2, numeric={0: "poisson", 1: "gaussian"}).fit(calls), calls),
+        "hidden-markov-tables": (weather, [["yes", "yes"], ["no"], ["yes", "no", "yes"]]),
+    }
+    return {
+        name: (model, {"rows": rows, "classes": [[*path] for path in model.predict(rows)], "predict": model.predict(rows),
+                       "log_likelihood": model.log_likelihood(rows).tolist()})
+        for name, (model, rows) in models.items()
+    }  # fmt: skip
 
 
 def answer(distribution: Any, question: str) -> float:
