@@ -219,6 +219,23 @@ struct ListState {
         : scratch(plan.width), length(plan.n_rows), is_touched(plan.n_rows, 0), touched(plan.n_rows) {
         cells.resize(static_cast<size_t>(lists.offset.back()));
     }
+
+    // A word as it was at the start of the sweep, its list in the same order; what lies beyond both lists is 0 in both.
+    void put_back(uint32_t word, const WordLists& lists, const int32_t* from, const std::vector<int32_t>& before) {
+        from += lists.offset[word];
+        int32_t* to = cells.data() + lists.offset[word];
+        const auto capacity = static_cast<size_t>(lists.capacity[word]);
+        if (before[word] < 0) {
+            std::copy(from, from + (lists.offset[word + 1] - lists.offset[word]), to);
+        } else {
+            const size_t used =
+                length[word] < 0 ? capacity : padded(static_cast<size_t>(std::max(before[word], length[word])));
+            std::copy(from, from + used, to);
+            std::copy(from + capacity, from + capacity + used, to + capacity);
+        }
+        length[word] = before[word];
+        is_touched[word] = 0;
+    }
 };
 
 // The list of a word from its tokens, by their order; a row where it has too many topics.
@@ -282,14 +299,7 @@ void sample_with_lists(const Plan& plan, const TopicRun& run, uint16_t* topics, 
             states[t].n_touched = 0;
         });
         take_shards(states, n_shards, [&](ListState& state, size_t s) {
-            // The order within a list matters: what the last shard has touched is put back as it was.
-            for (size_t i = 0; i < state.n_touched; ++i) {
-                const uint32_t w = state.touched[i];
-                int32_t* from = cells.data() + lists.offset[w];
-                std::copy(from, cells.data() + lists.offset[w + 1], state.cells.data() + lists.offset[w]);
-                state.length[w] = length[w];
-                state.is_touched[w] = 0;
-            }
+            for (size_t i = 0; i < state.n_touched; ++i) state.put_back(state.touched[i], lists, cells.data(), length);
             TopicLists own{lists.offset.data(),
                            lists.capacity.data(),
                            state.length.data(),
