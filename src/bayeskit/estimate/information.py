@@ -27,6 +27,7 @@ Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
 NATS_IN_A_BIT = float(logspace.log(2.0))
 WIDEST = 4_000_000  # cells of the largest table of a pair
+STACKED = 1 << 18  # cells of tables that are looked at together
 
 
 def weighed_log_ratio(weight: Floats, above: Any, below: Any) -> Floats:
@@ -138,11 +139,19 @@ def dependence(pairs: Pairs) -> Floats:
     Independent columns have half a nat for each degree of freedom on average.
     """
     gains = np.zeros((len(pairs.columns), len(pairs.columns)))
+    alike: dict[tuple[int, ...], list[tuple[int, int, npt.NDArray[Any]]]] = {}
     for i, a in enumerate(pairs.columns):
         for j in range(i + 1, len(pairs.columns)):
             b = pairs.columns[j]
-            gain, freedom = conditional_information(present(pairs.table(min(a, b), max(a, b))))
-            gains[i, j] = gains[j, i] = gain if gain > freedom / 2 + CHANCE else 0.0
+            table = present(pairs.table(min(a, b), max(a, b)))
+            alike.setdefault(table.shape, []).append((i, j, table))
+    for shape, tables in alike.items():  # tables of one shape together
+        step = max(STACKED // max(int(np.prod(shape)), 1), 1)
+        for start in range(0, len(tables), step):
+            rows, columns, counts = zip(*tables[start : start + step], strict=True)
+            gain, freedom = conditional_information(np.stack(counts))
+            beyond = np.where(gain > freedom / 2 + CHANCE, gain, 0.0)
+            gains[rows, columns] = gains[columns, rows] = beyond
     return gains
 
 

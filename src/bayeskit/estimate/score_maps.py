@@ -1,6 +1,6 @@
 """Maps from what a model says of a class to what is seen: from log odds o = ln P / (1 − P) to a probability.
 
-    isotonic   any rising curve: the steps that fit best (scikit-learn's IsotonicRegression), lines between them
+    isotonic   any rising curve: the steps that fit best (scikit-learn's isotonic_regression), lines between them
     sigmoid    1 / (1 + e^−(a o + b))                                    (Platt, 1999)
     beta       1 / (1 + e^−(a ln P − b ln(1 − P) + c)),  a, b ≥ 0         (Kull, Silva Filho and Flach, 2017)
 
@@ -13,7 +13,7 @@ Formula: isotonic, sigmoid and beta maps of log odds
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -93,12 +93,18 @@ def fit_isotonic(odds: Floats, is_class: npt.NDArray[np.bool_], weights: Floats 
     >>> curve(np.array([-9.0, 0.0, 9.0])).tolist()
     [0.0, 0.5, 1.0]
     """
-    from sklearn.isotonic import IsotonicRegression
+    from sklearn.isotonic import isotonic_regression
 
-    fitted: Any = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-    fitted.fit(odds, is_class.astype(np.float64), sample_weight=weights)
-    at, share = fitted.X_thresholds_, fitted.y_thresholds_
-    return Isotonic(np.asarray(at, dtype=np.float64), np.clip(np.asarray(share, dtype=np.float64), 0.0, 1.0))
+    order = np.argsort(odds, kind="stable")
+    at, seen = odds[order], is_class[order].astype(np.float64)
+    w = np.ones(len(at)) if weights is None else weights[order]
+    first = np.flatnonzero(np.append(True, at[1:] > at[:-1]))  # rows of one score are one point
+    total = np.add.reduceat(w, first)
+    share = isotonic_regression(np.add.reduceat(w * seen, first) / total, sample_weight=total, y_min=0, y_max=1)
+    at = at[first]
+    ends = np.ones(len(at), dtype=bool)  # of a level stretch the points between are of no use
+    ends[1:-1] = (share[1:-1] != share[:-2]) | (share[1:-1] != share[2:])
+    return Isotonic(at[ends], np.asarray(share[ends], dtype=np.float64))
 
 
 def fit_sigmoid(odds: Floats, is_class: npt.NDArray[np.bool_], weights: Floats | None) -> Logistic:

@@ -86,7 +86,7 @@ class Calibrated(Composite, PredictsClasses):
     method: str = "isotonic"
     folds: int | None = None
     capped: bool = True
-    max_rows: int = 20_000
+    max_rows: int = 5_000
     random_state: Any = 0
 
     absent: ClassVar[Mapping[str, str]] = {

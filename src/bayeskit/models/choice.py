@@ -2,9 +2,10 @@
 
 Tried are naive Bayes (Gaussian, Student, cuts), its form with exponents, TAN, AODE and the ensemble, each where its
 price is below a stated number of seconds; the price is a formula of rows, columns and classes, and no row is read for
-it. The ensemble is the strongest on most tables, and a fifth of the rows is a small jury: so it is the favourite, and
-another takes its place where it is better by more than chance, by two standard errors of the difference. Where the
-ensemble is too dear, the least log loss wins. The winner is fitted again on all rows.
+it. Models that can be made of the same counts share them. The ensemble is the strongest on most tables, and a fifth of
+the rows is a small jury: so it is the favourite, and another takes its place where it is better by more than chance, by
+three standard errors of the difference, since there are six who may be lucky. Where the ensemble is too dear, the least
+log loss wins. The winner is fitted again on all rows.
 
 Formula: the price of a model, and when the favourite is beaten
 """
@@ -23,6 +24,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.capabilities import Forgets, Learns, Merges, can
 from bayeskit.data.sheet import Figure, Grid, Items, Readable, Sheet
+from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, BayesWarning
@@ -41,7 +43,9 @@ from bayeskit.tolerance import LEAST_PROBABILITY
 Floats = npt.NDArray[np.float64]
 SECONDS = 60.0
 FAVOURITE = "best"
-CLEARLY = 2.0  # standard errors by which the favourite is beaten
+CLEARLY = 3.0  # standard errors by which the favourite is beaten
+COUNTED_BY = {"student": "naive", "exponents": "naive", "aode": "tan", "cuts": "tan"}
+"""Models that are made of what another has counted."""
 PARTS = 5  # of the rows, one of which is held out
 
 
@@ -133,14 +137,20 @@ def choose(
     size = _Size.of(given)
     train, test = stratified_folds(given.codes, PARTS, (seed_of(random_state) or 0) % 2**32)[0]
     parts = given.table.take(train), given.table.take(test)
-    judged, others = [], []
+    judged: list[_Judged] = []
+    others: list[Candidate] = []
+    counted: dict[str, Any] = {}
     for name, model in tried.items():
         price = size.price(name)
+        if models is None and name in ("student", "cuts") and not _has_numbers(counted):
+            others.append(Candidate(name, price, None, None, None, "not tried: as naive, without numbers"))
+            continue
         if price > float(seconds):
             others.append(Candidate(name, price, None, None, None, f"not tried: about {price:.3g} s"))
             continue
         try:
-            judged.append(_Judged.of(name, model, given, train, test, parts))
+            donor = counted.get(COUNTED_BY.get(name, "")) if models is None else None
+            judged.append(_Judged.of(name, model, given, (train, test), parts, donor, counted))
         except (BayesError, MemoryError) as problem:
             others.append(Candidate(name, price, None, None, None, f"refused: {' '.join(str(problem).split())}"))
     if not judged:
@@ -160,10 +170,10 @@ def candidates(**settings: Any) -> dict[str, Any]:
     made: dict[str, Any] = {
         "naive": NaiveBayes(),
         "student": NaiveBayes(numeric="student"),
-        "cuts": NaiveBayes(numeric="histogram", cuts="mdl"),
         "exponents": DiscriminativeWeights(NaiveBayes()),
         "tan": TAN(),
         "aode": AODE(),
+        "cuts": NaiveBayes(numeric="histogram", cuts="mdl"),
         FAVOURITE: BayesClassifier(),
     }
     known = {name for model in made.values() for name in model.get_params(deep=True)}
@@ -217,12 +227,29 @@ class _Judged:
     seconds: float
 
     @classmethod
-    def of(cls, name: str, model: Any, given: LabelledTable, train: Any, test: Any, parts: tuple[Any, Any]) -> _Judged:
-        start = time.process_time()
+    def of(
+        cls,
+        name: str,
+        model: Any,
+        given: LabelledTable,
+        rows: tuple[Any, Any],
+        parts: tuple[Any, Any],
+        donor: Any,
+        counted: dict[str, Any],
+    ) -> _Judged:
+        """Of a model that is fitted on the first of two parts, or made of what a ``donor`` has counted there."""
+        (train, test), start = rows, time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesWarning)  # the last fit says what there is to say
-            fitted = clone(model).fit(parts[0], given.labels(train), **given.weighed(train))
+            fitted, labels, weighed = clone(model), given.labels(train), given.weighed(train)
+            if donor is None:
+                fitted.fit(parts[0], labels, **weighed)
+            elif isinstance(fitted, DiscriminativeWeights):
+                fitted.fit_over(donor, donor.with_labels(open_source(parts[0], labels, weighed.get("sample_weight"))))
+            else:
+                fitted.fit_tally(donor.tally_)
             log_posterior, _ = posterior_over(fitted, parts[1], given.classes)
+        counted[name] = fitted
         truth = given.codes[test]
         log_true = np.maximum(log_posterior[np.arange(len(test)), truth], logspace.log(LEAST_PROBABILITY))
         weights = np.ones(len(test)) if given.weights is None else given.weights[test]
@@ -249,6 +276,12 @@ class _Judged:
             mean, error = winner.ahead_of(self)
             why = f"{mean:.2g} behind" if mean >= 0 else f"{-mean:.2g} ahead, by chance (± {error:.1g})"
         return Candidate(self.name, price, self.log_loss, self.accuracy, self.seconds, why)
+
+
+def _has_numbers(counted: dict[str, Any]) -> bool:
+    """Whether there are columns of numbers, as far as is known."""
+    naive = counted.get("naive")
+    return naive is None or bool(naive.schema_.measured())
 
 
 def _winner(judged: list[_Judged]) -> _Judged:

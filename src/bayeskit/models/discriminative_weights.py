@@ -90,7 +90,11 @@ class DiscriminativeWeights(Composite, PredictsClasses):
         if y is None:
             raise BayesError("DiscriminativeWeights requires y to be passed, but the target y is None")
         source = nb.with_labels(open_source(X, y, sample_weight))
-        nb.fit_source(source)
+        return self.fit_over(nb.fit_source(source), source)
+
+    def fit_over(self, nb: NaiveBayes, source: Source) -> Self:
+        """Learn the exponents over the tables of a naive Bayes that has learnt these rows."""
+        self._check_settings()
         powers = dict.fromkeys(nb.left_out().term_names, 1.0)
         if len(nb.classes_) > 1:
             terms, labels, weights = self._terms(nb, source)

@@ -14,7 +14,7 @@ from bayeskit.models.base.available import Conditional
 BETWEEN_FILES = {  # what a model answers to other files
     "absent_by_recipe", "blocks_learnt", "changed_settings", "check_settings", "check_size", "check_unlabelled",
     "choose", "column_points", "column_scores", "column_table", "complete_schema", "count_blocks", "decided", "draw",
-    "drops_unlabelled", "encoder", "factor", "fit_parts", "fit_recipe", "fitted_parts", "has_told",
+    "drops_unlabelled", "encoder", "factor", "fit_over", "fit_parts", "fit_recipe", "fitted_parts", "has_told",
     "is_its_counts", "held_state", "held_while_left_out", "label_codes", "learn_plan", "left_out", "log_likelihoods",
     "log_prior", "log_terms", "of_saved", "one_row", "parent_log_weights", "parent_scores", "part_names",
     "reads_by", "recount", "restore", "restore_parts", "restricted", "rule", "setting_for", "settings_to_save",

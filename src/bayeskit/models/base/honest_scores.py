@@ -45,7 +45,7 @@ def honest_scores(
 def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, random_state: Any) -> HonestScores:
     left_out, counts = model.left_out(), model.tally_.class_counts.astype(np.float64)
     rng, share = np.random.default_rng(seed_of(random_state)), max_rows / max(float(counts.sum()), 1.0)
-    scores, labels, weights = [np.zeros((0, len(counts)))], [np.zeros(0, dtype=np.intp)], [np.zeros(0)]
+    scores, labels, weighing = [np.zeros((0, len(counts)))], [np.zeros(0, dtype=np.intp)], [np.zeros(0)]
     is_weighed = False
     for block in model.blocks_learnt(X, y, sample_weight):
         asked = np.ones(block.n_rows, dtype=bool) if share >= 1 else rng.random(block.n_rows) < share
@@ -64,8 +64,8 @@ def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, ran
         is_weighed |= part.weights is not None
         scores.append(of_part[stays])
         labels.append(own[stays])
-        weights.append((np.ones(part.n_rows) if part.weights is None else part.weights)[stays])
-    weighed = np.concatenate(weights) if is_weighed else None
+        weighing.append((np.ones(part.n_rows) if part.weights is None else part.weights)[stays])
+    weighed = np.concatenate(weighing) if is_weighed else None
     return HonestScores(np.concatenate(scores), np.concatenate(labels), weighed, "leave-one-out")
 
 

@@ -1,0 +1,131 @@
+"""Which model for these rows: a favourite that only a clear lead beats, prices that are kept to, models that are saved."""
+
+import numpy as np
+import pytest
+
+import bayeskit as bk
+from bayeskit.errors import BayesError
+from bayeskit.evaluate.folds import labelled_table, stratified_folds
+from bayeskit.models import from_bytes, to_bytes
+from bayeskit.models.choice import candidates
+
+BIRDS = bk.datasets.load_penguins().drop_columns(["year"])
+LIGHT = {"naive": bk.NaiveBayes(), "best": bk.BayesClassifier(n_members=2, fast=True)}
+pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
+
+
+def xor(n=400, seed=0):
+    """A table on which naive Bayes knows nothing."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    noise = rng.random(n) < 0.05
+    return {"a": a.astype(str), "b": b.astype(str)}, (a ^ b) ^ noise
+
+
+def test_a_trial_on_shared_counts_is_that_of_fits_of_their_own():
+    choice = bk.choose(BIRDS, "species", seconds=0.05)
+    given = labelled_table(BIRDS, "species")
+    train, test = stratified_folds(given.codes, 5, 0)[0]
+    for one in choice.candidates:
+        if one.log_loss is not None:
+            model = candidates()[one.name].fit(BIRDS.take(train), "species")
+            log_p = model.predict_log_proba(BIRDS.take(test))
+            truth = [model.classes_.tolist().index(v) for v in BIRDS.take(test)["species"].to_pylist()]
+            assert one.log_loss == pytest.approx(-log_p[np.arange(len(test)), truth].mean(), rel=1e-6), one.name
+    assert {one.name for one in choice.candidates} == set(candidates())
+
+
+def test_the_winner_is_fitted_on_all_rows_and_can_be_saved():
+    X, y = xor()
+    for models in (
+        None,
+        LIGHT,
+        {"exponents": bk.DiscriminativeWeights()},
+        {"student": bk.NaiveBayes(numeric="student")},
+    ):
+        choice = bk.choose(X, y, seconds=0.05 if models is None else 60, models=models)
+        again = from_bytes(to_bytes(choice.model))
+        np.testing.assert_array_equal(again.predict_proba(X), choice.model.predict_proba(X))
+    assert bk.choose(X, y, models=LIGHT).winner == "best"
+    whole = bk.choose(X, y, models={"naive": bk.NaiveBayes()}).model
+    np.testing.assert_array_equal(whole.predict_proba(X), bk.NaiveBayes().fit(X, y).predict_proba(X))
+    for model in candidates().values():
+        assert to_bytes(model.fit(X, y))
+
+
+def test_the_favourite_is_beaten_by_a_clear_lead_alone():
+    X, y = xor()
+    weak, strong = bk.NaiveBayes(), bk.TAN()
+    assert bk.choose(X, y, models={"best": weak, "tan": strong}).winner == "tan"
+    assert bk.choose(X, y, models={"best": strong, "naive": weak}).winner == "best"
+    near = bk.NaiveBayes(smoothing=1.1)
+    found = bk.choose(X, y, models={"best": weak, "other": near})
+    assert found.winner == "best"
+    other = next(one for one in found.candidates if one.name == "other")
+    assert "behind" in other.why or "by chance" in other.why
+
+
+def test_what_costs_more_than_it_may_is_not_tried():
+    X, y = xor()
+    cheap = bk.choose(X, y, seconds=0.05)
+    best = next(one for one in cheap.candidates if one.name == "best")
+    assert (best.log_loss, best.seconds) == (None, None)
+    assert best.why.startswith("not tried: about 0.")
+    assert best.price > 0.05
+    assert cheap.limit == 0.05
+    student = next(one for one in cheap.candidates if one.name == "student")
+    assert student.why == "not tried: as naive, without numbers"
+    assert cheap.winner in ("tan", "aode")
+    with pytest.raises(BayesError, match="no model can be tried"):
+        bk.choose(X, y, seconds=0)
+
+
+def test_it_says_what_the_file_holds_and_what_the_winner_cannot():
+    X, y = xor()
+    assert any("holds the rows" in note for note in bk.choose(X, y, models=LIGHT).notes)
+    exponents = bk.choose(X, y, models={"exponents": bk.DiscriminativeWeights()})
+    assert exponents.notes == (
+        "exponents cannot learn or forget or merge: for rows that come and go, fit again or take naive.",
+    )
+    assert bk.choose(X, y, models={"naive": bk.NaiveBayes()}).notes == ()
+    assert any("cuts are held" in note for note in bk.choose(BIRDS, "species", models={"tan": bk.TAN()}).notes)
+    text = str(bk.choose(X, y, models=LIGHT))
+    assert text.startswith("best, of 2 models on 80 of 400 rows held out")
+    assert "chosen" in text
+
+
+def test_settings_weights_files_and_rows_without_a_label(tmp_path):
+    X, y = xor(200)
+    weights = np.random.default_rng(0).integers(0, 3, 200)
+    assert bk.choose(X, y, seconds=0.05, sample_weight=weights).winner in ("tan", "aode")
+    made = candidates(roles={"a": "ignore"}, n_threads=1)
+    assert made["exponents"].nb.roles == made["tan"].roles == {"a": "ignore"}
+    labels = [None, *map(str, y[1:])]
+    assert bk.choose(X, labels, seconds=0.05, unlabelled="drop").n_rows == 199
+    from pyarrow import csv
+
+    csv.write_csv(BIRDS, tmp_path / "birds.csv")
+    assert bk.choose(str(tmp_path / "birds.csv"), "species", seconds=0.05).n_rows == 344
+
+
+def test_a_model_that_refuses_is_told_and_passed_over():
+    found = bk.choose(BIRDS, "species", models={"gaussian": bk.GaussianBayes(), "naive": bk.NaiveBayes()})
+    assert found.winner == "naive"
+    assert found.candidates[-1].why.startswith("refused: ")
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings", "why"),
+    [
+        (20, {"seconds": -1}, "seconds=-1"),
+        (20, {"models": {}}, "no model to choose"),
+        (20, {"smooothing": 1}, "no model has a setting"),
+        (4, {}, "5 rows"),
+    ],
+)
+def test_what_means_nothing_is_refused(rows, settings, why):
+    X, y = xor(rows, seed=1)
+    with pytest.raises(BayesError, match=why):
+        bk.choose(X, y, **settings)
+    with pytest.raises(BayesError, match="two classes"):
+        bk.choose({"x": ["a"] * 9}, ["u"] * 9)
