@@ -30,6 +30,7 @@ PARTS = [
     "decide",
     "semi_naive",
     "ensemble",
+    "topics",
 ]
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit import BayesianNetwork, JointDistribution, LinearRegression
+from bayeskit import BayesianNetwork, JointDistribution, LinearRegression, TopicModel
 from bayeskit.capabilities import reader_of
 from bayeskit.container.packing import MAGIC
 from bayeskit.errors import BadFile, BayesError
@@ -312,6 +312,11 @@ def _check_probabilities(model: Any, rows: list[Any]) -> None:
         return
     if isinstance(model, (BayesianNetwork, JointDistribution)):
         _check_distribution(model)
+        return
+    if isinstance(model, TopicModel):
+        shares, words = model.transform(rows), model.topic_words_.sum(axis=1)
+        assert np.allclose(shares.sum(axis=1), 1, atol=1e-6), f"shares {shares.tolist()}"
+        assert np.allclose(words, 1, atol=1e-6), f"words {words.tolist()}"
         return
     proba = model.predict_proba(rows) if _says_classes(model) else np.ones((len(rows), 1))
     reads = reader_of(model)

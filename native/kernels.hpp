@@ -67,6 +67,27 @@ struct TagTransitions {  // ln P(c | a, b): logs[k] of successors[k], -1 in free
     const int32_t* successors;
     const double* logs;
 };
+struct TopicTokens {  // document d has the tokens start[d] to start[d + 1]
+    size_t n_documents, n;
+    const int64_t* start;
+    const uint32_t* words;
+};
+struct TopicPrior {  // of documents over topics; of topics over words, and how often a word was in a topic before
+    size_t n_topics, n_words;
+    const double* alpha;
+    double beta;
+    const int32_t* base;  // (words, topics), or nothing
+};
+struct TopicRun {
+    uint64_t seed, first_sweep;
+    size_t n_sweeps, n_shards;
+    bool exact;
+};
+struct TopicWords {  // (words, width) in floats, the topics filled up with zeros to a multiple of 8
+    size_t n_topics, width;
+    const float* likelihood;
+    const double* alpha;
+};
 struct LeftOutGaussian {  // each (classes, columns)
     const double *mean, *precision, *constant, *rate, *own_precision, *own_constant;
 };
@@ -153,5 +174,16 @@ void propagate(const JunctionTree& tree, const std::vector<int64_t>& observed, c
 void tree_candidates(const BeliefTree& tree, const double* base, size_t n_states, double within,
                      std::vector<int64_t>& indptr, std::vector<int32_t>& states, std::vector<double>& scores);
 void best_tags(const TaggedWords& words, const TagTransitions& by, int32_t* path, double* totals, size_t n_threads);
+
+// Collapsed Gibbs sampling: topics of all tokens, changed in place.
+void sample_topics(const TopicTokens& tokens, const TopicPrior& prior, const TopicRun& run, uint16_t* topics,
+                   size_t n_threads);
+// For each topic, how many parts have 0, 1, … tokens of it: from indptr[k] on.
+void topic_histograms(const int64_t* start, size_t n_parts, const uint16_t* topics, size_t n_topics,
+                      std::vector<int64_t>& indptr, std::vector<int64_t>& histogram);
+void fold_in_topics(const TopicTokens& tokens, const TopicWords& words, uint64_t seed, size_t n_sweeps, size_t burn_in,
+                    double* shares, size_t n_threads);
+void left_to_right(const TopicTokens& tokens, const TopicWords& words, uint64_t seed, size_t n_particles,
+                   double* log_likelihoods, size_t n_threads);
 
 }  // namespace bayeskit

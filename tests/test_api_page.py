@@ -47,8 +47,10 @@ def models():
             "TokenCounter": TEXTS,
             "GaussianBayes": {"heat": TABLE["heat"]},
             "Tagger": TEXTS,
+            "TopicModel": TEXTS,
         }
         settings = {"BayesClassifier": {"n_members": 2, "fast": True}}
+        settings["TopicModel"] = {"n_topics": 2, "n_sweeps": 2, "keep_assignments": True}
         labels = {"LinearRegression": [1.0, 2.0, 2.5, 3.0] * 5, "Tagger": ["A N"] * 20}.get(name, LABELS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

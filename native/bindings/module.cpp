@@ -9,6 +9,7 @@ void bind_scores(nb::module_& m);    // bindings/scores.cpp
 void bind_strings(nb::module_& m);   // bindings/strings.cpp
 void bind_tagging(nb::module_& m);   // bindings/tagging.cpp
 void bind_tokens(nb::module_& m);    // bindings/tokens.cpp
+void bind_topics(nb::module_& m);    // bindings/topics.cpp
 
 namespace {
 
@@ -160,6 +161,7 @@ NB_MODULE(_core, m) {
     m.def("moments_responsibilities", &py_moments_responsibilities, "columns"_a, "responsibilities"_a, "n_threads"_a);
     m.def("bin_codes", &py_bin_codes, "columns"_a, "cuts"_a, "n_threads"_a);
     bind_tagging(m);
+    bind_topics(m);
     bind_joints(m);
     bind_scores(m);
     bind_junction(m);

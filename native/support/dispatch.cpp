@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "loops.hpp"
+#include "topic_loops.hpp"
 
 #if defined(BAYESKIT_HAS_AVX2) && defined(_MSC_VER)
 #include <immintrin.h>
@@ -12,9 +13,11 @@
 namespace bayeskit {
 
 extern const Loops portable_loops;
+extern const TopicLoops portable_topic_loops;
 
 #ifdef BAYESKIT_HAS_AVX2
 extern const Loops avx2_loops;
+extern const TopicLoops avx2_topic_loops;
 
 static bool machine_has_avx2() {
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -28,17 +31,26 @@ static bool machine_has_avx2() {
 #endif
 }
 
-static const Loops& choose() {
+static bool is_wide() {
     const char* asked = std::getenv("BAYESKIT_KERNELS");
     const bool portable = asked && std::strcmp(asked, "portable") == 0;
-    return !portable && machine_has_avx2() ? avx2_loops : portable_loops;
+    return !portable && machine_has_avx2();
 }
+
+static const Loops& choose() { return is_wide() ? avx2_loops : portable_loops; }
+static const TopicLoops& choose_topic_loops() { return is_wide() ? avx2_topic_loops : portable_topic_loops; }
 #else
 static const Loops& choose() { return portable_loops; }
+static const TopicLoops& choose_topic_loops() { return portable_topic_loops; }
 #endif
 
 const Loops& loops() {
     static const Loops& chosen = choose();
+    return chosen;
+}
+
+const TopicLoops& topic_loops() {
+    static const TopicLoops& chosen = choose_topic_loops();
     return chosen;
 }
 

@@ -92,6 +92,7 @@ _HOMES = {
     "MultinomialNB": "models.drop_in",
     "SemiSupervised": "models.semi_supervised",
     "TextClassifier": "models.text.classifier",
+    "TopicModel": "topics.topic_model",
     "load": "models",
     "updating": "models.base.storage",
     "open_source": "data.source",

@@ -95,6 +95,7 @@ from bayeskit.network.bif import write_bif as write_bif
 from bayeskit.network.joint_distribution import JointDistribution as JointDistribution
 from bayeskit.network.network import BayesianNetwork as BayesianNetwork
 from bayeskit.tally.tally import Tally as Tally
+from bayeskit.topics.topic_model import TopicModel as TopicModel
 
 __version__: str
 __all__ = [
@@ -182,6 +183,7 @@ __all__ = [
     "MultinomialNB",
     "SemiSupervised",
     "TextClassifier",
+    "TopicModel",
     "load",
     "updating",
     "open_source",

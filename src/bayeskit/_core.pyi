@@ -14,6 +14,7 @@ from bayeskit.kernels.twins.backoff import Learnt
 from bayeskit.kernels.twins.checks import Codes, Floats, Integers
 from bayeskit.kernels.twins.moments import Moments
 from bayeskit.kernels.twins.tokens import ByClass, Cut, Rows
+from bayeskit.kernels.twins.topics import Singles, Topics, WordIds
 from bayeskit.kernels.twins.word_lists import Bytes, Ids, Offsets
 
 class WordIndex:
@@ -82,6 +83,35 @@ def best_tags(
     logs: Floats,
     n_threads: int,
 ) -> tuple[Ids, Floats]: ...
+def sample_topics(
+    start: Offsets,
+    words: WordIds,
+    topics: Topics,
+    n_words: int,
+    base: npt.NDArray[np.int32] | None,
+    alpha: Floats,
+    beta: float,
+    seed: int,
+    sweep: int,
+    n_sweeps: int,
+    n_shards: int,
+    exact: bool,
+    n_threads: int,
+) -> Topics: ...
+def topic_histograms(start: Offsets, topics: Topics, n_topics: int) -> tuple[Offsets, Offsets]: ...
+def fold_in_topics(
+    start: Offsets,
+    words: WordIds,
+    likelihood: Singles,
+    alpha: Floats,
+    seed: int,
+    n_sweeps: int,
+    burn_in: int,
+    n_threads: int,
+) -> Floats: ...
+def left_to_right(
+    start: Offsets, words: WordIds, likelihood: Singles, alpha: Floats, seed: int, n_particles: int, n_threads: int
+) -> Floats: ...
 def count_pairs(
     columns: Sequence[Codes],
     sizes: Sequence[int],

@@ -315,6 +315,43 @@ def best_tags(d: Draw) -> Arguments:
     }
 
 
+def tokens_of_documents(d: Draw, n_words: int) -> Arguments:
+    lengths = d.rng.integers(0, 9, min(d.n, 40))
+    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return {"start": start, "words": d.whole(n_words, int(start[-1]), "uint32")}
+
+
+def sample_topics(d: Draw) -> Arguments:
+    n_topics, n_words = int(d.rng.choice([1, 2, 9, 128, 140])), int(d.rng.choice([1, 3, 12]))
+    tokens = tokens_of_documents(d, n_words)
+    base = d.whole(3, (n_words, n_topics), "int32") if d.rng.random() < 0.3 else None
+    prior = {"n_words": n_words, "base": base, "alpha": d.rng.random(n_topics) + 0.01, "beta": 0.05}
+    run = {"seed": int(d.rng.integers(2**32)), "sweep": 3, "n_sweeps": 2, "n_shards": int(d.rng.integers(1, 5))}
+    topics = d.whole(n_topics, len(tokens["words"]), "uint16")
+    return tokens | {"topics": topics} | prior | run | {"exact": bool(d.rng.random() < 0.5)}
+
+
+def topic_histograms(d: Draw) -> Arguments:
+    tokens = tokens_of_documents(d, 1)
+    return {"start": tokens["start"], "topics": d.whole(5, len(tokens["words"]), "uint16"), "n_topics": 5}
+
+
+def topics_given(d: Draw) -> Arguments:
+    n_topics, n_words = int(d.rng.choice([1, 2, 9, 30])), 12
+    likelihood = np.zeros((n_words, -(-n_topics // 8) * 8), np.float32)
+    likelihood[:, :n_topics] = d.rng.random((n_words, n_topics))
+    by = {"likelihood": likelihood, "alpha": d.rng.random(n_topics) + 0.01, "seed": int(d.rng.integers(2**32))}
+    return tokens_of_documents(d, n_words) | by
+
+
+def fold_in_topics(d: Draw) -> Arguments:
+    return topics_given(d) | {"n_sweeps": 3, "burn_in": 1}
+
+
+def left_to_right(d: Draw) -> Arguments:
+    return topics_given(d) | {"n_particles": 2}
+
+
 def families(d: Draw) -> Arguments:
     members, n_columns = int(d.rng.integers(1, 4)), max(d.k, 1)
     sizes = d.rng.integers(1, 5, (members, n_columns))
@@ -385,17 +422,20 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "exponent_loss": exponent_loss,
     "factor_codes": factor_codes,
     "factor_strings": factor_strings,
+    "fold_in_topics": fold_in_topics,
     "int_ranges": int_ranges,
     "judge": judge,
     "learn_backoff": learn_backoff,
     "learn_chains": learn_chains,
     "left_out_evidence": left_out_evidence,
+    "left_to_right": left_to_right,
     "lookup_codes": lookup_codes,
     "mdl_cuts": summed,
     "moments": summed,
     "moments_responsibilities": moments_responsibilities,
     "normalise": normalise,
     "propagate": propagate,
+    "sample_topics": sample_topics,
     "score_aode": score_aode,
     "score_backoff": score_backoff,
     "score_chains": score_chains,
@@ -409,6 +449,7 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "text_alphabet": text_alphabet,
     "token_classes": token_classes,
     "token_rows": token_rows,
+    "topic_histograms": topic_histograms,
     "tree_candidates": tree_candidates,
     "union_words": union_words,
 }
@@ -417,6 +458,7 @@ ALONE = {
     "factor_codes",
     "factor_strings",
     "text_alphabet",
+    "topic_histograms",
     "tree_candidates",
     "union_words",
 }  # on one thread

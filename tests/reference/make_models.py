@@ -184,7 +184,7 @@ def of_models() -> dict[str, Case]:
 
 
 def others() -> dict[str, tuple[Any, dict[str, Any]]]:
-    """Name → (a regression, a distribution or a tagger, what it is asked and what it says)."""
+    """Name → (a regression, a distribution, a tagger or topics, what it is asked and what it says)."""
     roles = {**MEASURED, "bill_depth_mm": "ignore", "flipper_length_mm": "ignore"}
     heavy = BIRDS.filter(BIRDS["body_mass_g"].is_valid()).drop(["year"])
     line, ridge = bk.LinearRegression(), bk.LinearRegression("evidence", roles={"sex": "ignore"})
@@ -222,6 +222,14 @@ def others() -> dict[str, tuple[Any, dict[str, Any]]]:
         ("tagger-fine", bk.Tagger(own_states=2).fit(sentences, tags, fine)),
     ):
         said[name] = tagger, {"rows": sentences, "classes": tags, "predict": tagger.predict(sentences)}
+    news = ["ball goal match", "goal ball ball team", "vote law party", "law party vote vote", ""]
+    counts = [[3, 0, 1], [0, 2, 1], [1, 1, 4]]
+    for name, topics, rows in (
+        ("topics", bk.TopicModel(2, n_sweeps=30, seed_words=[["goal"]]).fit(news), news),
+        ("topics-held", bk.TopicModel(2, n_sweeps=30, keep_assignments=True).fit(news), news),
+        ("topics-counts", bk.TopicModel(3, n_sweeps=30, alpha=[0.1, 0.2, 0.3]).fit(counts), counts),
+    ):
+        said[name] = topics, {"rows": rows, "transform": topics.transform(rows).tolist(), "words": topics.top_words(3)}
     return said
 
 

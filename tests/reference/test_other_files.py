@@ -1,4 +1,4 @@
-"""Regressions, networks, joint distributions and taggers in a file answer the same for ever."""
+"""Regressions, networks, joint distributions, taggers and topics in a file answer the same for ever."""
 
 import json
 from pathlib import Path
@@ -33,6 +33,10 @@ def test_a_file_of_an_earlier_version_answers_as_it_did(file):
     for one in (model, from_bytes(to_bytes(model))):
         if isinstance(one, bk.Tagger):
             assert one.predict(told["rows"]) == told["predict"]
+            continue
+        if isinstance(one, bk.TopicModel):
+            assert one.top_words(3) == told["words"]
+            np.testing.assert_allclose(one.transform(told["rows"]), told["transform"], rtol=1e-12)
             continue
         for answer, said in zip(answers(one, told), expected, strict=True):
             np.testing.assert_allclose(answer, said, rtol=1e-9)

@@ -25,12 +25,15 @@ from bayeskit.cli.commands import (
     predict,
     rank,
     tag,
+    topics,
 )
 from bayeskit.cli.remedies import in_options
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 from bayeskit.printable import printable
 
-COMMANDS = [fit, predict, rank, tag, evaluate, compare, diagnose, explain, inspect, ask, learn, forget, merge, demo]
+COMMANDS = [
+    fit, predict, rank, tag, topics, evaluate, compare, diagnose, explain, inspect, ask, learn, forget, merge, demo,
+]  # fmt: skip
 """A module a command, each with a function ``command``; the order is that of the help. A new command is added here."""
 
 WrongCommand: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")

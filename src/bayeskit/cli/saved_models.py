@@ -14,6 +14,11 @@ def is_distribution(model: Any) -> bool:
     return type(model).__name__ in ("BayesianNetwork", "JointDistribution")  # loaded where it is one, and only there
 
 
+def is_topic_model(model: Any) -> bool:
+    """Whether it finds topics: no class either."""
+    return type(model).__name__ == "TopicModel"
+
+
 def load_classifier(path: str) -> Any:
     """The classifier of a file; what puts rows in no classes is refused with the command that takes it."""
     model = load_model(path)
@@ -25,6 +30,7 @@ def refuse_no_classes(model: Any, path: str) -> None:
     """Refuse a distribution or a regression where a classifier is needed."""
     if not hasattr(model, "classes_"):
         told = "bayes predict gives its numbers" if hasattr(model, "predict_interval") else "bayes ask answers from it"
+        told = "bayes inspect shows its topics" if is_topic_model(model) else told
         raise BayesError(f"{path} holds {with_article(type(model).__name__)}, which knows no classes: {told}")
 
 

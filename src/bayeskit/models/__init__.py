@@ -27,8 +27,8 @@ SAVED = (
 )
 """Classifiers that a .bayes file may hold; with the next, the one way from a file to code."""
 
-ALSO_SAVED = ("LinearRegression", "BayesianNetwork", "JointDistribution", "Tagger")
-"""What else a file may hold: what predicts numbers or tags, and distributions to ask."""
+ALSO_SAVED = ("LinearRegression", "BayesianNetwork", "JointDistribution", "Tagger", "TopicModel")
+"""What else a file may hold: what predicts numbers, tags or topics, and distributions to ask."""
 
 
 def load(path: str | Path) -> Any:

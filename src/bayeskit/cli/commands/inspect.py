@@ -28,7 +28,8 @@ def command(
 
     What joins the columns is shown as well: the tree of tan, the parents of
     kdb, the questions of nbtree, the subclasses, the members of best, the
-    weights of a regression. Of a network its nodes, of one node its table.
+    weights of a regression. Of a network its nodes, of one node its table; of a
+    topic model its topics.
 
     \b
     Examples:
@@ -38,7 +39,7 @@ def command(
     from bayeskit.cli import summary, texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model
-    from bayeskit.cli.saved_models import is_distribution, reading_model, target_of
+    from bayeskit.cli.saved_models import is_distribution, is_topic_model, reading_model, target_of
     from bayeskit.cli.wording import plural
     from bayeskit.explain.overview import column_records
 
@@ -48,6 +49,9 @@ def command(
     reads = reader_of(fitted)
     if is_distribution(fitted):
         _inspect_distribution(page, model, fitted, column, plot)
+        return
+    if is_topic_model(fitted):
+        _inspect_topics(page, model, fitted, column, plot)
         return
     tally = getattr(reads, "tally_", None)
     if column is not None:
@@ -105,6 +109,21 @@ def _picture(record: Any, what: str) -> Any:
     if not hasattr(record, "chart"):
         raise BayesError(f"there is no picture of {what}: name another --column, or bayes explain with --plot")
     return record.chart()
+
+
+def _inspect_topics(page: Any, path: str, fitted: Any, column: str | None, plot: str | None) -> None:
+    """A topic model: its topics and their words."""
+    from bayeskit.cli.commands.topics import show_topics, topic_record
+    from bayeskit.cli.wording import plural
+
+    if column is not None:
+        raise BayesError(f"{path} holds a TopicModel, which knows words and no columns", culprit=column)
+    documents, words = plural(fitted.n_documents_, "document"), plural(fitted.n_tokens_, "word")
+    page.line(f"{path}: TopicModel, {documents}, {words}, {len(fitted.words_):,} different", style="bold")
+    page.line()
+    show_topics(page, fitted, 10, "relevance")
+    draw(page, plot, fitted.table().chart)
+    page.json({"model": "TopicModel", "documents": fitted.n_documents_} | topic_record(fitted, 10, "relevance"))
 
 
 def _inspect_distribution(page: Any, path: str, fitted: Any, column: str | None, plot: str | None) -> None:

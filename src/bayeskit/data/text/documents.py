@@ -109,6 +109,10 @@ class Documents:
         raw, at = self.data.tobytes(), self.offsets.tolist()
         return [raw[a:b].decode("utf-8", "replace") for a, b in pairwise(at)]
 
+    def as_they_are(self) -> Documents:
+        """The same, those that are missing being empty."""
+        return Documents(self.data, self.offsets, np.zeros(len(self), dtype=bool), self.replaced)
+
     def take(self, rows: npt.NDArray[Any]) -> Documents:
         """These documents alone."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows

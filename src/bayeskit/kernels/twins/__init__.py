@@ -39,6 +39,10 @@ from bayeskit.kernels.twins.tagging import tree_candidates as tree_candidates
 from bayeskit.kernels.twins.tokens import text_alphabet as text_alphabet
 from bayeskit.kernels.twins.tokens import token_classes as token_classes
 from bayeskit.kernels.twins.tokens import token_rows as token_rows
+from bayeskit.kernels.twins.topics import fold_in_topics as fold_in_topics
+from bayeskit.kernels.twins.topics import left_to_right as left_to_right
+from bayeskit.kernels.twins.topics import sample_topics as sample_topics
+from bayeskit.kernels.twins.topics import topic_histograms as topic_histograms
 from bayeskit.kernels.twins.word_evidence import left_out_evidence as left_out_evidence
 from bayeskit.kernels.twins.word_evidence import softmax_loss as softmax_loss
 from bayeskit.kernels.twins.word_lists import WordIndex as WordIndex

@@ -1,0 +1,162 @@
+"""``bayes topics``: what documents are about, as lists of words."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from bayeskit.cli.options import AS_IT_IS, Json, Reading, WholeFile, among, grouped
+from bayeskit.cli.plots import Plot, check_plot
+from bayeskit.cli.plots import plot as draw
+
+ORDERS = ("relevance", "probability", "lift")  # as in topics/top_words.py, which takes NumPy to load
+
+
+@dataclass(frozen=True)
+class TopicOptions:
+    """How topics are found and shown."""
+
+    n_topics: Annotated[
+        int, typer.Option("--topics", "-k", metavar="K", min=1, max=65535, help="How many topics to find.")
+    ] = 20
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="COLUMN", help="The column that holds the text, of a table.")
+    ] = None
+    whole_file: WholeFile = False
+    sweeps: Annotated[
+        int, typer.Option("--sweeps", metavar="N", min=1, max=1_000_000, help="How often all words are drawn anew.")
+    ] = 300
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Another seed, other topics.")] = 0
+    min_df: Annotated[int, typer.Option("--min-df", metavar="N", min=1, help="Leave out words in fewer documents.")] = 2
+    max_df: Annotated[
+        float, typer.Option("--max-df", metavar="SHARE", min=0.0, max=1.0, help="Leave out words in more documents.")
+    ] = 0.5
+    keep_stop_words: Annotated[
+        bool, typer.Option("--keep-stop-words", help="Do not leave out the commonest words of English.")
+    ] = False
+    words: Annotated[int, typer.Option("--words", metavar="N", min=1, help="Words to show of each topic.")] = 10
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by", metavar="|".join(ORDERS), autocompletion=among(*ORDERS), help="Which words stand for a topic."
+        ),
+    ] = "relevance"
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the model to a .bayes file.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.by not in ORDERS:
+            raise typer.BadParameter(f"{self.by!r} is not one of {', '.join(ORDERS)}", param_hint="--by")
+
+
+@grouped
+def command(
+    data: Annotated[
+        list[str],
+        typer.Argument(metavar="DATA", help="Text, a document a line; folders of files; a table with --text; -."),
+    ],
+    options: TopicOptions,
+    reading: Reading = AS_IT_IS,
+    plot: Plot = None,
+    json: Json = False,
+) -> None:
+    """Find topics in documents, and show the words of each.
+
+    Documents are the lines of text files, the files of folders, or a column of
+    a table. Prints a line for each topic, the largest first: its share of all
+    words, how far its words stand in the same documents (npmi, from -1 to 1),
+    and the words that stand for it. With -o the model is kept, and bayes
+    inspect shows it again.
+
+    \b
+    Examples:
+      bayes topics news.csv --text body -k 30 -o news.bayes
+      bayes topics letters/ -k 10 --words 6 --plot topics.svg
+    """
+    from bayeskit.cli.console import Page
+    from bayeskit.cli.inputs import check_writable, save_model
+    from bayeskit.cli.wording import plural, size_of
+    from bayeskit.data.text.tokenizer import Tokenizer
+    from bayeskit.topics.topic_model import TopicModel
+
+    output = options.output
+    check_plot(plot, data)
+    if output is not None:
+        check_writable(output, is_model=True)
+    page = Page(json, sys.stderr if output == "-" else None)
+    name, documents = _documents(data, options, reading)
+    model = TopicModel(
+        options.n_topics,
+        options.sweeps,
+        tokenizer=Tokenizer() if options.keep_stop_words else None,
+        min_df=options.min_df,
+        max_df=options.max_df,
+        random_state=options.seed,
+        progress=sys.stderr.isatty(),
+    )
+    model.fit(documents)
+    written = None if output is None else save_model(model, output)
+    coherence = model.coherence(documents, min(10, len(model.words_)))
+    page.line(
+        f"{name}: {plural(model.n_documents_, 'document')}, {plural(model.n_tokens_, 'word')}, "
+        f"{len(model.words_):,} different, {plural(options.n_topics, 'topic')}"
+    )
+    page.line()
+    show_topics(page, model, options.words, options.by, coherence)
+    if written is not None:
+        page.line()
+        page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
+    draw(page, plot, lambda: model.table(options.words, options.by).chart())
+    told = {"data": name, "documents": model.n_documents_, "model": output, "bytes": written}
+    page.json(told | topic_record(model, options.words, options.by, coherence))
+
+
+def _documents(data: list[str], options: TopicOptions, reading: Reading) -> tuple[str, Any]:
+    """(what they are called, the documents)"""
+    from bayeskit.cli import texts
+    from bayeskit.cli.inputs import watched
+    from bayeskit.data.reader import read_batch
+    from bayeskit.data.text.documents import Documents
+
+    source = texts.open_unlabelled(data, options.text, options.text is not None, reading, options.whole_file)
+    with watched(source, "reading") as read:
+        column = read_batch(read, ["text"]).columns["text"]
+    return source.name, Documents.of(column).as_they_are()
+
+
+def show_topics(page: Any, model: Any, n: int, by: str, coherence: Any = None) -> None:
+    """A line a topic, the largest first: its number and share, then its words, broken where they are too long."""
+    import textwrap
+
+    shares, words = model.topic_shares_, model.top_words(n, by)
+    page.line(f"topic   share{'' if coherence is None else '  npmi'}  words", style="dim")
+    for k in sorted(range(len(words)), key=lambda k: -shares[k]):
+        joined = "" if coherence is None else f"{coherence[k]:6.2f}"
+        head = f"{k:>5}  {100 * shares[k]:5.1f}%{joined}  "
+        room = max(page.width - len(head), 20)
+        first, *rest = textwrap.wrap(" ".join(words[k]), room) or [""]
+        page.lines([head + first, *(" " * len(head) + line for line in rest)])
+
+
+def topic_record(model: Any, n: int, by: str, coherence: Any = None) -> dict[str, Any]:
+    """Topics as plain data, by number."""
+    shares = model.topic_shares_
+    return {
+        "words": model.n_tokens_,
+        "vocabulary": len(model.words_),
+        "log_likelihood": model.log_likelihood_,
+        "topics": [
+            {
+                "topic": k,
+                "share": shares[k],
+                "prior": model.alpha_[k],
+                "coherence": None if coherence is None else coherence[k],
+                "words": [one._asdict() for one in model.topic(k, n, by)],
+            }
+            for k in range(len(shares))
+        ],
+    }

@@ -1,0 +1,45 @@
+"""Whether the top words of a topic stand in the same documents: normalised pointwise mutual information.
+
+Formula: NPMI(a, b) = ln (P(a, b) / P(a) P(b)) / −ln P(a, b), by documents; the mean over pairs of top words
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+
+Floats = npt.NDArray[np.float64]
+
+
+def npmi(together: Floats, n: int) -> Floats:
+    """(words, words) from the number of documents, of n, that have both: 1 always together, −1 never.
+
+    >>> npmi(np.array([[2.0, 2.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 1.0]]), 4)[0].tolist()
+    [1.0, 1.0, -1.0]
+    """
+    alone = np.diag(together)
+    log_both = logspace.log(together / n)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = (log_both - logspace.log(np.outer(alone, alone) / n**2)) / -log_both
+    value = np.where(together >= n, 1.0, value)  # in every document: ln P is 0
+    return np.where(together > 0, value, -1.0)
+
+
+def coherence(matrix: Any, top: npt.NDArray[np.int64]) -> Floats:
+    """The mean NPMI of the pairs of each topic's top words (topics, n), by counts (documents, words) as CSR."""
+    n, each = matrix.shape[0], top.shape[1]
+    if each < 2:
+        return np.ones(len(top))
+    used, place = np.unique(top, return_inverse=True)
+    has = (matrix[:, used] > 0).astype(np.float64)
+    place = place.reshape(top.shape)
+    pairs = np.triu_indices(each, 1)
+    out = np.empty(len(top))
+    for k, own in enumerate(place):
+        columns = has[:, own]
+        out[k] = npmi(np.asarray((columns.T @ columns).todense()), n)[pairs].mean()
+    return out

@@ -1,0 +1,45 @@
+"""The story that topics tell of a document: shares of topics, then for each word a topic, and a word of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.errors import BayesError
+from bayeskit.topics.beliefs import TopicBeliefs
+
+
+class SampledDocuments(NamedTuple):
+    """Documents as lists of words, the topic of each word, and the shares that they were drawn from."""
+
+    documents: list[list[str]]
+    topics: list[list[int]]
+    shares: npt.NDArray[np.float64]
+
+
+def sample_documents(
+    believed: TopicBeliefs, names: npt.NDArray[Any], n: int, length: Any, rng: np.random.Generator
+) -> SampledDocuments:
+    """Draw documents; ``length`` is the number of words of each, or one number for all."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+        raise BayesError(f"n={n!r}: give a whole number of documents", culprit=n)
+    lengths = np.asarray(length)
+    if lengths.dtype.kind not in "iu" or (lengths < 0).any() or lengths.ndim > 1:
+        raise BayesError(f"length={length!r}: give whole numbers of words, from 0 on", culprit=length)
+    lengths = np.broadcast_to(lengths, n) if lengths.ndim == 0 else lengths
+    if len(lengths) != n:
+        raise BayesError(f"length has {len(lengths)} numbers for {n} documents")
+    shares = rng.dirichlet(believed.alpha, n)
+    of_words = np.cumsum(believed.topic_words, axis=1)
+    documents, topics = [], []
+    for share, size in zip(shares, lengths.tolist(), strict=True):
+        own = np.minimum(np.searchsorted(np.cumsum(share), rng.random(size), "right"), believed.n_topics - 1)
+        drawn = rng.random(size)
+        words = [
+            min(int(np.searchsorted(of_words[k], u, "right")), len(names) - 1) for k, u in zip(own, drawn, strict=True)
+        ]
+        documents.append([str(names[w]) for w in words])
+        topics.append(own.tolist())
+    return SampledDocuments(documents, topics, shares)

@@ -1,0 +1,62 @@
+"""The words by which a topic is known: by probability, by lift, or by a mean of both.
+
+Formula: relevance = λ ln P(w ∣ k) + (1 − λ) ln (P(w ∣ k) / P(w))  (Sievert and Shirley 2014)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.errors import BayesError
+from bayeskit.models.base.settings import one_of
+from bayeskit.topics.beliefs import TopicBeliefs
+
+Floats = npt.NDArray[np.float64]
+ORDERS = ("probability", "lift", "relevance")
+WEIGHT = 0.6  # what readers of topics found best (Sievert and Shirley 2014)
+
+
+class TopWord(NamedTuple):
+    """A word of a topic: P(word | topic), and how much likelier that is than P(word)."""
+
+    word: str
+    probability: float
+    lift: float
+
+
+def word_scores(believed: TopicBeliefs, by: str = "probability", weight: float = WEIGHT) -> Floats:
+    """(topics, words): the larger, the more a word stands for the topic. A word that a topic never has stands last.
+
+    >>> believed = TopicBeliefs(np.array([[60, 20], [3, 0], [37, 80]], np.int32), np.ones(2), 0.01)
+    >>> [int(word_scores(believed, by)[0].argmax()) for by in ORDERS]
+    [0, 1, 0]
+    """
+    one_of("by", by, ORDERS)
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight <= 1:
+        raise BayesError(f"weight={weight!r}: λ of the relevance is a number from 0 to 1", culprit=weight)
+    log_p = logspace.log(believed.topic_words)
+    if by == "probability":
+        scores = log_p
+    else:
+        lift = log_p - logspace.log(word_shares(believed))
+        scores = lift if by == "lift" else weight * log_p + (1 - weight) * lift
+    last = scores.min(initial=0.0) - 1 + log_p - log_p.max(initial=0.0)
+    return np.asarray(np.where(believed.table.T > 0, scores, last))
+
+
+def word_shares(believed: TopicBeliefs) -> Floats:
+    """P(word): the mean of P(word | topic) by the tokens of topics."""
+    totals = believed.totals + believed.beta * len(believed.table)
+    return np.asarray(totals / totals.sum() @ believed.topic_words)
+
+
+def top_words(believed: TopicBeliefs, n: int, by: str = "probability", weight: float = WEIGHT) -> npt.NDArray[np.int64]:
+    """(topics, n): the numbers of the words that stand for each topic, the first of equals first."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        raise BayesError(f"n={n!r}: give a whole number of words from 1 on", culprit=n)
+    scores = word_scores(believed, by, weight)
+    return np.argsort(-scores, axis=1, kind="stable")[:, :n]
