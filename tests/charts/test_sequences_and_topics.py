@@ -1,10 +1,12 @@
 """States over time and topics, from plain arrays of any length."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import bayeskit as bk
-from bayeskit.charts.sequences import states_chart
+from bayeskit.charts.sequences import state_evidence_chart, states_chart
 from bayeskit.charts.topics import topic_shares_chart, topic_words_chart
 from tests.charts.drawn import check, head_of, rows_of
 
@@ -31,6 +33,16 @@ def test_long_sequences_of_many_states_are_drawn_in_parts(tmp_path):
     assert max(tops) == pytest.approx(1)
     with pytest.raises(bk.BayesError, match="one probability for each step and state"):
         states_chart(["a"], np.ones((3, 2)))
+
+
+def test_the_evidence_for_a_state_is_a_waterfall_from_the_past_to_the_future(tmp_path):
+    record = SimpleNamespace(
+        step=2, predicted="rain", against="dry", probability=0.87, past=0.5, observation={"umbrella": 1.5}, future=-0.1,
+        log_odds=1.9,
+    )  # fmt: skip
+    bars = [row for row in rows_of(check(state_evidence_chart(record), tmp_path)) if "what" in row]
+    assert [row["what"] for row in bars] == ["what went before", "umbrella now", "what came after", "together"]
+    assert bars[-1]["high"] == pytest.approx(bars[-2]["high"]) == 1.9
 
 
 def test_topics_are_drawn_with_their_words_and_shares(tmp_path):

@@ -44,7 +44,7 @@ def test_every_record_with_a_chart_has_its_picture_and_no_picture_is_of_nothing(
 @pytest.mark.slow
 def test_charts_of_many_rows_are_as_small_and_quick_as_those_of_few():
     rng = np.random.default_rng(0)
-    n = 400_000
+    n = 150_000
     y = rng.integers(0, 3, n)
     rows = {"x": rng.normal(size=n) + y, "z": rng.normal(size=n), "w": (rng.integers(0, 200, n) + y) % 200}
     model = bk.NaiveBayes(roles={"w": "categorical"}).fit(rows, y)

@@ -83,3 +83,18 @@ def test_without_altair_the_extra_is_named_before_anything_is_read(bayes, models
     told = bayes("explain", "naive.bayes", "--plot", "why.png", code=1)
     assert "pip install 'bayeskit[charts]'" in told.err
     assert told.out == ""
+
+
+def test_comparisons_diagnoses_and_topics_are_drawn(bayes, models):
+    for i, command in enumerate(
+        [
+            "compare birds.csv -t species --role year=ignore --models naive,tan",
+            "diagnose naive.bayes birds.csv",
+            "topics one.txt -k 2 --min-df 1 --max-df 1 --sweeps 5 -o topics.bayes",
+            "inspect topics.bayes",
+            "fit birds.csv -t species --role year=ignore -m auto --seconds 1",
+        ]
+    ):
+        told = bayes(*command.split(" "), "--plot", f"{i}.svg")
+        assert f"drawn in {i}.svg" in told.out
+        assert (models / f"{i}.svg").read_bytes().startswith(b"<svg")

@@ -12,7 +12,7 @@ def test_the_total_of_a_row_has_the_probability_of_the_model(numeric):
     birds = datasets.load_penguins()
     model = bk.NaiveBayes(numeric=numeric, roles={"year": "ignore"}, temperature=1.5).fit(birds, "species")
     rng = np.random.default_rng(0)
-    for row in rng.integers(0, 344, 12).tolist():
+    for row in rng.integers(0, 344, 6).tolist():
         one = birds.slice(row, 1)
         for a, b in ((0, 2), (1, 0)):
             points = model.nomogram(model.classes_[a], model.classes_[b], X=birds, row=one)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bayeskit.charts.nomogram import nomogram_chart as nomogram_chart
     from bayeskit.charts.notebook import offline as offline
     from bayeskit.charts.regions import regions_chart as regions_chart
+    from bayeskit.charts.sequences import state_evidence_chart as state_evidence_chart
     from bayeskit.charts.sequences import states_chart as states_chart
     from bayeskit.charts.topics import topic_shares_chart as topic_shares_chart
     from bayeskit.charts.topics import topic_words_chart as topic_words_chart
@@ -32,6 +33,7 @@ _HOMES = {
     "offline": "notebook",
     "regions_chart": "regions",
     "scatter_chart": "comparison",
+    "state_evidence_chart": "sequences",
     "states_chart": "sequences",
     "topic_shares_chart": "topics",
     "topic_words_chart": "topics",

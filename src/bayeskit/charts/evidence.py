@@ -19,7 +19,7 @@ BARS = 20  # columns or words that have a bar of their own
 
 
 @dataclass(frozen=True)
-class _Steps:
+class Waterfall:
     """What is drawn: a start, parts that add to it, and their sum."""
 
     head: str
@@ -36,8 +36,12 @@ def evidence_chart(record: Explanation | WordsForAndAgainst) -> Any:
 
     Contributions by probability zero have no length; the line below the title names them.
     """
+    return waterfall(_steps(record))
+
+
+def waterfall(steps: Waterfall) -> Any:
+    """The bars of a sum, from its start to its total."""
     alt = altair()
-    steps = _steps(record)
     bars = _bars(steps)
     if not bars:
         raise BayesError("the odds are infinite before any evidence: there is nothing to draw")
@@ -64,7 +68,7 @@ def evidence_chart(record: Explanation | WordsForAndAgainst) -> Any:
     return offline(chart.properties(width=400, height=alt.Step(band(len(bars))), title=title(steps.head, steps.remark)))
 
 
-def _bars(steps: _Steps) -> list[dict[str, Any]]:
+def _bars(steps: Waterfall) -> list[dict[str, Any]]:
     """From where to where each bar goes; what has no length is left out."""
     finite = [(what, odds) for what, odds in steps.parts if math.isfinite(odds)]
     if more := finite[BARS + 1 :] and finite[BARS:]:
@@ -91,12 +95,12 @@ def _bars(steps: _Steps) -> list[dict[str, Any]]:
     return bars
 
 
-def _times(steps: _Steps, odds: float) -> str:
+def _times(steps: Waterfall, odds: float) -> str:
     more, less = (steps.predicted, steps.against) if odds >= 0 else (steps.against, steps.predicted)
     return f"{more} {times(abs(odds))} times as likely as {less}"
 
 
-def _steps(record: Any) -> _Steps:
+def _steps(record: Any) -> Waterfall:
     if isinstance(record, Explanation):
         head = f"Why {record.predicted}, and not {record.against}: probability {chance(record.probability)}"
         remark = "; ".join(c.sentence for c in record.ruled_out)
@@ -106,7 +110,7 @@ def _steps(record: Any) -> _Steps:
             remark = f"The row is impossible under every class. {remark}"
         start = ("before any evidence", record.prior_log_odds)
         labels = str(record.predicted), str(record.against)
-        return _Steps(head, remark, *labels, start, parts, record.log_odds)
+        return Waterfall(head, remark, *labels, start, parts, record.log_odds)
     if isinstance(record, WordsForAndAgainst):
         head = f"Why {record.label}, and not {record.other}: the words of a document"
         never = ", ".join(word for word, _, odds in record.words if not math.isfinite(odds))
@@ -115,7 +119,7 @@ def _steps(record: Any) -> _Steps:
             head, words = f"{record.label} by the prior alone", []
         remark = f"ruled out by {never}" if never else ""
         start = ("without words", record.base)
-        return _Steps(head, remark, str(record.label), str(record.other), start, words, record.total)
+        return Waterfall(head, remark, str(record.label), str(record.other), start, words, record.total)
     if isinstance(record, (tuple, list)):
         raise BayesError("these are explanations of several rows: draw one of them, such as explanations[0]")
     raise BayesError(f"evidence is drawn from what explain gives for a row or a document, not {type(record).__name__}")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from bayeskit.charts.evidence import Waterfall, waterfall
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
 from bayeskit.charts.style import OTHERS, PALETTE, colour, cut, name_of, title
 from bayeskit.errors import BayesError
+from bayeskit.explain.phrases import chance
 
 STEPS = 160  # of time that are drawn; longer sequences are drawn in parts of equal length
 LETTERS = 46  # steps whose observations have room for their names
@@ -75,6 +78,28 @@ def states_chart(
         )
         charts.append(words.properties(width=WIDTH, height=14))
     return offline(alt.vconcat(*charts, spacing=5).resolve_scale(color="shared"))
+
+
+def state_evidence_chart(record: Any) -> Any:
+    """Why a state at one step: what went before, what was observed and what came after, as a waterfall of log odds.
+
+    A record has ``step``, ``predicted``, ``against``, ``probability``, ``past``, ``observation`` (by column) and
+    ``future``, whose sum is ``log_odds``.
+    """
+    parts = [*((f"{name} now", odds) for name, odds in record.observation.items()), ("what came after", record.future)]
+    never = ", ".join(what for what, odds in parts if not math.isfinite(odds))
+    start = ("the start" if record.step == 0 else "what went before", record.past)
+    return waterfall(
+        Waterfall(
+            f"Why {record.predicted} at step {record.step}, and not {record.against}: {chance(record.probability)}",
+            f"ruled out by {never}" if never else "",
+            str(record.predicted),
+            str(record.against),
+            start,
+            parts,
+            record.log_odds,
+        )
+    )
 
 
 def _bare(alt: Any, n: int) -> Any:

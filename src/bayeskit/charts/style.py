@@ -43,7 +43,7 @@ CONFIG: dict[str, Any] = {
     "axisX": {"labelFlush": False},
     "legend": {"labelFontSize": FONT, "titleFontSize": FONT, "titleFontWeight": "normal", "labelLimit": 220},
     "header": {"labelFontSize": 12, "titleFontSize": FONT, "labelLimit": 260, "labelFontWeight": "bold"},
-    "facet": {"spacing": 18},
+    "facet": {"spacing": 22},
     "concat": {"spacing": 24},
 }  # fmt: skip
 

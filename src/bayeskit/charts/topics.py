@@ -3,14 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayeskit.charts.bars import bars
 from bayeskit.charts.heat import SIDE, heat
+from bayeskit.charts.lines import Line, Lines
 from bayeskit.charts.word_weights import grouped_words
 from bayeskit.errors import BayesError
+
+if TYPE_CHECKING:
+    from bayeskit.topics.document_topics import DocumentTopics
+    from bayeskit.topics.number_of_topics import TopicChoice
+    from bayeskit.topics.topic_table import TopicTable
+
+
+def topics_chart(record: TopicTable, kind: str = "words") -> Any:
+    """The topics of a model: their words, or the share of each."""
+    if kind not in ("words", "shares"):
+        raise BayesError(f"kind={kind!r}: topics are drawn by their 'words' or their 'shares'")
+    names = [f"topic {k}" for k in record.topics]
+    if kind == "shares":
+        return topic_shares_chart(names, list(record.shares))
+    words = {name: [(w.word, w.probability) for w in own] for name, own in zip(names, record.words, strict=True)}
+    return topic_words_chart(words, list(record.shares))
+
+
+def document_chart(record: DocumentTopics) -> Any:
+    """The shares of a document's topics, with the words that speak for each."""
+    if not record.topics:
+        raise BayesError("no topic has a share of the document: there is nothing to draw")
+    return bars(
+        [f"topic {one.topic}: {', '.join(w.word for w in one.words[:3]) or 'no word'}" for one in record.topics[:SIDE]],
+        [one.share for one in record.topics[:SIDE]],
+        f"The topics of a document of {record.n_words:,} known words",
+        "share of the words",
+        tips={"words": [", ".join(w.word for w in one.words) for one in record.topics[:SIDE]]},
+    )
+
+
+def topic_choice_chart(record: TopicChoice) -> Any:
+    """The perplexity of documents held out, by the number of topics."""
+    numbers = np.array(record.table["n_topics"], dtype=np.float64)
+    order = np.argsort(numbers, kind="stable")
+    losses = np.array(record.table["perplexity"], dtype=np.float64)
+    return Lines(
+        f"{record.n_topics} topics have the least perplexity on documents held out",
+        "topics",
+        "perplexity",
+        lines=[Line("perplexity", numbers[order], losses[order])],
+        points=True,
+    ).chart()
+
 
 DOCUMENTS = 24  # of a map
 

@@ -38,7 +38,7 @@ def grouped_words(groups: dict[Any, list[tuple[str, float]]], head: str, axis: s
     ]
     most = max((len(groups[label][:WORDS]) for label in kept), default=1)
     y = alt.Y("rank:O", axis=None, scale=alt.Scale(domain=list(range(most))))
-    x = alt.X("number:Q", title=axis, axis=alt.Axis(tickCount=4))
+    x = alt.X("number:Q", title=axis, axis=alt.Axis(tickCount=3, labelFlush=True))
     base = alt.Chart(inline(rows))
     tip = ["word:N", alt.Tooltip("number:Q", title=axis)]
     bars = base.mark_bar(color=BAR, height={"band": 0.8}).encode(x, y, tooltip=tip)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
+from bayeskit.drawable import Drawable
 from bayeskit.topics.beliefs import TopicBeliefs
 from bayeskit.topics.corpus import Corpus
 
@@ -37,7 +38,7 @@ class ShareOfTopic:
 
 
 @dataclass(frozen=True, repr=False)
-class DocumentTopics(Readable):
+class DocumentTopics(Readable, Drawable):
     """The topics of a document, largest first; words that the model does not know are left out."""
 
     topics: tuple[ShareOfTopic, ...]

@@ -12,6 +12,7 @@ import numpy as np
 from bayeskit.data.sheet import Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.text.documents import Documents
+from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import seed_of
@@ -20,7 +21,7 @@ from bayeskit.topics.random_streams import stream
 
 
 @dataclass(frozen=True, repr=False)
-class TopicChoice(Readable):
+class TopicChoice(Readable, Drawable):
     """The number of topics with the least perplexity, and that of all that were tried."""
 
     n_topics: int

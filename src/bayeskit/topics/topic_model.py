@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.sheet import Records
-from bayeskit.data.table import Table
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, with_article
@@ -43,6 +42,7 @@ from bayeskit.topics.sampler import Sampler
 from bayeskit.topics.seed_words import seed_lists, seed_table
 from bayeskit.topics.top_words import WEIGHT, TopWord, top_words, word_shares
 from bayeskit.topics.topic_settings import check_settings
+from bayeskit.topics.topic_table import TopicTable
 
 Floats = npt.NDArray[np.float64]
 METHODS = ("completion", "left_to_right")
@@ -246,13 +246,11 @@ class TopicModel(Stored, Transforms):
         lift = p / word_shares(believed)[own]
         return [TopWord(str(w), *pair) for w, *pair in zip(self.words_[own], p.tolist(), lift.tolist(), strict=True)]
 
-    def table(self, n: int = 10, by: str = "relevance", weight: float = WEIGHT) -> Table:
+    def table(self, n: int = 10, by: str = "relevance", weight: float = WEIGHT) -> TopicTable:
         """A line a topic, the largest first: its share of all words, and the words that stand for it."""
-        shares, words = self.topic_shares_, self.top_words(n, by, weight)
+        shares = self.topic_shares_
         order = np.argsort(-shares, kind="stable").tolist()
-        return Table({
-            "topic": order, "share": shares[order].round(4).tolist(), "words": [" ".join(words[k]) for k in order],
-        })  # fmt: skip
+        return TopicTable(order, shares[order].tolist(), [self.topic(k, n, by, weight) for k in order])
 
     def sample(self, n: int = 1, length: Any = 50, random_state: Any = None) -> SampledDocuments:
         """Draw documents as the model says they come about: shares, then for each word a topic and a word of it."""

@@ -56,7 +56,7 @@ def command(
         _inspect_distribution(page, model, fitted, column, plot)
         return
     if is_topic_model(fitted):
-        _inspect_topics(page, model, fitted, column)
+        _inspect_topics(page, model, fitted, column, plot)
         return
     tally = getattr(reads, "tally_", None)
     if column is not None:
@@ -110,7 +110,13 @@ def _table_of(reads: Any, column: str) -> Any:
     return reads.table(column)
 
 
-def _inspect_topics(page: Any, path: str, fitted: Any, column: str | None) -> None:
+def _picture(record: Any, what: str) -> Any:
+    if not hasattr(record, "chart"):
+        raise BayesError(f"there is no picture of {what}: name another --column, or bayes explain with --plot")
+    return record.chart()
+
+
+def _inspect_topics(page: Any, path: str, fitted: Any, column: str | None, plot: str | None) -> None:
     """A topic model: its topics and their words."""
     from bayeskit.cli.commands.topics import show_topics, topic_record
     from bayeskit.cli.wording import plural
@@ -121,13 +127,8 @@ def _inspect_topics(page: Any, path: str, fitted: Any, column: str | None) -> No
     page.line(f"{path}: TopicModel, {documents}, {words}, {len(fitted.words_):,} different", style="bold")
     page.line()
     show_topics(page, fitted, 10, "relevance")
+    draw(page, plot, fitted.table().chart)
     page.json({"model": "TopicModel", "documents": fitted.n_documents_} | topic_record(fitted, 10, "relevance"))
-
-
-def _picture(record: Any, what: str) -> Any:
-    if not hasattr(record, "chart"):
-        raise BayesError(f"there is no picture of {what}: name another --column, or bayes explain with --plot")
-    return record.chart()
 
 
 def _inspect_distribution(page: Any, path: str, fitted: Any, column: str | None, plot: str | None) -> None:

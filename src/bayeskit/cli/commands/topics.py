@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.cli.options import AS_IT_IS, Json, Reading, WholeFile, among, grouped
+from bayeskit.cli.plots import Plot, check_plot
+from bayeskit.cli.plots import plot as draw
 
 ORDERS = ("relevance", "probability", "lift")  # as in topics/top_words.py, which takes NumPy to load
 
@@ -59,6 +61,7 @@ def command(
     ],
     options: TopicOptions,
     reading: Reading = AS_IT_IS,
+    plot: Plot = None,
     json: Json = False,
 ) -> None:
     """Find topics in documents, and show the words of each.
@@ -72,7 +75,7 @@ def command(
     \b
     Examples:
       bayes topics news.csv --text body -k 30 -o news.bayes
-      bayes topics letters/ -k 10 --words 6
+      bayes topics letters/ -k 10 --words 6 --plot topics.svg
     """
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, save_model
@@ -81,6 +84,7 @@ def command(
     from bayeskit.topics.topic_model import TopicModel
 
     output = options.output
+    check_plot(plot, data)
     if output is not None:
         check_writable(output, is_model=True)
     page = Page(json, sys.stderr if output == "-" else None)
@@ -106,6 +110,7 @@ def command(
     if written is not None:
         page.line()
         page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
+    draw(page, plot, lambda: model.table(options.words, options.by).chart())
     told = {"data": name, "documents": model.n_documents_, "model": output, "bytes": written}
     page.json(told | topic_record(model, options.words, options.by, coherence))
 

@@ -279,6 +279,7 @@ class Classifier(Stored, TakesLabels):
         self.check_settings()
         return explain_rows(self, self.with_all_columns(open_source(X)), against)
 
+    @available_where(having("log_terms"), "it reads no columns of numbers, which make a plane")
     def regions(self, a: str | int, b: str | int, X: Any, y: Any = None) -> DecisionRegions:
         """Which class is decided where, in the plane of two numeric columns, all other cells missing.
 
