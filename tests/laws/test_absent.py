@@ -22,6 +22,7 @@ SMALL = {"BayesClassifier": {"n_members": 2, "n_chains": 2}, "TextClassifier": {
 CAPABILITIES = [kind for _, kind in inspect.getmembers(capabilities, inspect.isclass) if methods_of(kind)]
 EXTRA = {
     "describe_structure",
+    "is_its_counts",
     "report",
     "reads_by",
     "read_sequences",

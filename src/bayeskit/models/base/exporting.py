@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 
 class Exported:
-    """Writes itself as a query, as an ONNX file and as plain numbers. A model gives :meth:`scoring_form`."""
+    """Writes itself as a query, as an ONNX file and as plain numbers. A model gives :meth:`scoring_form`.
+
+    It stands before the base of a model, which says why others have none of it.
+    """
+
+    absent: ClassVar[Mapping[str, str]] = {}
 
     if TYPE_CHECKING:
 

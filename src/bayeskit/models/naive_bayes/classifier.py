@@ -104,7 +104,7 @@ class NaiveParameters:
 
 
 @dataclass(eq=False, repr=False)
-class NaiveBayes(TallyClassifier, Exported):
+class NaiveBayes(Exported, TallyClassifier):
     """Naive Bayes for tables with categorical, numeric and text columns, missing cells and unseen values.
 
     Parameters

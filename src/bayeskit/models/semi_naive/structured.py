@@ -55,7 +55,7 @@ class StructuredParameters:
         return [name for name in self.values if name not in self.tables or not self.tables[name].used]
 
 
-class StructuredClassifier(CodedClassifier, Exported):
+class StructuredClassifier(Exported, CodedClassifier):
     """A model whose columns have parents besides the class; ``parents_`` says which."""
 
     params_: StructuredParameters

@@ -38,7 +38,7 @@ LARGEST_TABLE = 1 << 29  # words times classes
 
 @by_recipe(*CONDITIONAL)
 @dataclass(eq=False, repr=False)
-class TextClassifier(DocumentClassifier, Exported):
+class TextClassifier(Exported, DocumentClassifier):
     """Naive Bayes for documents: strings in a list, a series or an Arrow column.
 
     Parameters
@@ -247,12 +247,6 @@ class TextClassifier(DocumentClassifier, Exported):
         from bayeskit.models.text.words_together import diagnose_documents
 
         return diagnose_documents(self, X, y, sample_weight)
-
-    def is_its_counts(self) -> bool:
-        """Whether more documents make it the model that a fit on all of them gives: nothing is fitted, no word cut."""
-        self._check_is_fitted()
-        cut = self.min_df not in (0, 1) or self.max_df != 1.0 or self.max_features is not None
-        return type(self.recipe_).learn is Recipe.learn and not cut
 
     def left_out(self) -> TextLeftOut:
         """Scores of learnt documents under the estimates made without them; see ``leave_one_out_scores``."""
