@@ -25,7 +25,6 @@ SAME_IDEA = {  # names that stand in several folders, for the same thing in each
     "__init__",
     "aode",
     "belief_curves",
-    "calibration",
     "classifier",
     "comparison",
     "conditional_tables",
@@ -44,6 +43,7 @@ SAME_IDEA = {  # names that stand in several folders, for the same thing in each
     "parameters",
     "regions",
     "reliability",
+    "sequences",
     "tokens",
     "topics",
 }

@@ -12,7 +12,7 @@ from bayeskit.data.schema import Categorical, Numeric, Role, Schema, Target
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BayesError
 from bayeskit.estimate.emissions.emission import Scale, Sums
-from bayeskit.sequence.beliefs import StateSums
+from bayeskit.sequence.state_beliefs import StateSums
 from bayeskit.tolerance import SLACK
 
 Floats = npt.NDArray[np.float64]

@@ -25,11 +25,11 @@ from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.sequence.baum_welch import BaumWelch, Training, refuse_impossible
-from bayeskit.sequence.beliefs import HiddenBeliefs, StateFrame, StateSums, counting_plan
 from bayeskit.sequence.given_tables import given_tables
 from bayeskit.sequence.lattice import Impossible, Lattice, Observed
 from bayeskit.sequence.number_of_states import CRITERIA, chosen, numbers_of
 from bayeskit.sequence.state_answers import AnswersOfStates
+from bayeskit.sequence.state_beliefs import HiddenBeliefs, StateFrame, StateSums, counting_plan
 from bayeskit.sequence.state_frame import check_frame, state_frame
 from bayeskit.sequence.state_labels import StateLabels, states_of
 from bayeskit.tally.plan import Plan

@@ -25,10 +25,10 @@ from bayeskit.models.base.storage import Stored
 from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Setting
 from bayeskit.sequence.baum_welch import refuse_impossible
-from bayeskit.sequence.beliefs import HiddenBeliefs, StateFrame
 from bayeskit.sequence.explanation import StateExplanation, explain_state
 from bayeskit.sequence.lattice import Impossible, Lattice, Observed
 from bayeskit.sequence.online import OnlineFilter
+from bayeskit.sequence.state_beliefs import HiddenBeliefs, StateFrame
 
 Floats = npt.NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from bayeskit.estimate.emissions.symbols import Symbols
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.state_moves import MoveRules, stays_of
 from bayeskit.models.base.settings import one_of
-from bayeskit.sequence.beliefs import StateFrame
+from bayeskit.sequence.state_beliefs import StateFrame
 
 NUMERIC = ("gaussian", "poisson", "multinomial")
 COVARIANCE = ("diagonal", "spherical", "full", "tied")

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.drawable import Drawable
-from bayeskit.topics.beliefs import TopicBeliefs
 from bayeskit.topics.corpus import Corpus
+from bayeskit.topics.topic_beliefs import TopicBeliefs
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.errors import BayesError
-from bayeskit.topics.beliefs import TopicBeliefs
+from bayeskit.topics.topic_beliefs import TopicBeliefs
 
 
 class SampledDocuments(NamedTuple):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.errors import BayesError
 from bayeskit.models.base.settings import one_of
-from bayeskit.topics.beliefs import TopicBeliefs
+from bayeskit.topics.topic_beliefs import TopicBeliefs
 
 Floats = npt.NDArray[np.float64]
 ORDERS = ("probability", "lift", "relevance")

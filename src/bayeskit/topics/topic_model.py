@@ -28,7 +28,6 @@ from bayeskit.models.base.storage import Stored
 from bayeskit.remedy import Remedy
 from bayeskit.threads import thread_count
 from bayeskit.topics.assignments import Assignments
-from bayeskit.topics.beliefs import TopicBeliefs
 from bayeskit.topics.coherence import coherence
 from bayeskit.topics.corpus import Corpus
 from bayeskit.topics.document_reader import DocumentReader, checked_names
@@ -41,6 +40,7 @@ from bayeskit.topics.random_streams import below, stream
 from bayeskit.topics.sampler import Sampler
 from bayeskit.topics.seed_words import seed_lists, seed_table
 from bayeskit.topics.top_words import WEIGHT, TopWord, top_words, word_shares
+from bayeskit.topics.topic_beliefs import TopicBeliefs
 from bayeskit.topics.topic_settings import check_settings
 from bayeskit.topics.topic_table import TopicTable
 

@@ -12,8 +12,8 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
-from bayeskit.export.form import Coding, Context, ContextTerm, LinearTerm, QuadraticTerm, TableTerm, WordsTerm
-from bayeskit.export.sql.cells import Cells, kind_of, storable, value_node
+from bayeskit.export.scoring_form import Coding, Context, ContextTerm, LinearTerm, QuadraticTerm, TableTerm, WordsTerm
+from bayeskit.export.sql.cell_values import Cells, kind_of, storable, value_node
 
 Floats = npt.NDArray[np.float64]
 CELLS = "r"  # the step that has the cells, as later steps name it

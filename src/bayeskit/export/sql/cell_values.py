@@ -15,7 +15,7 @@ from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
-from bayeskit.export.form import Coding
+from bayeskit.export.scoring_form import Coding
 
 ROWS = "t"  # the table that is scored
 SMALLEST = 1e-150  # PostgreSQL refuses products that vanish
