@@ -45,14 +45,14 @@ def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
         own = rng.integers(0, n_classes, 3_000).astype(np.uint32)
         loss = kernels.exponent_loss(terms, own, weights[:3_000], rng.random(n_terms), n_threads)
         out += [np.asarray(part) for part in loss]
-    start = np.arange(0, 3_001, 30)
-    words, topics = rng.integers(0, 99, 3_000).astype(np.uint32), rng.integers(0, 9, 3_000).astype(np.uint16)
-    for n_topics in (9, 20, 100, 150):
-        alpha, likelihood = np.full(n_topics, 0.3), np.zeros((99, -(-n_topics // 8) * 8), np.float32)
-        likelihood[:, :n_topics] = rng.random((99, n_topics))
+    start = np.arange(0, 601, 30)
+    words, topics = rng.integers(0, 20, 600).astype(np.uint32), rng.integers(0, 9, 600).astype(np.uint16)
+    for n_topics in (9, 100, 150):
+        alpha, likelihood = np.full(n_topics, 0.3), np.zeros((20, -(-n_topics // 8) * 8), np.float32)
+        likelihood[:, :n_topics] = rng.random((20, n_topics))
         out += [
-            kernels.sample_topics(start, words, topics, 99, None, alpha, 0.1, 5, 0, 3, 4, False, n_threads),
-            kernels.fold_in_topics(start, words, likelihood, alpha, 5, 3, 1, n_threads),
+            kernels.sample_topics(start, words, topics, 20, None, alpha, 0.1, 5, 0, 2, 4, False, n_threads),
+            kernels.fold_in_topics(start, words, likelihood, alpha, 5, 2, 1, n_threads),
         ]
     return [*out, scores, *kernels.normalise(scores, n_threads)]
 
