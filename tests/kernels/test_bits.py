@@ -77,14 +77,14 @@ def hidden_states(rng: np.random.Generator, codes: np.ndarray, scores: np.ndarra
 def topics_of_words(rng: np.random.Generator, n_threads: int) -> list[np.ndarray]:
     """The samplers of topics, dense and sparse."""
     out: list[np.ndarray] = []
-    start = np.arange(0, 3_001, 30)
-    words, topics = rng.integers(0, 99, 3_000).astype(np.uint32), rng.integers(0, 9, 3_000).astype(np.uint16)
-    for n_topics in (9, 20, 100, 150):
-        alpha, likelihood = np.full(n_topics, 0.3), np.zeros((99, -(-n_topics // 8) * 8), np.float32)
-        likelihood[:, :n_topics] = rng.random((99, n_topics))
+    start = np.arange(0, 601, 30)
+    words, topics = rng.integers(0, 20, 600).astype(np.uint32), rng.integers(0, 9, 600).astype(np.uint16)
+    for n_topics in (9, 100, 150):
+        alpha, likelihood = np.full(n_topics, 0.3), np.zeros((20, -(-n_topics // 8) * 8), np.float32)
+        likelihood[:, :n_topics] = rng.random((20, n_topics))
         out += [
-            kernels.sample_topics(start, words, topics, 99, None, alpha, 0.1, 5, 0, 3, 4, False, n_threads),
-            kernels.fold_in_topics(start, words, likelihood, alpha, 5, 3, 1, n_threads),
+            kernels.sample_topics(start, words, topics, 20, None, alpha, 0.1, 5, 0, 2, 4, False, n_threads),
+            kernels.fold_in_topics(start, words, likelihood, alpha, 5, 2, 1, n_threads),
         ]
     return out
 
