@@ -63,6 +63,7 @@ BETWEEN_FILES = {  # what a model answers to other files
     "restore_parts",
     "restricted",
     "rule",
+    "scoring_form",
     "setting_for",
     "settings_to_save",
     "smoothing_is_chosen",
