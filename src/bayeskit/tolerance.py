@@ -95,6 +95,9 @@ LIFT = 1e-7
 PARALLEL = 1e-14
 """Of the larger precision: two densities whose precisions differ by less cross once."""
 
+LAST_STEP = 1e-10
+"""Of what is sought: a step of Newton that moves it by less has arrived."""
+
 CONVERGED = 1e-6
 """Of a log likelihood: EM that gains less has arrived."""
 
@@ -102,6 +105,12 @@ CONVERGED = 1e-6
 
 LEAST_ROWS = 1e-5
 """The rows of a state, by which its variance is divided, in the place of hmmlearn's models, as there."""
+
+LEAST_PRIOR = 1e-9
+"""Rows' worth of a prior around no change at all: it holds a slope only where nothing else does."""
+
+SQUARED_TO_NOTHING = 1e-150
+"""A number whose square is 0: PostgreSQL refuses products that vanish, so it is taken for 0 before."""
 
 LEAST_SHARE = 1e-9
 """The share of a class without any mass: what is divided by it stays a number."""

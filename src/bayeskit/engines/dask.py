@@ -15,7 +15,7 @@ from bayeskit.engines.elsewhere import handed_over
 from bayeskit.engines.engine import MAX_CATEGORIES
 from bayeskit.engines.merging import groups
 from bayeskit.engines.records import Counted, Ledger, Task
-from bayeskit.errors import BayesError, LostParts
+from bayeskit.errors import BayesError, LostParts, with_article
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -107,7 +107,7 @@ class DaskFrame(ClusterFrame):
     def of(cls, frame: Any, engine: Dask) -> DaskFrame:
         """A frame whose columns have one name each."""
         if not hasattr(frame, "npartitions") or not hasattr(frame, "dtypes"):
-            raise BayesError(f"a Dask frame is learnt from, not a {type(frame).__name__}")
+            raise BayesError(f"a Dask frame is learnt from, not {with_article(type(frame).__name__)}")
         check_names(list(map(str, frame.columns)))
         return cls(frame, engine)
 

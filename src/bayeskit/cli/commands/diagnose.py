@@ -20,7 +20,7 @@ def command(
     plot: Plot = None,
     json: Json = False,
 ) -> None:
-    """Name the pairs of columns or words that break the naive assumption.
+    """Name the columns or words that speak together, and what it costs.
 
     Naive Bayes takes every column as if nothing but the class tied it to the
     others. Where two tell of each other all the same, evidence counts twice and

@@ -42,8 +42,8 @@ class TableOptions:
         typer.Option(
             "--model",
             "-m",
-            metavar="|".join((*MODELS, AUTO)),
-            help="What is learnt; auto tries several and keeps the one that predicts best.",
+            metavar="MODEL",
+            help=f"What is learnt: {', '.join(MODELS)}, or auto, which tries several and keeps the one that predicts best.",
             autocompletion=among(*MODELS, AUTO),
         ),
     ] = None
