@@ -43,7 +43,7 @@ class TableOptions:
             "--model",
             "-m",
             metavar="MODEL",
-            help=f"What is learnt: {', '.join(MODELS)}, or auto, which tries several and keeps the one that predicts best.",
+            help=f"What is learnt: {', '.join(MODELS)}, or auto, the best of several on held-out rows.",
             autocompletion=among(*MODELS, AUTO),
         ),
     ] = None
