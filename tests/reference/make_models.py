@@ -240,7 +240,8 @@ def hidden_states() -> dict[str, tuple[Any, dict[str, Any]]]:
     half = [["sun", None, "rain"], ["rain", "rain", "sun", "sun"], [None, None]]
     days = [
         [{"wet": "no", "wind": 1.0}, {"wet": "no", "wind": 2.5}, {"wet": "yes", "wind": None}],
-        [{"wet": "yes", "wind": 7.5}, {"wet": "yes", "wind": 6.0}, {"wet": None, "wind": 2.0}, {"wet": "no", "wind": 1.5}],
+        [{"wet": "yes", "wind": 7.5}, {"wet": "yes", "wind": 6.0}, {"wet": None, "wind": 2.0},
+         {"wet": "no", "wind": 1.5}],
         [{"wet": "no", "wind": 2.0}, {"wet": "yes", "wind": 8.0}],
     ]  # fmt: skip
     numbers = [[[1.0, 2.0], [1.5, 2.5], [8.0, 1.0]], [[8.5, 1.5], [7.5, 1.0], [1.0, 2.5], [2.0, 2.0]], [[1.0, 3.0]]]
@@ -260,11 +261,11 @@ def hidden_states() -> dict[str, tuple[Any, dict[str, Any]]]:
         "hidden-markov-counts": (bk.HiddenMarkovModel(2, numeric={0: "poisson", 1: "gaussian"}).fit(calls), calls),
         "hidden-markov-tables": (weather, [["yes", "yes"], ["no"], ["yes", "no", "yes"]]),
     }
-    return {
-        name: (model, {"rows": rows, "classes": [[*path] for path in model.predict(rows)], "predict": model.predict(rows),
-                       "log_likelihood": model.log_likelihood(rows).tolist()})
-        for name, (model, rows) in models.items()
-    }  # fmt: skip
+    said = {}
+    for name, (model, rows) in models.items():
+        paths, scores = model.predict(rows), model.log_likelihood(rows).tolist()
+        said[name] = model, {"rows": rows, "classes": paths, "predict": paths, "log_likelihood": scores}
+    return said
 
 
 def answer(distribution: Any, question: str) -> float:

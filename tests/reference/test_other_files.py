@@ -31,10 +31,11 @@ def test_a_file_of_an_earlier_version_answers_as_it_did(file):
     expected = [said for name, said in told.items() if name != "rows"]
     model = bk.load(file)
     for one in (model, from_bytes(to_bytes(model))):
-        if isinstance(one, (bk.Tagger, bk.HiddenMarkovModel)):
+        if isinstance(one, (bk.Tagger, bk.HiddenMarkovModel)) and "predict" in told:
             assert one.predict(told["rows"]) == told["predict"]
-            if isinstance(one, bk.HiddenMarkovModel):
-                np.testing.assert_allclose(one.log_likelihood(told["rows"]), told["log_likelihood"], rtol=1e-9)
+        if isinstance(one, bk.HiddenMarkovModel):
+            np.testing.assert_allclose(one.log_likelihood(told["rows"]), told["log_likelihood"], rtol=1e-9)
+        if isinstance(one, (bk.Tagger, bk.HiddenMarkovModel)):
             continue
         for answer, said in zip(answers(one, told), expected, strict=True):
             np.testing.assert_allclose(answer, said, rtol=1e-9)

@@ -122,9 +122,9 @@ class BaumWelch:
         labels = self.observed.labels
         known = np.zeros(0, np.int64) if labels is None else np.flatnonzero(labels)
         guided = bool(self.counted.starts.sum() or len(known))
-        rows = known if guided else np.arange(block.n_rows)
-        if len(rows) > SAMPLE:
-            rows = np.sort(rng.choice(rows, SAMPLE, replace=False))
+        n_rows = len(known) if guided else block.n_rows
+        rows = np.sort(rng.choice(n_rows, SAMPLE, replace=False)) if n_rows > SAMPLE else np.arange(n_rows)
+        rows = known[rows] if guided else rows
         if guided:
             shares = np.zeros((len(rows), k))
             assert labels is not None or not len(rows)

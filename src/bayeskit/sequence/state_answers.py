@@ -138,7 +138,7 @@ class AnswersOfStates(Stored):
 
     def log_likelihood(self, X: Any, lengths: Any = None) -> Floats:
         """ln P(sequence) of each; 0 of an empty one, −∞ of one that no path of states can have."""
-        return self.lattice_.log_likelihoods(self._observed(self._sequences(X, lengths)))
+        return self.lattice_.log_likelihoods(self.observed(self._sequences(X, lengths)))
 
     def score(self, X: Any, y: Any = None, lengths: Any = None) -> float:
         """ln P of all sequences together; with the states of their positions, the share that ``predict`` finds."""
@@ -162,7 +162,7 @@ class AnswersOfStates(Stored):
 
     def log_terms(self, sequences: Sequences) -> Floats:
         """ln P(row | those before it) of each step: they sum to ``log_likelihood``; −∞ where it is impossible."""
-        terms, observed = np.zeros(sequences.n_rows), self._observed(sequences)
+        terms, observed = np.zeros(sequences.n_rows), self.observed(sequences)
         moves, first = (
             logspace.exp(self.frame_.stays.log_moves(self.transitions_)),
             self.frame_.stays.log_start(self.start_),
@@ -185,13 +185,13 @@ class AnswersOfStates(Stored):
     def predict(self, X: Any, lengths: Any = None) -> list[list[Any]]:
         """The states of each sequence, together the most probable ones (Viterbi)."""
         sequences = self._sequences(X, lengths)
-        path, scores = self.lattice_.best(self._observed(sequences))
+        path, scores = self.lattice_.best(self.observed(sequences))
         return self._named(sequences, path, np.isneginf(scores))
 
     def decode(self, X: Any, lengths: Any = None) -> list[StatePath]:
         """The most probable path of each sequence, with its probability."""
         sequences = self._sequences(X, lengths)
-        observed = self._observed(sequences)
+        observed = self.observed(sequences)
         path, scores = self.lattice_.best(observed)
         evidence = self.lattice_.log_likelihoods(observed)
         states = self._named(sequences, path, np.isneginf(scores))
@@ -202,7 +202,7 @@ class AnswersOfStates(Stored):
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             raise BayesError(Setting.given("k", k), ": give a whole number from 1")
         sequences = self._sequences(X, lengths)
-        observed = self._observed(sequences)
+        observed = self.observed(sequences)
         longest = int(sequences.lengths.max(initial=0))
         need = 4.0 * longest * len(self.frame_.stays.owner) * k + 8.0 * sequences.n_rows * (k + len(self.start_))
         check_memory(Need(f"the {k} best paths of {longest:,} steps", need, ("Ask for fewer.",)), self.memory_limit)
@@ -218,9 +218,17 @@ class AnswersOfStates(Stored):
             for i in range(len(sequences))
         ]
 
+    def predict_codes(self, X: Any, lengths: Any = None) -> list[npt.NDArray[Any]]:
+        """The states that ``predict`` gives, as their places in ``states_``: a byte a step, for very long sequences."""
+        sequences = self._sequences(X, lengths)
+        path, scores = self.lattice_.best(self.observed(sequences))
+        for i in np.flatnonzero(np.isneginf(scores))[:1].tolist():
+            raise BayesError(f"{sequences.name(i)} is impossible: it has no path of states")
+        return [path[a:b] for a, b in pairwise(sequences.starts.tolist())]
+
     def path_scores(self, X: Any, lengths: Any = None) -> Floats:
         """ln P(best path, sequence) of each."""
-        return self.lattice_.best(self._observed(self._sequences(X, lengths)))[1]
+        return self.lattice_.best(self.observed(self._sequences(X, lengths)))[1]
 
     def predict_proba(self, X: Any, lengths: Any = None) -> list[Floats]:
         """P(state | sequence) of every step (steps, states), a matrix for each sequence (smoothing)."""
@@ -238,7 +246,7 @@ class AnswersOfStates(Stored):
     def posterior_blocks(self, X: Any, lengths: Any = None) -> Iterator[Posteriors]:
         """P(state | sequence) a few thousand steps at a time, in order: for sequences too long to hold it all."""
         sequences = self._sequences(X, lengths)
-        observed = self._observed(sequences)
+        observed = self.observed(sequences)
         for piece, found in self.lattice_.posteriors(observed):
             for i, (a, b) in enumerate(pairwise(piece.starts.tolist())):
                 first = piece.a + a - int(sequences.starts[piece.first + i])
@@ -248,7 +256,7 @@ class AnswersOfStates(Stored):
     def filter(self, X: Any, lengths: Any = None) -> list[Floats]:
         """P(state | the sequence up to this step) of every step (steps, states), a matrix for each sequence."""
         sequences = self._sequences(X, lengths)
-        observed = self._observed(sequences)
+        observed = self.observed(sequences)
         found = np.zeros((sequences.n_rows, len(self.start_)))
         for piece, filtered, _, impossible in self.lattice_.filtered(observed):
             for i in np.flatnonzero(impossible >= 0).tolist():
@@ -280,7 +288,7 @@ class AnswersOfStates(Stored):
         part = sequences.take([sequence])
         if not 0 <= step < part.n_rows:
             raise BayesError(f"step={step}: the sequence has {part.n_rows} steps, counted from 0", culprit=step)
-        observed = self._observed(part)
+        observed = self.observed(part)
         self._refuse(part, 0, bool(np.isneginf(self.lattice_.log_likelihoods(observed)[0])), observed)
         names = self.states_.tolist()
         return explain_state(self.lattice_, observed, step, names, self._code(state, names), self._code(against, names))
@@ -301,7 +309,7 @@ class AnswersOfStates(Stored):
         if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
             raise BayesError(Setting.given("steps", steps), ": give a whole number from 1")
         sequences = self._sequences(X, lengths)
-        observed = self._observed(sequences)
+        observed = self.observed(sequences)
         likelihoods, last = self.lattice_.ends(observed)
         for i in np.flatnonzero(np.isneginf(likelihoods)).tolist():
             self._refuse(sequences, i, True, observed)
@@ -364,7 +372,7 @@ class AnswersOfStates(Stored):
     def sample_paths(self, X: Any, n: int = 1, random_state: Any = None, lengths: Any = None) -> list[list[list[Any]]]:
         """For each sequence n paths of states, drawn from P(path | sequence)."""
         sequences = self._sequences(X, lengths)
-        observed = self._observed(sequences)
+        observed = self.observed(sequences)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         try:
             draws = [self.lattice_.drawn(observed, rng) for _ in range(n)]
@@ -381,11 +389,8 @@ class AnswersOfStates(Stored):
         self.check_settings()
         return self.read(X, None, lengths)
 
-    def _observed(self, sequences: Sequences) -> Observed:
-        return self.observed(sequences)
-
     def _smoothed(self, sequences: Sequences) -> Floats:
-        observed = self._observed(sequences)
+        observed = self.observed(sequences)
         found = np.zeros((sequences.n_rows, len(self.start_)))
         for piece, part in self.lattice_.posteriors(observed):
             found[piece.a : piece.b] = part
@@ -406,7 +411,7 @@ class AnswersOfStates(Stored):
     def _named(self, sequences: Sequences, path: Any, impossible: npt.NDArray[np.bool_]) -> list[list[Any]]:
         if impossible.any():
             i = int(np.argmax(impossible))
-            self._refuse(sequences, i, True, self._observed(sequences))
+            self._refuse(sequences, i, True, self.observed(sequences))
         named = sequences.listed(self.states_[np.asarray(path, dtype=np.int64)])
         return [
             [None] * len(states) if gone else states for states, gone in zip(named, impossible.tolist(), strict=True)

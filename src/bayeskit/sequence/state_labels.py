@@ -22,18 +22,19 @@ SEVERAL = 8  # of what is listed
 
 @dataclass(frozen=True, eq=False)
 class StateLabels:
-    """The code of each position's state, −1 where it is hidden; ``whole`` marks the sequences without a hidden one."""
+    """The code of each position's state, −1 where it is hidden, None where all are; ``whole`` marks the sequences without
+    a hidden one."""
 
     sequences: Sequences
-    codes: npt.NDArray[np.int64]
+    codes: npt.NDArray[np.int64] | None
     whole: npt.NDArray[np.bool_]
 
     @classmethod
     def of(cls, sequences: Sequences, states: Sequence[Value]) -> StateLabels:
         """The labels of sequences; one that names no state is refused."""
-        codes = np.full(sequences.n_rows, -1, dtype=np.int64)
-        if sequences.labels is not None:
-            codes = sequences.coded(sequences.labels, Vocabulary(states), name="state")
+        if sequences.labels is None:
+            return cls(sequences, None, sequences.lengths == 0)
+        codes = sequences.coded(sequences.labels, Vocabulary(states), name="state")
         if (codes == UNSEEN).any():
             raise _no_state(sequences, int(np.argmax(codes == UNSEEN)), states)
         hidden = np.concatenate([[0], np.cumsum(codes < 0)])
@@ -52,10 +53,12 @@ class StateLabels:
     def observed(self, block: Block) -> Observed:
         """The others, with what is known of them, of the block of all."""
         which = ~self.whole
+        starts = np.concatenate([[0], np.cumsum(self.sequences.lengths[which])])
+        if self.codes is None:  # those that are whole are empty
+            return Observed(block, starts)
         rows = np.repeat(which, self.sequences.lengths)
         known = self.codes[rows] + 1
         codes = known.astype(np.uint8 if known.max(initial=0) < 256 else np.uint16) if known.any() else None
-        starts = np.concatenate([[0], np.cumsum(self.sequences.lengths[which])])
         return Observed(block if which.all() else block.take(rows), starts, codes)
 
 
