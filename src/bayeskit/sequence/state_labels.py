@@ -22,8 +22,8 @@ SEVERAL = 8  # of what is listed
 
 @dataclass(frozen=True, eq=False)
 class StateLabels:
-    """The code of each position's state, −1 where it is hidden, None where all are; ``whole`` marks the sequences without
-    a hidden one."""
+    """The code of each position's state, −1 where it is hidden, None where all are; ``whole`` marks the sequences
+    without a hidden one."""
 
     sequences: Sequences
     codes: npt.NDArray[np.int64] | None
