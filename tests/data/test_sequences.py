@@ -8,6 +8,7 @@ import pytest
 
 from bayeskit.data import frames
 from bayeskit.data.encoder import Encoder
+from bayeskit.data.reader import read_table
 from bayeskit.data.schema import infer
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Vocabulary
@@ -191,3 +192,10 @@ def test_a_column_of_the_whole_sequence_holds_one_value_in_each():
     frame["word"][1] = "no"
     with pytest.raises(BayesError, match="'word' holds more than one value in sequence 1"):
         Sequences.of(frame, sequence="walk").of_sequence("word")
+
+
+def test_a_frame_with_columns_of_such_names_is_a_table():
+    frame = pd.DataFrame({"ids": [1, 2], "starts": [3, 4]})
+    assert read_table(frame, [0, 1]).data is frame
+    whole = read_table(Sequences.of(SYMBOLS), ["a", "b", "c"])
+    assert (whole.n_rows, whole.take(np.array([2, 0])).starts.tolist()) == (3, [0, 1, 4])

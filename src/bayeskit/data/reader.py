@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,14 +36,15 @@ Index = npt.NDArray[Any]
 NO_ROWS = "there are no rows: Found array with 0 sample(s) while a minimum of 1 is required."
 
 
-@runtime_checkable
-class Taken(Protocol):
+class Taken:
     """What is no table of rows but of other things, such as whole sequences, and knows to take some of them."""
 
-    @property
-    def ids(self) -> tuple[Any, ...] | None: ...
-    def __len__(self) -> int: ...
-    def take(self, index: Any) -> Any: ...
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def take(self, index: Any) -> Any:
+        """Those of some numbers, in this order."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

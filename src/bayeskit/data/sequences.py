@@ -21,7 +21,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.factors import factor_values
 from bayeskit.data.frames import kind_of
-from bayeskit.data.reader import read_block
+from bayeskit.data.reader import Taken, read_block
 from bayeskit.data.schema import Kind
 from bayeskit.data.sequence_forms import as_positions, beside, check_numbers, is_table
 from bayeskit.data.source import Batch, Column, as_weights, cut, is_arrow, plain_strings, taken
@@ -32,7 +32,7 @@ Starts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Sequences:
+class Sequences(Taken):
     """Sequences from anything: sequence i has the positions ``starts[i]`` to ``starts[i + 1]`` of every column.
 
     A source of rows, so that what reads tables reads them too.
@@ -225,8 +225,9 @@ class Sequences:
         power, mixed = np.uint64(0x9E3779B97F4A7C15), np.zeros(len(self), dtype=np.uint64)
         steps = np.arange(self.n_rows) - np.repeat(self.starts[:-1], self.lengths) + 1
         for name, column in self.columns.items():
-            listed = plain_strings(column).to_pylist() if is_arrow(column) else column.tolist()
-            words = np.fromiter((zlib.crc32(repr(canonical(v)).encode()) for v in listed), np.uint64, len(listed))
+            factor = factor_values(column, name, 0)
+            distinct = np.array([zlib.crc32(repr(value).encode()) for value in factor.values], dtype=np.uint64)
+            words = distinct[factor.indices.astype(np.int64) - factor.low]
             keyed = (words + np.uint64(zlib.crc32(name.encode()))) * (steps.astype(np.uint64) * np.uint64(2) + power)
             np.add.at(mixed, np.repeat(np.arange(len(self)), self.lengths), keyed ^ (keyed >> np.uint64(29)))
         return mixed

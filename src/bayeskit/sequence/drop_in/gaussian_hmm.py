@@ -101,25 +101,27 @@ class GaussianHMM(HmmContract):
         means = self.means_
         if self.covariance_type == "full":
             of_states = [_joint_densities(X, means[[k]], self._covars_[k]) for k in range(self.n_components)]
-            scores = np.concatenate(of_states, axis=1)
-        elif self.covariance_type == "tied":
-            scores = _joint_densities(X, means, self._covars_)
-        else:
-            scores = _densities(X, means, np.maximum(self._variances(X.shape[1]), np.finfo(float).tiny))
-        return Observed(scores, None, starts)
+            return Observed(np.concatenate(of_states, axis=1), None, starts)
+        if self.covariance_type == "tied":
+            return Observed(_joint_densities(X, means, self._covars_), None, starts)
+        variances = np.maximum(self._variances(X.shape[1]), np.finfo(float).tiny)
+        columns = [np.ascontiguousarray(X[:, j]) for j in range(X.shape[1])]
+        normals = (columns, *_normal_form(means, variances), X.mean(axis=0))
+        return Observed(np.zeros((0, self.n_components)), None, starts, normals)
 
     def expected(self, X: npt.NDArray[Any], seen: Observed) -> tuple[float, Counts]:
         """ln P, and sums of rows by state, around the mean of all."""
-        log_prob, counts, states = self._counted(seen, by_row=True)
         centre = X.mean(axis=0)
+        if seen.normals is not None:
+            log_prob, counts, (n, first, second) = self._counted(seen, by_row=False)
+            return log_prob, counts | {"n": n[:, 0], "first": first, "second": second, "centre": centre}
+        log_prob, counts, states = self._counted(seen, by_row=True)
         away = X - centre
         counts |= {"n": states.sum(axis=0), "first": states.T @ away, "centre": centre}
         if self.covariance_type == "tied":
             counts["second"] = (away.T @ away)[None]  # of all states, which share every row
-        elif self.covariance_type == "full":
-            counts["second"] = np.stack([(away * states[:, [k]]).T @ away for k in range(states.shape[1])])
         else:
-            counts["second"] = states.T @ (away * away)
+            counts["second"] = np.stack([(away * states[:, [k]]).T @ away for k in range(states.shape[1])])
         return log_prob, counts
 
     def improve(self, counts: Counts) -> None:
@@ -205,21 +207,20 @@ class GaussianHMM(HmmContract):
         self.n_features = self.means_.shape[1]
 
 
-def _densities(X: Floats, means: Floats, variances: Floats) -> Floats:
-    """ln of the density (rows, states) where columns are apart."""
-    scores = np.zeros((len(X), len(means)))
-    constant = np.ascontiguousarray(-0.5 * (LOG_TWO_PI + logspace.log(variances)))
-    columns = [np.ascontiguousarray(X[:, j]) for j in range(X.shape[1])]
-    precision = np.ascontiguousarray(1.0 / variances)
-    kernels.score_gaussian(columns, np.ascontiguousarray(means), precision, constant, scores, 1)
-    return scores
+def _normal_form(means: Floats, variances: Floats) -> tuple[Floats, Floats, Floats]:
+    """(mean, precision, constant) (states, columns): ln of the density is constant − precision (x − mean)² / 2."""
+    constant = -0.5 * (LOG_TWO_PI + logspace.log(variances))
+    return np.ascontiguousarray(means), np.ascontiguousarray(1.0 / variances), np.ascontiguousarray(constant)
 
 
 def _joint_densities(X: Floats, means: Floats, covariance: Floats) -> Floats:
     """ln of the density (rows, states) under one covariance: columns are apart once they are turned by its root."""
     root = _root(covariance)
     turned, turned_means = (np.asarray(np.linalg.solve(root, rows.T).T, dtype=np.float64) for rows in (X, means))
-    return _densities(turned, turned_means, np.ones_like(means)) - float(logspace.log(np.diagonal(root)).sum())
+    scores = np.full((len(X), len(means)), -float(logspace.log(np.diagonal(root)).sum()))
+    columns = [np.ascontiguousarray(turned[:, j]) for j in range(turned.shape[1])]
+    kernels.score_gaussian(columns, *_normal_form(turned_means, np.ones_like(means)), scores, 1)
+    return scores
 
 
 def _are_definite(covariances: Floats) -> bool:

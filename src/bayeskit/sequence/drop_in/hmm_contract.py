@@ -22,16 +22,14 @@ Counts = dict[str, Floats]  # what is expected of a round, by name
 
 @dataclass(frozen=True)
 class Observed:
-    """Rows as the kernels take them: logarithms by row, or by symbol with the symbol of each row."""
+    """Rows as the kernels take them: logarithms by row, or by symbol with the symbol of each row, or normal columns."""
 
     logs: Floats
     codes: npt.NDArray[Any] | None
     starts: Index
-
-    @property
-    def n_rows(self) -> int:
-        """Of all sequences."""
-        return int(self.starts[-1])
+    normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None = (
+        None  # columns, mean, precision, constant, centre
+    )
 
 
 class HmmContract(Estimator):
@@ -117,10 +115,21 @@ class HmmContract(Estimator):
             self.transmat_ = updated(self.transmat_, self.transmat_prior, counts["transitions"])
 
     def _counted(self, seen: Observed, by_row: bool) -> tuple[float, Counts, Floats]:
-        """(ln P, expected starts and transitions, P(state) of each row or by symbol)"""
+        """(ln P, expected starts and transitions, P(state) of each row or by symbol, or sums of normal columns)"""
         log_start, log_transition = self._log_chain()
         likelihoods, _, start, transitions, states, _ = kernels.count_states(
-            seen.logs, seen.codes, None, None, None, seen.starts, log_start, log_transition, None, None, by_row, 1
+            seen.logs,
+            seen.codes,
+            None,
+            None,
+            seen.normals,
+            seen.starts,
+            log_start,
+            log_transition,
+            None,
+            None,
+            by_row,
+            1,
         )
         return float(likelihoods.sum()), {"start": start, "transitions": transitions}, states
 
@@ -180,7 +189,7 @@ class HmmContract(Estimator):
         _, seen = self._seen(X, lengths)
         log_start, log_transition = self._log_chain()
         likelihoods = kernels.filter_states(
-            seen.logs, seen.codes, None, None, None, seen.starts, log_start, log_transition, None, False, 1
+            seen.logs, seen.codes, None, None, seen.normals, seen.starts, log_start, log_transition, None, False, 1
         )[0]
         return float(likelihoods.sum())
 
@@ -206,7 +215,7 @@ class HmmContract(Estimator):
         _, seen = self._seen(X, lengths)
         log_start, log_transition = self._log_chain()
         path, scores, _, _ = kernels.best_states(
-            seen.logs, seen.codes, None, None, None, seen.starts, log_start, log_transition, None, -1, True, 1
+            seen.logs, seen.codes, None, None, seen.normals, seen.starts, log_start, log_transition, None, -1, True, 1
         )
         assert path is not None
         return float(scores.sum()), path.astype(np.int64)
