@@ -84,9 +84,9 @@ class JointNormals(Emission):
             part, own = x[at], shares[at]
             rows[:, 0] += own.sum(axis=0)
             if there.all():
-                first += own.T @ part
+                first += np.einsum("ns,ni->si", own, part)
                 for s in range(n_states):
-                    second[s] += (part * own[:, s : s + 1]).T @ part
+                    second[s] += np.einsum("ni,nj->ij", part * own[:, s : s + 1], part)
                 continue
             for s in range(n_states):
                 expected, doubt = self._completed(part, there, s)
@@ -171,8 +171,6 @@ class JointNormals(Emission):
             self._add(numbers_of(block, self.names), scores)
 
     def _add(self, x: Floats, scores: Floats) -> None:
-        from scipy.linalg import solve_triangular
-
         assert self.mean is not None
         assert self.covariance is not None
         varies = np.zeros(len(self.names), dtype=bool)
@@ -183,7 +181,8 @@ class JointNormals(Emission):
                 continue
             for s, (mean, covariance) in enumerate(zip(self.mean, self.covariance, strict=True)):
                 root = np.linalg.cholesky(covariance[np.ix_(some, some)])
-                away = solve_triangular(root, (x[at][:, some] - mean[some]).T, lower=True, check_finite=False)
+                turned = np.linalg.inv(root)  # few columns: products of them are no work for threads of BLAS
+                away = np.einsum("ij,nj->in", turned, x[at][:, some] - mean[some])
                 constant = -0.5 * len(some) * LOG_TWO_PI - float(logspace.log(np.diagonal(root)).sum())
                 scores[at, s] += constant - 0.5 * (away * away).sum(axis=0)
 
