@@ -189,7 +189,7 @@ def _judged(counts: np.ndarray, matrix: Any, held_out: Corpus) -> tuple[float, f
 
 def _judged_phi(phi: np.ndarray, matrix: Any, held_out: Corpus) -> tuple[float, float]:
     top = np.argsort(-phi, axis=1)[:, :10]
-    return perplexity(phi, held_out), float(coherence(matrix, top).mean())
+    return perplexity(phi, held_out), float(coherence(matrix, list(top)).mean())
 
 
 if __name__ == "__main__":
