@@ -5,6 +5,7 @@ Formula: NPMI(a, b) = ln (P(a, b) / P(a) P(b)) / −ln P(a, b), by documents; th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,17 +30,14 @@ def npmi(together: Floats, n: int) -> Floats:
     return np.where(together > 0, value, -1.0)
 
 
-def coherence(matrix: Any, top: npt.NDArray[np.int64]) -> Floats:
-    """The mean NPMI of the pairs of each topic's top words (topics, n), by counts (documents, words) as CSR."""
-    n, each = matrix.shape[0], top.shape[1]
-    if each < 2:
-        return np.ones(len(top))
-    used, place = np.unique(top, return_inverse=True)
-    has = (matrix[:, used] > 0).astype(np.float64)
-    place = place.reshape(top.shape)
-    pairs = np.triu_indices(each, 1)
-    out = np.empty(len(top))
-    for k, own in enumerate(place):
-        columns = has[:, own]
-        out[k] = npmi(np.asarray((columns.T @ columns).todense()), n)[pairs].mean()
+def coherence(matrix: Any, top: Sequence[npt.NDArray[np.int64]]) -> Floats:
+    """The mean NPMI of the pairs of each topic's top words, by counts (documents, words) as CSR; NaN without a pair."""
+    out = np.full(len(top), np.nan)
+    used = np.unique(np.concatenate([np.zeros(0, np.int64), *top]))
+    has = (matrix[:, used] > 0).astype(np.float64).tocsc()
+    for k, own in enumerate(top):
+        if len(own) > 1:
+            columns = has[:, np.searchsorted(used, own)]
+            together = np.asarray((columns.T @ columns).todense())
+            out[k] = npmi(together, matrix.shape[0])[np.triu_indices(len(own), 1)].mean()
     return out

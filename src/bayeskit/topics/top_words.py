@@ -29,7 +29,7 @@ class TopWord(NamedTuple):
 
 
 def word_scores(believed: TopicBeliefs, by: str = "probability", weight: float = WEIGHT) -> Floats:
-    """(topics, words): the larger, the more a word stands for the topic. A word that a topic never has stands last.
+    """(topics, words): the larger, the more a word stands for the topic; −∞ where the topic never has it.
 
     >>> believed = TopicBeliefs(np.array([[60, 20], [3, 0], [37, 80]], np.int32), np.ones(2), 0.01)
     >>> [int(word_scores(believed, by)[0].argmax()) for by in ORDERS]
@@ -44,8 +44,7 @@ def word_scores(believed: TopicBeliefs, by: str = "probability", weight: float =
     else:
         lift = log_p - logspace.log(word_shares(believed))
         scores = lift if by == "lift" else weight * log_p + (1 - weight) * lift
-    last = scores.min(initial=0.0) - 1 + log_p - log_p.max(initial=0.0)
-    return np.asarray(np.where(believed.table.T > 0, scores, last))
+    return np.asarray(np.where(believed.table.T > 0, scores, -np.inf))
 
 
 def word_shares(believed: TopicBeliefs) -> Floats:
@@ -54,9 +53,12 @@ def word_shares(believed: TopicBeliefs) -> Floats:
     return np.asarray(totals / totals.sum() @ believed.topic_words)
 
 
-def top_words(believed: TopicBeliefs, n: int, by: str = "probability", weight: float = WEIGHT) -> npt.NDArray[np.int64]:
-    """(topics, n): the numbers of the words that stand for each topic, the first of equals first."""
+def top_words(
+    believed: TopicBeliefs, n: int, by: str = "probability", weight: float = WEIGHT
+) -> list[npt.NDArray[np.int64]]:
+    """The numbers of up to n words that stand for each topic, of those that it has; the first of equals first."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
         raise BayesError(f"n={n!r}: give a whole number of words from 1 on", culprit=n)
     scores = word_scores(believed, by, weight)
-    return np.argsort(-scores, axis=1, kind="stable")[:, :n]
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
+    return [own[np.isfinite(scores[k, own])] for k, own in enumerate(order)]

@@ -211,7 +211,10 @@ class TopicModel(Stored, Transforms):
         return float(logspace.exp(-logs.sum() / second.n_tokens))
 
     def coherence(self, X: Any, n: int = 10) -> Floats:
-        """(topics,): how far the ``n`` top words of each topic stand in the same documents of ``X`` (mean NPMI)."""
+        """(topics,): how far the ``n`` top words of each topic stand in the same documents of ``X`` (mean NPMI).
+
+        NaN of a topic that has no two words.
+        """
         corpus = self._known(X)
         if not corpus.n_tokens:
             raise BayesError("no document has a word that the model knows: words have no company there")

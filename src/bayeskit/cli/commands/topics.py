@@ -100,7 +100,7 @@ def command(
     )
     model.fit(documents)
     written = None if output is None else save_model(model, output)
-    coherence = model.coherence(documents, min(10, len(model.words_)))
+    coherence = model.coherence(documents)
     page.line(
         f"{name}: {plural(model.n_documents_, 'document')}, {plural(model.n_tokens_, 'word')}, "
         f"{len(model.words_):,} different, {plural(options.n_topics, 'topic')}"
@@ -135,7 +135,7 @@ def show_topics(page: Any, model: Any, n: int, by: str, coherence: Any = None) -
     shares, words = model.topic_shares_, model.top_words(n, by)
     page.line(f"topic   share{'' if coherence is None else '  npmi'}  words", style="dim")
     for k in sorted(range(len(words)), key=lambda k: -shares[k]):
-        joined = "" if coherence is None else f"{coherence[k]:6.2f}"
+        joined = "" if coherence is None else f"{coherence[k]:6.2f}".replace("nan", "  –")
         head = f"{k:>5}  {100 * shares[k]:5.1f}%{joined}  "
         room = max(page.width - len(head), 20)
         first, *rest = textwrap.wrap(" ".join(words[k]), room) or [""]
