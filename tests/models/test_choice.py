@@ -1,4 +1,4 @@
-"""Which model for these rows: a favourite that only a clear lead beats, prices that are kept to, models that are saved."""
+"""Which model for these rows: a favourite that only a clear lead beats, prices that are kept to, models for a file."""
 
 import numpy as np
 import pytest

@@ -56,8 +56,8 @@ class Duel:
     @property
     def sentence(self) -> str:
         """In words."""
-        told = f"{self.first} against {self.second} by {self.measure}: {self.wins} wins, {self.ties} ties, "
-        told += f"{self.losses} losses"
+        by = self.measure.replace("_", " ")
+        told = f"{self.first} against {self.second} by {by}: {self.wins} wins, {self.ties} ties, {self.losses} losses"
         if np.isnan(self.p_value):
             return f"{told}."
         chances = f"better with probability {self.better:.2f}, the same {self.same:.2f}, worse {self.worse:.2f}"

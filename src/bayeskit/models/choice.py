@@ -203,14 +203,14 @@ class _Size:
         return cls(given.n_rows, int(columns), len(given.classes))
 
     def price(self, name: str) -> float:
-        """CPU seconds of trying a model and of fitting it on all rows, by formulas that fit 48 tables within a factor
-        of two (``benchmarks/choosing.py``)."""
+        """CPU seconds of trying a model and of fitting it on all rows: rough, and rather too high than too low
+        (``python benchmarks/choosing.py prices`` sets them beside what was spent)."""
         cells = self.rows * self.columns
         alone = 0.01 + 4e-7 * cells
         each = {
             "exponents": 2 * alone + 2e-4 * self.columns * self.classes,
-            "tan": alone + 6e-8 * cells * self.columns,
-            "aode": alone + 6e-8 * cells * self.columns + 1e-9 * cells * self.columns * self.classes,
+            "tan": alone + 5e-9 * cells * self.columns + 3e-5 * self.columns**2,
+            "aode": alone + (5e-9 + 1e-9 * self.classes) * cells * self.columns + 3e-5 * self.columns**2,
             FAVOURITE: 0.15 + 2e-5 * cells,
         }
         return each.get(name, alone)

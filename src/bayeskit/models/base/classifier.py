@@ -100,6 +100,10 @@ class Classifier(Stored, TakesLabels):
         """Columns that a setting says enough of: no other role is advised."""
         return ()
 
+    def is_its_counts(self) -> bool:
+        """Whether more rows make it the model that a fit on all of them gives."""
+        return False
+
     def check_settings(self) -> None:
         """Refuse settings that mean nothing; called before any work."""
         one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
