@@ -162,7 +162,7 @@ def test_the_way_to_a_stronger_model_is_the_same_command_and_runs(bayes, here):
     ]  # fmt: skip
     said = bayes(*words, "--smoothing", "2", "--no-scores").out.splitlines()
     command = shlex.split(said[said.index("stronger:") + 1])
-    assert sorted(command) == sorted(["bayes", *words, "-m", "best"])
+    assert sorted(command) == sorted(["bayes", *words, "-m", "auto"])
     bayes(*command[1:], "--no-scores")
     best = bk.load("my birds.bayes")
     assert isinstance(best, bk.BayesClassifier)

@@ -63,7 +63,7 @@ def test_several_files_are_one_table_for_every_command(bayes, model, here):
 
 def test_the_way_to_a_stronger_model_names_all_files(bayes, here):
     told = bayes("fit", "half.csv", "rest.csv", "-t", "species", "--no-scores").out
-    assert "  bayes fit half.csv rest.csv -t species -m best" in told
+    assert "  bayes fit half.csv rest.csv -t species -m auto" in told
 
 
 def test_what_is_no_table_among_several_files_is_named(bayes, model, here):
