@@ -16,7 +16,7 @@ def test_every_named_model_is_fitted_scored_explained_and_goes_on_learning(bayes
     told = bayes("fit", "half.csv", "-t", "species", "--model", name, *roles, "-o", "m.bayes", "--json")
     assert told.json["leave_one_out"] is None or told.json["leave_one_out"]["accuracy"] > 0.9
     assert type(bk.load("m.bayes")).__name__ == kind
-    assert bayes("explain", "m.bayes", "birds.csv").code == 0
+    bayes("explain", "m.bayes", "birds.csv", code=0 if hasattr(bk.load("m.bayes"), "explain") else 1)
     bayes("explain", "m.bayes", code=0 if hasattr(bk.load("m.bayes"), "telling") else 1)
     assert f"{kind} of species" in bayes("inspect", "m.bayes").out
     assert bayes("inspect", "m.bayes", "--column", "body_mass_g").code == 0
