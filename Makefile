@@ -22,7 +22,7 @@ ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/eng
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test coverage soak sanitize check browser format stubs fuzz bench bench-before quality quality-single quality-text dist clean
+.PHONY: help demo quick test coverage soak sanitize check browser services format stubs fuzz bench bench-before bench-engines quality quality-single quality-text dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -49,15 +49,19 @@ quick: $(STAMP) ## within a minute: all tests but those marked slow, on the comp
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
 test: $(STAMP) ## all tests and docstring examples, on the compiled kernels and on their NumPy twins
-	$(BIN)/python -m pytest -q -n 2
-	BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2 $(ON_TWINS)
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
+	BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2 -m "not spark and not dask" $(ON_TWINS)
 
 coverage: $(STAMP) ## which statements and branches the tests reach; pages in build/coverage/html
 	mkdir -p build/coverage
-	$(BIN)/python -m pytest -q -n 2 --cov --cov-report=term:skip-covered --cov-report=html
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --cov --cov-report=term:skip-covered --cov-report=html
 
 browser: ## Debian's Chromium, which tests open pages in; without it they are skipped
 	scripts/browser
+
+services: $(STAMP) ## what engines are tested on: Java, PostgreSQL, Spark, Dask; without them those tests are skipped
+	scripts/services install
+	$(BIN)/python -m pip install --quiet --group services
 
 # The core once more with a sanitizer in it, beside the one in use. Debug: no NDEBUG, so that assertions hold.
 $(WATCHED)/.installed: $(STAMP) $(NATIVE)
@@ -109,6 +113,9 @@ bench: $(STAMP) ## side by side with peers
 
 bench-before: $(STAMP) ## is anything slower than at BEFORE=<commit>? PARTS="tables text" for some of it
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/before.py $(BEFORE) $(PARTS)
+
+bench-engines: $(STAMP) ## Processes, Dask and Spark beside one core and MLlib; some minutes, after make services
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py engines
 
 quality: $(STAMP) ## accuracy and log loss beside peers, on the sets of BAYESKIT_DATA/tabular
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/quality.py

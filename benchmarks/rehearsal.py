@@ -2,7 +2,8 @@
 
 ``python benchmarks/rehearsal.py rows FOLDER`` writes 10^8 rows (about 6 GB) into the folder, where they stay for
 another run, and reads them ten times; ``python benchmarks/rehearsal.py tree`` needs nothing. What they print stands in
-docs/scale.md. ``BAYESKIT_REHEARSAL=0.01`` makes either a hundredth as large.
+docs/scale.md. ``BAYESKIT_REHEARSAL=0.01`` makes either a hundredth as large; ``BAYESKIT_REHEARSAL_FILES=1`` writes
+10^7 rows and reads them a hundred times.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import engines
 
 SIZE = float(os.environ.get("BAYESKIT_REHEARSAL", 1))
 FILE_ROWS = int(10_000_000 * SIZE)
-FILES, TIMES = 10, 10
+FILES = int(os.environ.get("BAYESKIT_REHEARSAL_FILES", 10))  # of different rows
+TIMES = 100 // FILES  # that each is read
 PARTS = int(64_000 * SIZE)
 TEMPLATES = 16  # different tallies, so that values are aligned and not merely added
 
@@ -51,7 +53,7 @@ def rows(folder: Path) -> None:
     assert all(
         (counted.families[name].counts == TIMES * family.counts).all() for name, family in once.tally_.families.items()
     )
-    print("every count is ten times that of one reading on one process")
+    print(f"every count is {TIMES} times that of one reading on one process")
 
 
 def tree() -> None:

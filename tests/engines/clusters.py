@@ -29,6 +29,11 @@ def installed(*packages):
     return all(importlib.util.find_spec(package) for package in packages)
 
 
+def absent(reason):
+    """Skip a test, or fail it where all services were to be there."""
+    (pytest.fail if os.environ.get("BAYESKIT_SERVICES") == "needed" else pytest.skip)(reason)
+
+
 @cache
 def has_spark():
     return installed("pyspark") and java_version() >= 17
@@ -43,7 +48,7 @@ def has_dask():
 def spark_session():
     """A session of two cores whose tasks are tried four times, on the loopback alone."""
     if not has_spark():
-        pytest.skip(NO_SPARK)
+        absent(NO_SPARK)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     from pyspark.sql import SparkSession
@@ -72,7 +77,7 @@ def spark_session():
 def dask_client():
     """Two workers of one thread each, processes of their own."""
     if not has_dask():
-        pytest.skip(NO_DASK)
+        absent(NO_DASK)
     from distributed import Client, LocalCluster
 
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1")

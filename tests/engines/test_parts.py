@@ -1,7 +1,9 @@
 """Sources in parts, weights by column, and what an engine refuses."""
 
+import os
 import pickle
 from itertools import chain
+from threading import Thread
 
 import numpy as np
 import pyarrow as pa
@@ -165,16 +167,12 @@ def test_nobody_brings_the_rows_of_an_engine_here():
 
 
 def test_a_pipe_is_not_for_an_engine(tmp_path):
-    import os
-
     os.mkfifo(tmp_path / "pipe.csv")
-    writer = os.fork()
-    if not writer:
-        (tmp_path / "pipe.csv").write_text("x,y\n1,a\n2,b\n")
-        os._exit(0)
+    writer = Thread(target=(tmp_path / "pipe.csv").write_text, args=["x,y\n1,a\n2,b\n"])
+    writer.start()
     with pytest.raises(bk.BayesError, match="Processes does not read"):
         bk.NaiveBayes().fit_source(tmp_path / "pipe.csv", "y", engine=Processes(1))
-    os.waitpid(writer, 0)
+    writer.join()
 
 
 # -- records -----------------------------------------------------------------------------------------

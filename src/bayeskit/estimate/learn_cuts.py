@@ -119,9 +119,8 @@ def _from_distinct(
         elif way == "random":
             if tally.weighted:
                 raise BayesError(
-                    f'cuts="random" of column {name!r} draws rows, and of weighted ones only sums were counted: pass ',
-                    Remedy("cuts", "frequency"),
-                    ", or the points",
+                    f'cuts="random" of column {name!r} draws rows, and of weighted ones only sums were counted',
+                    Remedy("cuts", "frequency", clause=": pass {}, or the points", without=": count on one process"),
                     culprit=name,
                 )
             found[name] = cut_points.random_of_distinct(x, values.counts.sum(axis=0), number, rng)

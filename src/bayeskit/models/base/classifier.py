@@ -180,7 +180,7 @@ class Classifier(Stored, TakesLabels):
         with naming_the_file(source):
             return local.collect(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit)
 
-    def learnt_cuts(self, schema: Schema, source: Source, wanted: Mapping[str, Any]) -> Schema:
+    def _learnt_cuts(self, schema: Schema, source: Source, wanted: Mapping[str, Any]) -> Schema:
         """The schema with cut points as the settings of columns say: from the rows, or from what an engine counts."""
         count = None if engine_of(source) is None else partial(self._collect, source)
         return learn_cuts(schema, source, wanted, self._threads(), seed_of(self.random_state), count)

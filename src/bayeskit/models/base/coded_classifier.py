@@ -52,7 +52,7 @@ class CodedClassifier(TallyClassifier):
         own = {schema.find(k): v for k, v in self.cuts.items()} if isinstance(self.cuts, Mapping) else {}
         default = "mdl" if isinstance(self.cuts, Mapping) else self.cuts
         chosen = {name: own.get(name, default) for name in schema.measured()}
-        return self.learnt_cuts(schema, source, chosen)
+        return self._learnt_cuts(schema, source, chosen)
 
     def held_while_left_out(self) -> tuple[str, ...]:
         return (*self._held_structure(), *held_choices(self.smoothing, self.cuts, self.schema_))

@@ -195,7 +195,7 @@ class NaiveBayes(TallyClassifier, Exported):
                 schema.find(key)  # a misspelt column is an error
         wanted = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "histogram"]
         chosen = {name: self.setting_for("cuts", name, schema) for name in wanted}
-        return self.learnt_cuts(schema, source, chosen)
+        return self._learnt_cuts(schema, source, chosen)
 
     def decided(self, schema: Schema) -> Iterable[str]:
         """Numbers that were called whole ones."""

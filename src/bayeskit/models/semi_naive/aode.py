@@ -148,7 +148,9 @@ class AODE(CodedClassifier):
         source = self._labelled_source(source, target, engine)
         if engine_of(source) is not None:
             raise BayesError.needs_rows(
-                "AODE with log-linear weights", "scores each row", ", or pass ", Remedy("weights", "equal")
+                "AODE with log-linear weights",
+                "scores each row",
+                Remedy("weights", "equal", clause=", or pass {}", without=""),
             )
         super().fit_source(source)
         self.exponents_ = log_linear_weights(self, source)

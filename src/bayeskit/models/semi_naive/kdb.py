@@ -102,7 +102,7 @@ class KDB(StructuredClassifier):
             return self.plan(schema)
         if self.selective and engine_of(source) is not None:
             raise BayesError.needs_rows(
-                "the selective KDB", "scores each row", ", or pass ", Remedy("selective", False)
+                "the selective KDB", "scores each row", Remedy("selective", False, clause=", or pass {}", without="")
             )
         columns = tuple(schema.coded())
         pairs = self._collect(source, schema, Plan(families=columns, pairs=columns))
