@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 BAR_AFTER = 0.5  # seconds before a bar appears
 
 
-def open_data(
-    paths: Sequence[str], target: str | None, reading: Reading, unreadable: Unreadable | None = None
-) -> Any:
+def open_data(paths: Sequence[str], target: str | None, reading: Reading, unreadable: Unreadable | None = None) -> Any:
     """The data of a command: the rows of all files that it names, or of a database."""
     if (rows := open_database(paths, reading)) is not None:
         return rows if target is None else rows.with_target(target)

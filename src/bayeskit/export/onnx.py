@@ -16,7 +16,15 @@ import numpy.typing as npt
 from bayeskit.data.numbers import LARGEST
 from bayeskit.disk.writing import write_whole
 from bayeskit.errors import BayesError
-from bayeskit.export.form import Coding, ContextTerm, LinearTerm, QuadraticTerm, ScoringForm, TableTerm, WordsTerm
+from bayeskit.export.scoring_form import (
+    Coding,
+    ContextTerm,
+    LinearTerm,
+    QuadraticTerm,
+    ScoringForm,
+    TableTerm,
+    WordsTerm,
+)
 from bayeskit.tolerance import TIE
 
 Floats = npt.NDArray[np.float64]

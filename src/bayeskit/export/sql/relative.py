@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.export.form import (
+from bayeskit.export.scoring_form import (
     Context,
     ContextTerm,
     LinearTerm,

@@ -12,8 +12,8 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
-from bayeskit.export.form import Coding, Context, ContextTerm, LinearTerm, QuadraticTerm, TableTerm, WordsTerm
-from bayeskit.export.sql.cells import Cells, kind_of, storable, value_node
+from bayeskit.export.scoring_form import Coding, Context, ContextTerm, LinearTerm, QuadraticTerm, TableTerm, WordsTerm
+from bayeskit.export.sql.read_cells import Cells, kind_of, storable, value_node
 from bayeskit.export.sql.relative import PolynomialTerm
 
 Floats = npt.NDArray[np.float64]

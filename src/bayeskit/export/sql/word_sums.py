@@ -10,8 +10,8 @@ from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
-from bayeskit.export.form import WordsTerm
-from bayeskit.export.sql.cells import storable
+from bayeskit.export.scoring_form import WordsTerm
+from bayeskit.export.sql.read_cells import storable
 from bayeskit.export.sql.terms import double
 
 Step = tuple[str, tuple[str, ...], Node]
