@@ -47,8 +47,9 @@ class Exported:
         >>> query.probabilities
         {'no': 'p_no', 'yes': 'p_yes'}
         >>> import duckdb
-        >>> duckdb.sql("CREATE TABLE days AS SELECT 1 AS day, 'sun' AS sky")
-        >>> [round(p, 6) for p in duckdb.sql(query.query).fetchall()[0][2:]]
+        >>> shop = duckdb.connect()
+        >>> _ = shop.execute("CREATE TABLE days AS SELECT 1 AS day, 'sun' AS sky")
+        >>> [round(p, 6) for p in shop.execute(query.query).fetchall()[0][2:]]
         [0.428571, 0.571429]
         """
         from bayeskit.export.sql.query import scoring_query
