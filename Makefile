@@ -32,7 +32,7 @@ $(STAMP): pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --group dev --editable '.[charts]'
+	$(BIN)/python -m pip install --quiet --group dev --editable '.[charts,sql,onnx]'
 	touch $@
 
 # What a user needs, and none of the developers' tools; where these are installed, nothing more is needed.

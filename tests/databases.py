@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.engines import clusters
+
 SERVICES = Path(__file__).parent.parent / "scripts" / "services"
 
 
@@ -114,26 +116,12 @@ class PostgreSQL:
 
 
 class SparkSQL:
+    """The session that all tests of Spark share."""
+
     dialect = "spark"
 
     def __init__(self):
-        pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'bayeskit[spark]'")
-        if shutil.which("java") is None:
-            pytest.skip("Spark needs Java, which is not here")
-        from pyspark.sql import SparkSession
-
-        settings = {
-            "spark.ui.enabled": "false",
-            "spark.sql.shuffle.partitions": "1",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.sql.execution.arrow.pyspark.enabled": "true",
-            "spark.log.level": "ERROR",
-        }
-        builder = SparkSession.builder.master("local[1]")
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        self.session = builder.getOrCreate()
+        self.session = clusters.spark_session()
 
     def load(self, name, table):
         self.session.createDataFrame(table).createOrReplaceTempView(f"`{name}`")
@@ -142,7 +130,7 @@ class SparkSQL:
         return [tuple(row) for row in self.session.sql(query).collect()]
 
     def close(self):
-        self.session.stop()
+        """It ends with the program."""
 
 
 @cache

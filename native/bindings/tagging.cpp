@@ -87,6 +87,6 @@ nb::tuple py_best_tags(const Array& first, const Array& last, const Array& start
 void bind_tagging(nb::module_& m) {
     m.def("tree_candidates", &py_tree_candidates, "depth"_a, "weight"_a, "indptr"_a, "states"_a, "counts"_a, "base"_a,
           "within"_a);
-    m.def("best_tags", &py_best_tags, "first"_a, "last"_a, "starts"_a, "states"_a, "scores"_a, "pairs"_a,
-          "contexts"_a, "indptr"_a, "successors"_a, "logs"_a, "n_threads"_a);
+    m.def("best_tags", &py_best_tags, "first"_a, "last"_a, "starts"_a, "states"_a, "scores"_a, "pairs"_a, "contexts"_a,
+          "indptr"_a, "successors"_a, "logs"_a, "n_threads"_a);
 }

@@ -17,7 +17,6 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 import bayeskit as bk
-from bayeskit.cli.app import options
 from bayeskit.cli.remedies import OPTIONS
 from bayeskit.data.schema import Categorical, Numeric
 from bayeskit.errors import BayesError, BayesWarning, Message
@@ -28,12 +27,14 @@ SOURCES = Path(bk.__file__).parent
 HELPERS = {"data/advice.py: by_role", "data/advice.py: _better_as"}  # that word what their callers advise
 OPTION = ("--", "bayes fit", "bayes predict", "bayes ask", "bayes inspect")
 NO_ADVICE = {  # that name an option, and advise none
+    "cli/commands/ask.py: _show_values: --json",
     "cli/commands/evaluate.py: _show_confusion: --json",
     "cli/commands/inspect.py: _show_structure: --json",
     "cli/commands/predict.py: command: --costs --reject",
     "cli/commands/predict.py: command: --proba --costs --reject",
     "cli/commands/fit/from_tables.py: _model: --model",
     "cli/remedies.py: words: --model",
+    "cli/texts.py: open_unlabelled: --text --whole-file",
     "cli/texts.py: refuse_text: --text",
     "kernels/__init__.py: _chosen: --force-reinstall --no-cache-dir",  # followed by whoever has a compiler
 }
@@ -231,8 +232,59 @@ def test_texts_and_commas_among_the_numbers_of_a_file(bayes):
     file_of("sizes.csv", size=[f"{i % 40},{i % 7}" for i in range(300)])
     told = bayes("fit", "sizes.csv", "-t", "y").out
     assert "where that is a decimal comma, pass --decimal ," in " ".join(told.split())
-    if "--decimal" in options()["fit"]:
-        assert bayes("fit", "sizes.csv", "-t", "y", "--decimal", ",", "--json").json["columns"][1]["role"] == "numeric"
+    assert bayes("fit", "sizes.csv", "-t", "y", "--decimal", ",", "--json").json["columns"][1]["role"] == "numeric"
+
+
+@follows("data/advice.py: _numbers_as_text: roles", "data/advice.py: _of_several_types: roles")
+def test_numbers_as_text_and_cells_of_several_types():
+    follow(fitting(*rows(size=[f"{i * 37 % 11}.5" for i in range(60)])), "roles")
+    follow(fitting(*rows(mixed=[i % 3 if i % 2 else "few" for i in range(60)])), "roles")
+
+
+@follows("data/files/csv.py: _told: decimal")
+def test_a_decimal_comma_where_points_were_seen(bayes):
+    Path("new.csv").write_text("x;y\n1,5;p\n2,5;q\n3,5;q\n")
+
+    def attempt(**reading):
+        source = bk.open_source("new.csv", "y", **{"types": {"x": "float"}, **reading})
+        return bk.NaiveBayes().fit_source(source)
+
+    message = said(attempt)
+    assert [remedy.setting for remedy in message.remedies] == ["decimal", "types"]
+    attempt(decimal=",")
+    attempt(types={"x": "string"})
+    told = bayes("fit", "new.csv", "-t", "y", "--type", "x=float", code=1).err
+    assert "pass --decimal ,." in told
+    bayes("fit", "new.csv", "-t", "y", "--type", "x=float", "--decimal", ",")
+
+
+@follows("data/missing_labels.py: REMEDY: unlabelled")
+def test_rows_without_a_label():
+    data, _ = rows(sky=[*"ab"] * 30)
+    labels = [None if i == 7 else "pq"[i % 2] for i in range(60)]
+    (remedy,) = said(fitting(data, labels)).remedies
+    with pytest.warns(BayesWarning, match="row 7 has no label: left out"):
+        fitting(data, labels)(**{remedy.setting: remedy.value})
+
+
+@follows("data/schema.py: _column: roles", "data/dates.py: _no_date: roles")
+def test_roles_of_columns_without_names_and_of_what_is_no_date():
+    data, y = np.arange(12).reshape(6, 2), [0, 1] * 3
+    follow(fitting(data, y), "roles", roles={"age": "numeric"})
+    days = ["2024-05-01", "soon", "2024-05-03"] * 20
+    labels = ["p", "q", "q"] * 20
+    follow(fitting({"day": days, "x": [*"aab"] * 20}, labels), "roles", roles={"day": "month,weekday"})
+
+
+@follows("cli/commands/fit/__init__.py: command: --tags", "cli/commands/tag.py: command: --tags")
+def test_sentences_are_learnt_from_on_wish(bayes):
+    Path("said.txt").write_text("the/D dog/N barks/V\nthe/D cat/N sleeps/V\n")
+    told = bayes("fit", "said.txt", "--no-fine", "-o", "m.bayes", code=2).err
+    assert "is for tagged sentences: add --tags" in " ".join(told.split())
+    bayes("fit", "said.txt", "--no-fine", "--tags", "-o", "m.bayes")
+    bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "-o", "birds.bayes")
+    assert "which tags no words: bayes fit --tags" in bayes("tag", "birds.bayes", "said.txt", code=1).err
+    bayes("tag", "m.bayes", "said.txt")
 
 
 @follows("data/advice.py: together: roles")
@@ -339,7 +391,7 @@ def test_text_in_another_encoding(bayes):
 def test_dates_are_declared():
     data, y = rows(day=pd.date_range("2024-01-01", periods=60))
     message = follow(fitting(pd.DataFrame(data), y), "roles")
-    assert len(message.remedies) == 3
+    assert len(message.remedies) == 4  # its parts, a number, a category, none
 
 
 # -- which column ------------------------------------------------------------------------------------

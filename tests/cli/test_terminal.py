@@ -28,6 +28,7 @@ def column(name):
 
 
 DATA, MODEL = f"data{EVIL.replace('/', '')}.csv", f"model{EVIL.replace('/', '')}.bayes"
+TAGGED = f"tagged{EVIL.replace('/', '')}.txt"
 TARGET, SKY, SIZE, BODY = map(column, ("class", "sky", "size", "body"))
 
 
@@ -82,6 +83,8 @@ def files(tmp_path):
     rows = [f"{a}{EVIL},{i % 7 + (a == 'yes')},{b}{EVIL},word{a} cheap" for i, (a, b) in enumerate(_pairs() * 8)]
     head = f"{SKY},{SIZE},{TARGET},{BODY}"
     Path(tmp_path, DATA).write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+    sentence = f"the{EVIL.replace('/', '')}/D{EVIL.replace('/', '')} dog/N barks/V\n"
+    Path(tmp_path, TAGGED).write_text(sentence * 4, encoding="utf-8")
     return tmp_path
 
 
@@ -113,6 +116,9 @@ EVERY = [
     ("learn", MODEL, DATA),
     ("forget", MODEL, DATA),
     ("merge", MODEL, MODEL, "-o", f"both{MODEL}"),
+    ("fit", TAGGED, "--tags", "-o", f"tags{MODEL}"),
+    ("tag", f"tags{MODEL}", TAGGED),
+    ("tag", f"tags{MODEL}", TAGGED, "--json"),
     ("demo",),
 ]  # fmt: skip
 MISTAKES = [

@@ -52,7 +52,7 @@ def test_what_is_declared_by_type_is_not_advised():
     with warnings.catch_warnings():
         warnings.simplefilter("error", AdviceWarning)
         bk.NaiveBayes(roles={int: "categorical"}).fit(FRAME, Y)
-    with pytest.warns(AdviceWarning, match="distinct whole numbers"):
+    with pytest.warns(AdviceWarning, match="a few whole numbers only"):
         bk.NaiveBayes().fit(FRAME, Y)
 
 

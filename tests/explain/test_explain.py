@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 
@@ -304,6 +304,7 @@ def test_totals_are_those_that_some_row_may_have():
     st.lists(st.text("abcdefgh äöü日本", min_size=1, max_size=30), min_size=1, max_size=60, unique=True),
     st.booleans(),
 )
+@example([5e-324], ["a"], False)
 @settings(max_examples=60)
 def test_no_name_on_a_ruler_covers_another(points, names, is_number):
     n = min(len(points), len(names))

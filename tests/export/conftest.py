@@ -5,8 +5,10 @@ import pytest
 from tests.databases import DATABASES
 from tests.databases import database as shared
 
+IN_SPARK = [pytest.mark.slow, pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
-@pytest.fixture(params=[pytest.param(name, marks=pytest.mark.slow) if name == "spark" else name for name in DATABASES])
+
+@pytest.fixture(params=[pytest.param(name, marks=IN_SPARK if name == "spark" else []) for name in DATABASES])
 def database(request):
     """A database of every dialect in turn."""
     return shared(request.param)

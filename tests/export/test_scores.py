@@ -52,8 +52,13 @@ MODELS = {
 }
 
 
+IN_SPARK = ("missing is a value", "tan", "logistic")  # its queries take seconds each
+
+
 @pytest.mark.parametrize("kind", MODELS)
 def test_the_database_says_what_the_model_says(database, kind):
+    if database.dialect == "spark" and kind not in IN_SPARK:
+        pytest.skip("asked of the others: Spark's queries take seconds")
     rows, labels = table_of()
     model = MODELS[kind]().fit(rows, labels)
     unseen = {"sky": pa.array(["hail", None, "sun"]), "place": pa.array(["nowhere", "v3", None])}

@@ -10,12 +10,26 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit import __version__
-from bayeskit.cli.commands import ask, demo, evaluate, explain, fit, forget, inspect, learn, merge, predict, rank, tag
+from bayeskit.cli.commands import (
+    ask,
+    demo,
+    evaluate,
+    explain,
+    export,
+    fit,
+    forget,
+    inspect,
+    learn,
+    merge,
+    predict,
+    rank,
+    tag,
+)
 from bayeskit.cli.remedies import in_options
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 from bayeskit.printable import printable
 
-COMMANDS = [fit, predict, rank, tag, evaluate, explain, inspect, ask, learn, forget, merge, demo]
+COMMANDS = [fit, predict, rank, tag, evaluate, explain, inspect, ask, learn, forget, merge, export, demo]
 """A module a command, each with a function ``command``; the order is that of the help. A new command is added here."""
 
 WrongCommand: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")

@@ -21,17 +21,16 @@ from bayeskit.disk.writing import takes_a_stream
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
 
 if TYPE_CHECKING:
-    from bayeskit.data.files.arriving import ArrivingRows
-    from bayeskit.data.files.file_source import FileSource, Progress
+    from bayeskit.data.files.file_source import Progress
     from bayeskit.data.files.unreadable import Unreadable
 
 BAR_AFTER = 0.5  # seconds before a bar appears
 
 
-def open_data(
-    paths: Sequence[str], target: str | None, reading: Reading, unreadable: Unreadable | None = None
-) -> FileSource:
-    """The data of a command: the rows of all files that it names."""
+def open_data(paths: Sequence[str], target: str | None, reading: Reading, unreadable: Unreadable | None = None) -> Any:
+    """The data of a command: the rows of all files that it names, or of a database."""
+    if (rows := open_database(paths, reading)) is not None:
+        return rows if target is None else rows.with_target(target)
     from bayeskit.cli.no_tables import refuse_no_table
     from bayeskit.data.files.file_source import FileSource
 
@@ -46,9 +45,37 @@ def open_data(
     return source.with_target(target)
 
 
+def open_database(paths: Sequence[str], reading: Reading) -> Any:
+    """The rows of a query or of a table; None where the data is no database."""
+    from bayeskit.data.databases.address import is_address, is_database_file
+
+    given = [path for path in paths if is_address(path) or is_database_file(path)]
+    if not given:
+        if reading.sql is not None:
+            raise BayesError("--sql asks a database: give the file of one (.duckdb, .sqlite) or postgresql://...")
+        return None
+    from bayeskit.data.databases.sql_source import SqlSource
+
+    if len(paths) > 1:
+        raise BayesError(f"{shown(given[0])} is a database: name it alone, and its tables in --sql")
+    if reading.settings != Reading().settings or reading.column_type:
+        raise BayesError(f"{shown(given[0])} is a database, whose cells have types: cast them in --sql")
+    return SqlSource.of(reading.sql, given[0]) if reading.sql is not None else SqlSource.at(given[0])
+
+
+def shown(path: str) -> str:
+    """Data as a command line names it, without what is secret in it."""
+    from bayeskit.data.databases.address import Address, is_address
+
+    if not is_address(path):
+        return path
+    address = Address.of(path)
+    return address.shown if address.table is None else f"{address.shown}?table={address.table}"
+
+
 def open_rows(
     paths: Sequence[str], reading: Reading, unreadable: Unreadable | None = None, *, as_they_come: bool = True
-) -> FileSource | ArrivingRows:
+) -> Any:
     """Rows to say something of; those of a pipe as they come."""
     if not as_they_come or len(paths) != 1 or not (paths[0] == "-" or lying_at(paths[0]) == "pipe"):
         return open_data(paths, None, reading, unreadable)
@@ -73,7 +100,7 @@ def watched(source: Any, doing: str, *, printing: bool = False) -> Iterator[Any]
 
     ``printing``: answers go to standard output meanwhile; on a terminal a bar would stand among them.
     """
-    if not sys.stderr.isatty() or (printing and sys.stdout.isatty()):
+    if not sys.stderr.isatty() or (printing and sys.stdout.isatty()) or not hasattr(source, "watched"):
         yield source
         return
     bar = _Bar(doing)

@@ -60,6 +60,12 @@ Wait = Annotated[
 class Reading:
     """How a file of rows is read: the options of every command that reads one."""
 
+    sql: Annotated[
+        str | None,
+        typer.Option(
+            "--sql", metavar="QUERY", help="The rows of a SELECT, where DATA is a database: a file or postgresql://..."
+        ),
+    ] = None
     column_type: Annotated[
         list[str] | None,
         typer.Option(

@@ -22,6 +22,7 @@ OPTIONS = {
     "decimal": "--decimal",
     "comment": "--comment",
     "engine": "--processes",
+    "sql": "--sql",
     "sample_weight": "--weight",
     "unseen": "--unseen",
     "numeric": "--numeric",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bayeskit.dialects import syntax
 from bayeskit.dialects.syntax import Node
+from bayeskit.errors import BayesError
 
 
 @dataclass(frozen=True)
@@ -14,10 +15,11 @@ class Dialect:
 
     name, title: sqlglot's name and a person's. character: the function from a number to a character.
     greatest: the largest of several numbers. materialises: whether a step of a query is to be written down, since the
-    database would compute its columns again wherever they are used. case_up_to: values of a column that are told apart
-    by CASE; beyond it a lookup table is joined. joins: tables that one step may join. doubles_quotes: whether '' inside
-    a text is a quote under every setting. infinity: how −∞ is written. fences: whether OFFSET 0 keeps a step from being
-    merged into the next, so that it need not be written down (1.4 times as fast on PostgreSQL).
+    database would compute its columns again wherever they are used. case_up_to: branches of CASE, values times classes,
+    by which a column is told apart; beyond it a lookup table is joined. joins: tables that one step may join.
+    escaped: characters that stand in no text as they are: to Spark, '' is no quote under every setting, and $ begins a
+    variable. infinity: how −∞ is written. fences: whether OFFSET 0 keeps a step from being merged into the next, so
+    that it need not be written down (1.4 times as fast on PostgreSQL).
     """
 
     name: str
@@ -27,7 +29,7 @@ class Dialect:
     materialises: bool
     case_up_to: int
     joins: int
-    doubles_quotes: bool
+    escaped: str
     infinity: str
     nul_in_text: bool = True
     fences: bool = False
@@ -69,28 +71,32 @@ class Dialect:
         return syntax.cast(syntax.sqlglot().exp.Literal.string("NaN"), "double")
 
     def sql(self, node: Node, pretty: bool = True) -> str:
-        """The query as text."""
-        return str(node.sql(self.name, pretty=pretty))
+        """The query as text; a name in which Spark would put the value of a variable is refused."""
+        text = str(node.sql(self.name, pretty=pretty))
+        if self.name == "spark" and "${" in text:
+            at = text.index("${")
+            raise BayesError(f"Spark would replace {text[at : at + 20]!r} in a name by a variable: rename it")
+        return text
 
 
 DIALECTS: dict[str, Dialect] = {
-    "duckdb": Dialect("duckdb", "DuckDB", "CHR", "GREATEST", False, 8, 100, True, "-Infinity"),
+    "duckdb": Dialect("duckdb", "DuckDB", "CHR", "GREATEST", False, 12, 100, "", "-Infinity"),
     "postgres": Dialect(
         "postgres",
         "PostgreSQL",
         "CHR",
         "GREATEST",
         True,
-        8,
+        12,
         50,
-        True,
+        "",
         "-Infinity",
         nul_in_text=False,
         fences=True,
         longest_name=63,
     ),
-    "sqlite": Dialect("sqlite", "SQLite", "CHAR", "MAX", True, 50, 50, True, ""),
-    "spark": Dialect("spark", "Spark SQL", "CHR", "GREATEST", False, 10, 50, False, "-Infinity"),
+    "sqlite": Dialect("sqlite", "SQLite", "CHAR", "MAX", True, 150, 50, "", ""),
+    "spark": Dialect("spark", "Spark SQL", "CHR", "GREATEST", False, 30, 50, "'$", "-Infinity"),
 }
 
 

@@ -123,7 +123,7 @@ def text(value: str, dialect: Dialect) -> Node:
     parts: list[Node] = []
     plain = ""
     for character in value:
-        steers = character < " " or character in "\\\x7f" or (character == "'" and not dialect.doubles_quotes)
+        steers = character < " " or character in "\\\x7f" or character in dialect.escaped
         if not steers:
             plain += character
             continue

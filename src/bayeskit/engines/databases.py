@@ -8,6 +8,7 @@ from typing import Any
 from bayeskit.data.databases.sql_source import SqlSource
 from bayeskit.engines.engine import MAX_CATEGORIES
 from bayeskit.engines.push_down import PushDown
+from bayeskit.errors import BayesError
 
 
 def sql(query: str, connection: Any, *, push: bool = False, max_categories: int | None = MAX_CATEGORIES) -> SqlSource:
@@ -27,4 +28,11 @@ def sql(query: str, connection: Any, *, push: bool = False, max_categories: int 
     (True, 3)
     """
     source = SqlSource.of(query, connection)
-    return replace(source, engine=PushDown.on(source, max_categories)) if push else source
+    return counted_there(source, max_categories) if push else source
+
+
+def counted_there(source: Any, max_categories: int | None = MAX_CATEGORIES) -> SqlSource:
+    """The same rows, counted inside their database; rows of files are refused."""
+    if not isinstance(source, SqlSource):
+        raise BayesError("there is no database that could count: push=True goes with a query", culprit="push")
+    return replace(source, engine=PushDown.on(source, max_categories))

@@ -89,7 +89,7 @@ def rulers(nomogram: Nomogram) -> Rulers:
         x, y = GUTTER + SPAN - 6, page.height
         page.rings.append(Tick(x - 50, y - FONT / 3, y, "", "missing", 0.0))
         page.names.append(Name(x + 6, y, "missing", "end", faint=True))
-    if nomogram.most > 0:
+    if nomogram.most >= 1:
         _total(page, nomogram)
     page.height += 6.0
     return page

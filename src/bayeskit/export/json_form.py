@@ -13,7 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.disk.writing import write_whole
-from bayeskit.export.form import Coding, ContextTerm, LinearTerm, QuadraticTerm, ScoringForm, TableTerm, Term, WordsTerm
+from bayeskit.export.scoring_form import (
+    Coding,
+    ContextTerm,
+    LinearTerm,
+    QuadraticTerm,
+    ScoringForm,
+    TableTerm,
+    Term,
+    WordsTerm,
+)
 
 VERSION = 1
 

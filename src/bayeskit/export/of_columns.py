@@ -14,7 +14,7 @@ from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.columns.histogram import Histogram
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.estimate.conditional import ConditionalTable
-from bayeskit.export.form import Coding, Context, ContextTerm, QuadraticTerm, TableTerm, Term, WordsTerm
+from bayeskit.export.scoring_form import Coding, Context, ContextTerm, QuadraticTerm, TableTerm, Term, WordsTerm
 from bayeskit.remedy import Remedy
 
 

@@ -16,7 +16,15 @@ import numpy.typing as npt
 from bayeskit.data.numbers import LARGEST
 from bayeskit.disk.writing import write_whole
 from bayeskit.errors import BayesError
-from bayeskit.export.form import Coding, ContextTerm, LinearTerm, QuadraticTerm, ScoringForm, TableTerm, WordsTerm
+from bayeskit.export.scoring_form import (
+    Coding,
+    ContextTerm,
+    LinearTerm,
+    QuadraticTerm,
+    ScoringForm,
+    TableTerm,
+    WordsTerm,
+)
 from bayeskit.tolerance import TIE
 
 Floats = npt.NDArray[np.float64]
@@ -130,10 +138,10 @@ class _Graph:
         codes = list(range(1, unseen))
         if kinds <= {str}:
             x = self.column(coding.column, "STRING")
-            keys = list(coding.values)
-            if "" not in keys:
-                keys, codes = [*keys, ""], [*codes, 0]
-            encoded = {"keys_strings": keys, "values_int64s": codes, "default_int64": unseen}
+            texts = [str(value) for value in coding.values]
+            if "" not in texts:
+                texts, codes = [*texts, ""], [*codes, 0]
+            encoded: dict[str, Any] = {"keys_strings": texts, "values_int64s": codes, "default_int64": unseen}
             return self.op("LabelEncoder", x, domain="ai.onnx.ml", **encoded)
         if str in kinds:
             raise BayesError(f"column {coding.column!r} holds texts and numbers, and an input has one type")
@@ -141,7 +149,7 @@ class _Graph:
             return self._among(coding)
         keys = [int(value) for value in coding.values]
         encoded = {"keys_int64s": keys, "values_int64s": codes, "default_int64": unseen}
-        if max(map(abs, keys), default=0) >= EXACT:
+        if max((abs(key) for key in keys), default=0) >= EXACT:
             return self.op("LabelEncoder", self.column(coding.column, "INT64"), domain="ai.onnx.ml", **encoded)
         x = self.column(coding.column, "DOUBLE")
         gap, zero = self.op("IsNaN", x), self.constant(0.0)

@@ -25,7 +25,7 @@ from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.exponents import best_exponents
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.export.form import ScoringForm
+from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses

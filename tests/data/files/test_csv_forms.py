@@ -58,8 +58,11 @@ def test_numbers_may_have_a_decimal_comma(file):
     path = file("x;y\n1,5;a\n-2,25;b\n")
     assert read(path, decimal=",") == {"x": [1.5, -2.25], "y": ["a", "b"]}
     assert read(file("1,5;2,5\n3,5;4,5\n"), decimal=",", header=False) == {"c1": [1.5, 3.5], "c2": [2.5, 4.5]}
-    with pytest.raises(BayesError, match=r"decimal=',': ',' stands between the cells already \(delimiter=','\)"):
-        read(path, decimal=",", delimiter=",")
+    assert read(file("x\n1,5\n2,5\n"), decimal=",") == {"x": [1.5, 2.5]}
+    assert read(file("1,5\n2,5\n"), decimal=",", header=False) == {"c1": [1.5, 2.5]}
+    quoted = file('x,y\n"1,5",a\n"-2,25",b\n')
+    for delimiter in (None, ","):
+        assert read(quoted, decimal=",", delimiter=delimiter) == {"x": [1.5, -2.25], "y": ["a", "b"]}
     with pytest.raises(BayesError, match=r"decimal=';': a number has a point or a comma in it"):
         read(path, decimal=";")
 

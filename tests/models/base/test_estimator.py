@@ -25,6 +25,7 @@ ESTIMATORS = {
     for name in bk.__all__
     if inspect.isclass(public := getattr(bk, name)) and issubclass(public, Estimator)
 }
+OF_SENTENCES = {"Tagger"}  # an answer for each word: none of the kinds that scikit-learn knows
 CHANGED = [
     bk.NaiveBayes(),
     bk.NaiveBayes(smoothing=0),
@@ -133,7 +134,7 @@ def test_every_estimator_has_tags_and_pickles_unfitted(name):
     model = ESTIMATORS[name]()
     tags = model.__sklearn_tags__()
     kinds = [tags.classifier_tags, tags.regressor_tags, tags.transformer_tags]
-    assert sum(kind is not None for kind in kinds) == 1
+    assert sum(kind is not None for kind in kinds) == (name not in OF_SENTENCES)
     assert is_classifier(model) == (tags.classifier_tags is not None)
     assert is_regressor(model) == (name == "LinearRegression")
     assert repr(pickle.loads(pickle.dumps(model))) == repr(model)

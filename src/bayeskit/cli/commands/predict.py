@@ -94,7 +94,9 @@ def command(
             n_rows += batch.n_rows
     if unreadable.total and not rows.quiet:
         note(unreadable_cells(unreadable))
-    if drift is not None and (shifts := drift.shifts()) and not rows.quiet:
+    told = getattr(source, "absent", ())  # that whole columns are missing
+    shifts = [shift for shift in drift.shifts() if shift.column not in told] if drift is not None else []
+    if shifts and not rows.quiet:
         note(drift_from_training(shifts))
     if output != "-" and not rows.quiet:
         print(f"{plural(n_rows, 'row')} written to {printable(output)}", file=sys.stderr)

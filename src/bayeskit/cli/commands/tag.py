@@ -37,6 +37,7 @@ def command(
     from bayeskit.cli.inputs import load_model
     from bayeskit.errors import BayesError, with_article
     from bayeskit.models.tagger import Tagger
+    from bayeskit.printable import printable, printable_json
 
     fitted = load_model(model)
     if not isinstance(fitted, Tagger):
@@ -44,9 +45,10 @@ def command(
     in_terminal = sys.stdout.isatty()
     for words, tags in _tagged(fitted, data, encoding):
         if json:
-            print(json_module.dumps({"words": words, "tags": tags}, ensure_ascii=False), flush=in_terminal)
+            record = json_module.dumps({"words": words, "tags": tags}, ensure_ascii=False)
+            print(printable_json(record), flush=in_terminal)
         else:
-            print(" ".join(f"{_shown(word)}/{_shown(tag)}" for word, tag in zip(words, tags, strict=True)))
+            print(" ".join(f"{printable(word)}/{printable(tag)}" for word, tag in zip(words, tags, strict=True)))
     sys.stdout.flush()
 
 
@@ -83,9 +85,3 @@ def tell(report: Any) -> None:
         + f", {percent(report.sentence_accuracy)} of {report.n_sentences:,} sentences all right",
         file=sys.stderr,
     )
-
-
-def _shown(text: str) -> str:
-    from bayeskit.printable import printable
-
-    return printable(text)

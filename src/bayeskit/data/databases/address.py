@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import unquote, unquote_plus
 
 from bayeskit.errors import BayesError
 
@@ -63,21 +64,28 @@ def is_database_file(path: object) -> bool:
 
 
 def _postgres(text: str) -> Address:
-    try:
-        parts = urlsplit(text)
-        given = parse_qsl(parts.query, keep_blank_values=True)
-    except ValueError:
-        raise BayesError("this is no address of PostgreSQL: give postgresql://user@host:port/name?table=…") from None
-    table = next((value for name, value in given if name == "table"), None)
-    kept = [(name, value) for name, value in given if name != "table"]
-    driver = urlunsplit(parts._replace(query=urlencode(kept, quote_via=quote)))
-    secrets = {value for name, value in given if name.lower() in SECRETS and value}
-    user = parts.netloc.rpartition("@")[0]
-    if ":" in user and (password := user.partition(":")[2]):
-        secrets |= {password, unquote(password)}
-    shown = urlunsplit(SplitResult("postgresql", parts.netloc.rpartition("@")[2], parts.path, "", ""))
-    ordered = tuple(sorted(secrets, key=len, reverse=True))
-    return Address("postgres", driver, shown, table, ordered)
+    """What a driver is told, and what is shown. Passwords with signs that should be escaped are found all the same."""
+    before, sign, query = text.partition("://")[2].partition("?")
+    user, _, place = before.rpartition("@")
+    written = [part.partition("=")[::2] for part in query.split("&")] if sign else []
+    given = [(unquote_plus(name), value) for name, value in written]
+    table = next((unquote_plus(value) for name, value in given if name == "table"), None)
+    kept = "&".join(f"{name}={value}" for name, value in written if unquote_plus(name) != "table")
+    passwords = [value for name, value in given if name.lower() in SECRETS]
+    passwords.append(user.partition(":")[2])
+    secrets = {piece for password in passwords for piece in _pieces(password)}
+    driver = f"postgresql://{before}{'?' + kept if kept else ''}"
+    return Address("postgres", driver, f"postgresql://{place}", table, tuple(sorted(secrets, key=len, reverse=True)))
+
+
+def _pieces(password: str) -> set[str]:
+    """A password as it may be quoted: as it was written, decoded, and cut where a driver takes it for something else.
+
+    >>> sorted(_pieces("a%2Fb"))
+    ['a', 'a%2Fb', 'a/b', 'b']
+    """
+    forms = {password, unquote(password), unquote_plus(password)}
+    return {piece for form in forms for piece in (form, *re.split("[/?#@:&=]", form)) if piece}
 
 
 def _without_user(text: str) -> str:

@@ -13,7 +13,7 @@ from bayeskit.data.databases.address import Address
 from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, with_article
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,8 +98,8 @@ def open_database(connection: Any) -> Database:
     if module == "sqlite3":
         return _file_of(connection)
     raise BayesError(
-        f"a {type(connection).__name__} is no connection that can stream Arrow: give one of DuckDB or ADBC, an address "
-        "(postgresql://…), or the file of a database"
+        f"{with_article(type(connection).__name__)} is no connection that can stream Arrow: give one of DuckDB or "
+        "ADBC, an address (postgresql://…), or the file of a database"
     )
 
 

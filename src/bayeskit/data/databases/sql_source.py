@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.data.databases.address import Address
+from bayeskit.data.databases.address import Address, is_address
 from bayeskit.data.databases.database import LOOK, Database, Field, open_database, selected
 from bayeskit.data.frames import arrow_kind
 from bayeskit.data.schema import Kind
@@ -16,6 +16,7 @@ from bayeskit.dialects import syntax
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError, LostParts, SchemaMismatch
 from bayeskit.nearest import did_you_mean
+from bayeskit.remedy import Remedy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +46,12 @@ class SqlSource:
         """A table by its address, such as ``postgresql://host/sales?table=orders``."""
         address = Address.of(text)
         if address.table is None:
-            raise BayesError(f"which table of {address.shown}? Name it at the end of the address: ?table=…")
+            where = " Name it at the end of the address: ?table=… or give a query" if is_address(text) else ""
+            raise BayesError(
+                f"which table of {address.shown}?{where}",
+                Remedy("sql", "SELECT * FROM …", clause=": {}"),
+                culprit="sql",
+            )
         exp = syntax.sqlglot().exp
         query = exp.Select(expressions=[exp.Star()]).from_(syntax.table_name(address.table))
         return cls(query, open_database(text))
@@ -70,6 +76,11 @@ class SqlSource:
                 f"the query has more than one column named {', '.join(twice)}: name each with AS", culprit=twice[0]
             )
         return {column.name: column for column in listed}
+
+    @property
+    def head(self) -> Mapping[str, Any]:
+        """All columns with their types in Arrow."""
+        return {name: column.type for name, column in self.fields.items()}
 
     @property
     def kinds(self) -> Mapping[str, Kind]:

@@ -7,6 +7,8 @@ import io
 import json
 import select
 import sys
+import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +26,7 @@ from bayeskit.data.files.unreadable import Unreadable
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch
 from bayeskit.disk.paths import open_bytes
-from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
 from bayeskit.remedy import Setting
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ class ArrivingRows:
             if self.csv is not None:
                 file: Any = CsvFile(place, **self.csv, columns=tuple(self.head), first_line=line)
             else:
-                self._refuse_other_keys(text, line)
+                self._tell_other_keys(text, line)
                 file = JsonLines(place, "utf-8", first_line=line, unreadable=self.unreadable)
             for rows, _ in file.batches(types) if text.strip() else ():
                 columns = dict(zip(rows.schema.names, map(_typed, rows.columns), strict=True))
@@ -118,13 +120,13 @@ class ArrivingRows:
             types[name] = pa.string() if kind == "text" else arrow_type(kind) if kind in READ_AS else None
         return types
 
-    def _refuse_other_keys(self, text: bytes, line: int) -> None:
-        """Lines of which none has a column that is asked for: most likely another table."""
+    def _tell_other_keys(self, text: bytes, line: int) -> None:
+        """Of lines of which none has a column that is asked for, most likely another table; a later one may have it."""
         written = (json.dumps(name, ensure_ascii=plain).encode() for name in self.expected for plain in (True, False))
         if line == 1 and self.expected and not any(name in text for name in written):
-            raise SchemaMismatch(
-                f"{self.name}, line 1: none of {', '.join(self.expected)} is a key (there are: {', '.join(self.head)})"
-            )
+            names, there = ", ".join(self.expected), ", ".join(self.head)
+            told = f"{self.name}, line 1: none of {names} is a key (there are: {there}): they are taken as missing"
+            warnings.warn(BayesWarning(told), stacklevel=2)
 
 
 class _Text:
@@ -268,11 +270,9 @@ class _Pipe:
     """A pipe that gives what has come, at least a byte; where much is waiting, as much as asked for."""
 
     def __init__(self, pipe: Any, *, close: bool) -> None:
-        self._pipe, self._close = pipe, close
-
-    def __del__(self) -> None:
-        if self._close:
-            self._pipe.close()
+        self._pipe = pipe
+        if close:  # when nobody reads on, also where an error has tied this into a ring of references
+            weakref.finalize(self, pipe.close)
 
     def __call__(self, size: int) -> bytes:
         parts = [self._pipe.read1(size)]

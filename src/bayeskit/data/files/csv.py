@@ -214,11 +214,6 @@ class CsvFile:
             return delimiter_of(self._first.decode(self._encoding, "replace"), self.comment, self.decimal)
         if len(self.delimiter) > 1 or not self.delimiter.isascii() or self.delimiter in '\0\r\n"':
             raise BayesError(Setting.given("delimiter", self.delimiter), ": give one character of ASCII, such as ';'")
-        if self.delimiter == self.decimal:
-            raise BayesError(
-                Setting.given("decimal", self.decimal), f": {self.decimal!r} stands between the cells already (",
-                Setting.given("delimiter", self.delimiter), "); numbers with it in them need another delimiter",
-            )  # fmt: skip
         return self.delimiter
 
     def _told(self, problem: Exception, line: int) -> BadFile | SchemaMismatch:
@@ -329,11 +324,15 @@ def _problems() -> tuple[type[Exception], ...]:
 def delimiter_of(text: str, comment: str | None = None, decimal: str = ".") -> str:
     r"""What stands between the cells, by the first line: a comma, else the commonest of tab, semicolon and bar.
 
+    Where numbers have a comma in them, it stands between cells only where nothing else does: then they are quoted.
+
     >>> delimiter_of("sky;wind;play\nsun;weak;yes"), delimiter_of('"a;b",c')
     (';', ',')
-    >>> delimiter_of("# 2026, by hand\n1,5;2,5;3,5", comment="#", decimal=",")
-    ';'
+    >>> delimiter_of("# 2026, by hand\n1,5;2,5;3,5", comment="#", decimal=","), delimiter_of("x,y", decimal=",")
+    (';', ',')
     """
     lines = (line for line in text.splitlines() if line.strip() and not (comment and line.startswith(comment)))
     header = re.sub(r'"[^"]*"', "", next(lines, ""))
-    return max(DELIMITERS.replace(decimal, ""), key=lambda d: (header.count(d), d == ","))
+    found = max(DELIMITERS.replace(decimal, ""), key=lambda d: (header.count(d), d == ","))
+    beside_commas = decimal == "," in header and not DECIMAL_COMMA.fullmatch(header.strip())
+    return "," if beside_commas and found not in header else found

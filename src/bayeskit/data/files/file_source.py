@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from bayeskit.data.databases.address import Address, is_address
 from bayeskit.data.files import parquet as parquet_files
 from bayeskit.data.files import streams
 from bayeskit.data.files.csv import MISSING, CsvFile
@@ -101,6 +102,8 @@ class FileSource:
         paths = [path] if isinstance(path, (str, Path)) else list(path)
         if not paths:
             raise BayesError("no file is named: give one path or more")
+        for address in filter(is_address, paths):  # which may hold a password: it must not be told as a file not found
+            raise BayesError(f"{Address.of(str(address)).shown} is a database, and files are read here")
         if list(map(str, paths)).count(streams.STDIN) > 1:
             raise BayesError("standard input is read once: name - once")
         places = (place for path in paths for place in _places(path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -84,14 +85,11 @@ class Spool:
     def __init__(self, pipe: Any, name: str = "standard input", *, close: bool = False, started: bytes = b"") -> None:
         self.name = name
         self.size = None
-        self._pipe, self._close = pipe, close
+        self._pipe = pipe
         self._kept = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the spool)
         self._length = self._kept.write(started)
-
-    def __del__(self) -> None:
-        self._kept.close()
-        if self._close:
-            self._pipe.close()
+        for file in (self._kept, pipe) if close else (self._kept,):
+            weakref.finalize(self, file.close)  # also where an error has tied this into a ring of references
 
     def raw(self) -> Any:
         """A file over all that came so far and will come."""

@@ -20,7 +20,7 @@ def result_names(prefix: str, things: Sequence[object], taken: Iterable[str] = (
     names: list[str] = []
     seen = {name.casefold() for name in taken}
     for i, thing in enumerate(things):
-        short = full = prefix + str(thing).replace("\x00", "\N{REPLACEMENT CHARACTER}")
+        short = full = prefix + str(thing).replace("\x00", "\N{REPLACEMENT CHARACTER}").replace("${", "$")
         while len(short.encode()) > LONGEST - 8:
             short = short[:-1]
         while short.casefold() in seen or (short != full and not short.endswith(f"_{i}")):

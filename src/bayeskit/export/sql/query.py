@@ -17,12 +17,13 @@ from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect, as_dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
-from bayeskit.export.form import ContextTerm, ScoringForm, TableTerm, WordsTerm
-from bayeskit.export.sql.cells import ROWS, Cells
+from bayeskit.export.scoring_form import ContextTerm, ScoringForm, TableTerm, WordsTerm
 from bayeskit.export.sql.naming import check_free, check_keys, class_labels, result_names
+from bayeskit.export.sql.read_cells import ROWS, Cells
 from bayeskit.export.sql.record import ScoringQuery
+from bayeskit.export.sql.relative import relative_form
 from bayeskit.export.sql.terms import CELLS, Join, Scores, TermWriter, cell, double
-from bayeskit.export.sql.words import WordTable, word_sums
+from bayeskit.export.sql.word_sums import WordTable, word_sums
 from bayeskit.tolerance import TIE
 
 VANISHES = -700.0  # e to this is 1e-304; PostgreSQL refuses powers that are smaller than all doubles
@@ -47,7 +48,9 @@ def scoring_query(
         )
     if evidence and len(form.classes) < 2:
         raise BayesError("there is one class only: there are no odds to give as evidence")
-    return _Query(form, of, table, check_keys(keys, of), named, evidence, words or {}).record()
+    shift = len(form.classes) > 1 and not can_be_impossible(form)
+    said = relative_form(form) if shift else form
+    return _Query(said, of, table, check_keys(keys, of), named, evidence, words or {}, shift).record()
 
 
 @dataclass
@@ -59,6 +62,7 @@ class _Query:
     columns: Mapping[str, str]
     evidence: bool
     words: Mapping[str, WordTable]
+    is_relative: bool = False  # scores are those over the first class's
     steps: list[tuple[str, tuple[str, ...], Node]] = field(default_factory=list)
 
     def record(self) -> ScoringQuery:
@@ -87,7 +91,7 @@ class _Query:
         lookups = writer.lookups.tables
         for alias, (columns, rows) in lookups.items():
             self.steps.append((alias, columns, _values(rows)))
-        last = self._cells(cells)
+        last = self._centred(cells, self._cells(cells))
         last = self._codes(writer, last)
         last = self._sums(scores, last, [*cells.read, *(f"b{i}" for i in range(len(writer.codes)))], parts)
         last = self._best(last, parts)
@@ -134,6 +138,16 @@ class _Query:
         exp = syntax.sqlglot().exp
         return self._step("cells", exp.Select(expressions=columns).from_(syntax.table_name(self.table, ROWS)))
 
+    def _centred(self, cells: Cells, last: str) -> str:
+        """Numbers from their centres, and the squares of these."""
+        if not cells.centred:
+            return last
+        passed = [*self._key_names(), *cells.read]
+        columns = [syntax.named(cell(name), name) for name in passed]
+        columns += [syntax.named(node, name) for name, node in cells.centred.items()]
+        cells.read.update(dict.fromkeys(cells.centred))
+        return self._step("centred", self._joined(columns, last, ()))
+
     def _codes(self, writer: TermWriter, last: str) -> str:
         """Codes of the columns that are looked up in the context of others."""
         if not writer.codes:
@@ -175,7 +189,8 @@ class _Query:
                 before = double(self.form.base[c], self.dialect) if i == 0 else cell(f"z{c}")
                 if i == 0 and self.dialect.name != "postgres":
                     before = syntax.cast(before, "double")
-                summed = syntax.total([before, *(part.by_class[c] for _, part in group)])
+                added = [] if self.is_relative and c == 0 else [part.by_class[c] for _, part in group]
+                summed = syntax.total([before, *added])
                 refused = [node for _, part in group for node in part.refused] if c == 0 else []
                 if c == 0 and i == 0 and "bad" in cells:
                     refused.append(syntax.compared(cell("bad"), "=", syntax.whole(1)))

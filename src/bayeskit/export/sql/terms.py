@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.vocabulary import Value
 from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
-from bayeskit.export.form import Coding, Context, ContextTerm, LinearTerm, QuadraticTerm, TableTerm, WordsTerm
-from bayeskit.export.sql.cells import Cells, kind_of, storable, value_node
+from bayeskit.export.scoring_form import Coding, Context, ContextTerm, LinearTerm, QuadraticTerm, TableTerm, WordsTerm
+from bayeskit.export.sql.read_cells import Cells, kind_of, storable, value_node
+from bayeskit.export.sql.relative import PolynomialTerm
 
 Floats = npt.NDArray[np.float64]
 CELLS = "r"  # the step that has the cells, as later steps name it
@@ -70,15 +72,27 @@ class TermWriter:
         self.dialect, self.cells, self.lookups = dialect, cells, Lookups(dialect)
         self.codes: dict[tuple[str, bool], tuple[Node, list[Join]]] = {}  # made in a step between cells and scores
 
-    def write(self, term: TableTerm | QuadraticTerm | LinearTerm | ContextTerm) -> Scores:
+    def write(self, term: TableTerm | PolynomialTerm | QuadraticTerm | LinearTerm | ContextTerm) -> Scores:
         """What a term adds."""
         if isinstance(term, TableTerm):
             return self._intervals(term) if term.coding.cuts is not None else self._values(term)
+        if isinstance(term, PolynomialTerm):
+            return self._polynomial(term)
         if isinstance(term, QuadraticTerm):
             return self._quadratic(term)
         return self._linear(term) if isinstance(term, LinearTerm) else self._contexts(term)
 
     # -- numbers -------------------------------------------------------------------------------------
+
+    def _polynomial(self, term: PolynomialTerm) -> Scores:
+        x, zero = self.cells.number(term.name, term.center), double(0.0, self.dialect)
+        by_class = []
+        for constant, linear, square in zip(term.constant, term.linear, term.square, strict=True):
+            parts = [double(constant, self.dialect)] if constant else []
+            parts += [syntax.times(double(linear, self.dialect), cell(x))] if linear else []
+            parts += [syntax.times(double(square, self.dialect), cell(f"{x}_2"))] if square else []
+            by_class.append(syntax.first_known(syntax.total(parts), zero.copy()) if parts else zero.copy())
+        return Scores(by_class)
 
     def _quadratic(self, term: QuadraticTerm) -> Scores:
         x, zero = self.cells.number(term.name), double(0.0, self.dialect)
@@ -86,9 +100,10 @@ class TermWriter:
         for mean, half, constant in zip(term.mean, 0.5 * term.precision, term.constant, strict=True):
             away = syntax.minus(cell(x), double(mean, self.dialect))
             square = syntax.times(double(half, self.dialect), syntax.times(away, away.copy()))
-            density = syntax.minus(double(constant, self.dialect), square)
-            by_class.append(syntax.first_known(density, zero.copy()))
-        return Scores(by_class)
+            by_class.append(syntax.minus(double(constant, self.dialect), square))
+        first = by_class[0]
+        said = [zero] + [syntax.minus(density, first.copy()) for density in by_class[1:]]
+        return Scores([syntax.first_known(node, zero.copy()) for node in said])
 
     def _linear(self, term: LinearTerm) -> Scores:
         x, zero = self.cells.number(term.name), double(0.0, self.dialect)
@@ -117,7 +132,7 @@ class TermWriter:
         values = [value_node(value, kind, self.dialect) for _, value in known]
         rows = [code for code, _ in known]
         rest = [self._otherwise(name, *scores[[0, -1]]) for scores in term.table.T]
-        if len(known) <= self.dialect.case_up_to:
+        if len(known) * (len(rest) - 1) <= self.dialect.case_up_to:
             branches = [list(zip(values, self._doubles(scores[rows]), strict=True)) for scores in term.table.T]
             by_class = [
                 syntax.case([(v.copy(), s) for v, s in of_class], other, of=cell(name)) if of_class else other
@@ -130,7 +145,7 @@ class TermWriter:
         by_class = [syntax.first_known(syntax.column(alias, f"s{c}"), other) for c, other in enumerate(rest)]
         return Scores(by_class, [Join(alias, ("v",), (name,))], self._refusals(term.coding, name, alias))
 
-    def _storable(self, coding: Coding) -> list[tuple[int, object]]:
+    def _storable(self, coding: Coding) -> list[tuple[int, Value]]:
         """(code, value) of the values that a column of the database can hold."""
         return [(i + 1, v) for i, v in enumerate(coding.values) if storable(v, self.dialect)]
 
@@ -202,7 +217,7 @@ class TermWriter:
             ), []
         name, kind, known = self.cells.text(coding), kind_of(coding), self._storable(coding)
         unseen = syntax.case([(syntax.is_null(cell(name)), syntax.null())], syntax.whole(-1))
-        pairs = [(value_node(value, kind, self.dialect), syntax.whole(code)) for code, value in known]  # type: ignore[arg-type]
+        pairs = [(value_node(value, kind, self.dialect), syntax.whole(code)) for code, value in known]
         if len(known) <= self.dialect.case_up_to:
             return (syntax.case(pairs, unseen, of=cell(name)) if pairs else unseen), []
         alias = self.lookups.add(["v", "code"], [list(pair) for pair in pairs])

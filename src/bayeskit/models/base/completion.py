@@ -17,7 +17,8 @@ BETWEEN_FILES = {  # what a model answers to other files
     "drops_unlabelled", "encoder", "factor", "fit_parts", "fit_recipe", "fitted_parts", "has_told",
     "held_state", "held_while_left_out", "label_codes", "learn_plan", "left_out", "log_likelihoods",
     "log_prior", "log_terms", "of_saved", "one_row", "parent_log_weights", "parent_scores", "part_names",
-    "reads_by", "recount", "restore", "restore_parts", "restricted", "rule", "setting_for", "settings_to_save",
+    "reads_by", "recount", "restore", "restore_parts", "restricted", "rule", "scoring_form", "setting_for",
+    "settings_to_save",
     "tally_to_save", "tempered", "to_saved", "unwritten", "with_all_columns", "with_labels", "with_settings",
     "with_words", "written_settings",
 }  # fmt: skip

@@ -13,9 +13,9 @@ from bayeskit.errors import BayesError
 from bayeskit.remedy import Setting
 
 if TYPE_CHECKING:
-    from bayeskit.export.form import ScoringForm, Term
+    from bayeskit.export.scoring_form import ScoringForm, Term
     from bayeskit.export.sql.record import ScoringQuery
-    from bayeskit.export.sql.words import WordTable
+    from bayeskit.export.sql.word_sums import WordTable
 
 
 class Exported:
@@ -47,12 +47,13 @@ class Exported:
         >>> query.probabilities
         {'no': 'p_no', 'yes': 'p_yes'}
         >>> import duckdb
-        >>> duckdb.sql("CREATE TABLE days AS SELECT 1 AS day, 'sun' AS sky")
-        >>> [round(p, 6) for p in duckdb.sql(query.query).fetchall()[0][2:]]
+        >>> shop = duckdb.connect()
+        >>> _ = shop.execute("CREATE TABLE days AS SELECT 1 AS day, 'sun' AS sky")
+        >>> [round(p, 6) for p in shop.execute(query.query).fetchall()[0][2:]]
         [0.428571, 0.571429]
         """
         from bayeskit.export.sql.query import scoring_query
-        from bayeskit.export.sql.words import word_tables
+        from bayeskit.export.sql.word_sums import word_tables
 
         form = self.scoring_form()
         return scoring_query(form, table, dialect, keys, columns, evidence, word_tables(words, form.texts))
@@ -81,7 +82,7 @@ def refuse_random_ties(model: Any) -> None:
 
 def whole_form(model: Any, base: Any, terms: Iterable[Term]) -> ScoringForm:
     """The form of a classifier with its settings: what is said of undecidable rows, and how warm scores are."""
-    from bayeskit.export.form import ScoringForm
+    from bayeskit.export.scoring_form import ScoringForm
 
     by_name = {name: i for i, name in enumerate(model.schema_.used)}
     prior = logspace.exp(model.params_.log_prior) if model.undecidable == "prior" else None

@@ -25,7 +25,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.export.form import ScoringForm
+from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.exporting import Exported

@@ -30,8 +30,8 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.gaussian import GaussianColumns
-from bayeskit.export.form import LinearTerm, ScoringForm, TableTerm, Term
 from bayeskit.export.of_columns import coding
+from bayeskit.export.scoring_form import LinearTerm, ScoringForm, TableTerm, Term
 from bayeskit.undecidable import refuse_no_numbers
 
 if TYPE_CHECKING:

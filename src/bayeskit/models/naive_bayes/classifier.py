@@ -35,8 +35,8 @@ from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import BEFORE, as_variance_floor
 from bayeskit.evaluate.selection import Selection, selection
-from bayeskit.export.form import ScoringForm
 from bayeskit.export.of_columns import column_terms
+from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form

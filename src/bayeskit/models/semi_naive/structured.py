@@ -25,8 +25,8 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import ConditionalTable
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.export.form import ScoringForm
 from bayeskit.export.of_columns import coding, context_term
+from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.models.base import Scores
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form

@@ -16,7 +16,7 @@ from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.estimate.prior import class_prior
-from bayeskit.export.form import ScoringForm
+from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.model_file import State
 from bayeskit.models.base import Scores
 from bayeskit.models.base.estimator import clone

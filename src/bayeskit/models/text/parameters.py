@@ -16,7 +16,7 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.words.weights import WordWeights
-from bayeskit.export.form import WordsTerm
+from bayeskit.export.scoring_form import WordsTerm
 
 Floats = npt.NDArray[np.float64]
 

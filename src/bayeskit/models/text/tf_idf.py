@@ -18,7 +18,7 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.words import weights as word_weights
 from bayeskit.estimate.words.weights import WordWeights, inverse_document_frequency
-from bayeskit.export.form import WordsTerm
+from bayeskit.export.scoring_form import WordsTerm
 from bayeskit.model_file import State
 from bayeskit.models.text.parameters import Parameters, WordParameters
 from bayeskit.models.text.reading import count_more, document_frequency, mass_tally

@@ -25,7 +25,7 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.words import weighted_evidence
 from bayeskit.estimate.words.weighted_evidence import BANDS, EvidenceWeights
-from bayeskit.export.form import WordsTerm
+from bayeskit.export.scoring_form import WordsTerm
 from bayeskit.model_file import State
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import LabelledDocuments, count_more, document_frequency, mass_tally

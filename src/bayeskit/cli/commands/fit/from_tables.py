@@ -67,6 +67,10 @@ class TableOptions:
             "gaussian.",
         ),
     ] = None
+    push: Annotated[
+        bool,
+        typer.Option("--push", help="Count inside the database, so that no row leaves it: DuckDB and PostgreSQL."),
+    ] = False
     weight: Weight = None
     role: Roles = None
 
@@ -80,6 +84,7 @@ def fit_table(
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, open_data, save_model, watched
     from bayeskit.cli.wording import plural, size_of
+    from bayeskit.engines.databases import counted_there
     from bayeskit.engines.processes import Processes
     from bayeskit.explain.overview import column_records
 
@@ -88,6 +93,7 @@ def fit_table(
     check_writable(output, is_model=True)
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, reading)
+    source = counted_there(source) if options.push else source
     source = source if options.weight is None else source.with_weight(options.weight)
     engine = None if options.processes is None else Processes(options.processes, max_categories=None)
     roles = pairs("--role", options.role)
@@ -101,7 +107,7 @@ def fit_table(
         with watched(source, "counting") as rows:
             advice = _fit(model, rows, engine)
     evaluation = None
-    if shared.scores and model.tally_.n_rows > 1 and can(model, LeavesOut):
+    if shared.scores and model.tally_.n_rows > 1 and can(model, LeavesOut) and not options.push:
         with watched(source, "leaving each row out") as rows:
             evaluation = model.leave_one_out(rows, target)
     written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
@@ -130,7 +136,7 @@ def fit_table(
     if can(model, SpeaksByColumn):
         summary.show_telling(page, model)
         page.line()
-    can_be_read_again = all(file.place.size is not None for file in source.files)
+    can_be_read_again = all(file.place.size is not None for file in getattr(source, "files", ())) and engine is None
     if kind == "naive" and len(tally.classes) > 1 and can_be_read_again and _best_takes(tally):
         rule = None if options.unseen == "smooth" else options.unseen  # best has no such rule
         stronger = TableOptions("best", role=options.role, unseen=rule, weight=options.weight)
@@ -188,7 +194,15 @@ def _best_takes(tally: Any) -> bool:
 
 def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]:
     """A command with these options: what was said of the file and of the output stays."""
-    words = ["bayes", "fit", *data, *typed(Shared(target=target)), *(word for group in groups for word in typed(group))]
+    from bayeskit.cli.inputs import shown
+
+    words = [
+        "bayes",
+        "fit",
+        *map(shown, data),
+        *typed(Shared(target=target)),
+        *(word for group in groups for word in typed(group)),
+    ]
     return [*words, *typed(Shared(output=output))]
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
-from bayeskit.export.form import WordsTerm
-from bayeskit.export.sql.cells import storable
+from bayeskit.export.scoring_form import WordsTerm
+from bayeskit.export.sql.read_cells import storable
 from bayeskit.export.sql.terms import double
 
 Step = tuple[str, tuple[str, ...], Node]
@@ -31,7 +32,7 @@ class WordTable:
     keys: tuple[str, ...] | None = None
 
 
-def word_tables(words: object, texts: Sequence[str]) -> dict[str, WordTable]:
+def word_tables(words: Any, texts: Sequence[str]) -> dict[str, WordTable]:
     """The table of each text, as a user names them: one for the only text, or a mapping from columns.
 
     >>> word_tables("words", ["review"])["review"].word

@@ -15,10 +15,11 @@ from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
-from bayeskit.export.form import Coding
+from bayeskit.export.scoring_form import Coding
+from bayeskit.tolerance import LEAST_NUMBER
 
 ROWS = "t"  # the table that is scored
-SMALLEST = 1e-150  # PostgreSQL refuses products that vanish
+CENTRED = "r"  # the step of the cells, as the next one names it
 
 
 @dataclass
@@ -30,6 +31,7 @@ class Cells:
     read: dict[str, Node] = field(default_factory=dict)
     refused: list[Node] = field(default_factory=list)
     sizes: list[Node] = field(default_factory=list)  # of the numbers
+    centred: dict[str, Node] = field(default_factory=dict)  # made of cells, in a step after them
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def raw(self, column: str) -> Node:
@@ -64,9 +66,19 @@ class Cells:
         nan = self.dialect.nan()
         return node if nan is None else syntax.called("NULLIF", node, nan)
 
-    def number(self, column: str) -> str:
-        """A number as a double, NULL where it is missing; the name of the cell."""
-        return self._named(column, "number", lambda: self._number(column))
+    def number(self, column: str, center: float | None = None) -> str:
+        """A number as a double, NULL where it is missing; the name of the cell.
+
+        With a centre it is taken from that, and its square is another cell, named with _2 after it.
+        """
+        if center is None:
+            return self._named(column, "number", lambda: self._number(column))
+        whole = self.number(column)
+        name = f"{whole}_1"
+        away = syntax.minus(syntax.column(CENTRED, whole), syntax.number(center))
+        self.centred[name] = away
+        self.centred[f"{name}_2"] = syntax.times(away.copy(), away.copy())
+        return name
 
     def _number(self, column: str) -> Node:
         raw, exp = self.raw(column), syntax.sqlglot().exp
@@ -79,7 +91,7 @@ class Cells:
         if self.dialect.name != "postgres":
             return present
         # A product that overflows or vanishes would end the query.
-        near = exp.Between(this=x, low=syntax.number(-SMALLEST), high=syntax.number(SMALLEST))
+        near = exp.Between(this=x, low=syntax.number(-LEAST_NUMBER), high=syntax.number(LEAST_NUMBER))
         within = exp.Between(this=x.copy(), low=syntax.number(-LARGEST), high=syntax.number(LARGEST))
         return syntax.case([(near, syntax.cast(syntax.number(0.0), "double")), (within, x.copy())])
 

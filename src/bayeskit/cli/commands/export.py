@@ -1,0 +1,105 @@
+"""``bayes export``: a model as a query, as an ONNX file, as plain numbers."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from bayeskit.cli.options import Model, among
+
+DIALECTS = ("postgres", "duckdb", "sqlite", "spark")
+
+
+def command(
+    model: Model,
+    sql: Annotated[
+        str | None,
+        typer.Option(
+            "--sql",
+            metavar="|".join(DIALECTS),
+            help="A query that scores the rows of a table.",
+            autocompletion=among(*DIALECTS),
+        ),
+    ] = None,
+    onnx: Annotated[bool, typer.Option("--onnx", help="An ONNX file, in double precision.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="The numbers as JSON.")] = False,
+    table: Annotated[
+        str | None, typer.Option("--table", metavar="NAME", help="sql: the table to be scored, such as shop.orders.")
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", metavar="COLUMN", help="sql: what says which row it is. May be repeated."),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", metavar="NAME=OTHER", help="sql: a column of the model by its name in the table."),
+    ] = None,
+    evidence: Annotated[bool, typer.Option("--evidence", help="sql: what each column says for the class.")] = False,
+    words: Annotated[
+        str | None, typer.Option("--words", metavar="TABLE", help="sql: for texts, the table that has their words.")
+    ] = None,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where it goes; - for stdout.")] = "-",
+) -> None:
+    """Carry a model elsewhere: as one SQL query, as an ONNX file, or as plain numbers.
+
+    The query gives for each row of the table the keys, the class and the probability of each class, the same as
+    bayes predict to twelve digits. Give one of --sql, --onnx and --json.
+
+    \b
+    Examples:
+      bayes export birds.bayes --sql postgres --table birds --key id -o birds.sql
+      bayes export birds.bayes --onnx -o birds.onnx
+    """
+    from bayeskit.cli.inputs import check_writable
+    from bayeskit.cli.options import pairs
+    from bayeskit.cli.saved_models import load_classifier
+
+    if (sql is not None) + onnx + json != 1:
+        raise typer.BadParameter("give one of --sql, --onnx and --json", param_hint="--sql")
+    named = {"--table": table, "--key": key, "--column": column, "--evidence": evidence or None, "--words": words}
+    if sql is None and (beside := [option for option, value in named.items() if value]):
+        raise typer.BadParameter("it goes with --sql", param_hint=beside[0])
+    if sql is not None and (table is None or not key):
+        missing = "--table" if table is None else "--key"
+        raise typer.BadParameter(
+            "a query needs the table, and the columns that say which row it is", param_hint=missing
+        )
+    check_writable(output, is_model=False, reads=[model])
+    fitted = load_classifier(model)
+    _refuse(fitted, model, "to_sql" if sql is not None else "to_onnx" if onnx else "to_json")
+    if sql is not None:
+        query = fitted.to_sql(table, sql, key, pairs("--column", column), evidence, words).query
+        _write(output, query.encode() + b"\n")
+    elif onnx:
+        _write(output, fitted.to_onnx())
+    else:
+        import json as as_text
+
+        _write(output, as_text.dumps(fitted.to_json(), ensure_ascii=False, allow_nan=False).encode() + b"\n")
+
+
+def _refuse(fitted: Any, path: str, method: str) -> None:
+    """A model that cannot be carried elsewhere says why."""
+    from bayeskit.errors import BayesError
+
+    try:
+        getattr(fitted, method)
+    except AttributeError as problem:
+        told = str(problem).partition(": ")[2] or "it is no sum over columns"
+        raise BayesError(f"{path}: {type(fitted).__name__} cannot be carried elsewhere: {told}") from None
+
+
+def _write(output: str, content: bytes) -> None:
+    """To a file as a whole, or to standard output."""
+    from bayeskit.disk.writing import write_whole
+    from bayeskit.printable import printable
+
+    if output != "-":
+        write_whole(output, content)
+    elif sys.stdout.isatty():
+        print(printable(content.decode(errors="replace")), end="")
+    else:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()

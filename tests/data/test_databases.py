@@ -1,0 +1,297 @@
+"""Rows of queries: the same values from every database, nothing secret in what is told, and clear errors."""
+
+import sqlite3
+import traceback
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bayeskit as bk
+from bayeskit.data.databases.address import Address
+from bayeskit.engines import sql
+from tests.databases import database
+
+duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'bayeskit[sql]'")
+DAYS = pa.table(
+    {"sky": ["sun", "rain", None, "sun"], "wind": [1.5, 2.5, 3.5, None], "play": ["yes", "no", "no", "yes"]}
+)
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """A file of DuckDB with a table of days."""
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.register("given", DAYS)
+        connection.execute("CREATE TABLE days AS SELECT * FROM given")
+    return path
+
+
+@pytest.fixture
+def corner_shop(tmp_path):
+    """The same in SQLite."""
+    path = tmp_path / "shop.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE days (sky TEXT, wind REAL, play TEXT)")
+        connection.executemany("INSERT INTO days VALUES (?, ?, ?)", zip(*DAYS.to_pydict().values(), strict=True))
+    connection.close()
+    return path
+
+
+def expected():
+    return bk.NaiveBayes().fit(DAYS, "play").tally_
+
+
+def test_a_query_is_learnt_forgotten_scored_and_evaluated(shop):
+    rows = sql("SELECT * FROM days", shop)
+    model = bk.NaiveBayes().fit(rows, "play")
+    assert model.tally_ == expected()
+    assert model.predict_proba(rows).tolist() == model.predict_proba(DAYS).tolist()
+    assert model.score(rows, "play") == model.score(DAYS, "play")
+    assert [e.predicted for e in model.explain(rows)] == [e.predicted for e in model.explain(DAYS)]
+    assert model.leave_one_out(rows, "play").log_loss == model.leave_one_out(DAYS, "play").log_loss
+    windy = sql("SELECT * FROM days WHERE wind > 3", shop)
+    model.forget_source(windy, "play").learn_source(windy, "play")
+    assert model.tally_ == expected()
+
+
+def test_sqlite_is_read_from_its_file_or_from_a_connection_to_it(corner_shop):
+    assert bk.NaiveBayes().fit(sql("SELECT * FROM days", corner_shop), "play").tally_ == expected()
+    with sqlite3.connect(corner_shop) as connection:
+        assert bk.NaiveBayes().fit(sql("SELECT * FROM days", connection), "play").tally_ == expected()
+    connection.close()
+
+
+def test_sqlite_does_not_count_itself(corner_shop):
+    with pytest.raises(bk.BayesError, match="SQLite adds whole numbers up in 64 bits"):
+        sql("SELECT * FROM days", corner_shop, push=True)
+
+
+def test_a_database_in_memory_of_sqlite3_is_refused():
+    with sqlite3.connect(":memory:") as connection, pytest.raises(bk.BayesError, match="is in memory"):
+        sql("SELECT 1", connection)
+    connection.close()
+
+
+def test_a_table_of_postgres_is_named_in_its_address():
+    there = database("postgres")
+    there.load("the days", DAYS)
+    assert bk.NaiveBayes().fit(f'{there.uri}&table="the days"', "play").tally_ == expected()
+
+
+def test_a_connection_of_adbc_is_taken_where_it_keeps_to_one_snapshot():
+    import adbc_driver_postgresql.dbapi as adbc
+
+    there = database("postgres")
+    there.load("days", DAYS)
+    with adbc.connect(there.uri) as connection:
+        assert bk.NaiveBayes().fit(sql("SELECT * FROM days", connection), "play").tally_ == expected()
+        connection.rollback()
+        with pytest.raises(bk.BayesError, match="reads at the isolation 'read committed'"):
+            bk.NaiveBayes().fit(sql("SELECT * FROM days", connection, push=True), "play")
+        connection.rollback()
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        assert bk.NaiveBayes().fit(sql("SELECT * FROM days", connection, push=True), "play").tally_ == expected()
+
+
+TYPES = """
+SELECT * FROM (VALUES
+    (CAST(1.15 AS NUMERIC(10, 2)), CAST(123456789012345678.25 AS NUMERIC(30, 2)), TRUE, CAST('2024-05-01' AS DATE),
+     CAST('2024-05-01 10:00' AS TIMESTAMP), CAST('2024-05-01 10:00+02' AS TIMESTAMPTZ), 9007199254740993, 'a'),
+    (CAST(2.35 AS NUMERIC(10, 2)), CAST(2.5 AS NUMERIC(30, 2)), FALSE, CAST('2024-05-02' AS DATE),
+     CAST('2024-05-01 10:00' AS TIMESTAMP), NULL, 9007199254740992, 'b')
+) AS t(price, large, ill, day, moment, instant, id, class)
+"""
+ROLES = dict.fromkeys(["price", "large", "day", "moment", "instant", "id"], "categorical")
+
+
+@pytest.mark.parametrize("push", [False, True])
+@pytest.mark.parametrize("kind", ["duckdb", "postgres"])
+def test_decimals_dates_truths_and_large_numbers_are_the_same_values_everywhere(kind, push):
+    there = database(kind)
+    found = bk.NaiveBayes(roles=ROLES).fit(sql(TYPES, there.source_of_rows(), push=push), "class").tally_
+    here = {
+        "price": [Decimal("1.15"), Decimal("2.35")],
+        "large": [Decimal("123456789012345678.25"), Decimal("2.5")],
+        "ill": [True, False],
+        "day": [date(2024, 5, 1), date(2024, 5, 2)],
+        "moment": [datetime(2024, 5, 1, 10), datetime(2024, 5, 1, 10)],
+        "instant": [datetime(2024, 5, 1, 8, tzinfo=UTC), None],
+        "id": [2**53 + 1, 2**53],
+    }
+    expected = {name: {str(bk.data.vocabulary.canonical(cell)) for cell in cells} for name, cells in here.items()}
+    values = {name: {str(value) for value in family.values} for name, family in found.families.items()}
+    assert values == {name: cells - {"None"} for name, cells in expected.items()}
+
+
+@pytest.mark.parametrize("push", [False, True])
+def test_a_padded_text_and_an_enum_are_texts(push):
+    there = database("postgres")
+    there.execute("DROP TABLE IF EXISTS padded")
+    there.execute("DROP TYPE IF EXISTS mood")
+    there.execute("CREATE TYPE mood AS ENUM ('sad', 'ok')")
+    there.execute("CREATE TABLE padded (code CHAR(5), mood mood, class TEXT)")
+    there.execute("INSERT INTO padded VALUES ('ab', 'sad', 'x'), ('abc', 'ok', 'y')")
+    model = bk.NaiveBayes().fit(sql("SELECT * FROM padded", there.uri, push=push), "class")
+    assert (model.tally_.families["code"].values, model.tally_.families["mood"].values) == (
+        ("ab", "abc"),
+        ("ok", "sad"),
+    )
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "postgres"])
+def test_a_count_inside_the_database_does_not_fold_case(kind):
+    there = database(kind)
+    collation = "NOCASE" if kind == "duckdb" else "folded"
+    if kind == "postgres":
+        rule = "provider = icu, locale = 'und-u-ks-level2', deterministic = false"
+        there.execute(f"CREATE COLLATION IF NOT EXISTS folded ({rule})")
+    there.execute("DROP TABLE IF EXISTS folds")
+    there.execute(f"CREATE TABLE folds (sky TEXT COLLATE {collation}, class TEXT COLLATE {collation})")
+    there.execute("INSERT INTO folds VALUES ('Sun', 'A'), ('sun', 'a'), ('SUN', 'a')")
+    model = bk.NaiveBayes().fit(sql("SELECT * FROM folds", there.source_of_rows(), push=True), "class")
+    assert (model.tally_.classes, model.tally_.families["sky"].values) == (("A", "a"), ("SUN", "Sun", "sun"))
+
+
+def test_exact_sums_inside_the_database_can_be_forgotten_far_from_zero():
+    """At a mean of 10^6 deviations plain sums of doubles lose a fifth of the variance."""
+    rng = np.random.default_rng(0)
+    table = pa.table(
+        {"x": 1e6 + rng.normal(size=3000), "y": rng.normal(size=3000) * 1e-8, "class": rng.choice(["a", "b"], 3000)}
+    )
+    for kind in ("duckdb", "postgres"):
+        there = database(kind)
+        there.load("far", table)
+        here = bk.NaiveBayes().fit(table, "class")
+        pushed = bk.NaiveBayes().fit(sql("SELECT * FROM far", there.source_of_rows(), push=True), "class")
+        assert pushed.tally_.agrees(here.tally_)
+        assert pushed.table("x")["variance"] == here.table("x")["variance"]
+        left = pushed.forget(table.slice(0, 2990), "class")
+        assert left.tally_.agrees(bk.NaiveBayes().fit(table.slice(2990), "class").tally_)
+
+
+def test_nothing_but_counts_leaves_the_server():
+    there = database("postgres")
+    rng = np.random.default_rng(0)
+    table = pa.table(
+        {
+            "x": rng.normal(size=20_000),
+            "s": rng.choice(["u", "v", "w"], 20_000),
+            "class": rng.choice(["a", "b"], 20_000),
+        }
+    )
+    there.load("many", table)
+    source = sql("SELECT * FROM many", there.uri, push=True)
+    brought = []
+    inner = source.database.table
+    source.database.table = lambda query: brought.append(inner(query)) or brought[-1]
+    bk.NaiveBayes().fit(source, "class")
+    assert sum(answer.nbytes for answer in brought) < 0.01 * table.nbytes
+
+
+# -- what is refused ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query", ["DROP TABLE days", "SELECT 1; SELECT 2", "INSERT INTO days VALUES (1)", "PRAGMA x", ""]
+)
+def test_only_one_select_is_run(shop, query):
+    with pytest.raises(bk.BayesError, match=r"is no SELECT|cannot be read as DuckDB"):
+        sql(query, shop)
+    assert duckdb.connect(str(shop), read_only=True).execute("SELECT COUNT(*) FROM days").fetchall() == [(4,)]
+
+
+def test_an_unknown_table_or_column_is_told_with_the_database(shop):
+    with pytest.raises(bk.BayesError, match=r"shop.duckdb: Catalog Error: Table with name nothing does not exist"):
+        bk.NaiveBayes().fit(sql("SELECT * FROM nothing", shop), "play")
+    with pytest.raises(bk.BayesError, match="has no target column 'plya'"):
+        bk.NaiveBayes().fit(sql("SELECT * FROM days", shop), "plya")
+
+
+def test_two_columns_of_one_name_are_refused(shop):
+    with pytest.raises(bk.BayesError, match="more than one column named sky"):
+        bk.NaiveBayes().fit(
+            sql("SELECT sky, wind AS sky, play FROM days", duckdb.connect(str(shop), read_only=True)), "play"
+        )
+
+
+def test_a_table_that_changes_between_two_readings_is_refused(shop):
+    connection = duckdb.connect(str(shop))
+    source = sql("SELECT * FROM days", connection).with_target("play")
+    assert sum(batch.n_rows for batch in source.batches()) == 4
+    connection.execute("INSERT INTO days VALUES ('sun', 1, 'yes')")
+    with pytest.raises(bk.BayesError, match="the rows changed between two readings, 4 and then 5"):
+        list(source.batches())
+
+
+def test_a_connection_that_is_lost_half_way_is_an_error_and_nothing_is_learnt():
+    there = database("postgres")
+    n = 200_000
+    there.load("long", pa.table({"x": np.arange(n) * 1.0, "text": ["word " * 20] * n, "class": np.arange(n) % 2}))
+    source = sql("SELECT * FROM long", there.uri).with_target("class")
+    source.database.connection.adbc_connection.set_options()
+    rows = source.batches()
+    next(rows)
+    reading = "query LIKE 'COPY%long%' AND pid <> PG_BACKEND_PID()"
+    assert there.rows(f"SELECT PG_TERMINATE_BACKEND(pid) FROM pg_stat_activity WHERE {reading}") == [(True,)]
+    with pytest.raises(bk.BayesError, match=r"(?i)terminat|connection|closed"):
+        for _ in rows:
+            pass
+
+
+@pytest.mark.filterwarnings("ignore::bayeskit.AdviceWarning")
+def test_a_column_like_an_id_is_refused_inside_the_database(shop):
+    connection = duckdb.connect(str(shop))
+    connection.execute("CREATE TABLE many AS SELECT 'row ' || range AS id, range % 2 AS class FROM range(1000)")
+    with pytest.raises(bk.BayesError, match="column 'id' has more than 100 values"):
+        bk.NaiveBayes().fit(sql("SELECT * FROM many", connection, push=True, max_categories=100), "class")
+
+
+# -- what is secret -------------------------------------------------------------------------------------
+
+
+SECRET = "s3cr%t/w'rd"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"postgresql://ann:{SECRET}@127.0.0.1:1/shop?table=days",
+        "postgresql://ann:s3cr%25t%2Fw%27rd@127.0.0.1:1/shop?table=days",
+        "postgresql://127.0.0.1:1/shop?table=days&user=ann&password=s3cr%25t%2Fw%27rd",
+    ],
+)
+def test_a_password_never_reaches_a_message_a_traceback_or_a_name(address, tmp_path):
+    with pytest.raises(bk.BayesError) as told:
+        bk.NaiveBayes().fit(address, "play")
+    whole = "".join(traceback.format_exception(told.value, chain=True)) + repr(told.value.args) + repr(told.value.place)
+    shown = whole.replace(address, "")  # the line of this test itself
+    for secret in (SECRET, "s3cr%25t", "s3cr"):
+        assert secret not in str(told.value)
+        assert secret not in shown.replace("SECRET", "")
+    assert told.value.__context__ is None
+    assert "s3cr" not in repr(Address.of(address))
+
+
+def test_a_password_never_reaches_a_model_file(tmp_path):
+    there = database("postgres")
+    there.load("days", DAYS)
+    uri = there.uri.replace("bayes@", "bayes:hush-hush@") + "&table=days"
+    model = bk.NaiveBayes().fit(uri, "play")
+    model.save(tmp_path / "days.bayes")
+    assert b"hush" not in (tmp_path / "days.bayes").read_bytes()
+    assert "hush" not in repr(model)
+    with pytest.raises(bk.BayesError) as told:
+        model.fit(uri.replace("table=days", "table=nothing"), "play")
+    assert "hush" not in str(told.value)
+
+
+def test_an_address_where_files_are_read_is_refused_without_what_is_secret():
+    from bayeskit.data.files import FileSource
+
+    with pytest.raises(bk.BayesError, match="postgresql://host/shop is a database, and files are read here"):
+        FileSource.of("postgresql://ann:hush@host/shop")
