@@ -118,5 +118,8 @@ LEAST_SHARE = 1e-9
 LEAST_SQUARE = 1e-200
 """A sum of squares that is 0: its inverse and the root of that are numbers."""
 
+LEAST_NUMBER = 1e-150
+"""A number of a table that is smaller is 0 to a query: PostgreSQL refuses products that vanish."""
+
 POSITIVE = 1e-300
 """In the place of 0 under a fraction whose numerator is 0 too."""

@@ -21,16 +21,13 @@ from bayeskit.disk.writing import takes_a_stream
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
 
 if TYPE_CHECKING:
-    from bayeskit.data.files.arriving import ArrivingRows
-    from bayeskit.data.files.file_source import FileSource, Progress
+    from bayeskit.data.files.file_source import Progress
     from bayeskit.data.files.unreadable import Unreadable
 
 BAR_AFTER = 0.5  # seconds before a bar appears
 
 
-def open_data(
-    paths: Sequence[str], target: str | None, reading: Reading, unreadable: Unreadable | None = None
-) -> FileSource:
+def open_data(paths: Sequence[str], target: str | None, reading: Reading, unreadable: Unreadable | None = None) -> Any:
     """The data of a command: the rows of all files that it names, or of a database."""
     if (rows := open_database(paths, reading)) is not None:
         return rows if target is None else rows.with_target(target)
@@ -78,7 +75,7 @@ def shown(path: str) -> str:
 
 def open_rows(
     paths: Sequence[str], reading: Reading, unreadable: Unreadable | None = None, *, as_they_come: bool = True
-) -> FileSource | ArrivingRows:
+) -> Any:
     """Rows to say something of; those of a pipe as they come."""
     if not as_they_come or len(paths) != 1 or not (paths[0] == "-" or lying_at(paths[0]) == "pipe"):
         return open_data(paths, None, reading, unreadable)

@@ -15,11 +15,11 @@ class Dialect:
 
     name, title: sqlglot's name and a person's. character: the function from a number to a character.
     greatest: the largest of several numbers. materialises: whether a step of a query is to be written down, since the
-    database would compute its columns again wherever they are used. case_up_to: branches of CASE, values times
-    classes, by which a column is told apart; beyond it a lookup table is joined. joins: tables that one step may join.
-    escaped: characters that stand in no text as they are: to Spark, '' is no quote under every setting, and $ begins a variable.
-    infinity: how −∞ is written. fences: whether OFFSET 0 keeps a step from being merged into the next, so that it need
-    not be written down (1.4 times as fast on PostgreSQL).
+    database would compute its columns again wherever they are used. case_up_to: branches of CASE, values times classes,
+    by which a column is told apart; beyond it a lookup table is joined. joins: tables that one step may join.
+    escaped: characters that stand in no text as they are: to Spark, '' is no quote under every setting, and $ begins a
+    variable. infinity: how −∞ is written. fences: whether OFFSET 0 keeps a step from being merged into the next, so
+    that it need not be written down (1.4 times as fast on PostgreSQL).
     """
 
     name: str

@@ -73,9 +73,8 @@ class Dask:
     def _n_parts(self, rows: Any) -> int:
         if self.parts is not None:
             return self.parts
-        sizes = [file.place.size or 0 for file in getattr(rows.source, "files", ())]
         threads = sum(self.client.nthreads().values()) if self.client is not None else 4
-        return max(int(sum(sizes) // BYTES), 2 * threads)
+        return int(max(rows.n_bytes // BYTES, 2 * threads))
 
     def _computed(self, total: Any) -> Counted:
         try:

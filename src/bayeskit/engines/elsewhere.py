@@ -74,10 +74,20 @@ class Elsewhere:
         """None: nobody brings all rows here unasked."""
         raise not_here(self.engine)
 
+    @property
+    def n_bytes(self) -> int:
+        """Of all files, as they lie there; 0 where there are none."""
+        return sum(place.size or 0 for place in places(self.source))
+
     def parts(self, n: int) -> Sequence[Source]:
         """Parts for the workers."""
         assert isinstance(self.source, Divisible)
         return self.source.parts(n)
+
+
+def places(source: Any) -> list[Any]:
+    """Where the rows of a source lie, if that is in files."""
+    return [file.place for file in getattr(source, "files", ()) if hasattr(file, "place")]
 
 
 def handed_over(data: Any, engine: Any) -> Elsewhere | None:
@@ -85,6 +95,5 @@ def handed_over(data: Any, engine: Any) -> Elsewhere | None:
     if isinstance(data, Elsewhere):
         return replace(data, engine=engine)
     source = open_source(data)
-    files = getattr(source, "files", ())
-    in_pipes = any(not hasattr(file.place, "path") for file in files)
+    in_pipes = any(place.size is None for place in places(source))
     return Elsewhere(source, engine) if isinstance(source, Divisible) and not in_pipes else None

@@ -16,7 +16,7 @@ from typing import Any
 from bayeskit import kernels
 from bayeskit.data.missing_labels import LabelledRows
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import Batch, Source, for_schema
+from bayeskit.data.source import Batch, Source, for_schema, naming_the_file
 from bayeskit.engines import local
 from bayeskit.engines.merging import merged
 from bayeskit.errors import BayesWarning, LostParts
@@ -65,14 +65,15 @@ class Task:
         """The record of one part, which may have no rows."""
         rows = RowsRead(for_schema(part, self.schema, {}, ()))
         source: Any = LabelledRows(rows, is_part=True) if self.drops_unlabelled else rows
-        tally = local.collect_part(
-            source,
-            self.schema,
-            self.plan,
-            n_threads=self.n_threads,
-            memory_limit=self.memory_limit,
-            max_categories=self.max_categories,
-        )
+        with naming_the_file(source):
+            tally = local.collect_part(
+                source,
+                self.schema,
+                self.plan,
+                n_threads=self.n_threads,
+                memory_limit=self.memory_limit,
+                max_categories=self.max_categories,
+            )
         unlabelled = source.gaps.n_missing if self.drops_unlabelled else 0
         hosts = () if kernels.NATIVE else (platform.node(),)
         return Counted(((number, rows.n_rows),), tally.to_bytes(), unlabelled, hosts)
@@ -167,7 +168,7 @@ def part_name(part: Any) -> str:
     """A part as a person would call it."""
     if not (files := getattr(part, "files", ())):
         return f"rows from {getattr(part, 'first_row', 0):,} on"
-    name, groups = str(files[0].place.name), getattr(files[0], "row_groups", None)
+    name, groups = str(getattr(files[0], "place", files[0]).name), getattr(files[0], "row_groups", None)
     if groups:
         last = f" to {groups[-1]}" if len(groups) > 1 else ""
         name = f"{name}, row group{'s' * bool(last)} {groups[0]}{last}"

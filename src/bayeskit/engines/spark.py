@@ -82,9 +82,8 @@ class Spark:
     def _n_parts(self, rows: Elsewhere) -> int:
         if self.parts is not None:
             return self.parts
-        sizes = [file.place.size or 0 for file in getattr(rows.source, "files", ())]
         cores = getattr(context_of(self.session), "defaultParallelism", 8)
-        return max(int(sum(sizes) // BYTES), int(cores))
+        return max(rows.n_bytes // BYTES, int(cores))
 
     def _run(self, records: Any, in_a_tree: bool) -> list[Counted]:
         """The records, those of many parts after nodes of a tree have merged some hundreds each."""

@@ -1,1 +1,1 @@
-"""Fitted models carried elsewhere: as one SQL query, as an ONNX file, as plain numbers; all say what `form.py` has."""
+"""Fitted models carried elsewhere: as a SQL query, as ONNX, as plain numbers; all say what `scoring_form.py` has."""

@@ -98,8 +98,8 @@ def open_database(connection: Any) -> Database:
     if module == "sqlite3":
         return _file_of(connection)
     raise BayesError(
-        f"{with_article(type(connection).__name__)} is no connection that can stream Arrow: give one of DuckDB or ADBC, "
-        "an address (postgresql://…), or the file of a database"
+        f"{with_article(type(connection).__name__)} is no connection that can stream Arrow: give one of DuckDB or "
+        "ADBC, an address (postgresql://…), or the file of a database"
     )
 
 

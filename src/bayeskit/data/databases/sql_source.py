@@ -78,6 +78,11 @@ class SqlSource:
         return {column.name: column for column in listed}
 
     @property
+    def head(self) -> Mapping[str, Any]:
+        """All columns with their types in Arrow."""
+        return {name: column.type for name, column in self.fields.items()}
+
+    @property
     def kinds(self) -> Mapping[str, Kind]:
         """Kinds of all columns but the target and the weight."""
         beside = (self.target, self.weight)

@@ -18,12 +18,12 @@ from bayeskit.dialects.dialect import Dialect, as_dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import ContextTerm, ScoringForm, TableTerm, WordsTerm
-from bayeskit.export.sql.cell_values import ROWS, Cells
 from bayeskit.export.sql.naming import check_free, check_keys, class_labels, result_names
+from bayeskit.export.sql.read_cells import ROWS, Cells
 from bayeskit.export.sql.record import ScoringQuery
 from bayeskit.export.sql.relative import relative_form
 from bayeskit.export.sql.terms import CELLS, Join, Scores, TermWriter, cell, double
-from bayeskit.export.sql.word_tables import WordTable, word_sums
+from bayeskit.export.sql.word_sums import WordTable, word_sums
 from bayeskit.tolerance import TIE
 
 VANISHES = -700.0  # e to this is 1e-304; PostgreSQL refuses powers that are smaller than all doubles

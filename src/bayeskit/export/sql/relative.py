@@ -56,10 +56,8 @@ def _relative(term: Any) -> Any:
         levels = (Context(level.codes, level.tables - level.tables[:, :, :1]) for level in term.levels)
         return replace(term, levels=tuple(levels))
     if isinstance(term, WordsTerm):
-        weights, repeats, present = (
-            None if part is None else part - part[..., :1] for part in (term.weights, term.repeats, term.present)
-        )
-        return replace(term, weights=weights, repeats=repeats, present=present)
+        repeats, present = (None if part is None else part - part[..., :1] for part in (term.repeats, term.present))
+        return replace(term, weights=term.weights - term.weights[:, :1], repeats=repeats, present=present)
     return _polynomial(term)
 
 

@@ -13,7 +13,7 @@ from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.export.scoring_form import Coding, Context, ContextTerm, LinearTerm, QuadraticTerm, TableTerm, WordsTerm
-from bayeskit.export.sql.cell_values import Cells, kind_of, storable, value_node
+from bayeskit.export.sql.read_cells import Cells, kind_of, storable, value_node
 from bayeskit.export.sql.relative import PolynomialTerm
 
 Floats = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ from bayeskit.remedy import Setting
 if TYPE_CHECKING:
     from bayeskit.export.scoring_form import ScoringForm, Term
     from bayeskit.export.sql.record import ScoringQuery
-    from bayeskit.export.sql.word_tables import WordTable
+    from bayeskit.export.sql.word_sums import WordTable
 
 
 class Exported:
@@ -52,12 +52,13 @@ class Exported:
         >>> query.probabilities
         {'no': 'p_no', 'yes': 'p_yes'}
         >>> import duckdb
-        >>> duckdb.sql("CREATE TABLE days AS SELECT 1 AS day, 'sun' AS sky")
-        >>> [round(p, 6) for p in duckdb.sql(query.query).fetchall()[0][2:]]
+        >>> shop = duckdb.connect()
+        >>> _ = shop.execute("CREATE TABLE days AS SELECT 1 AS day, 'sun' AS sky")
+        >>> [round(p, 6) for p in shop.execute(query.query).fetchall()[0][2:]]
         [0.428571, 0.571429]
         """
         from bayeskit.export.sql.query import scoring_query
-        from bayeskit.export.sql.word_tables import word_tables
+        from bayeskit.export.sql.word_sums import word_tables
 
         form = self.scoring_form()
         return scoring_query(form, table, dialect, keys, columns, evidence, word_tables(words, form.texts))

@@ -11,7 +11,7 @@ from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import WordsTerm
-from bayeskit.export.sql.cell_values import storable
+from bayeskit.export.sql.read_cells import storable
 from bayeskit.export.sql.terms import double
 
 Step = tuple[str, tuple[str, ...], Node]

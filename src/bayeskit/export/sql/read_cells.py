@@ -16,7 +16,7 @@ from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import Coding
-from bayeskit.tolerance import SQUARED_TO_NOTHING
+from bayeskit.tolerance import LEAST_NUMBER
 
 ROWS = "t"  # the table that is scored
 CENTRED = "r"  # the step of the cells, as the next one names it
@@ -91,7 +91,7 @@ class Cells:
         if self.dialect.name != "postgres":
             return present
         # A product that overflows or vanishes would end the query.
-        near = exp.Between(this=x, low=syntax.number(-SQUARED_TO_NOTHING), high=syntax.number(SQUARED_TO_NOTHING))
+        near = exp.Between(this=x, low=syntax.number(-LEAST_NUMBER), high=syntax.number(LEAST_NUMBER))
         within = exp.Between(this=x.copy(), low=syntax.number(-LARGEST), high=syntax.number(LARGEST))
         return syntax.case([(near, syntax.cast(syntax.number(0.0), "double")), (within, x.copy())])
 
