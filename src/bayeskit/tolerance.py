@@ -109,9 +109,6 @@ LEAST_ROWS = 1e-5
 LEAST_PRIOR = 1e-9
 """Rows' worth of a prior around no change at all: it holds a slope only where nothing else does."""
 
-SQUARED_TO_NOTHING = 1e-150
-"""A number whose square is 0: PostgreSQL refuses products that vanish, so it is taken for 0 before."""
-
 LEAST_SHARE = 1e-9
 """The share of a class without any mass: what is divided by it stays a number."""
 

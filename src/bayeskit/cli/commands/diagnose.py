@@ -20,7 +20,7 @@ def command(
     plot: Plot = None,
     json: Json = False,
 ) -> None:
-    """Name the columns or words that speak together, and what it costs.
+    """Name columns or words that speak together, and the cost.
 
     Naive Bayes takes every column as if nothing but the class tied it to the
     others. Where two tell of each other all the same, evidence counts twice and

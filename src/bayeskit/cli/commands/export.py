@@ -42,7 +42,7 @@ def command(
     ] = None,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where it goes; - for stdout.")] = "-",
 ) -> None:
-    """Carry a model elsewhere: as one SQL query, ONNX or plain numbers.
+    """Carry a model elsewhere: as SQL, ONNX or plain numbers.
 
     The query gives for each row of the table the keys, the class and the probability of each class, the same as
     bayes predict to twelve digits. Give one of --sql, --onnx and --json.

@@ -191,7 +191,7 @@ class DocumentClassifier(TallyClassifier):
     def is_its_counts(self) -> bool:
         """Whether more documents make it the model that a fit on all of them gives: nothing is fitted, no word cut."""
         self._check_is_fitted()
-        cut = self.min_df not in (0, 1) or self.max_df != 1.0 or self.max_features is not None  # type: ignore[attr-defined]
+        cut = self.min_df not in (0, 1) or self.max_df != 1.0 or self.max_features is not None
         return type(self.recipe_).learn is Recipe.learn and not cut
 
 
