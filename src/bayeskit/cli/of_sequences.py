@@ -227,7 +227,7 @@ def _judged_states(model: Any, asked: Any, method: str) -> Evaluation:
         said += [state for state, there in zip(found, known.tolist(), strict=True) if there]
         logs.append(logspace.log(posterior[known]))
     if not true:
-        raise BayesError(f"no row has a {target_of(model)!r} to compare with")
+        raise BayesError(f"no row has a value of {target_of(model)!r} to compare with")
     counts = model.tally_.class_counts
     shares = counts / counts.sum() if counts.sum() else np.full(len(classes), 1 / len(classes))
     return judged(method, target_of(model), classes, shares, true, np.concatenate(logs), said)
