@@ -29,7 +29,6 @@ from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.base.storage import Stored
 from bayeskit.models.base.tally_classifier import refuse_no_counts
-from bayeskit.remedy import Setting
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions, runs_of
@@ -147,7 +146,7 @@ class MarkovChain(Stored):
         """P(the symbol that many steps after the end) of each sequence (sequences, symbols), in the order of
         ``symbols_``. Missing symbols at the end, and a start that is not known, are refused."""
         if not isinstance(steps, (int, np.integer)) or steps < 1:
-            raise BayesError(Setting.given("steps", steps), ": give a whole number from 1")
+            raise BayesError(f"steps={steps!r}: give a whole number from 1", culprit=steps)
         sequences = self._sequences(X, lengths)
         contexts = self._contexts(sequences)
         of: Codes = np.arange(len(sequences))
@@ -174,7 +173,7 @@ class MarkovChain(Stored):
         self.check_settings()
         for name, number in (("n", n), ("length", length)):
             if not isinstance(number, (int, np.integer)) or number < 0:
-                raise BayesError(Setting.given(name, number), ": give a whole number from 0")
+                raise BayesError(f"{name}={number!r}: give a whole number from 0", culprit=number)
         rng = np.random.default_rng(seed_of(random_state))
         contexts = np.full((n, self.order), -1, dtype=np.int64)
         drawn = np.zeros((n, length), dtype=np.int64)
@@ -212,7 +211,7 @@ class MarkovChain(Stored):
     def check_settings(self) -> None:
         """Refuse settings that mean nothing; called before any work."""
         if not isinstance(self.order, (int, np.integer)) or isinstance(self.order, bool) or self.order < 1:
-            raise BayesError(Setting.given("order", self.order), ": give a whole number from 1", culprit=self.order)
+            raise BayesError(f"order={self.order!r}: give a whole number from 1", culprit=self.order)
         as_smoothing(self.smoothing)
         one_of("unseen", self.unseen, ("ignore", "error"))
         self._declared()

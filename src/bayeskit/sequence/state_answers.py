@@ -23,7 +23,6 @@ from bayeskit.models.base.classifier import class_array
 from bayeskit.models.base.settings import seed_of
 from bayeskit.models.base.storage import Stored
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Setting
 from bayeskit.sequence.baum_welch import refuse_impossible
 from bayeskit.sequence.explanation import StateExplanation, explain_state
 from bayeskit.sequence.lattice import Impossible, Lattice, Observed
@@ -200,7 +199,7 @@ class AnswersOfStates(Stored):
     def best_paths(self, X: Any, k: int = 5, lengths: Any = None) -> list[list[StatePath]]:
         """The k most probable paths of each sequence, the best first; fewer where there are fewer."""
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise BayesError(Setting.given("k", k), ": give a whole number from 1")
+            raise BayesError(f"k={k!r}: give a whole number from 1", culprit=k)
         sequences = self._sequences(X, lengths)
         observed = self.observed(sequences)
         longest = int(sequences.lengths.max(initial=0))
@@ -307,7 +306,7 @@ class AnswersOfStates(Stored):
     def forecast(self, X: Any, steps: int = 1, lengths: Any = None) -> Forecast:
         """States and columns of the next steps after each sequence."""
         if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
-            raise BayesError(Setting.given("steps", steps), ": give a whole number from 1")
+            raise BayesError(f"steps={steps!r}: give a whole number from 1", culprit=steps)
         sequences = self._sequences(X, lengths)
         observed = self.observed(sequences)
         likelihoods, last = self.lattice_.ends(observed)
@@ -347,7 +346,7 @@ class AnswersOfStates(Stored):
         self.check_settings()
         for name, number in (("n", n), ("length", length)):
             if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
-                raise BayesError(Setting.given(name, number), ": give a whole number from 0")
+                raise BayesError(f"{name}={number!r}: give a whole number from 0", culprit=number)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         starts = np.arange(n + 1, dtype=np.int64) * length
         stays = self.frame_.stays

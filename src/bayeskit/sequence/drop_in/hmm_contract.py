@@ -48,11 +48,18 @@ class HmmContract(Estimator):
     implementation: str
     startprob_: Floats
     transmat_: Floats
-    monitor_: ConvergenceMonitor
     emission_names: ClassVar[Mapping[str, str]]  # letter of ``params``: attribute
 
-    def __post_init__(self) -> None:
-        self.monitor_ = ConvergenceMonitor(self.tol, self.n_iter, self.verbose)
+    @property
+    def monitor_(self) -> ConvergenceMonitor:
+        """How EM went; one with a rule of its own may be put here before a fit."""
+        if "_monitor" not in vars(self):
+            self._monitor = ConvergenceMonitor(self.tol, self.n_iter, self.verbose)
+        return self._monitor
+
+    @monitor_.setter
+    def monitor_(self, monitor: ConvergenceMonitor) -> None:
+        self._monitor = monitor
 
     # -- what a model adds ---------------------------------------------------------------------------
 
