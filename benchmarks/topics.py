@@ -29,7 +29,8 @@ NOTE = (
     "One sweep of collapsed Gibbs sampling over all words, α = 0.1 and β = 0.01, after 10 sweeps; tomotopy with one "
     "worker. AP has 2,246 documents and 435,838 words (10,473 different), 20 Newsgroups 18,846 and 1.9 million without "
     "headers, quotes and stop words (words in five documents or more). *Sharded* is what a fit does; *unsharded* takes "
-    "all documents in one part. Two threads are compared by the clock on the wall, which other work on the machine disturbs; all else by CPU time."
+    "all documents in one part. Two threads are compared by the clock on the wall, which other work on the machine "
+    "disturbs; all else by CPU time."
 )
 ALPHA, BETA = 0.1, 0.01
 BARS = {20: 1.3, 100: 1.4, 500: 1.8, 1000: 2.5}
