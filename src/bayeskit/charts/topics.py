@@ -60,9 +60,7 @@ def topic_choice_chart(record: TopicChoice) -> Any:
 DOCUMENTS = 24  # of a map
 
 
-def topic_words_chart(
-    words: Mapping[Any, Sequence[tuple[str, float]]], shares: Sequence[float] | None = None
-) -> Any:
+def topic_words_chart(words: Mapping[Any, Sequence[tuple[str, float]]], shares: Sequence[float] | None = None) -> Any:
     """The words of each topic with their probabilities, the most probable first; the largest topics first."""
     order = list(words)
     if shares is not None:
