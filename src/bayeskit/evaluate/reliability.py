@@ -29,7 +29,6 @@ from bayeskit.data.sheet import Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
-from bayeskit.remedy import Setting
 
 Floats = npt.NDArray[np.float64]
 BINS = 15
@@ -234,8 +233,8 @@ def _checked(said: Any, came_true: Any, sample_weight: Any) -> tuple[Floats, Flo
 def _bins(p: Floats, bins: int, strategy: str) -> tuple[npt.NDArray[np.intp], Floats]:
     """(the bin of each row, the borders)"""
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
-        raise BayesError(Setting.given("bins", bins), ": give a whole number of at least 1")
+        raise BayesError(f"bins={bins!r}: give a whole number of at least 1")
     if strategy not in ("uniform", "quantile"):
-        raise BayesError(Setting.given("strategy", strategy), ': give "uniform" or "quantile"')
+        raise BayesError(f'strategy={strategy!r}: give "uniform" or "quantile"')
     edges = np.linspace(0, 1, bins + 1) if strategy == "uniform" else np.quantile(p, np.linspace(0, 1, bins + 1))
     return np.searchsorted(edges[1:-1], p), edges
