@@ -8,6 +8,7 @@ from typing import Any
 from bayeskit.errors import BayesError, with_article
 
 PICTURES = {
+    "sequence.explanation.StateExplanation": "sequences.state_evidence_chart",
     "explain.evidence.Explanation": "evidence.evidence_chart",
     "models.text.words_for_and_against.WordsForAndAgainst": "evidence.evidence_chart",
     "explain.nomogram.Nomogram": "nomogram.nomogram_chart",

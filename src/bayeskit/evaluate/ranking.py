@@ -138,7 +138,7 @@ def roc_curve(truth: Any, scores: Any, sample_weight: Any = None, of: Value = Tr
     """
     steps = _Steps(truth, scores, sample_weight)
     fpr, tpr = _shares(steps.others), _shares(steps.of_class)
-    return RocCurve(of, fpr, tpr, np.append(np.inf, steps.thresholds), float(np.trapezoid(tpr, fpr)))
+    return RocCurve(of, fpr, tpr, np.append(np.inf, steps.thresholds), float(np.diff(fpr) @ (tpr[1:] + tpr[:-1])) / 2)
 
 
 def precision_recall_curve(truth: Any, scores: Any, sample_weight: Any = None, of: Value = True) -> PrecisionRecall:

@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.errors import BayesError
-from bayeskit.remedy import Setting
 from bayeskit.tolerance import TIE
 
 Floats = npt.NDArray[np.float64]
@@ -102,7 +101,7 @@ def signed_rank_probabilities(
     (True, 0.0)
     """
     if not rope >= 0:
-        raise BayesError(Setting.given("rope", rope), ": give a number of at least 0", culprit=rope)
+        raise BayesError(f"rope={rope!r}: give a number of at least 0", culprit=rope)
     z = np.append(0.0, differences)
     sums = z[:, None] + z[None]
     regions = np.stack([sums > 2 * rope + TIE, sums < -2 * rope - TIE]).astype(np.float64)

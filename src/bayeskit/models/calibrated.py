@@ -248,7 +248,7 @@ class Calibrated(Composite, PredictsClasses):
         ):
             raise BayesError(Setting.given("folds", self.folds), ": give a whole number of at least 2, or None")
         if isinstance(self.max_rows, bool) or not isinstance(self.max_rows, whole) or self.max_rows < 1:
-            raise BayesError(Setting.given("max_rows", self.max_rows), ": give a whole number of at least 1")
+            raise BayesError(f"max_rows={self.max_rows!r}: give a whole number of at least 1")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -37,7 +37,6 @@ from bayeskit.models.ensemble.classifier import BayesClassifier
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.semi_naive.aode import AODE
 from bayeskit.models.semi_naive.tan import TAN
-from bayeskit.remedy import Setting
 from bayeskit.tolerance import LEAST_PROBABILITY
 
 Floats = npt.NDArray[np.float64]
@@ -126,7 +125,7 @@ def choose(
     """
     start = time.process_time()
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float, np.number)) or not seconds >= 0:
-        raise BayesError(Setting.given("seconds", seconds), ": give a number of seconds")
+        raise BayesError(f"seconds={seconds!r}: give a number of seconds")
     tried = {name: clone(model) for name, model in models.items()} if models is not None else candidates(**settings)
     if not tried:
         raise BayesError("there is no model to choose from")

@@ -19,12 +19,13 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.sheet import Items, Readable, Sheet
 from bayeskit.data.table import Table
+from bayeskit.drawable import Drawable
 from bayeskit.explain.phrases import chance, times
 from bayeskit.sequence.lattice import Lattice, Observed
 
 
 @dataclass(frozen=True, repr=False)
-class StateExplanation(Readable):
+class StateExplanation(Readable, Drawable):
     """The log odds of ``predicted`` against ``against`` at a step, as a sum: ``past`` (what went before, or the start),
     ``observation`` (by column), ``future``."""
 
