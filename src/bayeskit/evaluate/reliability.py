@@ -234,14 +234,8 @@ def _checked(said: Any, came_true: Any, sample_weight: Any) -> tuple[Floats, Flo
 def _bins(p: Floats, bins: int, strategy: str) -> tuple[npt.NDArray[np.intp], Floats]:
     """(the bin of each row, the borders)"""
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
-<<<<<<< HEAD
         raise BayesError(f"bins={bins!r}: give a whole number of at least 1", culprit=bins)
     if strategy not in ("uniform", "quantile"):
         raise BayesError(f'strategy={strategy!r}: give "uniform" or "quantile"', culprit=strategy)
-=======
-        raise BayesError(f"bins={bins!r}: give a whole number of at least 1")
-    if strategy not in ("uniform", "quantile"):
-        raise BayesError(f'strategy={strategy!r}: give "uniform" or "quantile"')
->>>>>>> judge
     edges = np.linspace(0, 1, bins + 1) if strategy == "uniform" else np.quantile(p, np.linspace(0, 1, bins + 1))
     return np.searchsorted(edges[1:-1], p), edges

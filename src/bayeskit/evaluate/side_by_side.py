@@ -59,11 +59,7 @@ def compare(
     chosen = _models(models)
     tables = _tables(datasets, y)
     if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
-<<<<<<< HEAD
         raise BayesError(f"repeats={repeats!r}: give a whole number of at least 1", culprit=repeats)
-=======
-        raise BayesError(f"repeats={repeats!r}: give a whole number of at least 1")
->>>>>>> judge
     by_fold: dict[str, list[Floats]] = {measure: [] for measure in MEASURES}
     refused, n_rows = [], []
     for dataset, (X, labels) in tables.items():
