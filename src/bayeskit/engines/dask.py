@@ -107,7 +107,7 @@ class DaskFrame(ClusterFrame):
     def of(cls, frame: Any, engine: Dask) -> DaskFrame:
         """A frame whose columns have one name each."""
         if not hasattr(frame, "npartitions") or not hasattr(frame, "dtypes"):
-            raise BayesError(f"a Dask frame is learnt from, not a {type(frame).__name__}")
+            raise BayesError(f"a Dask frame is learnt from, not {with_article(type(frame).__name__)}")
         check_names(list(map(str, frame.columns)))
         return cls(frame, engine)
 
