@@ -15,7 +15,7 @@ from bayeskit.engines.elsewhere import handed_over
 from bayeskit.engines.engine import MAX_CATEGORIES
 from bayeskit.engines.merging import groups
 from bayeskit.engines.records import Counted, Ledger, Task
-from bayeskit.errors import BayesError, LostParts
+from bayeskit.errors import BayesError, LostParts, with_article
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
