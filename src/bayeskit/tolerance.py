@@ -95,6 +95,12 @@ PARALLEL = 1e-14
 CONVERGED = 1e-6
 """Of a log likelihood: EM that gains less has arrived."""
 
+ARRIVED = 1e-10
+"""Of the numbers of a curve: a step of Newton's method that is smaller ends it."""
+
+RIDGE = 1e-9
+"""Rows' worth of a prior around no change at all: it holds a slope only where nothing else does."""
+
 # -- divisors that may be 0 ----------------------------------------------------------------------------
 
 LEAST_SHARE = 1e-9

@@ -20,12 +20,11 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BadFile
+from bayeskit.tolerance import ARRIVED, RIDGE
 
 Floats = npt.NDArray[np.float64]
 CERTAIN = 1e6  # log odds of what is certain
 ROUNDS = 50  # of Newton's method, which takes about eight
-ARRIVED = 1e-10  # of a step, relative
-RIDGE = 1e-9  # rows' worth of a prior around the identity: only where nothing else holds a slope
 
 
 class ScoreMap(Protocol):
