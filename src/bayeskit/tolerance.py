@@ -95,19 +95,19 @@ LIFT = 1e-7
 PARALLEL = 1e-14
 """Of the larger precision: two densities whose precisions differ by less cross once."""
 
-LAST_STEP = 1e-10
-"""Of what is sought: a step of Newton that moves it by less has arrived."""
-
 CONVERGED = 1e-6
 """Of a log likelihood: EM that gains less has arrived."""
+
+ARRIVED = 1e-10
+"""Of the numbers of a curve: a step of Newton's method that is smaller ends it."""
+
+RIDGE = 1e-9
+"""Rows' worth of a prior around no change at all: it holds a slope only where nothing else does."""
 
 # -- divisors that may be 0 ----------------------------------------------------------------------------
 
 LEAST_ROWS = 1e-5
 """The rows of a state, by which its variance is divided, in the place of hmmlearn's models, as there."""
-
-LEAST_PRIOR = 1e-9
-"""Rows' worth of a prior around no change at all: it holds a slope only where nothing else does."""
 
 LEAST_SHARE = 1e-9
 """The share of a class without any mass: what is divided by it stays a number."""

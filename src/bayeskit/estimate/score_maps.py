@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BadFile
-from bayeskit.tolerance import LAST_STEP, LEAST_PRIOR
+from bayeskit.tolerance import ARRIVED, RIDGE
 
 Floats = npt.NDArray[np.float64]
 CERTAIN = 1e6  # log odds of what is certain
@@ -144,23 +144,23 @@ def _newton(features: Floats, targets: Floats, weights: Floats, start: Floats) -
     """Logistic regression of shares (rows,) on a few features (rows, features): Newton's method, steps halved."""
     scale = np.maximum(np.abs(features).max(axis=0, initial=0.0), 1.0)
     scaled, centre = features / scale, start * scale
-    found, ridge = centre, LEAST_PRIOR * np.eye(len(start))
+    found, ridge = centre, RIDGE * np.eye(len(start))
 
     def loss(numbers: Floats) -> float:
         z, away = scaled @ numbers, numbers - centre
-        return float(weights @ (logspace.log_add_exp(0.0, z) - targets * z)) + LEAST_PRIOR * float(away @ away) / 2
+        return float(weights @ (logspace.log_add_exp(0.0, z) - targets * z)) + RIDGE * float(away @ away) / 2
 
     at = loss(found)
     for _ in range(ROUNDS):
         p = logspace.logistic(scaled @ found)
-        gradient = scaled.T @ (weights * (p - targets)) + LEAST_PRIOR * (found - centre)
+        gradient = scaled.T @ (weights * (p - targets)) + RIDGE * (found - centre)
         curvature = (scaled * (weights * p * (1 - p))[:, None]).T @ scaled + ridge
         step, size = np.linalg.solve(curvature, gradient), 1.0
-        while (after := loss(found - size * step)) > at and size > LAST_STEP:
+        while (after := loss(found - size * step)) > at and size > ARRIVED:
             size /= 2
         if after > at:
             break
         found, at = found - size * step, after
-        if np.abs(size * step).max() <= LAST_STEP * max(1.0, float(np.abs(found).max())):
+        if np.abs(size * step).max() <= ARRIVED * max(1.0, float(np.abs(found).max())):
             break
     return np.asarray(found / scale)

@@ -46,6 +46,7 @@ CLEARLY = 3.0  # standard errors by which the favourite is beaten
 COUNTED_BY = {"student": "naive", "exponents": "naive", "aode": "tan", "cuts": "tan"}
 """Models that are made of what another has counted."""
 PARTS = 5  # of the rows, one of which is held out
+MICRO, NANO = 10**6, 10**9  # parts of a second in which prices are told
 
 
 @dataclass(frozen=True)
@@ -205,12 +206,12 @@ class _Size:
         """CPU seconds of trying a model and of fitting it on all rows: rough, and rather too high than too low
         (``python benchmarks/choosing.py prices`` sets them beside what was spent)."""
         cells = self.rows * self.columns
-        alone = 0.01 + 4e-7 * cells
+        alone = 0.01 + 0.4 * cells / MICRO
         each = {
             "exponents": 2 * alone + 2e-4 * self.columns * self.classes,
-            "tan": alone + 5e-9 * cells * self.columns + 3e-5 * self.columns**2,
-            "aode": alone + (5e-9 + 1e-9 * self.classes) * cells * self.columns + 3e-5 * self.columns**2,
-            FAVOURITE: 0.15 + 2e-5 * cells,
+            "tan": alone + 5 * cells * self.columns / NANO + 3e-5 * self.columns**2,
+            "aode": alone + (5 + self.classes) * cells * self.columns / NANO + 3e-5 * self.columns**2,
+            FAVOURITE: 0.15 + 20 * cells / MICRO,
         }
         return each.get(name, alone)
 
