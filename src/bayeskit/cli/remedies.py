@@ -37,6 +37,7 @@ OPTIONS = {
     "level": "--level",
     "probability": "--probability",
     "count": "--count",
+    "n_topics": "--topics",
 }
 """The option that passes a setting; a test sees that each is one of some command."""
 
