@@ -19,7 +19,7 @@ class Dialect:
     by which a column is told apart; beyond it a lookup table is joined. joins: tables that one step may join.
     escaped: characters that stand in no text as they are: to Spark, '' is no quote under every setting, and $ begins a
     variable. infinity: how −∞ is written. fences: whether OFFSET 0 keeps a step from being merged into the next, so
-    that it need not be written down (1.4 times as fast on PostgreSQL).
+    that it need not be written down.
     """
 
     name: str
