@@ -119,6 +119,10 @@ EVERY = [
     ("fit", TAGGED, "--tags", "-o", f"tags{MODEL}"),
     ("tag", f"tags{MODEL}", TAGGED),
     ("tag", f"tags{MODEL}", TAGGED, "--json"),
+    ("topics", DATA, "--text", BODY, "-k", "2", "-o", f"topics{MODEL}"),
+    ("compare", DATA, "-t", TARGET, "--models", "naive,tree", "--folds", "2", "--role", f"{BODY}=ignore"),
+    ("diagnose", MODEL, DATA),
+    ("export", MODEL, "--json"),
     ("demo",),
 ]  # fmt: skip
 MISTAKES = [

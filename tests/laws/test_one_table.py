@@ -165,6 +165,10 @@ ELSEWHERE = {
     "TextClassifier": "documents, below",
     "TokenCounter": "documents, below",
     "LinearRegression": "numbers as the target, below",
+    "Sequences": "sequences in every form: tests/data/test_sequences.py",
+    **dict.fromkeys(("HiddenMarkovModel", "MarkovChain", "SequenceClassifier"), "sequences: tests/sequence"),
+    **dict.fromkeys(("CategoricalHMM", "GaussianHMM"), "sequences as hmmlearn takes them: tests/sequence"),
+    "TopicModel": "documents, or counts of words: tests/topics",
     "Selection": "what it makes of a table keeps its form: tests/evaluate",
     "JointDistribution": "below",
     "BayesianNetwork": "below",
@@ -172,7 +176,8 @@ ELSEWHERE = {
                     "scikit-learn's own rules, which take arrays and frames alone: tests/reference"),
 }  # fmt: skip
 FUNCTIONS = {
-    "cross_validate", "learning_curve", "compare", "vocabulary_curve", "generative_vs_discriminative", "held_out",
+    "cross_validate", "learning_curve", "compare", "choose",
+    "vocabulary_curve", "generative_vs_discriminative", "held_out",
     "open_source",
     "from_bytes", "write_whole",  # bytes, no table
     "labelled_table", "posterior_over",  # what cross_validate is made of
@@ -189,7 +194,10 @@ INSIDE = (
     "explain",
     "charts",
     "container",
+    "export",
     "model_file",
+    "sequence",
+    "topics",
 )
 """Packages whose functions are no public way in; their public names are in ``bayeskit.__all__``."""
 
@@ -218,7 +226,7 @@ def test_every_public_way_in_for_a_table_is_listed():
             methods = table_methods(public)
             if methods and name not in ELSEWHERE:
                 assert name in MODELS, f"{name} takes tables by {methods}: list it here"
-                known = {"fit", "fit_transform", *SAYING, *SCORING, *LEARNING, *SOURCES}
+                known = {"fit", "fit_transform", "fit_over", "to_sql", *SAYING, *SCORING, *LEARNING, *SOURCES}
                 assert methods <= known, f"{name}: list {methods - known} here"
         elif callable(public) and takes_a_table(public):
             assert name in FUNCTIONS, f"{name} takes a table: list it here"
@@ -296,7 +304,7 @@ def test_a_weight_goes_with_rows_in_memory_in_every_form(tmp_path):
             COLUMNS, LABELS, tmp_path,
         )  # fmt: skip
         assert {*refused} == {"path of CSV", "path of Parquet", "source"}
-        assert all("weights go with data in memory" in told for told in refused.values())
+        assert all("weights as values go with data in memory" in told for told in refused.values())
 
 
 @pytest.mark.parametrize("columns", [COLUMNS, MIXED], ids=["numbers", "mixed"])

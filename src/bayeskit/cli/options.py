@@ -158,7 +158,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     ... def read(data: str, reading: Reading) -> None:
     ...     print(data, reading.encoding)
     >>> list(signature(read).parameters)
-    ['data', 'column_type', 'delimiter', 'encoding', 'empty', 'no_header', 'columns', 'decimal', 'comment']
+    ['data', 'sql', 'column_type', 'delimiter', 'encoding', 'empty', 'no_header', 'columns', 'decimal', 'comment']
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}

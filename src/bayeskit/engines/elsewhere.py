@@ -80,9 +80,9 @@ class Elsewhere:
         return sum(place.size or 0 for place in places(self.source))
 
     def parts(self, n: int) -> Sequence[Source]:
-        """Parts for the workers."""
+        """Parts for the workers; files under paths that mean the same in the folder of any process."""
         assert isinstance(self.source, Divisible)
-        return self.source.parts(n)
+        return [part.absolute() if hasattr(part, "absolute") else part for part in self.source.parts(n)]
 
 
 def places(source: Any) -> list[Any]:

@@ -74,7 +74,7 @@ class Spark:
             # Within a tree a stage that is tried again may report its rows twice; then the numbers of parts tell alone.
             read = None if rows.may_have_many_parts else int(total.get["rows"])
             return Ledger(None, None, read, rows.passes).close(found, task, source)
-        parts = _absolute(rows.parts(self._n_parts(rows)))
+        parts = rows.parts(self._n_parts(rows))
         numbers = self.session.range(0, len(parts), 1, max(len(parts), 1))
         found = self._run(numbers.mapInArrow(counting_parts(task, parts), RECORD), len(parts) > FAN_IN)
         return Ledger.of(parts, rows.passes).close(found, task, source)
@@ -274,11 +274,6 @@ def _batch(record: Counted, error: bytes | None) -> pa.RecordBatch:
 def _record(row: Mapping[str, Any]) -> Counted:
     parts = tuple(zip(row["parts"], row["rows"], strict=True))
     return Counted(parts, row["tally"], row["unlabelled"], tuple(row["on_twins"]))
-
-
-def _absolute(parts: Sequence[Any]) -> list[Any]:
-    """Parts of files under paths that mean the same in the folder of any process."""
-    return [part.absolute() if hasattr(part, "absolute") else part for part in parts]
 
 
 def _current_session() -> Any:

@@ -99,8 +99,7 @@ def class_densities(model: Columnwise, column: str, rows: Source | None = None) 
     prior, classes = np.asarray(logspace.exp(params.log_prior)), tally.classes
     points = model.column_points(params, column, ENDS)
     low, high = _ends(points)
-    whole = np.arange(max(np.floor(low), 0.0), np.ceil(high) + 1)
-    line = whole if belief.whole else np.linspace(low, high, FINE)
+    line = _whole_numbers(low, high) if belief.whole else np.linspace(low, high, FINE)
     log_p = model.column_scores(params, column, line)  # (numbers, classes)
     densities = np.asarray(logspace.exp(log_p)).T
     joint = prior[:, None] * densities
@@ -119,6 +118,13 @@ def _ends(points: Floats) -> tuple[float, float]:
     low = float((np.minimum(outer[0], inner[0]) - room).min())
     high = float((np.maximum(outer[1], inner[1]) + room).max())
     return (low, high) if high > low else (low - 1.0, high + 1.0)
+
+
+def _whole_numbers(low: float, high: float) -> Floats:
+    """The counts between two ends; of a wide range about as many as a fine line has."""
+    first, last = max(np.floor(low), 0.0), np.ceil(high)
+    step = max(1.0, np.ceil((last - first) / FINE))
+    return np.arange(first, last + step, step)
 
 
 def _regions(

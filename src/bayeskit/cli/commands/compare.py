@@ -119,22 +119,22 @@ def _tables(data: list[str], target: str, reading: Reading) -> dict[str, Any]:
 
 
 def _compared(models: dict[str, Any], tables: dict[str, Any], target: str, trials: Trials) -> Any:
-    """The record; a line on stderr says what is at work where someone looks at it."""
+    """The record; a bar says how far each table is, where someone looks at it."""
     import sys
+    from collections import Counter
 
     from bayeskit.evaluate.side_by_side import LEAVE_ONE_OUT, compare
-
-    shown = sys.stderr.isatty()
-
-    def tell(dataset: str, model: str) -> None:
-        print(f"\r\x1b[K{dataset}: {model}", end="", file=sys.stderr, flush=True)
+    from bayeskit.models.ensemble.progress import Bar
 
     folds = LEAVE_ONE_OUT if trials.leave_one_out else trials.folds
-    try:
-        return compare(models, tables, target, folds=folds, repeats=trials.repeats, progress=tell if shown else None)
-    finally:
-        if shown:
-            print("\r\x1b[K", end="", file=sys.stderr)
+    begun: Counter[str] = Counter()
+    with Bar(sys.stderr.isatty()) as bar:
+
+        def tell(dataset: str, model: str) -> None:
+            bar(dataset, begun[dataset], len(models))
+            begun[dataset] += 1
+
+        return compare(models, tables, target, folds=folds, repeats=trials.repeats, progress=tell)
 
 
 def _show(page: Any, found: Any, measure: str) -> None:

@@ -62,7 +62,7 @@ def sample_topics(
     >>> start, words = np.array([0, 3, 6]), np.array([0, 0, 1, 2, 2, 1], np.uint32)
     >>> first = np.array([0, 1, 0, 1, 0, 1], np.uint16)
     >>> drawn = sample_topics(start, words, first, 3, None, np.array([0.1, 0.1]), 0.1, 0, 0, 50, 1, True, 1)
-    >>> drawn[0] == drawn[1] and drawn[3] == drawn[4]
+    >>> bool(drawn[0] == drawn[1] and drawn[3] == drawn[4])
     True
     """
     check_threads(n_threads)

@@ -10,7 +10,6 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
-from bayeskit.remedy import Setting
 
 if TYPE_CHECKING:
     from bayeskit.export.scoring_form import ScoringForm, Term
@@ -82,7 +81,7 @@ class Exported:
 def refuse_random_ties(model: Any) -> None:
     """A draw by the row's content is not to be had elsewhere."""
     if model.ties != "first":
-        raise BayesError(Setting.given("ties", model.ties), ': a query cannot draw. Set ties="first" first.')
+        raise BayesError(f'ties={model.ties!r}: a query cannot draw. Set ties="first" first.', culprit=model.ties)
 
 
 def whole_form(model: Any, base: Any, terms: Iterable[Term]) -> ScoringForm:
