@@ -924,10 +924,11 @@ def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here
     pa.parquet.write_table(table, "rows.parquet")
     roles = {"w": "ignore"}
 
-    def attempt(kind=bk.NaiveBayes, max_categories=None, roles=roles, sample_weight=None, **settings):
+    def attempt(kind=bk.NaiveBayes, max_categories=None, roles=(), sample_weight=None, **settings):
         source = bk.open_source("rows.parquet", "y", sample_weight)
         engine = Processes(1, max_categories=max_categories)
-        return kind(roles={"w": "ignore", **roles}, **settings).fit_source(source, engine=engine)
+        others = {} if sample_weight else {"w": "ignore"}
+        return kind(roles=others | dict(roles), **settings).fit_source(source, engine=engine)
 
     for kind in (bk.NBTree, bk.SubclassBayes, bk.BayesClassifier):
         assert "NaiveBayes" in str(said(attempt, kind=kind))
@@ -943,15 +944,15 @@ def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here
     assert {remedy.setting for remedy in message.remedies} == {"roles", "max_categories"}
     attempt(max_categories=2, roles={"sky": "ignore"})
     attempt(max_categories=None)
-    (remedy,) = said(attempt, sample_weight="w", kind=bk.TAN, cuts="random").remedies
-    attempt(bk.TAN, sample_weight="w", cuts=remedy.value)
+    (remedy,) = said(attempt, sample_weight="w", kind=bk.TAN, cuts=("random", 4)).remedies
+    attempt(bk.TAN, sample_weight="w", cuts=(remedy.value, 4))
     monkeypatch.setattr("bayeskit.estimate.learn_cuts.FIT", 5)
     assert said(attempt, kind=bk.TAN).remedies[0].setting == "cuts"
     attempt(bk.TAN, cuts={"x": [0.0]})
     with pytest.raises(BayesError, match="name the column that holds them") as problem:
         bk.NaiveBayes(roles=roles).fit("rows.parquet", "y", sample_weight=[1.0] * 60)
     assert problem.value.remedies[0].setting == "sample_weight"
-    bk.NaiveBayes(roles=roles).fit("rows.parquet", "y", sample_weight="w")
+    bk.NaiveBayes().fit("rows.parquet", "y", sample_weight="w")
 
 
 @follows("export/of_columns.py: column_terms: numeric", "data/databases/sql_source.py: at: sql",
