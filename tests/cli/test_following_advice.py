@@ -36,7 +36,7 @@ NO_ADVICE = {  # that name an option, and advise none
     "cli/commands/fit/from_tables.py: _model: --model",
     "cli/remedies.py: words: --model",
     "cli/texts.py: open_unlabelled: --text --whole-file",
-    "data/source.py: refuse_frame_elsewhere: NaiveBayes",  # followed on the clusters of tests/engines
+    "data/source.py: refuse_frame_elsewhere: NaiveBayes",  # no test follows it: the frame is one of a cluster
     "cli/texts.py: refuse_text: --text",
     "kernels/__init__.py: _chosen: --force-reinstall --no-cache-dir",  # followed by whoever has a compiler
 }
