@@ -14,7 +14,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
-from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities, smoothed
+from bayeskit.estimate.smoothing import Smoothing, probabilities, smoothed
 from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tolerance import GONE, OFF_ONE, SLACK
@@ -35,8 +35,8 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[
     """
     if isinstance(prior, str):
         if prior == "empirical":
-            prior = MLE()
-        elif prior == "uniform":
+            return np.asarray(probabilities(class_counts, 0.0))
+        if prior == "uniform":
             return np.full(len(classes), 1 / len(classes))
     if isinstance(prior, Smoothing):
         return np.asarray(probabilities(class_counts[None], prior.pseudo_counts(classes, class_counts[None]))[0])
