@@ -299,6 +299,23 @@ def test_explain_sums_to_the_log_odds_and_says_it_in_words(bayes, model):
     assert "Gentoo" in bayes("explain", model, "birds.csv", "--row", "3", "--against", "Gentoo").out
 
 
+def test_explain_works_a_posterior_by_hand(bayes):
+    bayes("fit", "tennis.csv", "--target", "play", "-o", "tennis.bayes")
+    told = bayes("explain", "tennis.bayes", "tennis.csv", "--row", "3", "--work").out
+    assert "P(outlook rain | no)      2/5 = 0.4  (2 + 1)/(5 + 3)     0.375" in told
+    assert "product: 9/14 · 4/12 · 5/12 · 4/11 · 7/11 = 5/242 = 0.0206612" in told
+    assert "P(yes | x) = 0.0206612 / (0.0153745 + 0.0206612) = 0.573354" in told
+    row = bayes("explain", "tennis.bayes", "tennis.csv", "--row", "3", "--work", "--json").json["rows"][0]
+    assert [c["posterior"] for c in row["classes"]] == pytest.approx([0.426646, 0.573354], abs=1e-6)
+    assert "name DATA" in bayes("explain", "tennis.bayes", "--work", code=1).err
+    assert "--against" in bayes("explain", "tennis.bayes", "tennis.csv", "--work", "--against", "no", code=1).err
+    bayes("fit", "tennis.csv", "--target", "play", "-m", "aode", "-o", "aode.bayes")
+    assert "AODE has no work" in bayes("explain", "aode.bayes", "tennis.csv", "--work", code=1).err
+    (Path("mail.csv")).write_text("text,kind\ncheap pills,spam\nlunch at noon,ham\n")
+    bayes("fit", "mail.csv", "--text", "text", "--target", "kind", "--recipe", "multinomial", "-o", "mail.bayes")
+    assert "(1 + 1)/(2 + 5)" in bayes("explain", "mail.bayes", "mail.csv", "--work").out
+
+
 def test_explain_without_data_shows_what_tells_most(bayes, model):
     told = bayes("explain", model)
     assert "flipper_length_mm" in told.out.splitlines()[1]
