@@ -31,6 +31,7 @@ from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.kinds import NUMERIC, kind_of
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.estimate.formulas import WrittenFactor
+from bayeskit.estimate.learn_cuts import check_cuts
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable
@@ -188,6 +189,8 @@ class NaiveBayes(Exported, TallyClassifier):
             one_of("variance", value, ("class_feature", "feature", "class", "all"))
         for value in _all_settings(self.smoothing):
             as_smoothing(value)
+        for value in _all_settings(self.cuts):
+            check_cuts(value)
         as_variance_floor(self.variance_floor)
         if self.ddof not in (0, 1):
             raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
