@@ -30,6 +30,8 @@ from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.kinds import NUMERIC, kind_of
 from bayeskit.estimate.columns.text import TextColumns
+from bayeskit.estimate.formulas import WrittenFactor
+from bayeskit.estimate.learn_cuts import check_cuts
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable
@@ -187,6 +189,8 @@ class NaiveBayes(Exported, TallyClassifier):
             one_of("variance", value, ("class_feature", "feature", "class", "all"))
         for value in _all_settings(self.smoothing):
             as_smoothing(value)
+        for value in _all_settings(self.cuts):
+            check_cuts(value)
         as_variance_floor(self.variance_floor)
         if self.ddof not in (0, 1):
             raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
@@ -268,6 +272,11 @@ class NaiveBayes(Exported, TallyClassifier):
         """What each column adds to the scores of a block (rows, classes), in schema order."""
         threads, of = self._threads(), params.by_column
         return {name: of[name].term(name, block, threads) for name in self.schema_.used}
+
+    def written_factors(self, block: Block) -> list[WrittenFactor]:
+        """P(cell | class) of each column of the first row, as it comes about."""
+        of = self.params_.by_column
+        return [factor for name in self.schema_.used for factor in of[name].written(name, block, self.tally_)]
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit with the one smoothing and the temperature that predict the classes best, leaving each row out in turn.

@@ -24,6 +24,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import ConditionalTable
+from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.explain.structure import StructureDescription, graph_of_columns
 from bayeskit.export.of_columns import coding, context_term
@@ -89,6 +90,24 @@ class StructuredClassifier(Exported, CodedClassifier):
                 columns = context_columns({name: table}, block, self._threads())
                 kernels.score_codes(columns, [table.log_table], terms[name], self._threads())
         return terms
+
+    def written_factors(self, block: Block) -> list[WrittenFactor]:
+        """P(cell | class, parents) of each column of the first row, as counts and what is added to them."""
+        factors = []
+        for name in self.schema_.used:
+            table = self.params_.tables.get(name)
+            if table is None:
+                continue
+            row = int(context_columns({name: table}, block, 1)[0][0])
+            n_known, shares = table.written(row)
+            if shares:
+                cells = {n: self._cell_name(n, int(block.codes[n][0])) for n in (name, *table.parents[:n_known])}
+                given = tuple(f"{parent} {cells[parent]}" for parent in table.parents[:n_known])
+                factors.append(WrittenFactor(name, cells[name], shares, given))
+        return factors
+
+    def _cell_name(self, name: str, code: int) -> str:
+        return str(names_of(self.params_.values[name], self.schema_, name)[code - 1])
 
     def scoring_form(self) -> ScoringForm:
         """The class prior and each column's tables in its contexts, as plain numbers."""
