@@ -101,10 +101,40 @@ def test_every_make_target_named_exists():
     assert named <= targets
 
 
-def test_the_course_has_a_passage_for_each_of_its_worked_examples():
-    course = (ROOT / "docs" / "course.md").read_text(encoding="utf-8")
-    told = {int(n) for n in re.findall(r"\bWorked example (\d+)\b", course)}
-    assert {*range(3, 10), *range(11, 21), 22, 23, 24, 28, 31, 32} <= told
+CHAPTERS = sorted((ROOT / "docs" / "course").glob("[0-9]*.md"))
+
+
+def test_worked_examples_are_numbered_in_the_order_in_which_they_appear_and_each_has_its_test():
+    told = [
+        int(n) for page in CHAPTERS for n in re.findall(r"^## Worked example (\d+)\b", page.read_text("utf-8"), re.M)
+    ]
+    assert told == list(range(1, 40))
+    tests = [file.read_text("utf-8") for file in (ROOT / "tests" / "worked_examples").glob("test_*.py")]
+    tested = {
+        int(n) for text in tests for pair in re.findall(r"def test_(\d+)_(?:and_(\d+)_)?", text) for n in pair if n
+    }
+    assert tested == set(told)
+
+
+@pytest.mark.parametrize("page", CHAPTERS, ids=name)
+def test_a_chapter_is_a_page_with_things_to_try_and_exercises(page):
+    text = page.read_text("utf-8")
+    assert 100 <= len(text.splitlines()) <= 250
+    assert [line for line in text.splitlines() if line in ("## Try it", "## Exercises", "## Read next")] == [
+        "## Try it",
+        "## Exercises",
+        "## Read next",
+    ]
+    answers = text.count("<details><summary>Answer</summary>\n\n")
+    assert 2 <= answers == text.count("\n</details>") == len(re.findall(r"^\*\*\d\.\*\*", text, re.M)) <= 5
+
+
+def test_the_index_of_the_course_names_every_chapter_and_every_worked_example():
+    index = (ROOT / "docs" / "course" / "index.md").read_text("utf-8")
+    assert [page.name for page in CHAPTERS if f"({page.name})" not in index] == []
+    rows = re.findall(r"examples? (\d+)(?: (and|to) (\d+))?", index.partition("## Slips")[0])
+    named = [n for first, _, last in rows for n in range(int(first), int(last or first) + 1)]
+    assert sorted(named) == list(range(1, 40))
 
 
 @pytest.mark.slow
