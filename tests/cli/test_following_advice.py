@@ -162,6 +162,21 @@ def fitting(data, y, kind=bk.NaiveBayes):
 
 
 @follows(
+    "estimate/marginal_likelihood.py: hyperparameters: smoothing",
+    "models/naive_bayes/classifier.py: log_marginal_likelihood: numeric",
+    "models/naive_bayes/classifier.py: log_marginal_likelihood: roles",
+)
+def test_evidence_asks_for_priors_and_tables():
+    data, y = rows(sky=np.resize([*"abca"], 60))
+
+    def weigh(roles=None, **settings):
+        return bk.NaiveBayes(roles=roles, **settings).fit(data, y).log_marginal_likelihood()
+
+    follow(weigh, "numeric", "roles")
+    follow(weigh, "smoothing", numeric="histogram", smoothing=0)
+
+
+@follows(
     "cli/commands/explain.py: _work: --row --work",
     "cli/commands/explain.py: command: --work --against",
     "cli/commands/fit/from_tables.py: _cut_numbers: --numeric",
