@@ -58,7 +58,7 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[
     raise BayesError(
         Setting.given("prior", prior),
         ": it is ",
-        Remedy("prior", clause=SPECS, without="empirical or uniform"),
+        Remedy("prior", clause=SPECS, without="empirical, uniform or laplace"),
         did_you_mean(prior, ("empirical", "uniform")),
         culprit=prior,
     )

@@ -25,12 +25,14 @@ from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import ConditionalTable
 from bayeskit.estimate.formulas import WrittenFactor
+from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.sampling import draw_slots
+from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.explain.structure import StructureDescription, graph_of_columns
 from bayeskit.export.of_columns import coding, context_term
 from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.models.base import Scores
-from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of
+from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.threads import thread_count
 
@@ -73,6 +75,20 @@ class StructuredClassifier(Exported, CodedClassifier):
         self._check_is_fitted()
         n_classes = len(self.tally_.classes)
         return n_classes - 1 + sum(n_classes * table.n_free for table in self.params_.tables.values())
+
+    def log_marginal_likelihood(self) -> float:
+        """ln P(table) before any row was seen, the structure given: a Dirichlet prior by ``smoothing`` in each context.
+
+        In closed form, for rows without missing cells. Smoothing 0, "auto" and "back-off" are no priors, and refused.
+        """
+        self._check_is_fitted()
+        tally, rule = self.tally_, as_smoothing(self.smoothing)
+        total = log_class_evidence(self.prior, tally.classes, tally.class_counts)
+        for name, table in self.params_.tables.items():
+            refuse_gaps(name, float(tally.n_rows - table.contexts.counts[-1].sum()))
+            counts = table.contexts.counts[-1].transpose(0, 2, 1)
+            total += log_evidence(counts, hyperparameters(rule, table.values, self.smoothing))
+        return total
 
     def log_joint(self, params: StructuredParameters, block: Block) -> Scores:
         scores = np.repeat(params.log_prior[None], block.n_rows, axis=0)
