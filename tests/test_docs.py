@@ -5,14 +5,18 @@ import re
 import subprocess
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from scripts.website.index import chapters, listed
 
 ROOT = Path(__file__).parents[1]
 if not (ROOT / "README.md").exists():
     pytest.skip("the documentation is not here", allow_module_level=True)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
+CHAPTERS = sorted((ROOT / "docs" / "course").glob("[0-9]*.md"))
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -51,11 +55,37 @@ def test_every_python_block_is_an_example_that_runs(page):
     assert all(block.lstrip().startswith(">>> ") for block in blocks_of(page))
 
 
+@cache
+def anchors(page: Path) -> set[str]:
+    """What a link may name after #: the headings as GitHub and `make site` spell them."""
+    lines, fenced = [], False
+    for line in page.read_text(encoding="utf-8").splitlines():
+        fenced ^= line.startswith("```")
+        if not fenced and re.match(r"#+ ", line):
+            words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line.lstrip("# ")).lower()
+            lines.append(re.sub(r"[^\w -]", "", words).replace(" ", "-"))
+    return {f"{slug}-{n}" if n else slug for slug in lines for n in range(lines.count(slug))}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_link_to_a_file_leads_somewhere(page):
-    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)", page.read_text(encoding="utf-8"))
-    local = [target for target in targets if "://" not in target]
-    assert [target for target in local if not (page.parent / target).exists()] == []
+def test_every_link_leads_somewhere(page):
+    """To a file that is there, and to a heading of it."""
+    wrong = []
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text(encoding="utf-8")):
+        file = page.parent / target if target else page
+        if "://" not in target and (not file.exists() or (anchor and anchor not in anchors(file))):
+            wrong.append(f"{target}#{anchor}")
+    assert wrong == []
+
+
+def test_every_page_has_one_place_in_the_index():
+    docs = ROOT / "docs"
+    places = [(docs / page).resolve() for pages in listed().values() for page in pages]
+    assert len(places) == len(set(places))
+    outside = {ROOT / file for file in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")}
+    assert set(places) == {*docs.glob("*.md"), docs / "course" / "index.md", *outside} - {docs / "index.md"}
+    assert {heading.partition(":")[0] for heading in listed()} == {"Tutorials", "How-to", "Reference", "Explanation"}
+    assert chapters() == [page.name for page in CHAPTERS]
 
 
 def files_of_the_project() -> list[str]:
@@ -99,9 +129,6 @@ def test_every_make_target_named_exists():
     targets = set(re.findall(r"^([a-z][\w-]*):", makefile.read_text(encoding="utf-8"), re.MULTILINE))
     named = {word for page in PAGES for word in re.findall(r"`?make ([a-z]+)`", page.read_text(encoding="utf-8"))}
     assert named <= targets
-
-
-CHAPTERS = sorted((ROOT / "docs" / "course").glob("[0-9]*.md"))
 
 
 def test_worked_examples_are_numbered_in_the_order_in_which_they_appear_and_each_has_its_test():
