@@ -11,6 +11,7 @@ PICTURES = {
     "sequence.explanation.StateExplanation": "sequences.state_evidence_chart",
     "explain.evidence.Explanation": "evidence.evidence_chart",
     "models.text.words_for_and_against.WordsForAndAgainst": "evidence.evidence_chart",
+    "explain.work.Work": "work.work_chart",
     "explain.nomogram.Nomogram": "nomogram.nomogram_chart",
     "estimate.conjugate.categorical.BetaBernoulli": "belief_curves.belief_chart",
     "estimate.conjugate.categorical.DirichletCategorical": "belief_curves.belief_chart",
