@@ -71,7 +71,7 @@ class DuckDatabase:
         """Whether two queries are of one transaction: to try and begin another would abort it."""
         self._free()
         first, second = (self.connection.execute("SELECT TXID_CURRENT()").fetchall() for _ in range(2))
-        return first == second
+        return bool(first == second)
 
     def fields(self, query: str) -> list[Field]:
         """From the relation, which is not run."""
