@@ -17,6 +17,7 @@ def test_3_the_likelihood_of_seven_heads_is_highest_at_their_share():
     ratio = Fraction(7**7 * 3**3 * 2**10, 10**10)
     assert float(ratio) == pytest.approx(2.276932, abs=5e-7)
     assert coin.log_likelihood(0.7) - coin.log_likelihood(0.5) == pytest.approx(log(ratio), rel=1e-12)
+    assert coin.likelihood_ratio(0.7, 0.5) == pytest.approx(float(ratio), rel=1e-12)
     grid = np.linspace(0.001, 0.999, 999)
     assert grid[np.argmax(coin.log_likelihood(grid))] == pytest.approx(0.7)
     assert coin.likelihood().maximum == coin.mle == 0.7
@@ -43,6 +44,8 @@ def test_35_the_evidence_that_a_column_depends_on_the_class():
         ours -= belief.update(table.sum().to_dict()).log_marginal_likelihood
         assert ours == pytest.approx(exact, rel=1e-12)
     assert log(total) == pytest.approx(-65.357526, abs=5e-7)
+    model = bk.NaiveBayes().fit(days, "play")
+    assert model.log_marginal_likelihood() == pytest.approx(log(total), rel=1e-12)
 
 
 def test_37_three_bells_have_two_boundaries_and_a_mistake_in_closed_form():
