@@ -1,4 +1,4 @@
-"""Worked examples 16 and 17 without stand-ins, and 36 to 39, through the public interface."""
+"""Worked examples 1 and 34 without stand-ins, and 3, 35, 37 and 39, through the public interface."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,12 @@ import bayeskit as bk
 from bayeskit.datasets import load_worked_example
 
 
-def test_16_the_joint_of_hypothesis_and_evidence():
+def test_1_the_joint_of_hypothesis_and_evidence():
     once = bk.Hypotheses({"cancer": 0.008, "healthy": 0.992}).update({"cancer": 0.98, "healthy": 0.03})
     assert once.joint == pytest.approx({"cancer": 0.00784, "healthy": 0.02976}, rel=1e-12)
 
 
-def test_17_three_hypotheses_vote_and_one_is_drawn():
+def test_34_three_hypotheses_vote_and_one_is_drawn():
     three = bk.Hypotheses({"h1": 0.4, "h2": 0.3, "h3": 0.3})
     votes = {"h1": {"+": 1, "-": 0}, "h2": {"+": 0, "-": 1}, "h3": {"+": 0, "-": 1}}
     assert votes[three.map]["+"] == 1
@@ -20,7 +20,7 @@ def test_17_three_hypotheses_vote_and_one_is_drawn():
     assert three.gibbs(votes, 20_000, random_state=0).count("+") / 20_000 == pytest.approx(0.4, abs=0.01)
 
 
-def test_36_three_normals_have_two_boundaries():
+def test_37_three_normals_have_two_boundaries():
     half = np.sqrt(0.5)  # two numbers at ± half have variance one
     x = [mean + side * half for mean in (-2, 0, 2) for side in (-1, 1)]
     model = bk.NaiveBayes(prior={"left": 0.25, "middle": 0.5, "right": 0.25})
@@ -31,7 +31,7 @@ def test_36_three_normals_have_two_boundaries():
     assert found.correct == pytest.approx(1 - 0.217429, abs=5e-7)
 
 
-def test_37_the_evidence_of_a_table_has_a_closed_form():
+def test_35_the_evidence_of_a_table_has_a_closed_form():
     model = bk.NaiveBayes(smoothing=bk.Laplace(), prior=bk.Laplace()).fit(load_worked_example("tennis"), "play")
     assert model.log_marginal_likelihood() == pytest.approx(-65.357526, abs=5e-7)
     factors = {"outlook": 0.732368, "temperature": -0.548566, "humidity": 0.714349, "wind": -0.112329}
@@ -44,7 +44,7 @@ def test_37_the_evidence_of_a_table_has_a_closed_form():
         assert factor == pytest.approx(expected, abs=5e-7)
 
 
-def test_38_the_likelihood_of_a_coin_is_a_curve():
+def test_3_the_likelihood_of_a_coin_is_a_curve():
     coin = bk.BetaBernoulli().update({True: 7, False: 3})
     assert coin.likelihood_ratio(0.7, 0.5) == pytest.approx(2.276932, abs=5e-7)
     assert coin.log_likelihood(0.7) - coin.log_likelihood(0.5) == pytest.approx(0.822829, abs=5e-7)

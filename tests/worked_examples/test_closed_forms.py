@@ -1,7 +1,7 @@
-"""Worked examples 3, 35, 37 and 39: a likelihood, evidence in closed form, three bells, and a ranking."""
+"""Worked examples 3, 35 and 37 against fractions and closed forms: a likelihood, evidence, three bells."""
 
 from fractions import Fraction
-from math import exp, factorial, log, prod
+from math import factorial, log, prod
 
 import numpy as np
 import pytest
@@ -9,7 +9,6 @@ from scipy.stats import norm
 
 import bayeskit as bk
 from bayeskit.datasets import load_worked_example
-from bayeskit.evaluate.ranking import precision_recall_curve
 
 
 def test_3_the_likelihood_of_seven_heads_is_highest_at_their_share():
@@ -57,14 +56,3 @@ def test_37_three_bells_have_two_boundaries_and_a_mistake_in_closed_form():
     record = bells.densities("x")
     assert record.boundaries == pytest.approx([-boundary, boundary], rel=1e-9)
     assert record.mistake == pytest.approx(mistake, abs=2e-6)
-
-
-def test_39_precision_and_recall_meet_at_three_quarters_after_four():
-    belongs = [c == "+" for c in "++-+--+-"]
-    assert sum(belongs[:4]) / 4 == sum(belongs[:4]) / sum(belongs) == 3 / 4
-    assert precision_recall_curve(belongs, np.arange(8, 0, -1)).break_even == pytest.approx(3 / 4)
-
-
-def test_3_a_likelihood_ratio_is_a_bayes_factor_of_two_points():
-    points = bk.Hypotheses({"bent": 0.5, "fair": 0.5}).update({"bent": 0.7**7 * 0.3**3, "fair": 0.5**10})
-    assert points.bayes_factor("bent", "fair") == pytest.approx(exp(0.822829), rel=1e-6)
