@@ -26,5 +26,6 @@ def _set(text: str) -> str:
 
 
 def _row(row: list[str], most: int) -> str:
-    wide = f' colspan="{most}"' if len(row) == 1 and most > 1 else ""
-    return f"<tr>{''.join(f'<td{wide}>{cell}</td>' for cell in row)}</tr>"
+    rest = most - len(row) + 1  # the last cell takes the columns that are left
+    last = f'<td colspan="{rest}">' if rest > 1 else "<td>"
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in row[:-1])}{last}{row[-1]}</td></tr>"
