@@ -180,7 +180,9 @@ def any_law(request):
 
 
 WORDS = ["sun", "sea", "rain", "été", "wind", "fog", "ice", "a", "Straße", "x1"]
-RECIPES = ["multinomial", "set_of_words", "complement", "wcnb", "twcnb", "tfidf", "nbsvm", "weighted", "auto", "fast"]
+RECIPES = [
+    "multinomial", "set_of_words", "complement", "wcnb", "twcnb", "tfidf", "nbsvm", "weighted", "best", "auto", "fast",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session", params=RECIPES)
