@@ -130,7 +130,7 @@ LAWS = [
     Law("aode, thrice seen, Laplace, weighted", CUT | {"smoothing": 1.0, "min_count": 3}, bk.AODE, weighted=True),
 ]
 
-SMALL = {"n_members": 2, "n_chains": 3, "n_threads": 1}
+SMALL = {"n_members": 2, "n_chains": 3, "n_trees": 3, "n_threads": 1}
 ENSEMBLE_LAWS = [  # structure, cuts, m and exponents are held: laws of its own
     Law("ensemble, mixed", SMALL, bk.BayesClassifier),
     Law("ensemble, weighted", SMALL, bk.BayesClassifier, weighted=True),
