@@ -9,11 +9,12 @@ namespace bayeskit {
 void filter_states(const Observed& rows, const HiddenChain& chain, bool every, double* filtered,
                    double* log_likelihoods, int64_t* impossible, size_t n_threads) {
     const ChainTables tables(chain);
-    const SymbolTables symbols(rows, chain.n_states);
+    const Care care = tables.care(Care::watched);
+    const SymbolTables symbols(rows, chain.n_states, care);
     const SequenceParts parts(rows);
     const size_t k = chain.n_states, width = tables.width;
     parallel_for(parts.size(), n_threads, [&](size_t part) {
-        Walker walker(rows, tables, symbols);
+        Walker walker(rows, tables, symbols, care);
         std::vector<double> logs(width);
         for (size_t s = parts.begin(part); s < parts.end(part); ++s) {
             const Span span = span_of(rows, chain, s);
@@ -51,13 +52,15 @@ void filter_states(const Observed& rows, const HiddenChain& chain, bool every, d
 void count_states(const Observed& rows, const HiddenChain& chain, const StateCounts& out, double* log_likelihoods,
                   int64_t* impossible, size_t n_threads) {
     const ChainTables tables(chain);
-    const SymbolTables symbols(rows, chain.n_states);
+    // A part of a sequence says in logarithms how it goes on, and these are exact.
+    const Care care = tables.care(chain.before || chain.after ? Care::watched : Care::floored);
+    const SymbolTables symbols(rows, chain.n_states, care);
     const SequenceParts parts(rows);
     const size_t k = chain.n_states, width = tables.width, n_symbols = out.symbols ? rows.n_logs : 0;
     const size_t d = out.numbers ? rows.normals->columns.size() : 0, wide = padded(1 + 2 * d), gap = padded(d);
     std::vector<Sums> sums(parts.size(), Sums(tables, n_symbols, d));
     parallel_for(parts.size(), n_threads, [&](size_t part) {
-        Walker walker(rows, tables, symbols);
+        Walker walker(rows, tables, symbols, care);
         const size_t first = parts.begin(part), n = parts.end(part) - first;
         std::vector<uint8_t> faded(n, 0);
         const auto nothing = [](size_t) {};

@@ -178,7 +178,7 @@ void k_best_of(const Span& span, const ChainTables& tables, StretchRows& rows, s
 void best_states(const Observed& rows, const HiddenChain& chain, int64_t last, const StatePaths& out,
                  size_t n_threads) {
     const ChainTables tables(chain);
-    const SymbolTables symbols(rows, chain.n_states);
+    const SymbolTables symbols(rows, chain.n_states, Care::none);
     const SequenceParts parts(rows);
     *out.came_from = -1;
     with_type(out.path, [&](auto* path) {
@@ -201,13 +201,14 @@ void best_states(const Observed& rows, const HiddenChain& chain, int64_t last, c
 void draw_states(const Observed& rows, const HiddenChain& chain, int64_t last, const double* uniforms,
                  const StatePaths& out, size_t n_threads) {
     const ChainTables tables(chain);
-    const SymbolTables symbols(rows, chain.n_states);
+    const Care care = tables.care(Care::watched);
+    const SymbolTables symbols(rows, chain.n_states, care);
     const SequenceParts parts(rows);
     *out.came_from = -1;
     const auto nothing = [](size_t) {};
     with_type(out.path, [&](auto* path) {
         parallel_for(parts.size(), n_threads, [&](size_t part) {
-            Walker walker(rows, tables, symbols);
+            Walker walker(rows, tables, symbols, care);
             std::vector<double> weights(chain.n_states);
             for (size_t s = parts.begin(part); s < parts.end(part); ++s) {
                 const Span span = span_of(rows, chain, s);
@@ -231,7 +232,7 @@ void draw_states(const Observed& rows, const HiddenChain& chain, int64_t last, c
 void k_best_states(const Observed& rows, const HiddenChain& chain, size_t k, MutableCodes paths, double* scores,
                    size_t n_threads) {
     const ChainTables tables(chain);
-    const SymbolTables symbols(rows, chain.n_states);
+    const SymbolTables symbols(rows, chain.n_states, Care::none);
     const SequenceParts parts(rows);
     with_type(paths, [&](auto* path) {
         parallel_for(parts.size(), n_threads, [&](size_t part) {

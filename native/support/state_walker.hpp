@@ -52,10 +52,11 @@ struct Sums {
 
 class Walker {
 public:
-    Walker(const Observed& rows, const ChainTables& tables, const SymbolTables& symbols)
-        : rows_(rows), tables_(tables), numbers_(tables.numbers()), k_(tables.n_states), width_(tables.width),
-          stretch_rows_(rows, symbols, tables.n_states), stretch_(stretch_of(tables.n_states)),
-          forward_((stretch_ + 1) * width_), scales_(stretch_), top_(width_), sum_(width_) {}
+    Walker(const Observed& rows, const ChainTables& tables, const SymbolTables& symbols, Care care)
+        : rows_(rows), tables_(tables), numbers_(tables.numbers(care)), floored_(care == Care::floored),
+          k_(tables.n_states), width_(tables.width), stretch_rows_(rows, symbols, tables.n_states),
+          stretch_(stretch_of(tables.n_states)), forward_((stretch_ + 1) * width_), scales_(stretch_), top_(width_),
+          sum_(width_) {}
 
     // Forward over a whole span, in plain numbers; false where these cannot be trusted. Each row is shown to `see`.
     template <class See>
@@ -87,12 +88,16 @@ public:
         if (s || span.before)
             passed = state_loops().forward(numbers_, {n, likelihoods_, forward_.data(), scales_.data()});
         else {
-            for (size_t j = 0; j < width_; ++j) forward_[width_ + j] = tables_.start[j] * likelihoods_[0][j];
+            for (size_t j = 0; j < width_; ++j) {
+                forward_[width_ + j] = tables_.start[j] * likelihoods_[0][j];
+                if (floored_ && tables_.log_start[j] > kNever && likelihoods_[0][j] > 0)
+                    forward_[width_ + j] = std::max(forward_[width_ + j], kShareFloor);
+            }
             scales_[0] = 1;
             passed = state_loops().forward(numbers_,
                                            {n - 1, likelihoods_ + 1, forward_.data() + width_, scales_.data() + 1});
         }
-        if (tables_.watched && stretch_rows_.faint) passed.trusted = false;
+        if (numbers_.care == Care::watched && stretch_rows_.faint) passed.trusted = false;
         return passed;
     }
 
@@ -121,9 +126,10 @@ public:
             else
                 for (size_t t = 0; t < n; ++t) targets_[t] = &posteriors_[t * width_];
             const bool has_before = s || span.before;
-            state_loops().backward(numbers_, {n, likelihoods_, forward_.data(), scales_.data()}, has_before,
-                                   beta.data(), targets_.data(), out.symbols != nullptr, weights_.data(),
-                                   sums.products.data());
+            const double most = state_loops().backward(numbers_, {n, likelihoods_, forward_.data(), scales_.data()},
+                                                       has_before, beta.data(), targets_.data(), out.symbols != nullptr,
+                                                       weights_.data(), sums.products.data());
+            if (!(most <= kTooLarge)) return false;
             if (out.posteriors)
                 for (size_t t = 0; t < n; ++t)
                     std::copy_n(&posteriors_[t * width_], k_, out.posteriors + (first + t) * k_);
@@ -279,6 +285,7 @@ private:
     const Observed& rows_;
     const ChainTables& tables_;
     const StateTables numbers_;
+    const bool floored_;
     const size_t k_, width_;
     StretchRows stretch_rows_;
     const size_t stretch_;

@@ -107,6 +107,10 @@ LAWS = [
     Law("student beside a gaussian, weighted", {"numeric": {"size": "student"}}, weighted=True),
     Law("student with spikes", NUMERIC | {"numeric": "student", "ddof": 0}, spikes=True),
     Law("poisson", POISSON),
+    Law(
+        "lognormal", NUMERIC | {"roles": {"sky": "ignore", "flag": "ignore", "size": "ignore"}, "numeric": "lognormal"}
+    ),
+    Law("lognormal beside a student, weighted", {"numeric": {"year": "lognormal", "size": "student"}}, weighted=True),
     Law("poisson beside a student, weighted", {"numeric": {"year": "poisson", "size": "student"}}, weighted=True),
     Law("mixed, columns of their own", {"prior": bk.Laplace(), "smoothing": {"sky": "auto", "flag": bk.MEstimate(2)}}),
     Law("mixed, weighted", {}, weighted=True),

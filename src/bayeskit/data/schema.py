@@ -31,9 +31,13 @@ class Categorical:
 
 @dataclass(frozen=True, slots=True)
 class Numeric:
-    """A number; with ``cuts`` it is read as the interval it falls into, a value on a cut to the left."""
+    """A number; with ``cuts`` it is read as the interval it falls into, a value on a cut to the left.
+
+    ``kind`` is the distribution that was chosen for it by looking at rows, where a model was left to choose.
+    """
 
     cuts: tuple[float, ...] | None = None
+    kind: str | None = None
     name: ClassVar[str] = "numeric"
 
     def __post_init__(self) -> None:
@@ -235,6 +239,8 @@ class Schema:
                 entry["domain"] = list(role.domain)
             if isinstance(role, Numeric) and role.cuts is not None:
                 entry["cuts"] = list(role.cuts)
+            if isinstance(role, Numeric) and role.kind is not None:
+                entry["kind"] = role.kind
             if isinstance(role, DatePart):
                 entry |= {"of": role.of, "part": role.part}
             if isinstance(role, Text):
@@ -271,7 +277,10 @@ def _role_from_json(entry: Any) -> Role:
             raise BadFile(f"a schema names the unknown part {entry['part']!r} of dates")
         return DatePart(domain, str(entry["of"]), entry["part"])
     if role is Numeric:
-        return Numeric(tuple(float(c) for c in entry["cuts"]) if "cuts" in entry else None)
+        kind = entry.get("kind")
+        if kind is not None and not isinstance(kind, str):
+            raise BadFile(f"a schema has {kind!r} where the kind of a column has its name")
+        return Numeric(tuple(float(c) for c in entry["cuts"]) if "cuts" in entry else None, kind)
     if role is Text:
         return Text(Tokenizer.from_json(entry["tokenizer"]))
     if role is Ignored:

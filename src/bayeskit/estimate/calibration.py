@@ -43,8 +43,11 @@ def fit_exponents(
     return np.maximum(np.asarray(found.x, dtype=np.float64), 0.0)
 
 
-def fit_temperature(scores: Floats, labels: npt.NDArray[Any], weights: Floats | None) -> float:
+def fit_temperature(scores: Floats, labels: npt.NDArray[Any], weights: Floats | None, capped: bool = False) -> float:
     """The single exponent β, from e⁻³ to e², with which softmax(β · scores) loses least.
+
+    ``capped`` probabilities are (n p + 1) / (n + C) of n rows and C classes: no row that is wholly mistaken then counts
+    for more than ln (n + C).
 
     >>> sure = np.array([[5.0, 0.0]] * 10)                  # e⁵ : 1 said, 7 : 3 seen
     >>> beta = fit_temperature(sure, np.array([0] * 7 + [1] * 3, dtype=np.uint32), None)
@@ -53,10 +56,13 @@ def fit_temperature(scores: Floats, labels: npt.NDArray[Any], weights: Floats | 
     """
     from scipy.optimize import minimize_scalar
 
+    n = float(len(labels) if weights is None else weights.sum())
     shifted = np.asarray(scores - scores[np.arange(len(labels)), labels][:, None])
 
     def loss(log_beta: float) -> float:
         lost = logspace.log_sum_exp(float(np.exp(log_beta)) * shifted)
+        if capped:
+            lost = -logspace.log((n * logspace.exp(-lost) + 1) / (n + shifted.shape[1]))
         return float(np.average(lost, weights=weights))
 
     return float(np.exp(minimize_scalar(loss, bounds=(-3, 2), method="bounded").x))

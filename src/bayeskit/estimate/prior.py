@@ -36,8 +36,8 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[
     """
     if isinstance(prior, str):
         if prior == "empirical":
-            prior = MLE()
-        elif prior == "uniform":
+            return np.asarray(probabilities(class_counts, 0.0))
+        if prior == "uniform":
             return np.full(len(classes), 1 / len(classes))
     if isinstance(prior, Smoothing):
         return np.asarray(probabilities(class_counts[None], prior.pseudo_counts(classes, class_counts[None]))[0])

@@ -55,6 +55,8 @@ def _named(column: str, role: Role | None) -> Piece:
     without: str = "ignored" if isinstance(role, Ignored) else role.name
     if isinstance(role, Numeric) and role.cuts is not None:
         without += f" with the cuts {_listed([f'{cut:g}' for cut in role.cuts])}"
+    elif isinstance(role, Numeric) and role.kind is not None:
+        without += f" taken as {role.kind}"
     elif isinstance(role, Categorical) and role.domain is not None:
         without += f" with the values {_listed(list(map(repr, role.domain)))}"
     return Setting("roles", {column: role}, short=True, without=without)

@@ -11,6 +11,7 @@ import numpy as np
 from bayeskit.tally.distinct import DistinctValues, Values
 from bayeskit.tally.families import Families, Family, from_tables
 from bayeskit.tally.joints import Joint, Joints
+from bayeskit.tally.logarithms import LogMoments
 from bayeskit.tally.moments import ColumnMoments, Moments
 from bayeskit.tally.pairs import Pairs
 from bayeskit.tally.products import Products
@@ -80,6 +81,11 @@ class NamedStatistics:
         """The columns that have moments, in whichever statistic."""
         held = [s.columns for s in self.statistics.values() if isinstance(s, ColumnMoments)]
         return tuple(name for columns in held for name in columns)
+
+    @property
+    def logged(self) -> tuple[str, ...]:
+        """The columns of whose logarithms the moments are."""
+        return tuple(name for s in self.statistics.values() if isinstance(s, LogMoments) for name in s.columns)
 
     def moments_of(self, columns: Sequence[str]) -> Moments:
         """n, Σx and Σx² of these columns (classes, columns), whichever statistic holds them."""

@@ -171,7 +171,7 @@ class LeftOutGaussianColumns(LeftOutColumns):
             rows = leaving.stays
             if part.form is not None and leaving.whole:
                 columns = [leaving.block.floats[name] for name in part.names]
-                least = max(LEAST_REST, float(part.gaussians.floored_rest().max()))
+                least = max(LEAST_REST, float(part.gaussians.floored_rest.max()))
                 labels, form = leaving.labels, part.form.parts
                 rows = kernels.score_gaussian_left_out(columns, labels, *form, least, scores, n_threads)
             if rows.any():

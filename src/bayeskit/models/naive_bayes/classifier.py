@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.data.schema import Schema
-from bayeskit.data.source import Source
+from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.source import Source, for_schema
 from bayeskit.data.table import Table
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Vocabulary
@@ -32,9 +32,8 @@ from bayeskit.estimate.columns.kinds import NUMERIC, kind_of
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.learn_cuts import check_cuts
-from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.prior import class_prior
-from bayeskit.estimate.smoothing import UNSEEN, as_smoothing
+from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import BEFORE, as_variance_floor
 from bayeskit.evaluate.diagnosis import Diagnosis
@@ -51,7 +50,7 @@ from bayeskit.models.base.single_row import OneRow
 from bayeskit.models.base.tuning import best_smoothing, best_temperature, judged_terms
 from bayeskit.models.logistic.form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
-from bayeskit.remedy import Remedy
+from bayeskit.models.naive_bayes.numeric_choice import best_kinds, with_chosen_kinds
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
@@ -120,8 +119,9 @@ class NaiveBayes(Exported, TallyClassifier):
         by leave-one-out likelihood), or ``MLE()``, ``Laplace()``, ``Lidstone(a)``, ``MEstimate(m, prior)``,
         ``Dirichlet(beta)``; a mapping gives some columns their own.
     prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
-    numeric: "gaussian", "student" (a normal with the doubt about its mean and variance), "poisson" (counts),
-        "histogram" or "kernel"; a mapping gives some columns their own.
+    numeric: "gaussian", "student" (a normal with the doubt about its mean and variance), "lognormal" (numbers above
+        zero whose logarithm is normal), "poisson" (counts), "histogram", "kernel", or "auto": the best of these (but
+        Poisson) for each column, chosen by rows that are left out; a mapping gives some columns their own.
     variance: what Gaussians share: "class_feature" (nothing), "feature" (one for all classes), "class", "all".
     ddof: 1 for unbiased variances, 0 for maximum likelihood.
     cuts: for histograms, a number of intervals of equal width, the cut points, or how to learn them: "mdl" (by the
@@ -189,7 +189,7 @@ class NaiveBayes(Exported, TallyClassifier):
         if not isinstance(self.max_values, (int, np.integer)) or not LEAST <= self.max_values <= MOST:
             raise BayesError(f"max_values={self.max_values!r}: give a whole number from {LEAST} to {MOST:,}")
         for value in _all_settings(self.numeric):
-            one_of("numeric", value, tuple(sorted(NUMERIC)))
+            one_of("numeric", value, ("auto", *sorted(NUMERIC)))
         for value in _all_settings(self.variance):
             one_of("variance", value, ("class_feature", "feature", "class", "all"))
         for value in _all_settings(self.smoothing):
@@ -201,13 +201,24 @@ class NaiveBayes(Exported, TallyClassifier):
             raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
-        """Cut points for the histograms: as given, or learnt as the setting says."""
+        """The kinds of columns that are left to choose, and cut points for the histograms: as given, or learnt."""
         for setting in _DEFAULTS:
             for key in given if isinstance(given := getattr(self, setting), Mapping) else ():
                 schema.find(key)  # a misspelt column is an error
+        if automatic := self._automatic(schema):
+            schema = with_chosen_kinds(self, schema, source, automatic)
         wanted = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "histogram"]
         chosen = {name: self.setting_for("cuts", name, schema) for name in wanted}
-        return self._learnt_cuts(schema, source, chosen)
+        return self.with_cuts(schema, source, chosen)
+
+    def _automatic(self, schema: Schema) -> list[str]:
+        """The columns of numbers whose kind is still to be chosen."""
+        open_ = [name for name in schema.measured() if getattr(schema.columns[name], "kind", None) is None]
+        return [name for name in open_ if self._given("numeric", name, schema) == "auto"]
+
+    def with_cuts(self, schema: Schema, source: Source, wanted: Mapping[str, Any]) -> Schema:
+        """The schema with the cut points of columns, as these settings say."""
+        return self._learnt_cuts(schema, source, wanted)
 
     def decided(self, schema: Schema) -> Iterable[str]:
         """Numbers that were called whole ones."""
@@ -287,8 +298,11 @@ class NaiveBayes(Exported, TallyClassifier):
         """Fit with the one smoothing and the temperature that predict the classes best, leaving each row out in turn.
 
         Fixes the numbers: ``smoothing``, one for all columns, and ``temperature`` are they afterwards. ("auto" asks
-        the counts alone, column by column.)
+        the counts alone, column by column.) With ``numeric="auto"`` it fixes the kinds, too: ``numeric`` and ``cuts``
+        then say for each column what predicts the classes best at that temperature.
         """
+        if "auto" in _all_settings(self.numeric):
+            self._fix_kinds(X, y, sample_weight)
         start = clone(self).set_params(smoothing=1.0, temperature=1.0).fit(X, y, sample_weight)
         if start.schema_.coded() or start.schema_.texts():
             start.temperature = best_temperature(start, self._labelled(X, y, sample_weight))
@@ -296,6 +310,19 @@ class NaiveBayes(Exported, TallyClassifier):
         self.fit_tally(start.tally_)
         self.temperature = best_temperature(self, self._labelled(X, y, sample_weight))
         return self
+
+    def _fix_kinds(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Make the kinds of columns that are left to choose settings, as they are best at the best temperature."""
+        self.check_settings()
+        source = self._labelled(X, y, sample_weight)
+        schema = self.inferred_schema(source)
+        source = for_schema(source, schema, {}, ())
+        automatic = self._automatic(schema)
+        kinds = best_kinds(self, schema, source, automatic, tempered=True) if automatic else {}
+        every = {name: self._given("numeric", name, schema) for name in schema.measured() if name not in kinds}
+        cuts = {name: self._given("cuts", name, schema) for name, kind in every.items() if kind == "histogram"}
+        self.numeric = every | {name: kind.numeric for name, kind in kinds.items()}
+        self.cuts = cuts | {name: kind.cuts for name, kind in kinds.items() if kind.cuts is not None}
 
     def select(self, X: Any, y: Any, direction: str = "forward", sample_weight: Any = None) -> Selection:
         """The columns that predict the classes best, each row left out in turn: a record, and this model as it was.
@@ -337,7 +364,8 @@ class NaiveBayes(Exported, TallyClassifier):
         return NaiveLeftOut(self)
 
     def held_while_left_out(self) -> tuple[str, ...]:
-        return held_choices(self.smoothing, self.cuts, self.schema_)
+        chosen = "auto" in _all_settings(self.numeric) and bool(self.numeric_)
+        return ("kinds of numbers",) * chosen + held_choices(self.smoothing, self.cuts, self.schema_)
 
     def scoring_form(self) -> ScoringForm:
         """The class prior and the term of each column, as plain numbers."""
@@ -377,6 +405,14 @@ class NaiveBayes(Exported, TallyClassifier):
         return naive_form(self)
 
     @property
+    def numeric_(self) -> dict[str, str]:
+        """The kind of each column of numbers: as given, or as it was chosen."""
+        self._check_is_fitted()
+        params: NaiveParameters = self.params_
+        roles = self.schema_.columns
+        return {name: params.by_column[name].kind for name in self.schema_.used if isinstance(roles[name], Numeric)}
+
+    @property
     def n_parameters_(self) -> int:
         """Free parameters: class prior, tables, means and variances."""
         self._check_is_fitted()
@@ -393,27 +429,10 @@ class NaiveBayes(Exported, TallyClassifier):
         >>> round(NaiveBayes().fit(load_worked_example("tennis"), "play").log_marginal_likelihood(), 6)
         -65.357526
         """
+        from bayeskit.models.naive_bayes.table_evidence import log_table_evidence
+
         self._check_is_fitted()
-        tally, params = self.tally_, self.params_
-        others = [name for name, kind in params.by_column.items() if not isinstance(kind, CodedColumns)]
-        if others:
-            kind = params.by_column[others[0]].kind
-            raise BayesError(
-                f"column {others[0]!r} is {kind}, and the probability of the data has a closed form for tables alone: "
-                "cut its numbers with ",
-                Remedy("numeric", "histogram"),
-                " or take it as ",
-                Remedy("roles", {others[0]: "categorical"}),
-                culprit=others[0],
-            )
-        total = log_class_evidence(self.prior, tally.classes, tally.class_counts)
-        for name, table in params.tables.items():
-            setting = self.setting_for("smoothing", name, tally.schema)
-            slots = np.flatnonzero(~np.isnan(table.pseudo))
-            values = [(None, *table.values, UNSEEN)[slot] for slot in slots]
-            counts = np.concatenate([tally.families[name].counts, np.zeros((len(tally.classes), 1))], axis=1)
-            total += log_evidence(counts[:, slots], hyperparameters(as_smoothing(setting), values, setting))
-        return total
+        return log_table_evidence(self)
 
     def column_table(self, column: str) -> Table:
         """P(value | class) with counts, or what describes the density of each class."""
@@ -447,7 +466,16 @@ class NaiveBayes(Exported, TallyClassifier):
         return Table(columns), self.classes_[labels]
 
     def setting_for(self, setting: str, name: str, schema: Schema) -> Any:
-        """A setting for one column: by its name or position where a mapping was given, else the default."""
+        """A setting for one column: by its name or position where a mapping was given, else the default.
+
+        A kind that was chosen is the one the schema has; where nothing was, numbers are Gaussian.
+        """
+        given = self._given(setting, name, schema)
+        if setting == "numeric" and given == "auto":
+            return getattr(schema.columns[name], "kind", None) or "gaussian"
+        return given
+
+    def _given(self, setting: str, name: str, schema: Schema) -> Any:
         value = getattr(self, setting)
         if not isinstance(value, Mapping):
             return value

@@ -66,8 +66,8 @@ class TableOptions:
         typer.Option(
             "--numeric",
             metavar="KIND",
-            autocompletion=among("gaussian", "student", "poisson", "kernel", "histogram"),
-            help="naive: numbers as gaussian (unless said), student, poisson, kernel or histogram.",
+            autocompletion=among("auto", "gaussian", "student", "lognormal", "poisson", "kernel", "histogram"),
+            help="naive: numbers as gaussian (unless said), student, lognormal, poisson, kernel, histogram; auto.",
         ),
     ] = None
     unseen: Annotated[
