@@ -65,7 +65,6 @@ def test_json_stays_json_and_the_file_is_drawn_all_the_same(bayes, models):
         ("explain naive.bayes", "why.gif", "one of .png, .svg, .html"),
         ("explain naive.bayes", "nowhere/why.png", "there is no such folder"),
         ("evaluate naive.bayes birds.csv", "birds.csv.png/x.png", "there is no such folder"),
-        ("inspect naive.bayes", "model.png", "there is no picture of a NaiveBayes as a whole"),
         ("ask birds.csv P(species=Gentoo)", "ask.png", "one number has no picture"),
         ("ask birds.csv E(body_mass_g)", "ask.png", "one number has no picture"),
         ("fit birds.csv -t species -m joint", "fit.png", "--model joint has no picture"),
