@@ -36,6 +36,7 @@ def models(here):
         ("explain sports.bayes", "words.svg"),
         ("inspect naive.bayes --column bill_length_mm", "column.svg"),
         ("inspect naive.bayes --column island", "column.svg"),
+        ("inspect naive.bayes", "classes.svg"),
         ("inspect tan.bayes", "tree.svg"),
         ("inspect net.bayes", "net.svg"),
         ("inspect net.bayes --column wet", "node.svg"),

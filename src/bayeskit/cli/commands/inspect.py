@@ -113,9 +113,8 @@ def _table_of(reads: Any, column: str) -> Any:
 
 def _picture(record: Any, what: str) -> Any:
     if not hasattr(record, "chart"):
-        raise BayesError(
-            f"there is no picture of {what}: bayes explain draws why a row of DATA is put in its class, with --plot"
-        )
+        way = "bayes explain draws why a row of DATA is put in its class, with --plot"
+        raise BayesError(f"there is no picture of {what}: {way}")
     return record.chart()
 
 
