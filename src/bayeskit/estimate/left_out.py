@@ -5,7 +5,7 @@ Formula: what the estimates are without one row
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -173,9 +173,16 @@ def without(moments: Moments, x: Floats, labels: Index, unit: Floats) -> Without
 
 
 def numbers_in_steps(
-    leaving: Leaving, rows: Index, names: Sequence[str], learnt: Moments | None = None
+    leaving: Leaving,
+    rows: Index,
+    names: Sequence[str],
+    learnt: Moments | None = None,
+    counted: Callable[[Floats], Floats] = np.asarray,
 ) -> Iterator[tuple[Index, Floats]]:
-    """Some rows at a time with their numbers (rows, columns); what cannot have been learnt is refused."""
+    """Some rows at a time with their numbers (rows, columns); what cannot have been learnt is refused.
+
+    ``counted`` is what of a number went into the moments ``learnt``.
+    """
     floats = {name: leaving.block.floats[name] for name in names}
     if learnt is not None:
         raise_unusable(floats, leaving.block.start)
@@ -183,7 +190,7 @@ def numbers_in_steps(
     for some in np.split(rows, range(step, len(rows), step)):
         x = np.column_stack([column[some] for column in floats.values()])
         if learnt is not None:
-            lacks = learnt.take(leaving.labels[some]).lacks(_cells(x, leaving.unit[some]))
+            lacks = learnt.take(leaving.labels[some]).lacks(_cells(counted(x), leaving.unit[some]))
             if lacks.any():
                 i, j = np.argwhere(lacks)[0]
                 raise leaving.refuse(int(some[i]), names[j])

@@ -16,6 +16,7 @@ from bayeskit import logspace
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import MISSING, Value, Vocabulary
 from bayeskit.estimate.columns.one_cell import Odd, Row
+from bayeskit.estimate.formulas import Given, Share, Written
 from bayeskit.estimate.sampling import cells_of, draw_slots
 from bayeskit.estimate.smoothing import UNSEEN, Smoothing, probabilities
 from bayeskit.tally.families import Family
@@ -52,6 +53,24 @@ class ValueTable:
     def one_cell(self, refuse_unseen: bool) -> Callable[[Any], Row]:
         """Scores one plain cell."""
         return CodedCell(Vocabulary(self.values), self.log_table, self.used, refuse_unseen)
+
+    def written(self, code: int, family: Family) -> tuple[Written, ...]:
+        """P(value | class) as counts and pseudo-counts, for each class; nothing where the slot says nothing."""
+        if not self.used or np.isnan(self.probabilities[:, code]).any():
+            return ()
+        slot = code if not np.isnan(self.pseudo[code]) else len(self.pseudo) - 1  # missing, where unseen is smoothed
+        takes_part = ~np.isnan(self.pseudo)
+        counts = np.concatenate([family.counts, np.zeros((len(family.counts), 1))], axis=1)
+        totals, added, whole = (
+            counts[:, takes_part].sum(axis=1),
+            float(self.pseudo[slot]),
+            float(np.nansum(self.pseudo)),
+        )
+        shares: list[Written] = []
+        for count, total, p in zip(counts[:, slot].tolist(), totals.tolist(), self.probabilities[:, slot], strict=True):
+            nowhere = total + whole <= 0  # a declared class that no row shows
+            shares.append(Given(float(logspace.log(p))) if nowhere else Share(count, total, added, whole))
+        return tuple(shares)
 
     def sample(self, labels: Index, rng: np.random.Generator) -> Any:
         """A cell for each row of these classes."""

@@ -18,6 +18,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings
 from bayeskit.estimate.columns.histogram import Histogram
 from bayeskit.estimate.columns.one_cell import Row
+from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.left_out_values import LeftOutValue, LeftOutValues
 from bayeskit.estimate.sampling import mixed
 from bayeskit.estimate.smoothing import as_smoothing
@@ -78,6 +79,14 @@ class CodedColumns(Columns):
     def cells(self, name: str, block: Block) -> Index:
         """The codes."""
         return block.codes[name]
+
+    def written(self, name: str, block: Block, tally: Tally) -> list[WrittenFactor]:
+        """Counts of the value in each class, with what smoothing adds."""
+        table, code = self.tables[name], int(block.codes[name][0])
+        shares = table.written(code, tally.families[name])
+        labels = {0: "missing", len(table.values) + 1: "(never seen)"}
+        value = labels.get(code) or str(table.labels[code - 1])
+        return [WrittenFactor(name, value, shares)] if shares else []
 
     def table(self, name: str, tally: Tally) -> ProbabilityTable:
         """P(value | class) with counts."""
