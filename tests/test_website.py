@@ -6,6 +6,7 @@ import pytest
 
 import bayeskit as bk
 from scripts.website import build, reference
+from scripts.website.formulas import set_formula
 from scripts.website.index import DOCS, contents
 
 if not DOCS.exists():
@@ -62,8 +63,23 @@ def test_indented_lines_are_formulas_and_code_stays_code():
     text = "So\n\n    a = b\n\n    c = d\n\nand [there](../SECURITY.md#x):\n\n"
     text += "```\n\n    code\n```\n- item\n\n    more of it\n"
     made = build.for_sphinx(text)
-    assert "```{code-block} none\n:class: formula\n\na = b\n\nc = d\n```\n\nand [there](SECURITY.md#x)" in made
+    table = '<table class="formula"><tr><td>a = b</td></tr><tr><td>c = d</td></tr></table>'
+    assert f"So\n\n{table}\n\nand [there](SECURITY.md#x)" in made
     assert "```\n\n    code\n```\n- item\n\n    more of it\n" in made
+
+
+@pytest.mark.parametrize(
+    ("line", "made"),
+    [
+        ("P(x_n | c) = n_vc / N_c", "P(x<sub>n</sub> | c) = n<sub>vc</sub> / N<sub>c</sub>"),
+        ("Π_{w in d} p_cw", "Π<sub>w in d</sub> p<sub>cw</sub>"),
+        ("θ_cw^f_w · 2^n", "θ<sub>cw</sub><sup>f<sub>w</sub></sup> · 2<sup>n</sup>"),
+        ("(1 − θ)^(b − 1)", "(1 − θ)<sup>b − 1</sup>"),
+        ("p < r", "p &lt; r"),
+    ],
+)
+def test_formulas_have_indices_and_exponents(line, made):
+    assert set_formula([line]) == f'<table class="formula"><tr><td>{made}</td></tr></table>'
 
 
 def test_a_table_of_contents_names_pages_without_their_ending():

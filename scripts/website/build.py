@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from scripts.website import reference
+from scripts.website.formulas import set_formula
 from scripts.website.index import DOCS, chapters, contents, listed
 
 ROOT = DOCS.parent
@@ -45,21 +46,20 @@ def for_sphinx(text: str) -> str:
     """Links to the root stay in the site, and an indented block is a formula, not code."""
     for name in OUTSIDE:
         text = text.replace(f"](../{name}", f"]({name}")
-    lines, fenced, formula = [], False, False
-    for line in text.splitlines():
+    lines: list[str] = []
+    formula: list[str] = []
+    fenced = False
+    for line in [*text.splitlines(), ""]:
         fenced ^= line.lstrip().startswith("```")
-        inside = line.startswith("    ") or (formula and not line)
-        starts = inside and line and not formula and not fenced and lines and not lines[-1] and not in_list(lines)
-        if starts:
-            lines += ["```{code-block} none", ":class: formula", ""]
-            formula = True
-        elif formula and not inside:
-            while not lines[-1]:
-                lines.pop()
-            lines += ["```", ""]
-            formula = False
-        lines.append(line[4:] if formula else line)
-    return "\n".join([*lines, *(["```"] if formula else []), ""])
+        if formula and line and not line.startswith("    "):
+            lines += [set_formula(formula), ""]
+            formula = []
+        starts = not fenced and line.startswith("    ") and bool(lines) and not lines[-1] and not in_list(lines)
+        if formula or starts:
+            formula.append(line.strip())
+        else:
+            lines.append(line)
+    return "\n".join([*lines, *([set_formula(formula)] if formula else []), ""])
 
 
 def in_list(lines: list[str]) -> bool:
