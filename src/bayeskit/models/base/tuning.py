@@ -15,7 +15,7 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.source import Source
-from bayeskit.estimate.calibration import fit_temperature
+from bayeskit.estimate.calibration import fit_temperature, log_capped
 from bayeskit.evaluate.selection import Judge
 from bayeskit.memory import MEMORY
 from bayeskit.models.base.estimator import clone
@@ -32,7 +32,8 @@ STEPS = 10  # golden-section steps between the neighbours of the best of these
 def best_smoothing(model: NaiveBayes, source: Source) -> float:
     """The α with the least leave-one-out log loss −Σ w ln P(class | row) on the rows the model has learnt.
 
-    Probabilities are those at the model's temperature: else a large α would stand in for a high temperature.
+    Probabilities are those at the model's temperature: else a large α would stand in for a high temperature; and they
+    are capped, as for the temperature itself.
     """
 
     start = model.left_out()
@@ -48,6 +49,7 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
             labels: npt.NDArray[np.int64] = np.asarray(block.labels, dtype=np.int64)
             log_p = logspace.log_posterior_of(scores, labels)
             known = np.isfinite(log_p)  # a class that only one row shows is lost for every α
+            log_p = log_capped(log_p, float(model.tally_.n_rows), scores.shape[1])
             total -= float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
         return total
 
