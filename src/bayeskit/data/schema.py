@@ -23,7 +23,7 @@ Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null"
 
 @dataclass(frozen=True, slots=True)
 class Categorical:
-    """Values without order. A declared ``domain`` is all there can be, and counts in smoothing."""
+    """Values by name. A declared ``domain`` is all there can be, counts in smoothing, and keeps its order."""
 
     domain: tuple[Value, ...] | None = None
     name: ClassVar[str] = "categorical"
@@ -264,7 +264,7 @@ class Schema:
 
 def _target_from_json(entry: Any) -> Target:
     domain = entry["domain"]
-    return Target(str(entry["name"]), None if domain is None else as_domain(domain, "class"))
+    return Target(str(entry["name"]), None if domain is None else as_classes(domain, "class"))
 
 
 def _role_from_json(entry: Any) -> Role:
@@ -289,11 +289,20 @@ def _role_from_json(entry: Any) -> Role:
 
 
 def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:
-    """Declared values, each once, sorted; missing is no value."""
+    """Declared values, each once, in the order in which they were declared; missing is no value.
+
+    >>> as_domain(["Low", "Medium", "High", "Low"], "size")
+    ('Low', 'Medium', 'High')
+    """
     found = [canonical(value) for value in values]
     if not found or None in found:
         raise BayesError(f"the domain of column {name!r} needs at least one value, and missing is none: {found}")
-    return tuple(sort_values(v for v in dict.fromkeys(found) if v is not None))
+    return tuple(v for v in dict.fromkeys(found) if v is not None)
+
+
+def as_classes(values: Iterable[object], name: str) -> tuple[Value, ...]:
+    """Declared classes, each once, sorted, as classes are everywhere."""
+    return tuple(sort_values(as_domain(values, name)))
 
 
 def infer(
@@ -321,7 +330,7 @@ def infer(
         columns |= made
     for key, values in (domains or {}).items():
         if key == schema.target.name and key not in columns:
-            schema = replace(schema, target=replace(schema.target, domain=as_domain(values, key)))
+            schema = replace(schema, target=replace(schema.target, domain=as_classes(values, key)))
             continue
         name = schema.find(key)
         if name in declared and not isinstance(declared[name], Categorical):

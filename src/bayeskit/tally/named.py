@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -33,13 +33,15 @@ class NamedStatistics:
         counts: Mapping[str, Mapping[Any, Mapping[Any, int | float]]],
         class_counts: Mapping[Any, int | float] | None = None,
         target: str = "class",
+        domains: Mapping[str, Iterable[Any]] | None = None,
     ) -> Self:
         """A tally from tables ``{column: {class: {value: count}}}``.
 
         Without ``class_counts`` a class has as many rows as its fullest column has cells; fewer cells in
-        another column are missing ones, and so are those counted under ``None``.
+        another column are missing ones, and so are those counted under ``None``. ``domains`` declares all values of
+        a column, in their order.
         """
-        return cls.of(*from_tables(counts, class_counts, target))
+        return cls.of(*from_tables(counts, class_counts, target, domains))
 
     @classmethod
     def of(cls, space: Space, class_counts: Counts, *statistics: Statistic) -> Self:

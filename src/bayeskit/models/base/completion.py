@@ -77,6 +77,7 @@ BETWEEN_FILES = {  # what a model answers to other files
     "with_labels",
     "with_settings",
     "with_words",
+    "written_factors",
     "written_settings",
 }
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +30,11 @@ from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.kinds import NUMERIC, kind_of
 from bayeskit.estimate.columns.text import TextColumns
+from bayeskit.estimate.formulas import WrittenFactor
+from bayeskit.estimate.learn_cuts import check_cuts
+from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.prior import class_prior
-from bayeskit.estimate.smoothing import as_smoothing
+from bayeskit.estimate.smoothing import UNSEEN, as_smoothing
 from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import BEFORE, as_variance_floor
 from bayeskit.evaluate.diagnosis import Diagnosis
@@ -49,9 +52,13 @@ from bayeskit.models.base.tuning import best_smoothing, best_temperature, judged
 from bayeskit.models.logistic.form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
 from bayeskit.models.naive_bayes.numeric_choice import best_kinds, with_chosen_kinds
+from bayeskit.remedy import Remedy
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
+
+if TYPE_CHECKING:
+    from bayeskit.network.network import BayesianNetwork
 
 K = TypeVar("K", bound=Columns)
 Floats = npt.NDArray[np.float64]
@@ -189,6 +196,8 @@ class NaiveBayes(Exported, TallyClassifier):
             one_of("variance", value, ("class_feature", "feature", "class", "all"))
         for value in _all_settings(self.smoothing):
             as_smoothing(value)
+        for value in _all_settings(self.cuts):
+            check_cuts(value)
         as_variance_floor(self.variance_floor)
         if self.ddof not in (0, 1):
             raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
@@ -282,6 +291,11 @@ class NaiveBayes(Exported, TallyClassifier):
         threads, of = self._threads(), params.by_column
         return {name: of[name].term(name, block, threads) for name in self.schema_.used}
 
+    def written_factors(self, block: Block) -> list[WrittenFactor]:
+        """P(cell | class) of each column of the first row, as it comes about."""
+        of = self.params_.by_column
+        return [factor for name in self.schema_.used for factor in of[name].written(name, block, self.tally_)]
+
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit with the one smoothing and the temperature that predict the classes best, leaving each row out in turn.
 
@@ -363,6 +377,24 @@ class NaiveBayes(Exported, TallyClassifier):
         terms = [term for kind in params.kinds for term in column_terms(kind, self.schema_, refuse)]
         return whole_form(self, params.log_prior, terms)
 
+    def to_network(self) -> BayesianNetwork:
+        """The same as a Bayesian network: the class above every column that is a table; measured ones are left out.
+
+        >>> from bayeskit.datasets import load_worked_example
+        >>> network = NaiveBayes().fit(load_worked_example("tennis"), "play").to_network()
+        >>> round(network.query("P(wind = strong)"), 6)          # 4/7 · 5/14 + 4/11 · 9/14
+        0.437848
+        """
+        from bayeskit.models.base.tables_as_network import network_of_tables
+
+        self._check_is_fitted()
+        tables = {
+            name: (table.values, (), table.probabilities[:, 1 : len(table.values) + 1])
+            for name, table in self.params_.tables.items()
+            if table.used
+        }
+        return network_of_tables(self, tables)
+
     def to_logistic(self) -> LogisticForm:
         """The same model as weights and intercept of a logistic function: exact, for tables and shared variances.
 
@@ -388,6 +420,38 @@ class NaiveBayes(Exported, TallyClassifier):
         self._check_is_fitted()
         params: NaiveParameters = self.params_
         return len(self.tally_.classes) - 1 + sum(kind.n_parameters() for kind in params.kinds)
+
+    def log_marginal_likelihood(self) -> float:
+        """ln P(table) before any row was seen: Dirichlet priors by ``smoothing`` over every table, and over classes.
+
+        In closed form, for columns of values and numbers that are cut. Where the class prior is "empirical", all shares
+        of the classes were equally likely. ``smoothing=0`` and "auto" are no priors, and refused.
+
+        >>> from bayeskit.datasets import load_worked_example
+        >>> round(NaiveBayes().fit(load_worked_example("tennis"), "play").log_marginal_likelihood(), 6)
+        -65.357526
+        """
+        self._check_is_fitted()
+        tally, params = self.tally_, self.params_
+        others = [name for name, kind in params.by_column.items() if not isinstance(kind, CodedColumns)]
+        if others:
+            kind = params.by_column[others[0]].kind
+            raise BayesError(
+                f"column {others[0]!r} is {kind}, and the probability of the data has a closed form for tables alone: "
+                "cut its numbers with ",
+                Remedy("numeric", "histogram"),
+                " or take it as ",
+                Remedy("roles", {others[0]: "categorical"}),
+                culprit=others[0],
+            )
+        total = log_class_evidence(self.prior, tally.classes, tally.class_counts)
+        for name, table in params.tables.items():
+            setting = self.setting_for("smoothing", name, tally.schema)
+            slots = np.flatnonzero(~np.isnan(table.pseudo))
+            values = [(None, *table.values, UNSEEN)[slot] for slot in slots]
+            counts = np.concatenate([tally.families[name].counts, np.zeros((len(tally.classes), 1))], axis=1)
+            total += log_evidence(counts[:, slots], hyperparameters(as_smoothing(setting), values, setting))
+        return total
 
     def column_table(self, column: str) -> Table:
         """P(value | class) with counts, or what describes the density of each class."""

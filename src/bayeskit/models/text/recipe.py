@@ -22,6 +22,7 @@ from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.words import weights as word_weights
 from bayeskit.estimate.words.left_out import LeftOutDocuments, LeftOutWords
 from bayeskit.estimate.words.weights import WordWeights
@@ -37,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 Model = TypeVar("Model", bound=type)
 
-DRAWING = ("document_log_likelihood", "score_samples", "sample")
+DRAWING = ("document_log_likelihood", "score_samples", "sample", "work")
 LEAVING_OUT = ("left_out", "leave_one_out", "leave_one_out_scores")
 PROBABILITIES = ("predict_proba", "predict_log_proba")
 TALLYING = ("partial_fit", "learn_source", "forget", "forget_source", "merge", "fit_tally")
@@ -114,6 +115,8 @@ class Recipe:
     """The class prior where the setting is None."""
     smoothing: ClassVar[Any] = 1.0
     """The pseudo-count of a word where the setting is None."""
+    pattern: ClassVar[str] = "words"
+    """What a word is where the setting is None."""
     plain_counts: ClassVar[bool] = True
     """The tally holds plain counts: documents are counted in parts, by any engine, and shared among classes by EM."""
     generative: ClassVar[bool] = False
@@ -225,6 +228,10 @@ class GenerativeRecipe(Recipe):
     def shared_terms(self, rows: TokenRows, counted: WordCounts, coefficient: bool, length: bool) -> tuple[Floats, ...]:
         """Parts of ln P(document ∣ class) that are the same for all classes (documents,), and not in the scores."""
         return ()
+
+    def written_out(self, rows: TokenRows, tally: Tally, params: Any) -> list[WrittenFactor]:
+        """The factors of the first document, as counts and what is added to them."""
+        raise TypeError(f"recipe {self.name!r} writes no documents out")
 
     def draw(self, params: Any, counted: WordCounts, labels: Index, rng: np.random.Generator) -> list[str]:
         """A document of each class that is asked for."""
