@@ -15,7 +15,7 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.source import Source
-from bayeskit.estimate.calibration import fit_temperature, log_capped
+from bayeskit.estimate.calibration import fit_temperature
 from bayeskit.evaluate.selection import Judge
 from bayeskit.memory import MEMORY
 from bayeskit.models.base.estimator import clone
@@ -32,8 +32,7 @@ STEPS = 10  # golden-section steps between the neighbours of the best of these
 def best_smoothing(model: NaiveBayes, source: Source) -> float:
     """The α with the least leave-one-out log loss −Σ w ln P(class | row) on the rows the model has learnt.
 
-    Probabilities are those at the model's temperature: else a large α would stand in for a high temperature; and they
-    are capped, as for the temperature itself.
+    Probabilities are those at the model's temperature: else a large α would stand in for a high temperature.
     """
 
     start = model.left_out()
@@ -49,7 +48,6 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
             labels: npt.NDArray[np.int64] = np.asarray(block.labels, dtype=np.int64)
             log_p = logspace.log_posterior_of(scores, labels)
             known = np.isfinite(log_p)  # a class that only one row shows is lost for every α
-            log_p = log_capped(log_p, float(model.tally_.n_rows), scores.shape[1])
             total -= float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
         return total
 
@@ -101,10 +99,10 @@ class LeavesOut(Protocol):
     def encoder(self) -> Encoder: ...
 
 
-def best_temperature(model: LeavesOut, source: Source) -> float:
+def best_temperature(model: LeavesOut, source: Source, capped: bool = False) -> float:
     """The T with the least leave-one-out log loss of softmax(scores / T) on the rows the model has learnt.
 
-    Probabilities are capped as n rows allow: (n p + 1) / (n + C). One row that is wholly mistaken decides nothing then.
+    ``capped`` probabilities are (n p + 1) / (n + C): one row that is wholly mistaken decides nothing then.
     """
     left_out = model.left_out()
     scores, labels, weights = [], [], []
@@ -116,7 +114,7 @@ def best_temperature(model: LeavesOut, source: Source) -> float:
         labels.append(own[known])
         weights.append((np.ones(block.n_rows) if block.weights is None else block.weights)[known])
     s, y, w = np.concatenate(scores), np.concatenate(labels), np.concatenate(weights)
-    return 1 / fit_temperature(s, y, w, capped=True) if len(y) and s.shape[1] > 1 else 1.0
+    return 1 / fit_temperature(s, y, w, capped) if len(y) and s.shape[1] > 1 else 1.0
 
 
 def _golden(loss: object, low: float, high: float) -> float:

@@ -100,7 +100,7 @@ def held_out(
     parts = [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(folds)]
     log_prior = np.zeros((len(labels), len(tried)))
     for learnt, rest in parts:
-        counts = np.bincount(labels[learnt], cells.weights[learnt], minlength=len(tried))
+        counts = np.bincount(labels[learnt], cells.weights[learnt], minlength=len(tried)).astype(np.float64)
         log_prior[rest] = logspace.log(prior(counts))
     rests = [cells.take(rest) for _, rest in parts]
     densities: list[dict[int, Floats]] = []
