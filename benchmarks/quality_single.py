@@ -57,9 +57,9 @@ def page(table: dict[str, dict[str, list[float]]]) -> str:
     lines = [
         "# Quality of single models",
         "",
-        f"Made by `make quality-single` on {date.today()}, which measures the models of which build/quality_single has no",
-        f'figures yet (naive Bayes as it comes and with `numeric="auto"` on 2026-11-17, the others on 2026-11-16): {len(table)}',
-        "sets, folds and measures as in",
+        f"Made by `make quality-single` on {date.today()}, which measures the models that build/quality_single has no",
+        'figures of yet (here naive Bayes as it comes and with `numeric="auto"`; the others are of the day before):',
+        f"{len(table)} sets, folds and measures as in",
         "[quality](quality.md), one thread, CPU seconds of fit and predict summed over all folds. Weka's means are",
         "those of its own TAN, AODE and naive Bayes with MDL cuts where they finished. Back-off, not Laplace's rule,",
         "is NBTree's default",
