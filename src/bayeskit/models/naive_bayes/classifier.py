@@ -301,14 +301,15 @@ class NaiveBayes(Exported, TallyClassifier):
         the counts alone, column by column.) With ``numeric="auto"`` it fixes the kinds, too: ``numeric`` and ``cuts``
         then say for each column what predicts the classes best at that temperature.
         """
-        if "auto" in _all_settings(self.numeric):
+        capped = "auto" in _all_settings(self.numeric)  # as the kinds were chosen
+        if capped:
             self._fix_kinds(X, y, sample_weight)
         start = clone(self).set_params(smoothing=1.0, temperature=1.0).fit(X, y, sample_weight)
         if start.schema_.coded() or start.schema_.texts():
-            start.temperature = best_temperature(start, self._labelled(X, y, sample_weight))
+            start.temperature = best_temperature(start, self._labelled(X, y, sample_weight), capped)
             self.smoothing = best_smoothing(start, self._labelled(X, y, sample_weight))
         self.fit_tally(start.tally_)
-        self.temperature = best_temperature(self, self._labelled(X, y, sample_weight))
+        self.temperature = best_temperature(self, self._labelled(X, y, sample_weight), capped)
         return self
 
     def _fix_kinds(self, X: Any, y: Any, sample_weight: Any) -> None:
