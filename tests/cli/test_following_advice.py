@@ -817,12 +817,14 @@ def test_scores_without_leave_one_out(bayes):
     bayes("evaluate", "t.bayes", "texts.csv", "--text", "text", "--folds", "2")
 
 
-@follows("cli/commands/ask.py: refuse_untabled: --numeric", "cli/commands/ask.py: network_of: --numeric")
+@follows(
+    "models/questions.py: refuse_untabled: numeric", "models/base/tables_as_network.py: network_of_tables: numeric"
+)
 @pytest.mark.slow
 def test_numbers_that_are_measured_are_cut_to_be_asked(bayes):
     question = "P(species = Gentoo | body_mass_g > 4500)"
     bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "-o", "m.bayes")
-    assert "fit it with --numeric histogram, or ask the data file" in bayes("ask", "m.bayes", question, code=1).err
+    assert "fit it with --numeric histogram" in bayes("ask", "m.bayes", question, code=1).err
     bk.NaiveBayes().fit({"x": [1.0, 2.0, 3.5]}, [0, 1, 1]).save("n.bayes")
     assert "Fit it with --numeric histogram" in bayes("ask", "n.bayes", "P(x > 1)", code=1).err
     told = bayes(

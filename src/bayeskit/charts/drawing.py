@@ -46,6 +46,7 @@ PICTURES = {
     "decide.Costs": "summaries.costs_chart",
     "decide.Decisions": "summaries.decisions_chart",
     "data.probability_table.ProbabilityTable": "conditional_tables.conditional_chart",
+    "models.questions.Reply": "probabilities.reply_chart",
     "network.query.distribution.Distribution": "probabilities.distribution_chart",
     "network.joint_distribution.JointDistribution": "probabilities.joint_chart",
     "models.hypotheses.Hypotheses": "probabilities.hypotheses_chart",

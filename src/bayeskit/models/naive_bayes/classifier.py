@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +56,9 @@ from bayeskit.remedy import Remedy
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
+
+if TYPE_CHECKING:
+    from bayeskit.network.network import BayesianNetwork
 
 K = TypeVar("K", bound=Columns)
 Floats = npt.NDArray[np.float64]
@@ -373,6 +376,24 @@ class NaiveBayes(Exported, TallyClassifier):
         params, refuse = self.params_, self.unseen == "error"
         terms = [term for kind in params.kinds for term in column_terms(kind, self.schema_, refuse)]
         return whole_form(self, params.log_prior, terms)
+
+    def to_network(self) -> BayesianNetwork:
+        """The same as a Bayesian network: the class above every column that is a table; measured ones are left out.
+
+        >>> from bayeskit.datasets import load_worked_example
+        >>> network = NaiveBayes().fit(load_worked_example("tennis"), "play").to_network()
+        >>> round(network.query("P(wind = strong)"), 6)          # 4/7 · 5/14 + 4/11 · 9/14
+        0.437848
+        """
+        from bayeskit.models.base.tables_as_network import network_of_tables
+
+        self._check_is_fitted()
+        tables = {
+            name: (table.values, (), table.probabilities[:, 1 : len(table.values) + 1])
+            for name, table in self.params_.tables.items()
+            if table.used
+        }
+        return network_of_tables(self, tables)
 
     def to_logistic(self) -> LogisticForm:
         """The same model as weights and intercept of a logistic function: exact, for tables and shared variances.

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,9 @@ from bayeskit.models.base import Scores
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.threads import thread_count
+
+if TYPE_CHECKING:
+    from bayeskit.network.network import BayesianNetwork
 
 Floats = npt.NDArray[np.float64]
 
@@ -191,6 +194,18 @@ class StructuredClassifier(Exported, CodedClassifier):
         head = f"Which column hangs on which, given {target}"
         graph = graph_of_columns(head, parents, {}, f"every column hangs on {target} as well")
         return StructureDescription(f"each column hangs on the class and on its parents{rest}", table, graph=graph)
+
+    def to_network(self) -> BayesianNetwork:
+        """The same as a Bayesian network: each column below the class and its parents."""
+        from bayeskit.models.base.tables_as_network import network_of_tables
+
+        self._check_is_fitted()
+        used = {name: table for name, table in self.params_.tables.items() if table.used}
+        tables = {
+            name: (table.values, table.parents, self.factor(name).reshape(-1, len(table.values)))
+            for name, table in used.items()
+        }
+        return network_of_tables(self, tables)
 
     def factor(self, column: str) -> Floats:
         """P(value | class, parents) for every combination of them (classes, values of each parent …, values)."""
