@@ -125,8 +125,9 @@ bench: $(STAMP) ## side by side with peers
 bench-before: $(STAMP) ## is anything slower than at BEFORE=<commit>? PARTS="tables text" for some of it
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/before.py $(BEFORE) $(PARTS)
 
-bench-engines: $(STAMP) ## Processes, Dask and Spark beside one core and MLlib; some minutes, after make services
+bench-engines: $(STAMP) ## Processes, Dask, Spark, databases beside one core, MLlib and our own scores; some minutes, after make services
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py engines
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/sql.py 2000000
 
 quality: $(STAMP) ## accuracy and log loss beside peers, on the sets of BAYESKIT_DATA/tabular
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/quality.py

@@ -45,7 +45,6 @@ MODELS: dict[str, Say] = {
     "AODE, tuned": tuned(bk.AODE),
     "AODE, log-linear": ours(bk.AODE, weights="log-linear"),
     "SubclassBayes": ours(bk.SubclassBayes),
-    "SubclassBayes, tuned": tuned(bk.SubclassBayes),
     "NBTree": ours(bk.NBTree),
     "NBTree, tuned": tuned(bk.NBTree),
     "KDB(2)": ours(bk.KDB),

@@ -15,7 +15,7 @@ void filter_states(const Observed& rows, const HiddenChain& chain, bool every, d
     const size_t k = chain.n_states, width = tables.width;
     parallel_for(parts.size(), n_threads, [&](size_t part) {
         Walker walker(rows, tables, symbols, care);
-        std::vector<double> logs(width);
+        Aligned<double> logs(width);
         for (size_t s = parts.begin(part); s < parts.end(part); ++s) {
             const Span span = span_of(rows, chain, s);
             double* last = every ? nullptr : filtered + s * k;
@@ -113,11 +113,11 @@ void weigh_numbers(const std::vector<Floats>& columns, size_t n, const double* c
     constexpr size_t kMost = 32, kLeast = size_t{1} << 12;
     const size_t part = (std::max(kLeast, (n + kMost - 1) / kMost) + kTile - 1) / kTile * kTile;
     const size_t n_parts = (n + part - 1) / part;
-    std::vector<std::vector<double>> sums(n_parts), gaps(n_parts);
+    std::vector<Aligned<double>> sums(n_parts), gaps(n_parts);
     parallel_for(n_parts, n_threads, [&](size_t p) {
         sums[p].assign(n_states * width, 0.0);
         gaps[p].assign(n_states * gap_width, 0.0);
-        std::vector<double> rows(kTile * width, 0.0), absent(kTile * gap_width, 0.0), cells(kTile);
+        Aligned<double> rows(kTile * width, 0.0), absent(kTile * gap_width, 0.0), cells(kTile);
         const size_t end = std::min(n, (p + 1) * part);
         for (size_t at = p * part; at < end; at += kTile) {
             const size_t m = std::min(kTile, end - at);

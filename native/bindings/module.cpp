@@ -5,12 +5,14 @@
 void bind_ensemble(nb::module_& m);  // bindings/ensemble.cpp
 void bind_joints(nb::module_& m);    // bindings/joints.cpp
 void bind_junction(nb::module_& m);  // bindings/junction.cpp
+void bind_ridge_logistic(nb::module_& m);
 void bind_scores(nb::module_& m);    // bindings/scores.cpp
 void bind_states(nb::module_& m);    // bindings/states.cpp
 void bind_strings(nb::module_& m);   // bindings/strings.cpp
 void bind_tagging(nb::module_& m);   // bindings/tagging.cpp
 void bind_tokens(nb::module_& m);    // bindings/tokens.cpp
 void bind_topics(nb::module_& m);    // bindings/topics.cpp
+void bind_trees(nb::module_& m);     // bindings/trees.cpp
 
 namespace {
 
@@ -164,8 +166,10 @@ NB_MODULE(_core, m) {
     bind_tagging(m);
     bind_states(m);
     bind_topics(m);
+    bind_trees(m);
     bind_joints(m);
     bind_scores(m);
+    bind_ridge_logistic(m);
     bind_junction(m);
     bind_ensemble(m);
 }

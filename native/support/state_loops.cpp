@@ -240,10 +240,6 @@ inline Lanes audible(Lanes posterior) {
     if constexpr (Floored) return only(less(each(kNoise), posterior), posterior);
     return posterior;
 }
-inline double largest_across(Lanes x) {
-    const double low = x[0] > x[1] ? x[0] : x[1], high = x[2] > x[3] ? x[2] : x[3];
-    return low > high ? low : high;
-}
 
 // Few states: beta stays in registers, and so do the pairs of four.
 template <int N, int K, bool Add, bool Floored>
@@ -466,9 +462,8 @@ double backward_of(const StateTables& tables, const Stretch& stretch, bool has_b
 void best_of(const StateTables& logs, size_t n, const double* const* log_likelihoods, double* rows, int64_t* from) {
     BAYESKIT_BY_STATES(best, logs, logs, n, log_likelihoods, rows, from);
 }
-size_t trace_of(const StateTables& logs, size_t n, bool has_before, const double* rows, const int64_t* from,
-                size_t state, uint32_t* path) {
-    BAYESKIT_BY_STATES(trace, logs, logs, n, has_before, rows, from, state, path);
+void trace_of(const StateTables& logs, Trail* trails, size_t n_trails) {
+    BAYESKIT_BY_STATES(trace, logs, logs, trails, n_trails);
 }
 
 }  // namespace

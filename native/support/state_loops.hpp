@@ -55,6 +55,15 @@ struct Passed {
     bool trusted;
 };
 
+struct Trail {  // a path on its way back: of what `best` has made
+    size_t left;
+    bool has_before;
+    const double* rows;
+    const int64_t* from;
+    size_t state;
+    uint32_t* path;
+};
+
 struct StateLoops {
     // e^(log - top) of each row (n, states), one after the other, and the largest of the row, top; whether some e^ is
     // faint. What stands after a row is read as its pads, and there is room for three numbers after the last.
@@ -77,9 +86,8 @@ struct StateLoops {
     // which i each came (n, width), for more all n + 1 rows.
     void (*best)(const StateTables& logs, size_t n, const double* const* log_likelihoods, double* rows, int64_t* from);
 
-    // The path that ends in a state, of these; the state before the first step is given back where there is one.
-    size_t (*trace)(const StateTables& logs, size_t n, bool has_before, const double* rows, const int64_t* from,
-                    size_t state, uint32_t* path);
+    // The paths that end in a state each, of these; the state before the first step is left there where there is one.
+    void (*trace)(const StateTables& logs, Trail* trails, size_t n_trails);
 
     // sums (n_left, width) += leftᵀ right over n rows; those of the left are `stride` apart.
     void (*add_products)(const double* left, size_t stride, size_t n_left, const double* right, size_t width, size_t n,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "states.hpp"
+#include "support/aligned.hpp"
 #include "support/buffer.hpp"
 #include "support/state_loops.hpp"
 
@@ -19,9 +20,9 @@ inline size_t padded(size_t n_states) { return (n_states + 3) / 4 * 4; }
 inline size_t stretch_of(size_t n_states) { return std::clamp<size_t>(32768 / padded(n_states), 512, 4096); }
 
 // Rows of `n` with what fills the pads, at a width of their own.
-inline std::vector<double> padded_rows(const double* rows, size_t n_rows, size_t n, double pad) {
+inline Aligned<double> padded_rows(const double* rows, size_t n_rows, size_t n, double pad) {
     const size_t width = padded(n);
-    std::vector<double> out(n_rows * width, pad);
+    Aligned<double> out(n_rows * width, pad);
     for (size_t i = 0; i < n_rows; ++i) std::copy(rows + i * n, rows + (i + 1) * n, out.begin() + i * width);
     return out;
 }
@@ -59,17 +60,17 @@ public:
     Care care(Care wanted) const { return hard ? wanted : Care::none; }
 
     const size_t n_states, width;
-    std::vector<double> log_start, log_from, log_to, start, from, to;
-    std::vector<double> floored_from, floored_to;
+    Aligned<double> log_start, log_from, log_to, start, from, to;
+    Aligned<double> floored_from, floored_to;
     std::vector<const double*> from_rows, to_rows;
     bool hard = false;  // some state can hardly be reached from another: support/state_loops.hpp
 
 private:
-    static std::vector<double> exponentials(std::vector<double> logs) {
+    static Aligned<double> exponentials(Aligned<double> logs) {
         for (double& x : logs) x = std::exp(x);
         return logs;
     }
-    static std::vector<double> floored(std::vector<double> numbers, const std::vector<double>& logs) {
+    static Aligned<double> floored(Aligned<double> numbers, const Aligned<double>& logs) {
         for (size_t i = 0; i < numbers.size(); ++i)
             if (logs[i] > kNever) numbers[i] = std::max(numbers[i], kTransitionFloor);
         return numbers;
@@ -86,7 +87,7 @@ public:
         numbers.resize(rows.n_logs * width);
         tops.resize(rows.n_logs);
         faint.resize(rows.n_logs);
-        std::vector<double> row(width + 3);
+        Aligned<double> row(width + 3);
         for (size_t s = 0; s < rows.n_logs; ++s) {
             faint[s] = state_loops().likelihoods(rows.logs + s * n_states, 1, n_states, floored, row.data(), &tops[s]);
             std::copy_n(row.data(), n_states, &numbers[s * width]);
@@ -96,7 +97,7 @@ public:
 
     const bool at_once, floored;
     const size_t width;
-    std::vector<double> numbers, logs, tops;
+    Aligned<double> numbers, logs, tops;
     std::vector<uint8_t> faint;
 };
 
@@ -123,7 +124,7 @@ public:
 
 private:
     const size_t n_states_, width_;
-    std::vector<double> mean_, half_, constant_, whole_;
+    Aligned<double> mean_, half_, constant_, whole_;
 };
 
 // The rows of one stretch at a time, as pointers; a scratch of each thread.
@@ -246,15 +247,16 @@ private:
     Buffer<double> kept_;
     size_t begin_ = 0, filled_ = 0;
     bool keeps_ = false;
-    std::vector<double> room_, tops_, gathered_, cells_, last_, ends_[3];
+    Aligned<double> room_, tops_, gathered_, cells_, last_, ends_[3];
 };
 
 // Sequences in parts of about as many rows, always the same ones: their sums are put together in order.
 class SequenceParts {
 public:
     explicit SequenceParts(const Observed& rows) : starts_{0} {
-        constexpr size_t kMost = 32, kLeast = size_t{1} << 12;
-        const size_t share = std::max(kLeast, (rows.n + kMost - 1) / kMost);
+        constexpr size_t kMost = 32, kLeast = size_t{1} << 12, kOfSymbols = 8;  // a part has a table of its symbols
+        const size_t symbols = rows.codes ? kOfSymbols * rows.n_logs : 0;
+        const size_t share = std::max({kLeast, symbols, (rows.n + kMost - 1) / kMost});
         size_t begin = 0;
         for (size_t s = 0; s < rows.n_sequences; ++s)
             if (static_cast<size_t>(rows.starts[s + 1]) - begin >= share) {

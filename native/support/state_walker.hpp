@@ -46,8 +46,8 @@ struct Sums {
         for (auto* part : {&starts, &products, &pairs, &symbols, &numbers, &gaps})
             std::fill(part->begin(), part->end(), 0.0);
     }
-    std::vector<double> starts, products, pairs, symbols;  // transitions are products · A + pairs
-    std::vector<double> numbers, gaps;                     // (states, 1 + 2 columns), and Σ s of missing cells
+    Aligned<double> starts, products, pairs, symbols;  // transitions are products · A + pairs
+    Aligned<double> numbers, gaps;                     // (states, 1 + 2 columns), and Σ s of missing cells
 };
 
 class Walker {
@@ -106,7 +106,7 @@ public:
         weights_.resize(stretch_ * width_);
         posteriors_.resize(stretch_ * width_);
         targets_.resize(stretch_);
-        std::vector<double> beta(width_, 0.0);
+        Aligned<double> beta(width_, 0.0);
         const double* last = last_row(span.length(span.n_stretches() - 1));
         double total = 0, ignored = 0;
         const double top = span.after ? *std::max_element(span.after, span.after + k_) : 0.0;
@@ -187,7 +187,7 @@ public:
     }
 
     void log_backward(const Span& span, const StateCounts& out, Sums& sums) {
-        std::vector<double> beta(width_, kNever), weight(width_), share(width_);
+        Aligned<double> beta(width_, kNever), weight(width_), share(width_);
         posteriors_.resize(stretch_ * width_);
         for (size_t i = 0; i < k_; ++i) beta[i] = span.after ? span.after[i] : 0.0;
         double ignored = 0;
@@ -290,7 +290,7 @@ private:
     StretchRows stretch_rows_;
     const size_t stretch_;
     const double* const* likelihoods_ = nullptr;
-    std::vector<double> forward_, scales_, logs_, top_, sum_, checkpoints_, weights_, posteriors_, packed_, absent_;
+    Aligned<double> forward_, scales_, logs_, top_, sum_, checkpoints_, weights_, posteriors_, packed_, absent_;
     std::vector<double*> targets_;
     double sum_of_last_ = 0, sum_of_before_ = 1;
 };

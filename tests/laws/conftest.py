@@ -130,7 +130,7 @@ LAWS = [
     Law("aode, thrice seen, Laplace, weighted", CUT | {"smoothing": 1.0, "min_count": 3}, bk.AODE, weighted=True),
 ]
 
-SMALL = {"n_members": 2, "n_chains": 3, "n_threads": 1}
+SMALL = {"n_members": 2, "n_chains": 3, "n_trees": 3, "n_threads": 1}
 ENSEMBLE_LAWS = [  # structure, cuts, m and exponents are held: laws of its own
     Law("ensemble, mixed", SMALL, bk.BayesClassifier),
     Law("ensemble, weighted", SMALL, bk.BayesClassifier, weighted=True),
@@ -180,7 +180,9 @@ def any_law(request):
 
 
 WORDS = ["sun", "sea", "rain", "été", "wind", "fog", "ice", "a", "Straße", "x1"]
-RECIPES = ["multinomial", "set_of_words", "complement", "wcnb", "twcnb", "tfidf", "nbsvm", "weighted", "auto", "fast"]
+RECIPES = [
+    "multinomial", "set_of_words", "complement", "wcnb", "twcnb", "tfidf", "nbsvm", "weighted", "best", "auto", "fast",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session", params=RECIPES)

@@ -1,6 +1,6 @@
 """Exponents of log factors: s(y) = Σ_i w_i f_i(y), w ≥ 0, with the least log loss and not far from where they start.
 
-    minimise  Σ_r (ln Σ_k exp s_r(k) − s_r(y_r)) + ‖w − c‖²
+    minimise  Σ_r (ln Σ_k exp s_r(k) − s_r(y_r)) + Σ_i a_i (w_i − c_i)²
 
 The factors are those of rows left out, or the exponents would believe factors that have seen the answer.
 """
@@ -24,8 +24,9 @@ def fit_exponents(
     weights: Floats | None,
     centre: Floats,
     n_threads: int,
+    penalty: Floats | float = 1.0,
 ) -> Floats:
-    """Exponents of factors (rows, classes, terms) that stay near ``centre`` (terms,).
+    """Exponents of factors (rows, classes, terms) that stay near ``centre`` (terms,), by ``penalty`` a.
 
     >>> informed = np.log(np.array([[[0.9], [0.1]], [[0.1], [0.9]]] * 50, dtype=np.float32))   # right every time
     >>> fit_exponents(informed, np.array([0, 1] * 50, dtype=np.uint32), None, np.ones(1), 1).round(2).tolist()
@@ -36,7 +37,7 @@ def fit_exponents(
     def loss(exponents: Floats) -> tuple[float, Floats]:
         value, gradient = kernels.exponent_loss(factors, labels, weights, exponents, n_threads)
         away = exponents - centre
-        return value + float(away @ away), gradient + 2 * away
+        return value + float(penalty * away @ away), gradient + 2 * penalty * away
 
     bounds = [(0, None)] * len(centre)
     found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": ROUNDS})

@@ -149,15 +149,16 @@ def test_a_recipe_that_is_registered_holds_nothing_and_learning_leaves_it_so(nam
     assert vars(RECIPES[name]) == before
     assert model.recipe_.name == name
     held = {"weights_", "candidates_"} if model.recipe_.weights_by_em else set()
-    held |= {"tfidf": {"held_"}, "twcnb": {"held_"}, "nbsvm": {"linear_"}}.get(name, set())
+    held |= {"tfidf": {"held_"}, "twcnb": {"held_"}, "nbsvm": {"linear_"}, "best": {"linear_"}}.get(name, set())
     assert {a for a in ("weights_", "candidates_", "held_", "linear_") if hasattr(model, a)} == held
-    with pytest.raises(AttributeError, match=r"no (linear_|weights_): recipe='.*' fits no (linear|weights)"):
-        _ = model.weights_ if name == "nbsvm" else model.linear_
+    lacking = {"nbsvm": "weights_", "best": "held_"}.get(name, "linear_")
+    with pytest.raises(AttributeError, match=rf"no {lacking}: recipe='.*' fits no \w+"):
+        getattr(model, lacking)
     with pytest.raises(AttributeError, match="no weights_: nothing is fitted yet"):
         _ = bk.TextClassifier(name).weights_
 
 
-@pytest.mark.parametrize("name", ["auto", "fast", "weighted", "tfidf", "twcnb"])
+@pytest.mark.parametrize("name", ["auto", "best", "fast", "weighted", "tfidf", "twcnb"])
 def test_counts_alone_do_not_tell_what_a_recipe_fits_on_documents(name):
     tally, model = bk.TextClassifier(name).fit(TEXTS, LABELS).tally_, bk.TextClassifier(name)
     with pytest.raises(BayesError, match="call fit"):

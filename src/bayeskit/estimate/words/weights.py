@@ -148,6 +148,15 @@ def inverse_document_frequency(documents: Floats, n_documents: float) -> Floats:
         return np.where(documents > 0, np.log(n_documents / np.maximum(documents, POSITIVE)), 0.0)
 
 
+def smooth_idf(documents: Floats, n_documents: float) -> Floats:
+    """1 + ln((1 + N) / (1 + df)): 1 for a word that every document has.
+
+    >>> smooth_idf(np.array([1.0, 5.0]), 5).round(6).tolist()
+    [2.098612, 1.0]
+    """
+    return np.asarray(1 + np.log((1 + n_documents) / (1 + documents)))
+
+
 def tf_idf(counts: Floats, ids: Index, indptr: Index, idf: Floats) -> Floats:
     """#(t, d) · ln(N / df), cosine-normalised."""
     return cosine_normalised(counts * idf[ids], indptr)

@@ -43,7 +43,7 @@ class Lookup:
 
     def _rows(self, dialect: Dialect) -> Node:
         exp = syntax.sqlglot().exp
-        columns = [[value_node(value, key.kind, dialect) for value in key.values] for key in self.keys.values()]
+        columns = [[_key(value, key.kind, dialect) for value in key.values] for key in self.keys.values()]
         columns += [[double(score, dialect) for score in scores] for scores in self.scores.values()]
         return exp.Values(expressions=[exp.Tuple(expressions=list(row)) for row in zip(*columns, strict=True)])
 
@@ -55,16 +55,20 @@ class Lookup:
         return exp.Select(expressions=columns)
 
 
+def _key(value: Value | None, kind: str, dialect: Dialect) -> Node:
+    return syntax.null() if value is None else value_node(value, kind, dialect)
+
+
 def _keys_in_a_list(key: Key, dialect: Dialect) -> Node:
     """The values of a key, of which one may be None: the missing cell."""
     exp = syntax.sqlglot().exp
     if key.kind in ("integer", "float"):
         digits = ("NULL" if value is None else repr(value) for value in key.values)
         return _numbers_in_a_list(digits, "bigint[]" if key.kind == "integer" else "double[]")
-    write = (lambda value: syntax.text(value, dialect)) if key.kind == "text" else dialect.truth
-    listed = exp.Array(expressions=[syntax.null() if value is None else write(value) for value in key.values])
-    unfolded = syntax.called("UNNEST", listed)
-    return dialect.text(unfolded) if key.kind == "text" else unfolded
+    if key.kind == "text":
+        texts = [syntax.null() if value is None else syntax.text(str(value), dialect) for value in key.values]
+        return dialect.text(syntax.called("UNNEST", exp.Array(expressions=texts)))
+    return syntax.called("UNNEST", exp.Array(expressions=[_key(value, key.kind, dialect) for value in key.values]))
 
 
 def _numbers_in_a_list(digits: Iterable[str], kind: str) -> Node:

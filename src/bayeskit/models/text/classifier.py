@@ -44,7 +44,8 @@ class TextClassifier(Exported, DocumentClassifier):
     Parameters
     ----------
     recipe: "auto" (weighted evidence; chooses unigrams or bigrams and its own smoothing), "fast" (the same with
-        everything fixed), "weighted" (the same on the n-grams given), "multinomial", "set_of_words" (Bernoulli,
+        everything fixed), "weighted" (the same on the n-grams given), "best" (weighted evidence with a logistic
+        regression over it, pooled on folds), "multinomial", "set_of_words" (Bernoulli,
         absent words counted), "complement", "wcnb" (complement, weights normalised), "twcnb" (all transforms of Rennie
         et al. 2003), "tfidf" (multinomial on cosine-normalised tf-idf), "nbsvm" (Wang and Manning 2012).
     smoothing: pseudo-count of every word: a number, a mapping that gives some words their own (others 1), "auto" for
@@ -52,8 +53,9 @@ class TextClassifier(Exported, DocumentClassifier):
         for weighted evidence the better one of 1 and 0.3.
     prior: "empirical", "uniform" (off), a mapping from class to probability, or a smoothing of the class counts. None
         is "empirical", and "uniform" for "wcnb", "twcnb" and "nbsvm", whose weights it would drown.
-    pattern, ngrams, lowercase, stop_words, hash_bits: what a word is, see ``Tokenizer``; ``ngrams=None`` is (1, 1), and
-        for "auto" the better one of (1, 1) and (1, 2).
+    pattern, ngrams, lowercase, stop_words, hash_bits: what a word is, see ``Tokenizer``; ``pattern=None`` is "words",
+        and for "best" "words_and_punctuation"; ``ngrams=None`` is (1, 1), and for "auto" and "best" the better one of
+        (1, 1) and (1, 2).
     min_df, max_df, max_features: words in fewer or more documents are left out (a whole number of documents or a
         share), and all but the most frequent ones. The vocabulary is then held.
     column: the name of the text column where documents come in a table.
@@ -61,7 +63,7 @@ class TextClassifier(Exported, DocumentClassifier):
     schema, undecidable, ties, random_state, n_threads, unlabelled: as for ``NaiveBayes``.
 
     Scores of "complement", "wcnb" and "twcnb" are scores, not joint probabilities: what ``predict_proba`` makes of them
-    is not calibrated. That of "auto", "fast" and "weighted" is, by leave-one-out.
+    is not calibrated. That of "auto", "fast" and "weighted" is, by leave-one-out, and that of "best" on folds.
 
     Examples
     --------
@@ -82,7 +84,7 @@ class TextClassifier(Exported, DocumentClassifier):
     recipe: str = "auto"
     smoothing: Any = None
     prior: Any = None
-    pattern: Any = "words"
+    pattern: Any = None
     ngrams: tuple[int, int] | None = None
     lowercase: bool = True
     stop_words: Any = None
@@ -119,7 +121,8 @@ class TextClassifier(Exported, DocumentClassifier):
     def tokenizer(self, ngrams: tuple[int, int] | None = None) -> Tokenizer:
         """What a word is; ``ngrams`` in place of those of the settings."""
         runs = ngrams or self.ngrams or (1, 1)
-        return Tokenizer(self.pattern, runs, self.lowercase, self.stop_words, self.hash_bits)
+        pattern = self._recipe.pattern if self.pattern is None else self.pattern
+        return Tokenizer(pattern, runs, self.lowercase, self.stop_words, self.hash_bits)
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -140,8 +143,8 @@ class TextClassifier(Exported, DocumentClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more documents; new words and classes may appear at any time.
 
-        A vocabulary that was cut (``min_df`` and the like, bigrams of "auto", tf-idf recipes) is held, and so are
-        idf and the fitted weights.
+        A vocabulary that was cut (``min_df`` and the like, bigrams of "auto" and "best", tf-idf recipes) is held, and
+        so are idf and the fitted weights.
         """
         self.check_settings()
         if self._is_fitted() or self._recipe.plain_counts:

@@ -115,6 +115,8 @@ class Recipe:
     """The class prior where the setting is None."""
     smoothing: ClassVar[Any] = 1.0
     """The pseudo-count of a word where the setting is None."""
+    pattern: ClassVar[str] = "words"
+    """What a word is where the setting is None."""
     plain_counts: ClassVar[bool] = True
     """The tally holds plain counts: documents are counted in parts, by any engine, and shared among classes by EM."""
     generative: ClassVar[bool] = False

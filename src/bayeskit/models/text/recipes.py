@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from bayeskit.errors import BayesError
+from bayeskit.models.text.best import BEST
 from bayeskit.models.text.nbsvm import NaiveBayesSVM
 from bayeskit.models.text.plain_counts import Complement, Multinomial, NormalisedComplement, SetOfWords
 from bayeskit.models.text.recipe import CONDITIONAL, Recipe
@@ -19,6 +20,7 @@ BUILT_IN: tuple[Recipe, ...] = (
     TransformedComplement(),
     TfIdf(),
     NaiveBayesSVM(),
+    BEST,
     WEIGHTED,
     AUTO,
     FAST,
