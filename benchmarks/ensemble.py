@@ -11,8 +11,9 @@ from bayeskit.data.schema import infer
 from bayeskit.data.source import open_source
 from bayeskit.engines import local
 from bayeskit.kernels import twins
+from bayeskit.models.ensemble.class_chains import draw_chains
 from bayeskit.models.ensemble.learnt_rows import learnt_rows, plan_of
-from bayeskit.models.ensemble.members import draw_chains, draw_members
+from bayeskit.models.ensemble.members import draw_members
 from bayeskit.models.ensemble.parameters import coded_sizes, prior_of
 
 TITLE = "The counting ensemble"

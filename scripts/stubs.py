@@ -38,6 +38,7 @@ from bayeskit.kernels.twins.checks import Codes, Floats, Integers
 from bayeskit.kernels.twins.moments import Moments
 from bayeskit.kernels.twins.tokens import ByClass, Cut, Rows
 from bayeskit.kernels.twins.topics import Singles, Topics, WordIds
+from bayeskit.kernels.twins.tree_growth import Trees
 from bayeskit.kernels.twins.word_lists import Bytes, Ids, Offsets
 
 '''

@@ -12,6 +12,7 @@ void bind_strings(nb::module_& m);   // bindings/strings.cpp
 void bind_tagging(nb::module_& m);   // bindings/tagging.cpp
 void bind_tokens(nb::module_& m);    // bindings/tokens.cpp
 void bind_topics(nb::module_& m);    // bindings/topics.cpp
+void bind_trees(nb::module_& m);     // bindings/trees.cpp
 
 namespace {
 
@@ -165,6 +166,7 @@ NB_MODULE(_core, m) {
     bind_tagging(m);
     bind_states(m);
     bind_topics(m);
+    bind_trees(m);
     bind_joints(m);
     bind_scores(m);
     bind_ridge_logistic(m);

@@ -15,6 +15,7 @@ from bayeskit.kernels.twins.checks import Codes, Floats, Integers
 from bayeskit.kernels.twins.moments import Moments
 from bayeskit.kernels.twins.tokens import ByClass, Cut, Rows
 from bayeskit.kernels.twins.topics import Singles, Topics, WordIds
+from bayeskit.kernels.twins.tree_growth import Trees
 from bayeskit.kernels.twins.word_lists import Bytes, Ids, Offsets
 
 class WordIndex:
@@ -182,6 +183,57 @@ def fold_in_topics(
 def left_to_right(
     start: Offsets, words: WordIds, likelihood: Singles, alpha: Floats, seed: int, n_particles: int, n_threads: int
 ) -> Floats: ...
+def grow_trees(
+    codes: NDArray[np.uint8],
+    categorical: NDArray[np.uint8],
+    labels: NDArray[np.uint32],
+    n_classes: int,
+    weights: Floats | None,
+    parts: NDArray[np.uint8],
+    seeds: NDArray[np.uint64],
+    n_tried: int,
+    at_random: bool,
+    n_threads: int,
+) -> Trees: ...
+def count_leaves(
+    codes: NDArray[np.uint8],
+    labels: NDArray[np.uint32],
+    n_classes: int,
+    weights: Floats | None,
+    trees: Trees,
+    n_threads: int,
+) -> Floats: ...
+def total_leaves(trees: Trees, counts: Floats, n_threads: int) -> Floats: ...
+def smooth_leaves(
+    trees: Trees, totals: Floats, prior: Floats, n: float, m: float, n_threads: int
+) -> NDArray[np.float32]: ...
+def leave_out_leaves(
+    codes: NDArray[np.uint8],
+    labels: NDArray[np.uint32],
+    taken: Floats,
+    parts: NDArray[np.uint8] | None,
+    trees: Trees,
+    totals: Floats,
+    prior: Floats,
+    n: float,
+    m: float,
+    n_threads: int,
+) -> tuple[Floats, Floats]: ...
+def score_leaves(
+    codes: NDArray[np.uint8], trees: Trees, values: NDArray[np.float32], n_threads: int
+) -> tuple[Floats, Floats]: ...
+def score_line(
+    codes: NDArray[np.uint8], place: NDArray[np.int64], numbers: Floats, coefficients: Floats, n_threads: int
+) -> Floats: ...
+def line_loss(
+    codes: NDArray[np.uint8],
+    place: NDArray[np.int64],
+    numbers: Floats,
+    labels: NDArray[np.uint32],
+    weights: Floats | None,
+    coefficients: Floats,
+    n_threads: int,
+) -> tuple[float, Floats]: ...
 def count_pairs(
     columns: Sequence[Codes],
     sizes: Sequence[int],

@@ -161,6 +161,51 @@ def fitting(data, y, kind=bk.NaiveBayes):
 # -- advice on columns -------------------------------------------------------------------------------
 
 
+@follows(
+    "estimate/marginal_likelihood.py: hyperparameters: smoothing",
+    "models/naive_bayes/classifier.py: log_marginal_likelihood: numeric",
+    "models/naive_bayes/classifier.py: log_marginal_likelihood: roles",
+)
+def test_evidence_asks_for_priors_and_tables():
+    data, y = rows(sky=np.resize([*"abca"], 60))
+
+    def weigh(roles=None, **settings):
+        return bk.NaiveBayes(roles=roles, **settings).fit(data, y).log_marginal_likelihood()
+
+    follow(weigh, "numeric", "roles")
+    follow(weigh, "smoothing", numeric="histogram", smoothing=0)
+
+
+@follows(
+    "cli/commands/explain.py: _work: --row --work",
+    "cli/commands/explain.py: command: --work --against",
+    "cli/commands/fit/from_tables.py: _cut_numbers: --numeric",
+)
+def test_what_goes_with_work_and_with_cuts(bayes):
+    fit = ("fit", "birds.csv", "-t", "species", "-o", "m.bayes", "--role", "year=ignore", "--no-scores")
+    assert "goes with --numeric histogram" in bayes(*fit, "--cuts", "3", "--numeric", "kernel", code=2).err
+    bayes(*fit, "--cuts", "3", "--numeric", "histogram")
+    told = bayes("explain", "m.bayes", "--work", code=1).err
+    assert "bayes explain MODEL DATA --row N --work" in told
+    told = bayes("explain", "m.bayes", "birds.csv", "--work", "--against", "Gentoo", code=1).err
+    assert "leave --against out" in told
+    bayes("explain", "m.bayes", "birds.csv", "--row", "2", "--work")
+
+
+@follows("data/advice.py: _of_few_rows: roles")
+def test_small_tables_are_told_of_plain_cases_alone():
+    y = ["p", "q"] * 5
+    spread = [3.5, 1.25, 7.0, 2.5, 9.75, 4.0, 8.5, 0.25, 6.0, 5.5]
+    follow(fitting({"id": list(range(1, 11)), "x": spread}, y), "roles")
+    follow(fitting({"colour": [3, 2, 0, 3, 1], "x": spread[:5]}, y[:5]), "roles")
+    follow(fitting({"who": [f"k{i}" for i in range(10)], "x": spread}, y), "roles")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitting({"year": [2001, 2002, 2003, 2004, 2005], "x": spread[:5]}, y[:5])()
+        fitting({"size": [31, 12, 12, 45, 31], "who": [*"abcde"]}, y[:5])()
+        fitting({"id": [1, 2, 3, 4]}, y[:4])()
+
+
 @follows("data/advice.py: _of_integers: roles", "data/advice.py: _of_floats: roles")
 def test_codes_and_rising_numbers(bayes):
     data, y = rows(code=[i % 3 for i in range(60)])
@@ -772,12 +817,14 @@ def test_scores_without_leave_one_out(bayes):
     bayes("evaluate", "t.bayes", "texts.csv", "--text", "text", "--folds", "2")
 
 
-@follows("cli/commands/ask.py: refuse_untabled: --numeric", "cli/commands/ask.py: network_of: --numeric")
+@follows(
+    "models/questions.py: refuse_untabled: numeric", "models/base/tables_as_network.py: network_of_tables: numeric"
+)
 @pytest.mark.slow
 def test_numbers_that_are_measured_are_cut_to_be_asked(bayes):
     question = "P(species = Gentoo | body_mass_g > 4500)"
     bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "-o", "m.bayes")
-    assert "fit it with --numeric histogram, or ask the data file" in bayes("ask", "m.bayes", question, code=1).err
+    assert "fit it with --numeric histogram" in bayes("ask", "m.bayes", question, code=1).err
     bk.NaiveBayes().fit({"x": [1.0, 2.0, 3.5]}, [0, 1, 1]).save("n.bayes")
     assert "Fit it with --numeric histogram" in bayes("ask", "n.bayes", "P(x > 1)", code=1).err
     told = bayes(

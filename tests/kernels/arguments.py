@@ -427,6 +427,79 @@ def exponent_loss(d: Draw) -> Arguments:
     return {"factors": factors, "labels": d.wide_labels, "weights": d.weights, "exponents": d.rng.random(d.k)}
 
 
+def grow_trees(d: Draw) -> Arguments:
+    n_trees = int(d.rng.integers(0, 4))
+    return {
+        "codes": d.whole(int(d.rng.choice([2, 5, 254])), (d.n, d.k), "uint8"),
+        "categorical": d.whole(2, d.k, "uint8"),
+        "labels": d.wide_labels,
+        "n_classes": d.n_classes,
+        "weights": d.weights,
+        "parts": d.whole(2, (n_trees, d.n), "uint8"),
+        "seeds": d.rng.integers(0, 2**64, n_trees, dtype=np.uint64),
+        "n_tried": int(d.rng.integers(1, 4)),
+        "at_random": bool(d.rng.random() < 0.5),
+    }
+
+
+def grown(d: Draw) -> tuple[Arguments, Any]:
+    """Rows, some of whose codes are not known, and trees."""
+    growing = grow_trees(d)
+    trees = kernels.grow_trees(**growing, n_threads=1)
+    asked = np.where(d.rng.random(growing["codes"].shape) < 0.05, np.uint8(255), growing["codes"])
+    return growing | {"codes": asked}, trees
+
+
+def count_leaves(d: Draw) -> Arguments:
+    growing, trees = grown(d)
+    return {name: growing[name] for name in ("codes", "labels", "n_classes", "weights")} | {"trees": trees}
+
+
+def total_leaves(d: Draw) -> Arguments:
+    counting = count_leaves(d)
+    return {"trees": counting["trees"], "counts": kernels.count_leaves(**counting, n_threads=1)}
+
+
+def smooth_leaves(d: Draw) -> Arguments:
+    counted_leaves, prior = total_leaves(d), d.rng.random(d.n_classes) + 0.1
+    totals = kernels.total_leaves(**counted_leaves, n_threads=1)
+    return {"trees": counted_leaves["trees"], "totals": totals, "prior": prior / prior.sum(), "n": float(d.n), "m": 0.5}
+
+
+def leave_out_leaves(d: Draw) -> Arguments:
+    growing, trees = grown(d)
+    counting = {name: growing[name] for name in ("codes", "labels", "n_classes", "weights")}
+    counts = kernels.count_leaves(**counting, trees=trees, n_threads=1)
+    totals, prior = kernels.total_leaves(trees, counts, 1), d.rng.random((d.n, d.n_classes)) + 0.1
+    return {
+        "codes": growing["codes"],
+        "labels": growing["labels"],
+        "taken": np.ones(d.n) if growing["weights"] is None else np.minimum(growing["weights"], 1.0),
+        "parts": growing["parts"] if d.rng.random() < 0.5 else None,
+        "trees": trees,
+        "totals": totals,
+        "prior": prior / prior.sum(axis=1, keepdims=True),
+        "n": float(d.n),
+        "m": 0.5,
+    }
+
+
+def score_leaves(d: Draw) -> Arguments:
+    growing, trees = grown(d)
+    return {"codes": growing["codes"], "trees": trees, "values": d.rng.random((len(trees[1]), 3), dtype=np.float32)}
+
+
+def score_line(d: Draw) -> Arguments:
+    sizes, n_numbers = d.rng.integers(0, 5, d.k), int(d.rng.integers(0, 4))
+    place = np.cumsum([n_numbers, *sizes]).astype(np.int64)
+    rows = {"codes": d.whole(6, (d.n, d.k), "uint8"), "place": place, "numbers": d.normal(d.n, n_numbers)}
+    return rows | {"coefficients": d.normal(int(place[-1]), d.n_classes)}
+
+
+def line_loss(d: Draw) -> Arguments:
+    return score_line(d) | {"labels": d.wide_labels, "weights": d.weights}
+
+
 def hidden_chain(d: Draw) -> Arguments:
     k, n_symbols = d.n_classes, int(d.rng.choice([1, 3, 40]))
     ends = np.sort(d.whole(d.n + 1, int(d.rng.integers(0, 6)), "int64"))
@@ -493,6 +566,7 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "context_codes": context_codes,
     "count_chains": count_chains,
     "count_codes": counted,
+    "count_leaves": count_leaves,
     "count_pairs": counted,
     "count_responsibilities": count_responsibilities,
     "count_states": count_states,
@@ -503,14 +577,17 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "filter_states": filter_states,
     "fit_ridge_logistic": fit_ridge_logistic,
     "fold_in_topics": fold_in_topics,
+    "grow_trees": grow_trees,
     "int_ranges": int_ranges,
     "judge": judge,
     "k_best_states": k_best_states,
     "learn_backoff": learn_backoff,
     "learn_chains": learn_chains,
+    "leave_out_leaves": leave_out_leaves,
     "left_out_evidence": left_out_evidence,
     "left_out_scores": left_out_scores,
     "left_to_right": left_to_right,
+    "line_loss": line_loss,
     "lookup_codes": lookup_codes,
     "mdl_cuts": summed,
     "moments": summed,
@@ -525,13 +602,17 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "score_codes_left_out": score_codes_left_out,
     "score_gaussian": score_gaussian,
     "score_gaussian_left_out": score_gaussian_left_out,
+    "score_leaves": score_leaves,
+    "score_line": score_line,
     "score_parents": parents,
     "score_rows": score_rows,
+    "smooth_leaves": smooth_leaves,
     "softmax_loss": softmax_loss,
     "text_alphabet": text_alphabet,
     "token_classes": token_classes,
     "token_rows": token_rows,
     "topic_histograms": topic_histograms,
+    "total_leaves": total_leaves,
     "tree_candidates": tree_candidates,
     "union_words": union_words,
     "weigh_numbers": weigh_numbers,

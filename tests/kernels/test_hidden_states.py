@@ -181,6 +181,42 @@ def test_what_fades_from_plain_numbers_is_done_in_logarithms() -> None:
     assert kernels.filter_states(**given, before=None, every=True)[2][299, 1] < -2_000
 
 
+def hard_chain(rng: np.random.Generator, k: int, n: int, lengths: int) -> dict[str, Any]:
+    """Several sequences with transitions from likely to e^-2000 and never, and likelihoods that differ by as much."""
+    moves = np.log(rng.dirichlet(np.ones(k), k)) - rng.choice([0.0, 0.0, 30.0, 200.0, 600.0, 2_000.0, np.inf], (k, k))
+    moves[np.arange(k), (np.arange(k) + 1) % k] = np.log(0.5)  # a ring, so that every state can be reached
+    start = np.log(rng.dirichlet(np.ones(k))) - rng.choice([0.0, 300.0, 1_000.0], k)
+    logs = -rng.choice([1.0, 20.0, 300.0, 900.0, np.inf], (n, k), p=[0.5, 0.2, 0.15, 0.1, 0.05]) * rng.random((n, k))
+    starts = np.linspace(0, n, lengths + 1).astype(np.int64)
+    return {"logs": logs, "codes": None, "labels": None, "allowed": None, "normals": None, "starts": starts,
+            "log_start": start, "log_transition": moves, "n_threads": 1}  # fmt: skip
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(seeds, st.sampled_from([2, 3, 5, 8, 9, 13, 50, 60]), st.sampled_from([2, 30, 400]))
+def test_states_that_are_hard_to_reach_are_counted_as_in_logarithms(seed: int, k: int, n: int) -> None:
+    given = hard_chain(np.random.default_rng(seed), k, n, 2)
+    ours = kernels.count_states(**given, before=None, after=None, by_row=True)
+    twin = twins.count_states(**given, before=None, after=None, by_row=True)
+    for one, other in zip(ours, twin, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-10)
+
+
+def test_a_state_without_a_hope_is_not_reached_by_rounding() -> None:
+    """A floor keeps what is possible above zero; what it alone speaks for is told as nothing."""
+    logs = np.tile([0.0, -3_000.0], (50, 1))
+    given: dict[str, Any] = {
+        "logs": logs, "codes": None, "labels": None, "allowed": None, "normals": None, "starts": np.array([0, 50]),
+        "log_start": np.array([0.0, -2_000.0]), "log_transition": np.array([[0.0, -1_000.0], [-1_000.0, 0.0]]),
+        "n_threads": 1,
+    }  # fmt: skip
+    likelihood, _, _, moves, posteriors, _ = kernels.count_states(**given, before=None, after=None, by_row=True)
+    np.testing.assert_allclose(likelihood, 0.0, atol=1e-12)
+    assert not posteriors[:, 1].any()
+    np.testing.assert_allclose(moves, [[49, 0], [0, 0]], atol=1e-60)
+
+
 def test_one_row_below_the_smallest_double_is_no_trouble() -> None:
     logs = np.array([[-1e6, -1e6 - 1], [-3.0, -900.0], [-900.0, -3.0]])
     given: dict[str, Any] = {

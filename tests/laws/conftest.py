@@ -107,6 +107,10 @@ LAWS = [
     Law("student beside a gaussian, weighted", {"numeric": {"size": "student"}}, weighted=True),
     Law("student with spikes", NUMERIC | {"numeric": "student", "ddof": 0}, spikes=True),
     Law("poisson", POISSON),
+    Law(
+        "lognormal", NUMERIC | {"roles": {"sky": "ignore", "flag": "ignore", "size": "ignore"}, "numeric": "lognormal"}
+    ),
+    Law("lognormal beside a student, weighted", {"numeric": {"year": "lognormal", "size": "student"}}, weighted=True),
     Law("poisson beside a student, weighted", {"numeric": {"year": "poisson", "size": "student"}}, weighted=True),
     Law("mixed, columns of their own", {"prior": bk.Laplace(), "smoothing": {"sky": "auto", "flag": bk.MEstimate(2)}}),
     Law("mixed, weighted", {}, weighted=True),
@@ -126,7 +130,7 @@ LAWS = [
     Law("aode, thrice seen, Laplace, weighted", CUT | {"smoothing": 1.0, "min_count": 3}, bk.AODE, weighted=True),
 ]
 
-SMALL = {"n_members": 2, "n_chains": 3, "n_threads": 1}
+SMALL = {"n_members": 2, "n_chains": 3, "n_trees": 3, "n_threads": 1}
 ENSEMBLE_LAWS = [  # structure, cuts, m and exponents are held: laws of its own
     Law("ensemble, mixed", SMALL, bk.BayesClassifier),
     Law("ensemble, weighted", SMALL, bk.BayesClassifier, weighted=True),

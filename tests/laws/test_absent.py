@@ -18,7 +18,7 @@ MODELS = {
     for name in bk.__all__
     if inspect.isclass(public := getattr(bk, name)) and issubclass(public, Classifier)
 }
-SMALL = {"BayesClassifier": {"n_members": 2, "n_chains": 2}, "TextClassifier": {"recipe": "multinomial"}}
+SMALL = {"BayesClassifier": {"n_members": 2, "n_chains": 2, "n_trees": 2}, "TextClassifier": {"recipe": "multinomial"}}
 CAPABILITIES = [kind for _, kind in inspect.getmembers(capabilities, inspect.isclass) if methods_of(kind)]
 EXTRA = {
     "describe_structure",

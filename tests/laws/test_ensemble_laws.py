@@ -16,7 +16,7 @@ from bayeskit.models.base import Learner
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")]
 lawful = settings.get_profile("laws" if kernels.NATIVE else "slow laws")
-SMALL = {"n_members": 2, "n_chains": 3, "n_threads": 1}
+SMALL = {"n_members": 2, "n_chains": 3, "n_trees": 4, "n_threads": 1}
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ CODES = ["u", "v", "w", "", None]
 WEIGHTS = [0.0, 1e-300, 1e-100, 1e-38, 1e-9, 0.5, 1.0, 1.0, 1.0, 2.0, 3.0, 10.0, 1e9, 1e30, 1e38, 1e100, 1e300]
 SMOOTHINGS = [0, 1e-300, 0.5, 1, 1e300, "auto", bk.MLE(), bk.MEstimate(2)]
 PRIORS = ["empirical", "uniform", {"a": 1.0, "b": 0.0}, bk.Laplace()]
-SMALL = {"n_members": 2, "n_chains": 2, "n_threads": 1}
+SMALL = {"n_members": 2, "n_chains": 2, "n_trees": 3, "n_threads": 1}
 
 
 def two_models(smoothing, prior):

@@ -20,15 +20,17 @@ from bayeskit.errors import TooLarge
 from bayeskit.kernels import twins
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.ensemble import progress as bayes_progress
+from bayeskit.models.ensemble.class_chains import draw_chains
 from bayeskit.models.ensemble.learnt_rows import learnt_rows, plan_of
-from bayeskit.models.ensemble.members import draw_chains, draw_members
+from bayeskit.models.ensemble.members import draw_members
 
 GRID = (0.5, 2, 8, 32, 128, 512)
+KEYS = "columns", "values", "missing", "temperatures", "accuracy", "log loss", "importance", "trees", "line"
 DRAWN = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
     "ranks and parts are drawn from the rows, and rows that are repeated are drawn otherwise",
 )
-SMALL = {"n_members": 2, "n_chains": 3, "n_threads": 1}
+SMALL = {"n_members": 2, "n_chains": 3, "n_trees": 4, "n_threads": 1}
 
 
 @pytest.mark.slow
@@ -324,7 +326,7 @@ def test_progress_is_told():
     X, y, _ = table()
     told = []
     bk.BayesClassifier(**SMALL, progress=lambda *step: told.append(step)).fit(X, y)
-    assert [stage for stage, *_ in told] == ["columns", "chains", "exponents", "exponents"]
+    assert [stage for stage, *_ in told] == ["columns", "chains", *["trees"] * 2, *["line"] * 2, *["exponents"] * 2]
     assert all(done <= of for _, done, of in told)
 
 
@@ -386,6 +388,7 @@ def test_a_hostile_file_is_refused_or_is_a_model(saved, seed):
             case 0 if array.size:  # a cell that points elsewhere
                 odd = [0, 1, 2, 2**31, 2**32 - 1] if array.dtype.kind == "u" else [-(2**62), -2, -1, 0, 1, 2**40]
                 odd = [np.nan, np.inf, -1.0, 1e308, 0.0] if array.dtype.kind == "f" else odd
+                odd = [0, 1, 254, 255] if array.dtype == np.uint8 else odd
                 array.ravel()[rng.integers(array.size)] = odd[rng.integers(len(odd))]
             case 1:  # shorter
                 arrays[at] = array[: len(array) // 2]
@@ -393,7 +396,7 @@ def test_a_hostile_file_is_refused_or_is_a_model(saved, seed):
                 with np.errstate(invalid="ignore"):
                     arrays[at] = array.astype(rng.choice(["<i8", "<f8", "|u1", "<u4"]))
             case _:  # something else of the header
-                key = rng.choice(["columns", "values", "missing", "temperatures", "accuracy", "log loss", "importance"])
+                key = rng.choice([*KEYS])
                 odd = [[], None, ["a"], [1e308] * 3, [-1, 0], {"x": 1}, [0.5] * 3]
                 header["state"]["held"][key] = odd[rng.integers(7)]
     try:
@@ -465,7 +468,7 @@ def test_few_rows_and_classes_of_one_row_are_taken(n):
 
 def test_too_much_memory_is_refused_with_the_figure():
     X, y, _ = table()
-    with pytest.raises(TooLarge, match=r"60 rows × 3 columns × 3 classes may take .* kB, more than memory_limit=10 kB"):
+    with pytest.raises(TooLarge, match=r"60 rows × 3 columns × 3 classes may take .*B, more than memory_limit=10 kB"):
         bk.BayesClassifier(memory_limit=10_000).fit(X, y)
     with pytest.raises(TooLarge, match=r"first 60 rows × 3 columns would take 1.44 kB .*more than memory_limit=1 kB"):
         bk.BayesClassifier(memory_limit=1000).fit(X, y)

@@ -28,6 +28,8 @@ from bayeskit.kernels.twins.joints import count_pairs as count_pairs
 from bayeskit.kernels.twins.joints import factor_codes as factor_codes
 from bayeskit.kernels.twins.junction import propagate as propagate
 from bayeskit.kernels.twins.left_out import score_gaussian_left_out as score_gaussian_left_out
+from bayeskit.kernels.twins.line import line_loss as line_loss
+from bayeskit.kernels.twins.line import score_line as score_line
 from bayeskit.kernels.twins.moments import moments as moments
 from bayeskit.kernels.twins.moments import moments_responsibilities as moments_responsibilities
 from bayeskit.kernels.twins.ridge_logistic import fit_ridge_logistic as fit_ridge_logistic
@@ -50,6 +52,12 @@ from bayeskit.kernels.twins.topics import fold_in_topics as fold_in_topics
 from bayeskit.kernels.twins.topics import left_to_right as left_to_right
 from bayeskit.kernels.twins.topics import sample_topics as sample_topics
 from bayeskit.kernels.twins.topics import topic_histograms as topic_histograms
+from bayeskit.kernels.twins.tree_counts import count_leaves as count_leaves
+from bayeskit.kernels.twins.tree_counts import leave_out_leaves as leave_out_leaves
+from bayeskit.kernels.twins.tree_counts import score_leaves as score_leaves
+from bayeskit.kernels.twins.tree_counts import smooth_leaves as smooth_leaves
+from bayeskit.kernels.twins.tree_counts import total_leaves as total_leaves
+from bayeskit.kernels.twins.tree_growth import grow_trees as grow_trees
 from bayeskit.kernels.twins.word_evidence import left_out_evidence as left_out_evidence
 from bayeskit.kernels.twins.word_evidence import left_out_scores as left_out_scores
 from bayeskit.kernels.twins.word_evidence import softmax_loss as softmax_loss

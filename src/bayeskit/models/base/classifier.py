@@ -165,15 +165,19 @@ class Classifier(Stored, TakesLabels):
             target = self.schema_.target.name
         return self.with_labels(open_on(engine, source, target))
 
-    def _schema_for(self, source: Source) -> Schema:
+    def inferred_schema(self, source: Source) -> Schema:
+        """The schema that was given, or the one of the source's columns: what must be learnt from rows is not in it."""
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise BayesError(f"schema= takes the schema_ of a model, not {type(self.schema).__name__}")
-            schema = self.schema
-        else:
-            target = Target(source.target or "class")
-            schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
-            advise(source, schema, self.roles, self.decided(schema), self.has_told)
+            return self.schema
+        target = Target(source.target or "class")
+        schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
+        advise(source, schema, self.roles, self.decided(schema), self.has_told)
+        return schema
+
+    def _schema_for(self, source: Source) -> Schema:
+        schema = self.inferred_schema(source)
         return self.complete_schema(schema, for_schema(source, schema, {}, ()))
 
     def _collect(self, source: Source, schema: Schema, plan: Plan) -> Tally:

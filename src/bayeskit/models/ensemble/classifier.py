@@ -1,12 +1,12 @@
 """BayesClassifier: an ensemble learnt by counting alone, for raw mixed tables, without parameters to tune.
 
-    s(y) = w_0 ln P(y) + Σ_i w_i f_i(y) + w_a o_1(y) + w_b o_2(y)
+    s(y) = w_0 ln P(y) + Σ_i w_i f_i(y) + Σ_j v_j o_j(y)
     P(y | x) = (n softmax(s)_y + 1) / (n + C)
 
 f_i is the mean over the members of ln P(x_i | y, parents of i), estimated by back-off from longer to shorter
-contexts; o_1 and o_2 are the geometric and the arithmetic mean of class chains, contexts chosen one column at a
-time. The few exponents w are fitted to scores of rows left out. No model learnt from n rows may claim more than
-the last line allows.
+contexts. The o_j are the geometric and the arithmetic mean of class chains, contexts chosen one column at a time, both
+means of two forests whose leaves are counted on all rows, and a line. The few exponents w and v are fitted to scores of
+rows left out. No model learnt from n rows may claim more than the last line allows.
 """
 
 from __future__ import annotations
@@ -28,31 +28,42 @@ from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.memory import memory_of_the_machine, memory_size
 from bayeskit.model_file import State
+from bayeskit.models.base.available import available_where
 from bayeskit.models.base.classifier import Scores
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.learner import Learner, remarked
 from bayeskit.models.base.settings import seed_of
 from bayeskit.models.base.tally_classifier import TOGETHER
-from bayeskit.models.ensemble.fitting import Learning, left_out_table
+from bayeskit.models.ensemble.ensemble_structure import Structure
+from bayeskit.models.ensemble.fitting import Extent, Learning, left_out_table
+from bayeskit.models.ensemble.forests import number_of_trees
 from bayeskit.models.ensemble.learnt_rows import LearntRows, block_columns, learnt_rows, plan_of, rows_of
-from bayeskit.models.ensemble.members import Structure, from_parts, to_parts, with_rows
 from bayeskit.models.ensemble.parameters import (
     MOST_FITTED,
     EnsembleParameters,
     TableSize,
     count,
+    from_leaves,
     log_scores,
     memory_needed,
     unknown,
 )
 from bayeskit.models.ensemble.progress import Bar, check_progress
+from bayeskit.models.ensemble.structure_parts import from_parts, to_parts, with_rows
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Remedy, Setting
+from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.plan import Plan
-from bayeskit.tally.rows import SAMPLE
+from bayeskit.tally.rows import SAMPLE, Rows
 from bayeskit.tally.tally import Tally
 
 Progress = Callable[[str, int, int], object]
+FEW_ROWS = 3_000  # up to which there are more members and chains
+MANY_ROWS = 100_000  # above which there are none, unless they are asked for
+where_rows_are_kept = available_where(
+    lambda model: model.keep_rows,
+    "with keep_rows=False, its rows are gone, and nothing can be added to them. Fit again",
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -61,16 +72,20 @@ class BayesClassifier(Learner):
 
     Parameters
     ----------
-    n_members: models of the columns that are averaged; more cost time and gain a little.
-    n_chains: class chains; 0 is the same as ``fast``.
-    fast: leave the class chains out: about half the time, a little less accurate.
+    n_members: models of the columns that are averaged; None for 16, and 8 above 3,000 rows.
+    n_chains: class chains; None for 64, and 16 above 3,000 rows.
+    n_trees: trees of each of the two forests; None for 100, above 5,000 rows 50, above 20,000 rows 25, and fewer where
+        there are very many classes.
+    fast: True leaves members and chains out; "auto" does so above 100,000 rows, where there is no memory for them, and
+        from 3,000 rows on where rows left out say that they are not needed, unless a number of them is given.
+    keep_rows: False for a model that forgets its rows, and its file, too: it is ``fast``, and learns no more.
     memory_limit: bytes the fit may take; more is refused beforehand, with the figure.
-    random_state: seed of cuts, parents and chains; the same seed gives the same model for any number of threads.
+    random_state: seed of all that is drawn; the same seed gives the same model for any number of threads.
     n_threads: None for all cores. unlabelled: as for ``NaiveBayes``.
     progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting: stages "columns",
-        "chains" and "exponents".
-    structure: the ``structure_`` of another model: its cuts, parents, m and exponents are taken and only the counts
-        learnt. Models of several places that share one can be merged.
+        "chains", "trees", "line" and "exponents".
+    structure: the ``structure_`` of another model: its cuts, parents, m, trees, line and exponents are taken and only
+        the counts learnt. Models of several places that share one can be merged.
     roles: one role for all columns or a mapping from name or position: "categorical", "numeric", "ignore".
     domains: mapping from column to all its possible values; the target's name declares classes.
     schema: the ``schema_`` of another model, taken instead of one inferred from the data.
@@ -82,12 +97,12 @@ class BayesClassifier(Learner):
     left_out_: accuracy and log loss on the rows of the fit, each left out of the counts, beside those of naive Bayes
         and of the majority; of more than 20,000 rows on as many, drawn by ``random_state``, to which the exponents are
         fitted, too. Ours are a little optimistic: structure, m and exponents have seen the row.
-    importance_: of each column, by how much the log loss of rows left out rises without its factor, everything else
-        held; the class chains are left as they are.
-    structure_: cuts, parents, m, chains and exponents, held when rows are learnt, forgotten or merged.
+    importance_: of each column, by how much the log loss of rows left out rises without its factor and where forests
+        and line do not know it, everything else held; the class chains are left as they are. Measured on some rows.
+    structure_: cuts, parents, m, chains, trees, line and exponents, held when rows are learnt, forgotten or merged.
 
     The model keeps its rows, as counts of all its contexts would take far more room: they are what is added and taken
-    away, and what a saved file holds.
+    away, and what a saved file holds. With ``keep_rows=False`` it holds the counts of its trees' leaves instead.
 
     Examples
     --------
@@ -100,9 +115,11 @@ class BayesClassifier(Learner):
     np.str_('Chinstrap')
     """
 
-    n_members: int = 16
-    n_chains: int = 64
-    fast: bool = False
+    n_members: int | None = None
+    n_chains: int | None = None
+    n_trees: int | None = None
+    fast: bool | str = "auto"
+    keep_rows: bool = True
     memory_limit: float = 4e9
     roles: Any = None
     domains: Any = None
@@ -127,10 +144,16 @@ class BayesClassifier(Learner):
 
     def check_settings(self) -> None:
         super().check_settings()
-        for name, least in (("n_members", 1), ("n_chains", 0)):
+        for name, least in (("n_members", 1), ("n_chains", 0), ("n_trees", 0)):
             value = getattr(self, name)
+            if value is None:
+                continue
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
                 raise BayesError(f"{name}={value!r}: give a whole number of at least {least}")
+        if not isinstance(self.fast, bool) and self.fast != "auto":
+            raise BayesError(f'fast={self.fast!r}: it is True, False or "auto"')
+        if not isinstance(self.keep_rows, bool):
+            raise BayesError(f"keep_rows={self.keep_rows!r}: it is True or False")
         if self.unseen == "smooth":
             raise BayesError(
                 Setting("unseen", "smooth"),
@@ -147,21 +170,29 @@ class BayesClassifier(Learner):
 
     # -- learning ------------------------------------------------------------------------------------
 
-    partial_fit = remarked(
-        Learner.partial_fit,
-        "After a fit its structure is held: rows are counted with the same cuts, parents, m, chains and exponents.\n"
-        "``left_out_`` and ``importance_`` stay those of the fit.",
+    partial_fit = where_rows_are_kept(
+        remarked(
+            Learner.partial_fit,
+            "After a fit its structure is held: rows are counted with the same cuts, parents, m, chains, trees, line\n"
+            "and exponents. ``left_out_`` and ``importance_`` stay those of the fit.",
+        )
     )
-    forget = remarked(
-        Learner.forget,
-        "The structure, which these rows may have shaped, is held, and so are ``left_out_`` and ``importance_``.\n"
-        "This model keeps its rows, not counts alone: one that was not learnt is always refused.",
+    forget = where_rows_are_kept(
+        remarked(
+            Learner.forget,
+            "The structure, which these rows may have shaped, is held, and so are ``left_out_`` and ``importance_``.\n"
+            "This model keeps its rows, not counts alone: one that was not learnt is always refused.",
+        )
     )
-    merge = remarked(
-        Learner.merge,
-        "Both need one structure, or their counts cannot be added: fit the other with ``structure=first.structure_``.\n"
-        "``left_out_`` and ``importance_`` are those of this one.",
+    merge = where_rows_are_kept(
+        remarked(
+            Learner.merge,
+            "Both need one structure, or their counts cannot be added: fit the other with\n"
+            "``structure=first.structure_``. ``left_out_`` and ``importance_`` are those of this one.",
+        )
     )
+    learn_source = where_rows_are_kept(Learner.learn_source)
+    forget_source = where_rows_are_kept(Learner.forget_source)
 
     def plan(self, schema: Schema) -> Plan:
         """The rows, and what naive Bayes counts."""
@@ -169,17 +200,19 @@ class BayesClassifier(Learner):
 
     def _begin(self, tally: Tally) -> Self:
         rows = learnt_rows(tally)
-        self._refuse_too_large(TableSize.of_rows(rows), self.structure)
+        extent = self._extent(TableSize.of_rows(rows), self.structure)
         naive = NaiveBayes(schema=tally.schema, n_threads=self.n_threads).fit_tally(tally)
         rng = np.random.default_rng(seed_of(self.random_state))
         if self.structure is not None:
             rows = self._in_order(rows, self.structure)
         with Bar(self.progress) as tell:
-            learning = Learning(rows, self.n_members, self._n_chains(), rng, self._threads(), tell, self.structure)
+            learning = Learning(rows, extent, rng, self._threads(), tell, self.structure)
             params = learning.run()
         beside = _naive_left_out(naive)[learning.asked]
         self.left_out_ = left_out_table(learning.log_proba, beside, rows, learning.asked)
         self.importance_ = Table({"column": list(rows.codes), "importance": learning.importance})
+        if not self.keep_rows:
+            tally = without_rows(tally, params, learning.leaf_counts)
         return self._settle(tally, params)
 
     def _move(self, tally: Tally) -> Self:
@@ -215,7 +248,7 @@ class BayesClassifier(Learner):
     def recount(self, tally: Tally, structure: Structure) -> Self:
         """Become the model of a tally's rows, counted in the contexts of a structure that was learnt."""
         rows = learnt_rows(tally)
-        self._refuse_too_large(TableSize.of_rows(rows), structure)
+        self._extent(TableSize.of_rows(rows), structure)
         with Bar(self.progress) as tell:
             params = count(self._in_order(rows, structure), structure, self._threads(), tell)
         return self._settle(tally, params)
@@ -224,19 +257,20 @@ class BayesClassifier(Learner):
         self.structure_ = params.structure
         return self._become(params, tally, tally.classes)
 
-    def _n_chains(self) -> int:
-        return 0 if self.fast else int(self.n_chains)
-
     def check_size(self, tally: Tally) -> None:
         """Refuse a table that is too large, by what another model has counted of it: no row is read."""
-        self._refuse_too_large(TableSize.of_counts(tally), self.structure)
+        self._extent(TableSize.of_counts(tally), self.structure)
 
-    def _refuse_too_large(self, size: TableSize, held: Structure | None, limit: float | None = None) -> None:
+    def _extent(self, size: TableSize, held: Structure | None, limit: float | None = None) -> Extent:
+        """How much is learnt; refused where it would take more memory than there may be."""
         limit = self.memory_limit if limit is None else limit
         if size.n_classes > 65_535:
             raise TooLarge(f"{size.n_classes:,} classes are more than the 65,535 that can be told apart")
-        members, chains = (self.n_members, self._n_chains()) if held is None else (len(held.cuts), len(held.steps))
-        needed = memory_needed(size, members, chains, self._threads())
+        extent = self._asked_for(size) if held is None else Extent(len(held.cuts), len(held.steps), held.n_trees // 2)
+        needed = memory_needed(size, extent.members, extent.chains, extent.trees, self._threads())
+        if needed > limit and extent.light is None:
+            extent = Extent(0, 0, extent.trees, True)
+            needed = memory_needed(size, 0, 0, extent.trees, self._threads())
         if needed > limit:
             raise TooLarge(
                 f"learning {size} may take {memory_size(needed)}, more than ",
@@ -245,12 +279,24 @@ class BayesClassifier(Learner):
                 Remedy("n_members", clause="ask for fewer n_members, ", without=""),
                 *SAMPLE,
             )
+        return extent
+
+    def _asked_for(self, size: TableSize) -> Extent:
+        """Members, chains and trees by the settings and the number of rows."""
+        trees = number_of_trees(size.n_rows, size.n_classes) if self.n_trees is None else int(self.n_trees)
+        free = self.n_members is None and self.n_chains is None and self.fast == "auto"
+        if self.fast is True or not self.keep_rows or (free and size.n_rows > MANY_ROWS):
+            return Extent(0, 0, trees, True)
+        few = size.n_rows <= FEW_ROWS
+        members = (16 if few else 8) if self.n_members is None else int(self.n_members)
+        chains = (64 if few else 16) if self.n_chains is None else int(self.n_chains)
+        return Extent(members, chains, trees, None if free and not few else False)
 
     # -- in a file -----------------------------------------------------------------------------------
 
     def held_state(self) -> State:
         """What a file holds besides settings and tally: structure and scores."""
-        return State(*to_parts(self.structure_, self.left_out_, self.importance_))
+        return State(*to_parts(self.structure_, self.left_out_, self.importance_, self.keep_rows))
 
     def restore(self, tally: Tally, state: State | None) -> Self:
         """The model of a file, its rows counted again."""
@@ -259,8 +305,14 @@ class BayesClassifier(Learner):
         self.check_settings()
         tally, arrays = with_rows(tally, state.header, state.arrays)
         structure, left_out, importance = from_parts(tally, state.header, arrays)
-        self._refuse_too_large(TableSize.of_rows(learnt_rows(tally)), structure, memory_of_the_machine())
         self.left_out_, self.importance_ = left_out, importance
+        leaves = tally.statistics.get(Leaves.kind)
+        if self.keep_rows != (leaves is None):
+            raise BadFile("a BayesClassifier holds its rows, or the counts of its leaves, as its settings say")
+        if isinstance(leaves, Leaves):
+            params = from_leaves(leaves, tally.class_counts, tally.classes, structure, self._threads())
+            return self._settle(tally, params)
+        self._extent(TableSize.of_rows(learnt_rows(tally)), structure, memory_of_the_machine())
         return self.recount(tally, structure)
 
     # -- saying --------------------------------------------------------------------------------------
@@ -274,7 +326,7 @@ class BayesClassifier(Learner):
         )
         some = f" ({MOST_FITTED:,} of them where it had more)" if self.tally_.n_rows > MOST_FITTED else ""
         head = f"Rows of the fit{some}, each left out of the counts in turn"
-        return SheetText(Sheet(head, (self.left_out_.grid, optimistic)))
+        return SheetText(Sheet(head, (self.left_out_.grid, optimistic, f"It is made of {self._in_words()}.")))
 
     def log_joint(self, params: EnsembleParameters, block: Block) -> Scores:
         """ln P(class | x) of each row (rows, classes), capped."""
@@ -301,17 +353,29 @@ class BayesClassifier(Learner):
             rows["intervals"].append("–".join(map(str, sizes[:1] + sizes[-1:] if len(sizes) > 1 else sizes)) or None)
             given = Counter(names[p] for p in held.parents[:, i].ravel() if p >= 0)
             rows["parents in members"].append(", ".join(f"{p} {n}" for p, n in given.most_common(3)) or None)
-            rows["exponent"].append(float(held.exponents[i]))
-        chains = f" and {len(held.steps)} class chains" if len(held.steps) else ""
-        sentence = f"{len(held.cuts)} members with cuts and parents of their own{chains}, each column to its exponent"
-        return StructureDescription(sentence, Table(rows))
+            rows["exponent"].append(float(held.column_exponents[i]))
+        return StructureDescription(self._in_words(), Table(rows))
+
+    def _in_words(self) -> str:
+        """Of what the model is made."""
+        held, parts = self.structure_, []
+        if held.cuts:
+            parts.append(f"{len(held.cuts)} members with cuts and parents of their own, each column to its exponent")
+        if len(held.steps):
+            parts.append(f"{len(held.steps)} class chains")
+        if held.n_trees:
+            parts.append(f"two forests of {held.n_trees // 2} trees")
+        if held.line is not None:
+            parts.append("a line")
+        light = "" if held.cuts else " (without members and chains)"
+        return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) + light
 
     def column_table(self, column: str) -> Table:
         """The exponent with which a column counts."""
         names = list(self.params_.codes)
         if column not in names:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
-        return Table({"column": [column], "exponent": [float(self.structure_.exponents[names.index(column)])]})
+        return Table({"column": [column], "exponent": [float(self.structure_.column_exponents[names.index(column)])]})
 
 
 def _naive_left_out(naive: NaiveBayes) -> Scores:
@@ -325,3 +389,12 @@ def _naive_left_out(naive: NaiveBayes) -> Scores:
         block = Block(len(part.labels), first, codes, floats, part.labels, weights=part.weights)
         scores.append(left_out.scores(block))
     return np.concatenate(scores)
+
+
+def without_rows(tally: Tally, params: EnsembleParameters, counts: Any) -> Tally:
+    """The tally with the counts of the trees' leaves in place of the rows."""
+    others = {kind: statistic for kind, statistic in tally.statistics.items() if kind != Rows.kind}
+    trees = params.structure.trees
+    if trees is None:
+        raise BayesError("a structure without trees says nothing without its rows: fit it with keep_rows=True")
+    return replace(tally, statistics=others).with_statistic(Leaves(trees, counts.astype(tally.space.dtype)))

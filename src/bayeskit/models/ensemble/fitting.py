@@ -1,11 +1,11 @@
 """The ensemble learns its structure, and tells how well it does on rows left out.
 
-Formula: the counting ensemble: members, chains, exponents, cap
+Formula: the counting ensemble: members, chains, forests, line, exponents, cap
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,12 @@ from bayeskit.estimate.calibration import fit_exponents, fit_temperature
 from bayeskit.estimate.prior import shares_without
 from bayeskit.evaluate.leave_one_out import takes_class_along
 from bayeskit.evaluate.metrics import log_loss
+from bayeskit.models.ensemble.class_chains import Steps, draw_chains
+from bayeskit.models.ensemble.ensemble_structure import Structure
+from bayeskit.models.ensemble.forests import LeftOutForests, count_leaves, grow_forests, ready_leaves, total_leaves
 from bayeskit.models.ensemble.learnt_rows import LearntRows
-from bayeskit.models.ensemble.members import Members, Steps, Structure, draw_chains, draw_members
+from bayeskit.models.ensemble.linear_part import MOST_CLASSES, LinearPart, fit_line
+from bayeskit.models.ensemble.members import PARENTS, Members, draw_members
 from bayeskit.models.ensemble.parameters import (
     CHAINS_TOGETHER,
     MOST_FITTED,
@@ -28,19 +32,33 @@ from bayeskit.models.ensemble.parameters import (
     capped,
     coded_sizes,
     prior_of,
+    put_means,
     some_columns,
 )
+from bayeskit.models.ensemble.weighed_terms import WeighedTerms
+from bayeskit.tally.coded_trees import CodedTrees
 
 Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+WALKS = 5_000  # rows that the importance of all columns is measured on, one column each
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much of everything is learnt; ``light`` is None where members and chains must earn their place."""
+
+    members: int
+    chains: int
+    trees: int  # of each forest
+    light: bool | None = False
 
 
 @dataclass
 class Learning:
-    """One fit: rows, how many members and chains, and a structure that is held if there is one."""
+    """One fit: rows, how much is learnt, and a structure that is held if there is one."""
 
     rows: LearntRows
-    n_members: int
-    n_chains: int
+    extent: Extent
     rng: np.random.Generator
     n_threads: int
     tell: Tell
@@ -55,32 +73,46 @@ class Learning:
         self.weights = None if self.rows.weights is None else self.rows.weights[self.asked]
         self.log_prior = left_out_prior(self.rows, self.asked)
         if self.held is not None:
-            self.n_chains = len(self.held.steps)
+            self.extent = Extent(len(self.held.cuts), len(self.held.steps), self.held.n_trees // 2)
 
     def run(self) -> EnsembleParameters:
         """What is believed; afterwards ``log_proba`` of the asked rows left out, and ``importance`` of the columns."""
-        rows, n_columns = self.rows, len(self.rows.columns)
-        n_terms = n_columns + (2 if self.n_chains else 0) + 1
-        terms = np.empty((len(self.asked), len(rows.classes), n_terms), dtype=np.float32)
+        rows, n_columns, extent = self.rows, len(self.rows.columns), self.extent
+        has_line = len(rows.classes) <= MOST_CLASSES if self.held is None else self.held.line is not None
+        at = WeighedTerms.of(n_columns, extent.members, extent.chains, extent.trees, has_line)
+        terms = np.empty((len(self.asked), len(rows.classes), at.size), dtype=np.float32)
         terms[:, :, -1] = self.log_prior
         members, factors, m = self._factors(terms)
-        chains, means = self._chains()
-        temperatures, exponents = self._weigh(terms, means)
-        steps = Steps.of(chains)
-        structure = self.held or Structure(rows.codes, members.cuts, members.parents, m, steps, temperatures, exponents)
+        chains, chain_means = self._chains()
+        trees, leaves, forest_means, line = self._trees(terms, has_line)
+        temperatures = self._temper(chain_means, forest_means)
+        put_means(terms, at.of_chains, chain_means, temperatures)
+        put_means(terms, at.of_forests, forest_means, temperatures[2:])
+        exponents = self._weigh(terms, at)
+        structure = self.held or Structure(
+            rows.codes, members.cuts, members.parents, m, Steps.of(chains), temperatures, exponents, trees, line
+        )
         scores = terms.astype(np.float64) @ exponents
-        self.log_proba, own = capped(scores, rows.n), (np.arange(len(self.asked)), self.labels)
-        self.importance = []
-        for i in range(n_columns):
-            without = capped(scores - exponents[i] * terms[:, :, i], rows.n)
-            self.importance.append(float(np.average((self.log_proba - without)[own], weights=self.weights)))
-        return EnsembleParameters(logspace.log(prior_of(rows)), rows, structure, members, factors, chains)
+        if extent.light is None and (lighter := self._lighter(terms, at, scores)) is not None:
+            terms, exponents = terms[:, :, at.light], lighter
+            structure, factors, chains = without_columns(structure, lighter), [], []
+            at, scores = structure.terms, terms.astype(np.float64) @ lighter
+        self.log_proba = capped(scores, rows.n)
+        self.importance = self._importance(terms, structure)
+        return EnsembleParameters(
+            rows.classes, logspace.log(prior_of(rows)), rows.n, rows.codes, structure, structure.members(rows.codes),
+            factors, chains, rows.columns if chains else [], leaves,
+        )  # fmt: skip
 
-    def _factors(self, terms: npt.NDArray[np.float32]) -> tuple[Members, list[Any], Floats]:
+    def _factors(self, terms: Singles) -> tuple[Members, list[Any], Floats]:
         """The members and what they count; into ``terms`` what they say of the asked rows left out."""
         rows, n_columns, held = self.rows, len(self.rows.columns), self.held
+        if not self.extent.members:
+            n_parents = min(PARENTS, n_columns - 1)
+            nobody = Members.of((), np.zeros((0, n_columns, n_parents), dtype=np.int32), rows.codes)
+            return nobody, [], np.zeros((n_columns, 0, n_parents + 1))
         if held is None:
-            members = draw_members(rows, self.n_members, self.rng, self.n_threads)
+            members = draw_members(rows, self.extent.members, self.rng, self.n_threads)
         else:
             members = held.members(rows.codes)
         codes = members.codes(rows.columns, rows.codes, self.n_threads)
@@ -97,14 +129,16 @@ class Learning:
             self.tell("columns", int(columns[-1]) + 1, n_columns)
         return members, factors, np.concatenate(chosen)
 
-    def _chains(self) -> tuple[list[Any], tuple[Floats, Floats]]:
+    def _chains(self) -> tuple[list[Any], list[Floats]]:
         """The chains, and their geometric and arithmetic means (rows, classes) for rows that did not choose them."""
+        if not self.extent.chains:
+            return [], []
         rows, n_classes, prior = self.rows, len(self.rows.classes), prior_of(self.rows)
         log_sum, total = np.zeros_like(self.log_prior), np.zeros_like(self.log_prior)
         outside, sizes, chains = np.zeros(len(self.asked)), coded_sizes(rows.codes), []
         first = (rows.columns, sizes, rows.labels, n_classes, rows.weights, self.asked)
-        for done in range(0, self.n_chains, CHAINS_TOGETHER):
-            some = min(CHAINS_TOGETHER, self.n_chains - done)
+        for done in range(0, self.extent.chains, CHAINS_TOGETHER):
+            some = min(CHAINS_TOGETHER, self.extent.chains - done)
             if self.held is None:
                 parts, candidates, cuts = draw_chains(rows, some, self.rng)
                 logs, sums, learnt = kernels.learn_chains(*first, parts, candidates, cuts, prior, self.n_threads)
@@ -116,39 +150,123 @@ class Learning:
             log_sum += logs
             total += sums
             chains.append(learnt)
-            self.tell("chains", done + some, self.n_chains)
+            self.tell("chains", done + some, self.extent.chains)
         none = outside == 0
         outside[none] = 1
         log_mean, mean = log_sum / outside[:, None], total / outside[:, None]
         log_mean[none], mean[none] = self.log_prior[none], logspace.exp(self.log_prior[none])
-        return chains, (logspace.log_normalise(log_mean)[0], logspace.log(mean))
+        return chains, [logspace.log_normalise(log_mean)[0], logspace.log(mean)]
 
-    def _weigh(
-        self, terms: npt.NDArray[np.float32], means: tuple[Floats, Floats]
-    ) -> tuple[tuple[float, float], Floats]:
-        """Temperatures of the chains and exponents of all terms; the means of the chains go into ``terms``."""
-        n_columns, labels, weights = len(self.rows.columns), self.labels, self.weights
-        temperatures = (1.0, 1.0) if self.held is None else self.held.temperatures
-        if self.n_chains and self.held is None:
-            temperatures = (fit_temperature(means[0], labels, weights), fit_temperature(means[1], labels, weights))
-        if self.n_chains:
-            for at, (scores, by) in enumerate(zip(means, temperatures, strict=True)):
-                terms[:, :, n_columns + at] = logspace.log_normalise(by * scores)[0]
+    def _trees(
+        self, terms: Singles, has_line: bool
+    ) -> tuple[CodedTrees | None, Singles | None, list[Floats], LinearPart | None]:
+        """The trees, what their nodes say, the means of both forests, and the line, which goes into ``terms``."""
+        rows, held, n_threads = self.rows, self.held, self.n_threads
+        if held is not None and held.trees is None:
+            return None, None, [], None
+        self.tell("trees", 0, 1)
+        parts = None
+        if held is None or held.trees is None:
+            trees, codes, parts = grow_forests(rows, self.extent.trees, self.rng, n_threads)
+        else:
+            trees = held.trees
+            codes = trees.codes(rows.cells, trees.tables(rows.codes), n_threads)
+        self.leaf_counts = count_leaves(trees, codes, rows, n_threads)
+        totals = total_leaves(trees, self.leaf_counts, n_threads)
+        leaves = ready_leaves(trees, totals, prior_of(rows), rows.n, n_threads)
+        asked, inside = codes[self.asked], None if parts is None else np.ascontiguousarray(parts[:, self.asked])
+        self.left_out = LeftOutForests(
+            trees, asked, inside, totals, self.labels, rows.unit(self.asked), self.log_prior, rows.n
+        )
+        means = self.left_out.means(n_threads) if len(trees) else []
+        self.tell("trees", 1, 1)
+        line = None if held is None else held.line
+        if has_line:
+            self.tell("line", 0, 1)
+            if held is None:
+                line, terms[:, :, -2] = fit_line(rows, self.asked, trees, codes, self.rng, n_threads)
+            elif line is not None:
+                cells = {name: cells[self.asked] for name, cells in rows.cells.items()}
+                log_prior = logspace.log(prior_of(rows))
+                terms[:, :, -2] = line.log_shares(cells, asked, trees, rows.classes, log_prior, n_threads)
+            self.tell("line", 1, 1)
+        return trees, leaves, means, line
+
+    def _temper(self, chain_means: list[Floats], forest_means: list[Floats]) -> tuple[float, ...]:
+        """Of each mean of chains and forests; 1 where there are no chains."""
         if self.held is not None:
-            return temperatures, self.held.exponents
-        together = self.log_prior + terms[:, :, :n_columns].sum(axis=2, dtype=np.float64)
-        beta = fit_temperature(together, labels, weights)
-        centre = np.array([beta / 2] * n_columns + [0.25, 0.25, 1.0] if self.n_chains else [beta] * n_columns + [1.0])
+            return self.held.temperatures
+        fitted = [fit_temperature(mean, self.labels, self.weights) for mean in (*chain_means, *forest_means)]
+        return tuple(fitted if chain_means else [1.0, 1.0, *fitted])
+
+    def _weigh(self, terms: Singles, at: WeighedTerms) -> Floats:
+        """Exponents of all terms."""
+        if self.held is not None:
+            return self.held.exponents
+        beta = 1.0
+        if at.columns:
+            together = self.log_prior + terms[:, :, at.of_columns].sum(axis=2, dtype=np.float64)
+            beta = fit_temperature(together, self.labels, self.weights)
         self.tell("exponents", 0, 1)
-        exponents = fit_exponents(terms, labels, weights, centre, self.n_threads)
+        exponents = fit_exponents(terms, self.labels, self.weights, at.centre(beta), self.n_threads, at.penalty())
         self.tell("exponents", 1, 1)
-        return temperatures, exponents
+        return exponents
+
+    def _lighter(self, terms: Singles, at: WeighedTerms, scores: Floats) -> Floats | None:
+        """Exponents without columns and chains, where these lose no more than a standard error."""
+        few = np.ascontiguousarray(terms[:, :, at.light])
+        light = WeighedTerms(0, 0, at.forests, at.line)
+        exponents = self._weigh(few, light)
+        own = (np.arange(len(self.asked)), self.labels)
+        worse = capped(scores, self.rows.n)[own] - capped(few.astype(np.float64) @ exponents, self.rows.n)[own]
+        mean = float(np.average(worse, weights=self.weights))
+        error = float(np.sqrt(np.average((worse - mean) ** 2, weights=self.weights) / len(worse)))
+        return exponents if mean <= error else None
+
+    def _importance(self, terms: Singles, structure: Structure) -> list[float]:
+        """Of each column, by how much rows left out are worse where its factor, the trees and the line lack it."""
+        rows, at, exponents = self.rows, structure.terms, structure.exponents
+        step = -(-len(self.labels) * len(rows.columns) // WALKS)
+        some, own = terms[::step].astype(np.float64), self.labels[::step]
+        weights, scores = None if self.weights is None else self.weights[::step], some @ exponents
+        log_prior, each = logspace.log(prior_of(rows)), np.arange(len(own))
+        cells = {name: cells[self.asked[::step]] for name, cells in rows.cells.items()}
+        with_it, rises = capped(scores, rows.n)[each, own], []
+        for i, name in enumerate(rows.codes):
+            lost = exponents[i] * some[:, :, i] if at.columns else np.zeros_like(scores)
+            if structure.trees is not None:
+                lacking = self.left_out.every(step, name)
+                told = terms[::step].copy()
+                if at.forests:
+                    put_means(told, at.of_forests, lacking.means(self.n_threads), structure.temperatures[2:])
+                if structure.line is not None:
+                    told[:, :, -2] += structure.line.without(
+                        name, cells, self.left_out.codes[::step], lacking.codes, structure.trees, rows.classes,
+                        log_prior, self.n_threads,
+                    )  # fmt: skip
+                lost = lost + (some - told) @ exponents
+            worse = with_it - capped(scores - lost, rows.n)[each, own]
+            rises.append(float(np.average(worse, weights=weights)))
+        return rises
+
+
+def without_columns(structure: Structure, exponents: Floats) -> Structure:
+    """Forests and line alone."""
+    n_columns, n_parents = structure.parents.shape[1:]
+    return replace(
+        structure,
+        cuts=(),
+        parents=np.zeros((0, n_columns, n_parents), dtype=np.int32),
+        m=np.zeros((n_columns, 0, n_parents + 1)),
+        steps=Steps.of([]),
+        temperatures=(1.0, 1.0, *structure.temperatures[2:]),
+        exponents=exponents,
+    )
 
 
 def left_out_prior(rows: LearntRows, asked: npt.NDArray[np.int64]) -> Floats:
     """ln P(class) of each asked row without itself (rows, classes)."""
-    taken = np.ones(len(asked)) if rows.weights is None else np.minimum(rows.weights[asked], 1.0)
-    return np.asarray(logspace.log(shares_without(rows.class_weights, rows.labels[asked], taken, PSEUDO)))
+    return np.asarray(logspace.log(shares_without(rows.class_weights, rows.labels[asked], rows.unit(asked), PSEUDO)))
 
 
 def left_out_table(log_proba: Floats, naive: Floats, rows: LearntRows, asked: npt.NDArray[np.int64]) -> Table:

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.block import Block
+from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.schema import Schema
-from bayeskit.data.vocabulary import Value, positions
+from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.plan import Plan
@@ -21,36 +22,6 @@ from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
 LIGHTEST, HEAVIEST = 1e-30, 1e30  # what counts of 32 bits hold with room to spare
-
-
-@dataclass(frozen=True)
-class ColumnCodes:
-    """How one column is coded: its values, and whether missing is one of them."""
-
-    values: tuple[Value, ...] | None  # None for a number; the intervals of given cuts are 0, 1, …
-    missing: bool
-
-    @property
-    def size(self) -> int:
-        """Number of values of a coded column, at least one; 0 for a number."""
-        return 0 if self.values is None else max(len(self.values) + self.missing, 1)
-
-    def shift(self, codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The encoder's codes (0 missing, 1 … V, V + 1 unseen) as those of the ensemble."""
-        if self.missing:
-            return codes
-        unknown = self.size
-        return np.where(codes == 0, unknown, np.minimum(codes - 1, unknown)).astype(np.min_scalar_type(unknown))
-
-    def codes_in(self, other: ColumnCodes) -> npt.NDArray[np.int64]:
-        """The code that another coding has for each of ours, −1 where it has none.
-
-        >>> ColumnCodes(("rain", "sun"), True).codes_in(ColumnCodes(("hail", "sun"), True)).tolist()
-        [0, -1, 2]
-        """
-        found = positions(self.values or (), other.values or ())
-        found[found >= 0] += other.missing
-        return np.concatenate([[0 if other.missing else -1], found]) if self.missing else found
 
 
 @dataclass(frozen=True)
@@ -71,6 +42,15 @@ class LearntRows:
                     f"weights from {least:g} on that sum to {total:g}: BayesClassifier counts in single precision, for "
                     f"weights from {LIGHTEST:g} on that sum to {HEAVIEST:g} at most; scale them"
                 )
+
+    @property
+    def cells(self) -> dict[str, npt.NDArray[Any]]:
+        """Columns by name."""
+        return dict(zip(self.codes, self.columns, strict=True))
+
+    def unit(self, rows: npt.NDArray[Any]) -> Floats:
+        """What is taken away where these rows are left out: one of each, or all of a lighter one."""
+        return np.ones(len(rows)) if self.weights is None else np.minimum(self.weights[rows], 1.0)
 
     @property
     def n(self) -> float:

@@ -5,7 +5,7 @@ Formula: the counting ensemble: members, chains, exponents, cap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,10 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.data.column_codes import ColumnCodes
+from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.estimate.smoothing import smoothed
-from bayeskit.models.ensemble.learnt_rows import ColumnCodes, LearntRows
-from bayeskit.models.ensemble.members import Members, Structure
+from bayeskit.models.ensemble.ensemble_structure import Structure
+from bayeskit.models.ensemble.forests import MOST_GROWN, count_leaves, means_of, ready_leaves, total_leaves
+from bayeskit.models.ensemble.learnt_rows import LearntRows
+from bayeskit.models.ensemble.members import Members
+from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -33,22 +37,16 @@ MOST_FITTED = 20_000  # rows whose left-out scores the exponents are fitted to
 class EnsembleParameters:
     """What the ensemble believes: its counts in the contexts that its structure names."""
 
+    classes: tuple[Value, ...]
     log_prior: Floats
-    rows: LearntRows
+    n: float  # rows learnt, weighed
+    codes: dict[str, ColumnCodes]  # how columns are coded
     structure: Structure
     members: Members
     factors: list[tuple[npt.NDArray[np.int64], Any]]  # columns, and what was counted for them
     chains: list[Any]
-
-    @property
-    def n(self) -> float:
-        """Rows learnt, weighed."""
-        return self.rows.n
-
-    @property
-    def codes(self) -> dict[str, ColumnCodes]:
-        """How columns are coded."""
-        return self.rows.codes
+    learnt_columns: Columns  # with which chains compare a row in contexts of one learnt row
+    leaves: npt.NDArray[np.float32] | None  # what every node of a tree says
 
     @cached_property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
@@ -59,6 +57,11 @@ class EnsembleParameters:
     def log_start(self) -> Floats:
         """ln P(class) as the ensemble has it of a row of which nothing is known."""
         return np.asarray(log_scores(self, unknown(self, 1), 1)[0])
+
+    @cached_property
+    def tree_tables(self) -> list[npt.NDArray[np.uint8]]:
+        """The trees' codes of the values as they are coded now."""
+        return [] if self.structure.trees is None else self.structure.trees.tables(self.codes)
 
 
 def prior_of(rows: LearntRows) -> Floats:
@@ -81,15 +84,17 @@ def count(rows: LearntRows, structure: Structure, n_threads: int, tell: Tell) ->
     """The counts of rows in the contexts of a structure that is known."""
     n_classes, nobody = len(rows.classes), np.zeros(0, dtype=np.int64)
     members, prior = structure.members(rows.codes), prior_of(rows)
-    codes = members.codes(rows.columns, rows.codes, n_threads)
-    factors, chains = [], []
-    for columns in some_columns(len(rows.columns)):
-        m = np.ascontiguousarray(structure.m[columns].reshape(-1, structure.m.shape[2]))
-        learnt = kernels.learn_backoff(
-            codes, members.sizes, members.parents, columns, rows.labels, n_classes, rows.weights, nobody, n_threads, m
-        )[1]
-        factors.append((columns, learnt))
-        tell("columns", int(columns[-1]) + 1, len(rows.columns))
+    factors, chains, leaves = [], [], None
+    if structure.cuts:
+        codes = members.codes(rows.columns, rows.codes, n_threads)
+        for columns in some_columns(len(rows.columns)):
+            m = np.ascontiguousarray(structure.m[columns].reshape(-1, structure.m.shape[2]))
+            learnt = kernels.learn_backoff(
+                codes, members.sizes, members.parents, columns, rows.labels, n_classes, rows.weights, nobody,
+                n_threads, m,
+            )[1]  # fmt: skip
+            factors.append((columns, learnt))
+            tell("columns", int(columns[-1]) + 1, len(rows.columns))
     all_steps, sizes = structure.steps_in(rows.codes), coded_sizes(rows.codes)
     for first in range(0, len(all_steps), CHAINS_TOGETHER):
         steps = all_steps.some(first, min(first + CHAINS_TOGETHER, len(all_steps)))
@@ -99,7 +104,32 @@ def count(rows: LearntRows, structure: Structure, n_threads: int, tell: Tell) ->
             )[2]
         )
         tell("chains", first + len(steps[0]) - 1, len(all_steps))
-    return EnsembleParameters(logspace.log(prior), rows, structure, members, factors, chains)
+    if (trees := structure.trees) is not None:
+        tell("trees", 0, 1)
+        codes = trees.codes(rows.cells, trees.tables(rows.codes), n_threads)
+        totals = total_leaves(trees, count_leaves(trees, codes, rows, n_threads), n_threads)
+        leaves = ready_leaves(trees, totals, prior, rows.n, n_threads)
+        tell("trees", 1, 1)
+    learnt_columns = rows.columns if chains else []
+    return EnsembleParameters(
+        rows.classes, logspace.log(prior), rows.n, rows.codes, structure, members, factors, chains, learnt_columns,
+        leaves,
+    )  # fmt: skip
+
+
+def from_leaves(
+    leaves: Leaves, class_counts: Any, classes: Any, structure: Structure, n_threads: int
+) -> EnsembleParameters:
+    """Forests that were counted and the line, without rows."""
+    class_weights = np.asarray(class_counts, dtype=np.float64)
+    n = float(class_weights.sum())
+    prior = np.asarray(smoothed(class_weights, n, PSEUDO, PSEUDO * len(class_weights)))
+    codes = dict(structure.codes)
+    totals = total_leaves(leaves.trees, leaves.counts, n_threads)
+    ready = ready_leaves(leaves.trees, totals, prior, n, n_threads)
+    return EnsembleParameters(
+        tuple(classes), logspace.log(prior), n, codes, structure, structure.members(codes), [], [], [], ready
+    )
 
 
 def log_scores(params: EnsembleParameters, columns: Columns, n_threads: int) -> Floats:
@@ -112,25 +142,44 @@ def log_scores(params: EnsembleParameters, columns: Columns, n_threads: int) -> 
 
 
 def _terms(params: EnsembleParameters, columns: Columns, n_threads: int) -> Floats:
-    """ln of everything that is weighed (rows, classes, terms): columns, chains, prior."""
+    """ln of everything that is weighed (rows, classes, terms)."""
     structure, members, n_classes = params.structure, params.members, len(params.log_prior)
-    terms = np.empty((len(columns[0]), n_classes, len(structure.exponents)))
+    at = structure.terms
+    terms = np.empty((len(columns[0]), n_classes, at.size))
     terms[:, :, -1] = params.log_prior
-    codes = members.codes(columns, params.codes, n_threads)
-    for own, learnt in params.factors:
-        terms[:, :, own] = kernels.score_backoff(
-            codes, members.sizes, members.parents, own, n_classes, learnt, n_threads
-        )
+    if params.factors:
+        codes = members.codes(columns, params.codes, n_threads)
+        for own, learnt in params.factors:
+            terms[:, :, own] = kernels.score_backoff(
+                codes, members.sizes, members.parents, own, n_classes, learnt, n_threads
+            )
+    means = []
     if params.chains:
         sizes, prior = coded_sizes(params.codes), logspace.exp(params.log_prior)
         log_sum, total = np.zeros(terms.shape[:2]), np.zeros(terms.shape[:2])
         for learnt in params.chains:
-            logs, sums = kernels.score_chains(columns, sizes, params.rows.columns, params.n, prior, learnt, n_threads)
+            logs, sums = kernels.score_chains(columns, sizes, params.learnt_columns, params.n, prior, learnt, n_threads)
             log_sum, total = log_sum + logs, total + sums
-        means = (log_sum / len(structure.steps), logspace.log(total))
-        for at, (scores, by) in enumerate(zip(means, structure.temperatures, strict=True)):
-            terms[:, :, len(columns) + at] = logspace.log_normalise(by * scores)[0]
+        means = [log_sum / len(structure.steps), logspace.log(total)]
+    put_means(terms, at.of_chains, means, structure.temperatures)
+    if (trees := structure.trees) is not None and params.leaves is not None:
+        cells = dict(zip(params.codes, columns, strict=True))
+        codes = trees.codes(cells, params.tree_tables, n_threads)
+        if at.forests:
+            put_means(
+                terms, at.of_forests, means_of(trees, params.leaves, codes, n_threads), structure.temperatures[2:]
+            )
+        if structure.line is not None:
+            terms[:, :, -2] = structure.line.log_shares(
+                cells, codes, trees, params.classes, params.log_prior, n_threads
+            )
     return terms
+
+
+def put_means(terms: npt.NDArray[Any], where: slice, means: Sequence[Floats], temperatures: Sequence[float]) -> None:
+    """Means of chains or trees into the terms that they are, tempered."""
+    for place, scores, by in zip(range(where.start, where.stop), means, temperatures, strict=False):
+        terms[:, :, place] = logspace.log_normalise(by * scores)[0]
 
 
 def unknown(params: EnsembleParameters, n_rows: int) -> Columns:
@@ -171,7 +220,7 @@ class TableSize(NamedTuple):
         return f"{self.n_rows:,} rows × {self.n_columns:,} columns × {self.n_classes:,} classes"
 
 
-def memory_needed(size: TableSize, n_members: int, n_chains: int, n_threads: int = 1) -> float:
+def memory_needed(size: TableSize, n_members: int, n_chains: int, n_trees: int, n_threads: int = 1) -> float:
     """Bytes the fit may take, estimated from above for usual tables: codes, left-out factors, contexts and counts.
 
     Measured on tables of numbers and of categories it was 1.0 to 1.5 times what was really taken.
@@ -179,7 +228,8 @@ def memory_needed(size: TableSize, n_members: int, n_chains: int, n_threads: int
     n, n_columns, n_classes = size.n_rows, size.n_columns, size.n_classes
     widest = max(size.most_values, round(n**0.5))
     codes = n_members * n_columns * n * np.min_scalar_type(widest).itemsize
-    left_out = min(n, MOST_FITTED) * n_classes * (n_columns + 3) * 12
+    left_out = min(n, MOST_FITTED) * n_classes * ((n_columns if n_members else 0) + 8) * 12
     contexts = n_members * n_columns * n * 24 + n_chains * n * 60
-    learning = n_threads * n * n_classes * 40  # of one column of one member: what is said of every value in a context
-    return float(codes + left_out + contexts + learning)
+    learning = n_threads * n * n_classes * 40 if n_members else 0  # of one column of one member, in every context
+    leaves = 2 * n_trees * (n + min(n, MOST_GROWN) * (12 + 20 * n_classes))  # a leaf for every other row that grows
+    return float(codes + left_out + contexts + learning + leaves + 2 * n * n_columns)

@@ -237,6 +237,9 @@ class TextClassifier(Exported, DocumentClassifier):
         log_prior = logspace.log(class_prior(self._recipe.prior_or(self.prior), tally.classes, tally.class_counts))
         return self._recipe.estimate(tally, log_prior, self)
 
+    def _prior_setting(self) -> Any:
+        return self._recipe.prior_or(self.prior)
+
     def scoring_form(self) -> ScoringForm:
         """What words say, as plain numbers."""
         self._check_is_fitted()

@@ -23,6 +23,7 @@ from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.words import weights as word_weights
 from bayeskit.estimate.words.left_out import LeftOutDocuments, LeftOutWords
 from bayeskit.estimate.words.weights import WordWeights
@@ -38,7 +39,7 @@ Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 Model = TypeVar("Model", bound=type)
 
-DRAWING = ("document_log_likelihood", "score_samples", "sample")
+DRAWING = ("document_log_likelihood", "score_samples", "sample", "work")
 LEAVING_OUT = ("left_out", "leave_one_out", "leave_one_out_scores")
 PROBABILITIES = ("predict_proba", "predict_log_proba")
 TALLYING = ("partial_fit", "learn_source", "forget", "forget_source", "merge", "fit_tally")
@@ -232,6 +233,10 @@ class GenerativeRecipe(Recipe):
     def shared_terms(self, rows: TokenRows, counted: WordCounts, coefficient: bool, length: bool) -> tuple[Floats, ...]:
         """Parts of ln P(document ∣ class) that are the same for all classes (documents,), and not in the scores."""
         return ()
+
+    def written_out(self, rows: TokenRows, tally: Tally, params: Any) -> list[WrittenFactor]:
+        """The factors of the first document, as counts and what is added to them."""
+        raise TypeError(f"recipe {self.name!r} writes no documents out")
 
     def draw(self, params: Any, counted: WordCounts, labels: Index, rng: np.random.Generator) -> list[str]:
         """A document of each class that is asked for."""

@@ -40,7 +40,7 @@ class DocumentOptions:
 
     def settings(self, shared: Shared) -> dict[str, Any]:
         """Settings of a TextClassifier."""
-        given: dict[str, Any] = {"recipe": self.recipe, "prior": shared.prior, "pattern": self.pattern}
+        given: dict[str, Any] = {"recipe": self.recipe, "prior": shared.class_prior, "pattern": self.pattern}
         given |= {"hash_bits": self.hash_bits, "smoothing": shared.amount, "unlabelled": shared.unlabelled}
         given["ngrams"] = None if self.ngrams is None else _runs(self.ngrams)
         return {name: value for name, value in given.items() if value is not None}

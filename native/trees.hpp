@@ -1,0 +1,83 @@
+// Trees that are grown on codes of one byte, counted on all rows and asked with back-off. What each kernel does stands
+// at its twin (kernels/twins/tree_growth.py, kernels/twins/tree_counts.py).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+namespace bayeskit {
+
+constexpr uint8_t kUnknownCode = 255;  // a row ends at the node that asks for it
+constexpr uint32_t kIsSet = uint32_t{1} << 31;
+constexpr size_t kSetWords = 4;  // a set of codes is 256 bits
+
+struct Node {
+    uint32_t left;   // of its tree, and the right child the next; 0 for a leaf
+    uint32_t split;  // column << 8 | cut, or kIsSet | column << 8
+};
+
+struct CodeTable {  // (rows, columns), row after row
+    const uint8_t* cells;
+    size_t n, n_columns;
+
+    const uint8_t* row(size_t r) const { return cells + r * n_columns; }
+};
+
+struct Tree {
+    std::vector<Node> nodes;
+    std::vector<int32_t> subset;  // of a node that asks for a set: which
+    std::vector<uint64_t> sets;
+};
+
+struct Growth {
+    CodeTable codes;
+    const uint8_t* categorical;  // of each column
+    const uint32_t* labels;
+    size_t n_classes;
+    const double* weights;  // or null: all one
+    size_t n_tried;         // columns of a node, at least
+    bool at_random;         // one random cut of each column, instead of the best
+};
+
+// part: which rows grow the tree.
+Tree grow_tree(const Growth& growth, const uint8_t* part, uint64_t seed, const std::vector<double>& x_log_x);
+
+// Trees side by side; those of tree t from start[t] on.
+struct TreesView {
+    const int64_t* start;
+    size_t n_trees;
+    const Node* nodes;
+    const int32_t* subset;
+    const uint64_t* sets;
+    size_t n_sets;
+
+    size_t size() const { return static_cast<size_t>(start[n_trees]); }
+};
+
+// Rows that end at each node, weighed (nodes, classes).
+void count_leaves(const TreesView& trees, const CodeTable& codes, const uint32_t* labels, const double* weights,
+                  size_t n_classes, double* counts, size_t n_threads);
+
+struct Smoothing {
+    double n, m;
+};
+
+// Rows that end at each node or below it.
+void total_leaves(const TreesView& trees, const double* counts, size_t n_classes, double* totals, size_t n_threads);
+
+// h (nodes, classes) of every node.
+void smooth_leaves(const TreesView& trees, const double* totals, const double* prior, size_t n_classes,
+                   const Smoothing& by, float* values, size_t n_threads);
+
+// Σ ln h and Σ h (rows, classes) over the trees that a row has not grown, each row left out.
+void leave_out_leaves(const TreesView& trees, const CodeTable& codes, const uint32_t* labels, const double* taken,
+                      const uint8_t* parts, const double* totals, const double* prior, size_t n_classes,
+                      const Smoothing& by, double* log_sum, double* sum, size_t n_threads);
+
+// Σ ln h and Σ h (rows, classes) over all trees.
+void score_leaves(const TreesView& trees, const CodeTable& codes, const float* values, size_t n_classes,
+                  double* log_sum, double* sum, size_t n_threads);
+
+}  // namespace bayeskit

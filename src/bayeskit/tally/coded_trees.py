@@ -1,0 +1,248 @@
+"""Trees, and the codes of one byte in which they read the columns of a table.
+
+A number is cut into at most 254 intervals that have not seen the classes; missing is the last code. Values of a column
+of categories are codes as they are, up to 254; of more, the rarest share one. A column of categories whose values are
+all numbers is read twice, the second time in their order. 255 is a cell that is not known: there a walk ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels
+from bayeskit.data.column_codes import ColumnCodes
+from bayeskit.errors import BadFile
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Bytes = npt.NDArray[np.uint8]
+Trees = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.int32], npt.NDArray[np.uint64]]
+Coding = Mapping[str, ColumnCodes]
+MOST_CODES = 254  # of values or intervals; 254 itself is missing, 255 not known
+UNKNOWN = 255
+BY_RANK = 169  # intervals of equally many rows, as many cuts and one; the others are at ranks of distinct numbers
+FEWEST = 4  # values of a column of categories that is read as numbers as well
+NO_CUTS = np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeColumn:
+    """A column as trees read it: a number by cuts, a column of codes by a table of their codes here."""
+
+    name: str
+    categorical: bool
+    cuts: Floats
+    table: Bytes  # of the values of a column of codes, missing among them
+    missing: bool
+
+    @property
+    def size(self) -> int:
+        """Codes there are."""
+        return int(self.table.max(initial=0)) + 1 if len(self.table) else len(self.cuts) + 1 + self.missing
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTrees:
+    """Trees side by side, the columns they read, and the codes in which the tables of these are written."""
+
+    coding: Coding
+    columns: tuple[TreeColumn, ...]
+    arrays: Trees
+
+    def __len__(self) -> int:
+        return len(self.arrays[0]) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Of all trees."""
+        return len(self.arrays[1])
+
+    def some(self, first: int, last: int) -> Trees:
+        """These trees alone."""
+        start, nodes, subset, sets = self.arrays
+        own = slice(start[first], start[last])
+        return start[first : last + 1] - start[first], nodes[own], subset[own], sets
+
+    def nodes_of(self, first: int, last: int) -> slice:
+        """Where the nodes of these trees stand."""
+        return slice(int(self.arrays[0][first]), int(self.arrays[0][last]))
+
+    def tables(self, how: Coding) -> list[Bytes]:
+        """Of each column of codes, the trees' code of each of its codes as they are now, and of an unknown one."""
+        tables = []
+        for column in self.columns:
+            now, before = how[column.name], self.coding[column.name]
+            known = np.append(column.table, np.uint8(UNKNOWN))
+            if now.values is not None and now != before:
+                size = max(now.size, 1)
+                among = np.full(size, -1, dtype=np.int64)
+                among[: len(now.values) + now.missing] = now.codes_in(before)
+                known = np.append(known[among], np.uint8(UNKNOWN))
+            tables.append(known)
+        return tables
+
+    def codes(self, cells: Mapping[str, Array], tables: list[Bytes], n_threads: int) -> Bytes:
+        """(rows, columns), row after row: numbers by cuts, codes by ``tables``; infinity is a number not known."""
+        n_rows = len(next(iter(cells.values()))) if cells else 0
+        out = np.empty((n_rows, len(self.columns)), dtype=np.uint8)
+        for j, (column, table) in enumerate(zip(self.columns, tables, strict=True)):
+            values = cells[column.name]
+            out[:, j] = intervals(column, values, n_threads) if values.dtype.kind == "f" else table[values]
+        return out
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, CodedTrees)
+            and dict(self.coding) == dict(other.coding)
+            and len(self.columns) == len(other.columns)
+            and all(map(_same_column, self.columns, other.columns))
+            and all(np.array_equal(self.arrays[i], other.arrays[i]) for i in range(len(self.arrays)))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_parts(self) -> tuple[list[Any], list[Array]]:
+        """(plain header, arrays)"""
+        start, nodes, subset, sets = self.arrays
+        header = [[c.name, c.categorical, len(c.cuts), len(c.table), c.missing] for c in self.columns]
+        cuts = np.concatenate([NO_CUTS, *(column.cuts for column in self.columns)])
+        tables = np.concatenate([np.zeros(0, np.uint8), *(column.table for column in self.columns)])
+        return header, [cuts, tables, start, nodes, subset.astype(np.int64), sets.view(np.uint32)]
+
+    @classmethod
+    def from_parts(cls, coding: Coding, header: Any, arrays: list[Array]) -> Self:
+        """What :meth:`to_parts` wrote, everything checked but what a walk checks itself."""
+        need(len(arrays) == N_ARRAYS and [a.dtype.str[1:] for a in arrays] == ["f8", "u1", "i8", "u4", "i8", "u4"])
+        cuts, tables, start, nodes, subset, sets = arrays
+        need(cuts.ndim == tables.ndim == start.ndim == subset.ndim == 1 and isinstance(header, list))
+        columns, at_cut, at_table = [], 0, 0
+        for name, categorical, n_cuts, n_codes, missing in header:
+            need(type(n_cuts) is int and type(n_codes) is int and name in coding)
+            need(isinstance(categorical, bool) and isinstance(missing, bool))
+            mine = cuts[at_cut : at_cut + n_cuts], tables[at_table : at_table + n_codes]
+            of = coding[name]
+            need(0 <= n_cuts < MOST_CODES and len(mine[0]) == n_cuts and bool((np.diff(mine[0]) > 0).all()))
+            need(len(mine[1]) == n_codes == of.size and missing == of.missing and (of.values is None or not n_cuts))
+            need(not categorical or of.values is not None)
+            columns.append(TreeColumn(name, categorical, *mine, missing))
+            at_cut, at_table = at_cut + n_cuts, at_table + n_codes
+        need(at_cut == len(cuts) and at_table == len(tables) and bool(np.isfinite(cuts).all()))
+        need(nodes.ndim == 2 and nodes.shape[1] == 2 and sets.ndim == 2 and sets.shape[1] == 8)
+        need(len(start) > 0 and start[0] == 0 and start[-1] == len(nodes) == len(subset))
+        need(bool((start[1:] > start[:-1]).all()) and len(nodes) < 2**31)
+        need(bool(((subset >= -1) & (subset < len(sets))).all()))
+        size = np.diff(start)
+        left, place = nodes[:, 0].astype(np.int64), np.arange(len(nodes)) - np.repeat(start[:-1], size)
+        behind = (left > place) & (left < np.repeat(size, size) - 1)
+        need(bool(((left == 0) | behind).all()))
+        asks_set, column = nodes[:, 1] >= 2**31, (nodes[:, 1].astype(np.int64) & (2**31 - 1)) >> 8
+        need(bool(((left == 0) | ((column < len(columns)) & (~asks_set | (subset >= 0)))).all()))
+        words = np.ascontiguousarray(sets).view(np.uint64).reshape(-1, 4)
+        return cls(coding, tuple(columns), (start, nodes, subset.astype(np.int32), words))
+
+
+N_ARRAYS = 6
+
+
+def need(holds: bool) -> None:
+    """Refuse what no trees can be."""
+    if not holds:
+        raise BadFile("these are no trees: what they read, or where they lead, cannot be right")
+
+
+def intervals(column: TreeColumn, numbers: Floats, n_threads: int) -> Bytes:
+    """Codes of numbers, one on a cut to the left; missing the last where it was seen.
+
+    >>> column = TreeColumn("x", False, np.array([1.0, 2.0]), np.zeros(0, np.uint8), True)
+    >>> intervals(column, np.array([0.5, 1.0, 1.5, 9.0, np.nan, np.inf]), 1).tolist()
+    [0, 0, 1, 2, 3, 255]
+    """
+    numbers = np.ascontiguousarray(numbers)
+    codes = kernels.bin_codes([numbers], [column.cuts], n_threads)[0]
+    codes = (codes - codes.dtype.type(1)).astype(np.uint8)  # missing, 0, becomes 255
+    if column.missing:
+        codes[codes == UNKNOWN] = len(column.cuts) + 1
+    if len(numbers) and numbers.max(initial=-np.inf, where=~np.isnan(numbers)) == np.inf:
+        codes[numbers == np.inf] = UNKNOWN
+    return np.asarray(codes)
+
+
+def tree_columns(cells: Mapping[str, Array], how: Coding) -> tuple[TreeColumn, ...]:
+    """The columns of a table as trees read them; the classes have not been seen.
+
+    >>> size = {"size": ColumnCodes(("10", "2", "30", "4"), False)}
+    >>> columns = tree_columns({"size": np.array([0, 1, 2, 3], dtype=np.uint8)}, size)
+    >>> [(column.categorical, column.table.tolist()) for column in columns]
+    [(True, [0, 1, 2, 3]), (False, [2, 0, 3, 1])]
+    """
+    columns = []
+    for name, codes in how.items():
+        if codes.values is None:
+            columns.append(TreeColumn(name, False, class_blind_cuts(cells[name]), np.zeros(0, np.uint8), codes.missing))
+            continue
+        columns.append(TreeColumn(name, True, NO_CUTS, _value_table(cells[name], codes.size), codes.missing))
+        if (numbers := _numbers(codes)) is not None:
+            columns.append(TreeColumn(name, False, NO_CUTS, _in_order(numbers, codes), codes.missing))
+    return tuple(columns)
+
+
+def class_blind_cuts(column: Floats) -> Floats:
+    """Between all numbers where they are few; else two thirds at ranks of rows, one third at ranks of numbers.
+
+    >>> class_blind_cuts(np.array([3.0, 1.0, 1.0, np.nan, 2.0])).tolist()
+    [1.5, 2.5]
+    """
+    distinct, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    if len(distinct) < 2:
+        return NO_CUTS
+    if len(distinct) <= MOST_CODES:
+        before = np.arange(1, len(distinct))
+    else:
+        rows = np.cumsum(counts)
+        ranks = rows[-1] * np.arange(1, BY_RANK) // BY_RANK
+        n_others = MOST_CODES - BY_RANK + 1
+        others = len(distinct) * np.arange(1, n_others) // n_others
+        before = np.unique(np.concatenate([np.searchsorted(rows, ranks, side="right"), others]))
+        before = before[before > 0]
+    cuts = distinct[before - 1] / 2 + distinct[before] / 2
+    return np.unique(cuts[cuts < distinct[-1]])
+
+
+def _value_table(codes: Array, size: int) -> Bytes:
+    """As they are; of more values than fit, those of the fewest rows share the last code."""
+    if size <= MOST_CODES:
+        return np.arange(size, dtype=np.uint8)
+    often = np.argsort(-np.bincount(codes, minlength=size)[:size], kind="stable")[: MOST_CODES - 1]
+    table = np.full(size, MOST_CODES - 1, dtype=np.uint8)
+    table[np.sort(often)] = np.arange(len(often), dtype=np.uint8)
+    return table
+
+
+def _numbers(codes: ColumnCodes) -> Floats | None:
+    """The values as numbers, if there are some and all are."""
+    if codes.values is None or len(codes.values) < FEWEST:
+        return None
+    try:
+        numbers = np.array([float(value) for value in codes.values])
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def _in_order(numbers: Floats, codes: ColumnCodes) -> Bytes:
+    distinct, rank = np.unique(numbers, return_inverse=True)
+    if len(distinct) > MOST_CODES:
+        rank = rank * MOST_CODES // len(distinct)
+    rank = rank.ravel()
+    table = np.append(rank.max() + 1, rank) if codes.missing else rank
+    return np.asarray(table.astype(np.uint8))
+
+
+def _same_column(a: TreeColumn, b: TreeColumn) -> bool:
+    same = (a.name, a.categorical, a.missing) == (b.name, b.categorical, b.missing)
+    return same and np.array_equal(a.cuts, b.cuts) and np.array_equal(a.table, b.table)
