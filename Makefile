@@ -137,6 +137,7 @@ quality-single: $(STAMP) ## accuracy and log loss of the models beyond naive, on
 
 quality-text: $(STAMP) ## accuracy and log loss of the text recipes on the corpora of BAYESKIT_DATA
 	$(BIN)/python benchmarks/text_quality.py
+	$(BIN)/python benchmarks/text_peers.py
 
 dist: $(STAMP) ## sdist and wheel, each installed in a fresh environment and tried
 	rm -rf dist build/try

@@ -58,8 +58,8 @@ MODELS |= {
 ONLY = {"nbsvm (1, 2)": ("imdb50k", "movie_reviews_polarity2", "sentence_polarity")}
 
 
-def parts(name: str) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """(training texts, labels, test texts, labels): the set's own split, or five folds."""
+def corpus(name: str) -> tuple[Any, Any, Any]:
+    """(texts, labels, part of each)"""
     stripped = name == "20news_stripped"
     folder = Path(os.environ["BAYESKIT_DATA"]) / "text"
     table = pq.read_table(folder / f"{'20news_bydate' if stripped else name}.parquet")
@@ -73,6 +73,12 @@ def parts(name: str) -> Iterator[tuple[Any, Any, Any, Any]]:
 
         for strip in (strip_newsgroup_header, strip_newsgroup_footer, strip_newsgroup_quoting):
             texts = np.array([strip(text) for text in texts], dtype=object)
+    return texts, labels, split
+
+
+def parts(name: str) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """(training texts, labels, test texts, labels): the set's own split, or five folds."""
+    texts, labels, split = corpus(name)
     if "train" in split:
         train, test = split == "train", split == "test"
         yield texts[train], labels[train], texts[test], labels[test]
@@ -126,6 +132,12 @@ def page(store: dict[str, dict[str, Any]]) -> str:
     return "\n".join([*lines, "What `auto` chose (n-grams, a, g; of the first fold): " + "; ".join(told) + "."])
 
 
+def write_between(file: Path, start: str, end: str, made: str) -> None:
+    """Put what was made between two marks of a page."""
+    before, rest = file.read_text(encoding="utf-8").split(start)
+    file.write_text(before + start + "\n\n" + made + "\n\n" + end + rest.split(end)[1], encoding="utf-8")
+
+
 def main(names: list[str]) -> None:
     """Measure the sets, keep the figures, write the page."""
     warnings.simplefilter("ignore")
@@ -141,9 +153,7 @@ def main(names: list[str]) -> None:
                 store = json.loads(STORE.read_text()) if STORE.exists() else {}
                 store.setdefault(name, {})[model] = found
                 STORE.write_text(json.dumps(store, indent=1, sort_keys=True) + "\n")
-    text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(START)
-    PAGE.write_text(before + START + "\n\n" + page(store) + "\n\n" + END + rest.split(END)[1], encoding="utf-8")
+    write_between(PAGE, START, END, page(store))
 
 
 if __name__ == "__main__":

@@ -123,3 +123,32 @@ def test_weights_of_documents_count_and_none_is_no_document():
 def test_leave_one_out_is_absent_with_its_reason():
     with pytest.raises(AttributeError, match=r"linear half has learnt from every document.*cross-validate"):
         _ = fitted(60).leave_one_out_scores
+
+
+def test_auto_is_best_of_many_documents_and_weighted_evidence_of_few():
+    many, few = (bk.TextClassifier().fit(*documents(n)) for n in (600, 499))
+    assert (many.recipe, many.recipe_.name, few.recipe_.name) == ("auto", "best", "weighted")
+    again = from_bytes(to_bytes(many))
+    assert again.recipe == "best"
+    texts, labels = documents(20, 4)
+    assert np.array_equal(many.predict_proba(texts), fitted(600).predict_proba(texts))
+    assert np.array_equal(many.partial_fit(texts, labels).predict_proba(texts),
+                          again.partial_fit(texts, labels).predict_proba(texts))  # fmt: skip
+    assert not hasattr(many, "leave_one_out")
+    assert hasattr(few, "leave_one_out")
+
+
+def test_an_older_file_that_says_auto_is_weighted_evidence():
+    from pathlib import Path
+
+    file = Path(__file__).parents[2] / "reference" / "models" / "text-auto.bayes"
+    assert bk.load(file).recipe == "weighted"
+
+
+def test_too_many_documents_and_classes_are_refused_before_memory_is_taken(monkeypatch):
+    from bayeskit.models.text import best
+
+    monkeypatch.setattr(best, "LARGEST", 100)
+    with pytest.raises(bk.errors.TooLarge, match='recipe="weighted"'):
+        bk.TextClassifier("best").fit(*documents(60))
+    assert bk.TextClassifier().fit(*documents(600)).recipe_.name == "weighted"

@@ -20,7 +20,7 @@ from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value
-from bayeskit.errors import BadFile, BayesError
+from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.estimate.words import linear_half, weighted_evidence
 from bayeskit.estimate.words.weighted_evidence import EvidenceWeights
 from bayeskit.model_file import State
@@ -31,12 +31,28 @@ from bayeskit.models.text.state import check_numbers, finite
 from bayeskit.models.text.two_halves import GAIN, SAMPLE, Reading, fit_halves
 from bayeskit.models.text.weighted import EvidenceParameters, WeightedEvidence
 from bayeskit.models.text.word_choice import candidate_rows, limits_of
+from bayeskit.remedy import Remedy
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 
 Floats = npt.NDArray[np.float64]
 SEED = 0
+LARGEST = 1 << 27  # documents times classes: 32 bytes each while it is fitted
 WEIGHTED = WeightedEvidence("weighted")
+
+
+def fits_memory(n_documents: int, n_classes: int) -> bool:
+    """Whether a number for each document and class can be held some times over."""
+    return n_documents * n_classes <= LARGEST
+
+
+def refuse_large(n_documents: int, n_classes: int) -> None:
+    """Refuse before memory is taken."""
+    if not fits_memory(n_documents, n_classes):
+        raise TooLarge(
+            f"{n_documents:,} documents of {n_classes:,} classes take over 4 GB to fit: give ",
+            Remedy("recipe", "weighted"),
+        )
 
 
 @dataclass(frozen=True)
@@ -159,12 +175,14 @@ class Best(Recipe):
         """Both halves; runs of two words are read where the evidence gains enough by them."""
         settings, read = training.settings, training.read()
         n_threads, rng = thread_count(settings.n_threads), np.random.default_rng(SEED)
+        tokenizer = settings.tokenizer(None, self.pattern)
+        refuse_large(len(read.labels), len(read.classes))
         a = 1.0 if settings.smoothing is None else float(settings.smoothing)
         tries = ((1, 1), (1, 2)) if settings.ngrams is None else (settings.ngrams,)
         sample = np.sort(rng.permutation(len(read.labels))[:SAMPLE])
         chosen: tuple[Reading, EvidenceWeights] | None = None
         tried: list[tuple[str, EvidenceWeights]] = []
-        for ngrams, rows, pruned in candidate_rows(read, settings.tokenizer(), tries, limits_of(settings), n_threads):
+        for ngrams, rows, pruned in candidate_rows(read, tokenizer, tries, limits_of(settings), n_threads):
             reading = Reading.of(ngrams, rows, pruned, read)
             candidates = reading.candidates(a, n_threads, sample)
             weights, _ = weighted_evidence.best([(candidate, None) for candidate in candidates])
@@ -174,7 +192,7 @@ class Best(Recipe):
         assert chosen is not None  # there is a try at least
         reading, weights = chosen
         rows, d = reading.rows, reading.documents
-        schema = replace(training.schema, columns={COLUMN: Text(settings.tokenizer(reading.ngrams))})
+        schema = replace(training.schema, columns={COLUMN: Text(replace(tokenizer, ngrams=reading.ngrams))})
         tally, _ = mass_tally(schema, rows, reading.masses, read, reading.pruned)
         evidence = replace(self.evidence, weights=weights, candidates=WeightedEvidence.listed(tried))
         if len(read.classes) < 2:

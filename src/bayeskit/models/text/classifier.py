@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.estimate.prior import class_prior
 from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.model_file import State
+from bayeskit.model_file import Saved, State
 from bayeskit.models.base import Scores
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
@@ -34,6 +34,7 @@ from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 
 LARGEST_TABLE = 1 << 29  # words times classes
+CHOOSES, CHOSE_BEFORE = "auto", "weighted"  # the recipe that becomes another, and the one that it was in older files
 
 
 @by_recipe(*CONDITIONAL)
@@ -43,11 +44,12 @@ class TextClassifier(Exported, DocumentClassifier):
 
     Parameters
     ----------
-    recipe: "auto" (weighted evidence; chooses unigrams or bigrams and its own smoothing), "fast" (the same with
-        everything fixed), "weighted" (the same on the n-grams given), "best" (weighted evidence with a logistic
-        regression over it, pooled on folds), "multinomial", "set_of_words" (Bernoulli,
-        absent words counted), "complement", "wcnb" (complement, weights normalised), "twcnb" (all transforms of Rennie
-        et al. 2003), "tfidf" (multinomial on cosine-normalised tf-idf), "nbsvm" (Wang and Manning 2012).
+    recipe: "auto" ("best" from 500 documents on, of at most 64 classes, else "weighted" on unigrams or bigrams),
+        "best" (weighted evidence with a logistic regression over it, pooled on folds), "weighted" (weighted evidence,
+        which chooses its own smoothing), "fast" (the same with everything fixed), "multinomial", "set_of_words"
+        (Bernoulli, absent words counted), "complement", "wcnb" (complement, weights normalised), "twcnb" (all
+        transforms of Rennie et al. 2003), "tfidf" (multinomial on cosine-normalised tf-idf), "nbsvm" (Wang and
+        Manning 2012).
     smoothing: pseudo-count of every word: a number, a mapping that gives some words their own (others 1), "auto" for
         the one under which the counts predict each other best, or a rule such as ``Lidstone(0.1)`` or
         ``MEstimate(m)``. None is 1, and for weighted evidence the better one of 1 and 0.3.
@@ -111,7 +113,7 @@ class TextClassifier(Exported, DocumentClassifier):
     @property
     def absent_by_recipe(self) -> Mapping[str, str]:
         """Methods that the recipe cannot honour, and why."""
-        return RECIPES[self.recipe].absent if isinstance(self.recipe, str) and self.recipe in RECIPES else {}
+        return self._recipe.absent if isinstance(self.recipe, str) and self.recipe in RECIPES else {}
 
     def check_settings(self) -> None:
         super().check_settings()
@@ -119,11 +121,13 @@ class TextClassifier(Exported, DocumentClassifier):
         RECIPES[self.recipe].check(self)
         self.tokenizer()
 
-    def tokenizer(self, ngrams: tuple[int, int] | None = None) -> Tokenizer:
-        """What a word is; ``ngrams`` in place of those of the settings."""
+    def tokenizer(self, ngrams: tuple[int, int] | None = None, pattern: str | None = None) -> Tokenizer:
+        """What a word is; ``ngrams`` in place of those of the settings, ``pattern`` where they have none."""
         runs = ngrams or self.ngrams or (1, 1)
-        pattern = self._recipe.pattern if self.pattern is None else self.pattern
-        return Tokenizer(pattern, runs, self.lowercase, self.stop_words, self.hash_bits)
+        own = self._recipe.pattern if pattern is None else pattern
+        return Tokenizer(
+            own if self.pattern is None else self.pattern, runs, self.lowercase, self.stop_words, self.hash_bits
+        )
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -158,7 +162,7 @@ class TextClassifier(Exported, DocumentClassifier):
 
     def fit_recipe(self, recipe: Recipe, tally: Tally) -> Self:
         """Learn from counts under what a recipe has fitted before, such as the ``recipe_`` of another model."""
-        if recipe.name != self.recipe:
+        if self.recipe not in (recipe.name, CHOOSES):
             raise BayesError(Setting.given("recipe", self.recipe), f" cannot go by what {recipe.name!r} has fitted")
         before, known = dict(vars(self)), self.counted_ if self._is_fitted() else None
         self.recipe_ = recipe
@@ -184,6 +188,16 @@ class TextClassifier(Exported, DocumentClassifier):
         """A new model of these words alone (a mask over ``words_``), from the same counts: nothing is read again."""
         self._check_is_fitted()
         return self._with_tally(tally_of_words(self.tally_, np.asarray(keep, dtype=bool)))
+
+    def settings_to_save(self) -> dict[str, Any]:
+        chosen = {"recipe": self._recipe.name} if self._is_fitted() else {}  # of "auto" the one that it chose
+        return super().settings_to_save() | chosen
+
+    @classmethod
+    def of_saved(cls, saved: Saved) -> Self:
+        if saved.settings.get("recipe") == CHOOSES:
+            saved = replace(saved, settings={**saved.settings, "recipe": CHOSE_BEFORE})
+        return super().of_saved(saved)
 
     def held_state(self) -> State | None:
         return self.recipe_.state()
@@ -211,7 +225,7 @@ class TextClassifier(Exported, DocumentClassifier):
     def _recipe(self) -> Recipe:
         """The recipe with what it has fitted; another one, where the setting has changed, has fitted nothing."""
         fitted: Recipe | None = vars(self).get("recipe_")
-        return fitted if fitted is not None and fitted.name == self.recipe else RECIPES[self.recipe]
+        return fitted if fitted is not None and self.recipe in (fitted.name, CHOOSES) else RECIPES[self.recipe]
 
     def estimate(self, tally: Tally) -> Parameters:
         n_words, n_classes = len(tally.words[COLUMN].words), len(tally.classes)

@@ -54,8 +54,8 @@ class DocumentClassifier(TallyClassifier):
     column: str | None = None
     recipe_: Recipe
 
-    def tokenizer(self, ngrams: tuple[int, int] | None = None) -> Tokenizer:
-        """What a word is; ``ngrams`` in place of those of the settings."""
+    def tokenizer(self, ngrams: tuple[int, int] | None = None, pattern: str | None = None) -> Tokenizer:
+        """What a word is; ``ngrams`` in place of those of the settings, ``pattern`` where they have none."""
         raise TypeError(f"{type(self).__name__} does not say what a word is")
 
     def plan(self, schema: Schema) -> Plan:

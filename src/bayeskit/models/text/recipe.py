@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from inspect import getattr_static
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
@@ -59,8 +60,8 @@ class Settings(Protocol):
     beta: float
     n_threads: int | None
 
-    def tokenizer(self, ngrams: tuple[int, int] | None = None) -> Tokenizer:
-        """What a word is."""
+    def tokenizer(self, ngrams: tuple[int, int] | None = None, pattern: str | None = None) -> Tokenizer:
+        """What a word is; ``pattern`` where the setting is None."""
         ...
 
 
@@ -78,7 +79,11 @@ class Training:
     count: Callable[[], Tally]
 
     def read(self) -> LabelledDocuments:
-        """All documents at once, which an engine cannot give."""
+        """All documents at once, which an engine cannot give; they are read once."""
+        return self._documents
+
+    @cached_property
+    def _documents(self) -> LabelledDocuments:
         if engine_of(self.source) is not None:
             raise BayesError.needs_rows(
                 f'recipe="{self.settings.recipe}"',

@@ -1,7 +1,7 @@
 """Weighted evidence: words weighed by about twenty numbers, fitted on scores that each document gets without itself.
 
-The formulas are those of :mod:`bayeskit.estimate.words.weighted_evidence`. "auto" tries smoothings, length corrections
-and unigrams against bigrams and takes the candidate with the least log loss; "weighted" does so on the n-grams given;
+The formulas are those of :mod:`bayeskit.estimate.words.weighted_evidence`. "weighted" tries smoothings and length
+corrections on the n-grams given and takes the candidate with the least log loss, "auto" also unigrams against bigrams;
 "fast" fits one candidate.
 """
 
@@ -245,6 +245,5 @@ def _cell(value: Any) -> Any:
     return value if isinstance(value, str) else finite(value)
 
 
-AUTO: WeightedEvidence = WeightedEvidence("auto", tries=((1, 1), (1, 2)))
 FAST: WeightedEvidence = WeightedEvidence("fast", a_values=(1.0,), g_values=(1.0,))
 WEIGHTED: WeightedEvidence = WeightedEvidence("weighted")
