@@ -124,7 +124,7 @@ def set_of_words(documents: Floats, n_documents: Floats, pseudo: Floats, d: Left
     absent, impossible = _absent(without(documents, n_documents) + alpha, n_documents + 2 * alpha)
     present = _log_share(words.n + words.alpha, n_documents + 2 * words.alpha)
     scores = absent.sum(axis=0) + words.by_document(np.where(words.gone[:, None], 0.0, present) - absent[d.ids])
-    scores[impossible.sum(axis=0) > words.by_document(impossible[d.ids])] = -np.inf
+    scores[impossible.sum(axis=0) > words.by_document(impossible[d.ids].astype(np.float64))] = -np.inf
     for label, unit in {*zip(d.labels.tolist(), d.unit.tolist(), strict=True)}:  # the own class has a document less
         rows = (d.labels == label) & (d.unit == unit)
         cells = rows[words.document]

@@ -31,6 +31,7 @@ class Multinomial(GenerativeRecipe):
     """ln P(c) + Σ f ln θ_c: a word is drawn anew at every place of the document."""
 
     name = "multinomial"
+    sum_over_words = True
 
     def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
         """ln θ."""
@@ -62,6 +63,7 @@ class SetOfWords(GenerativeRecipe):
     """Bernoulli: each word is there or not, and absent words count as well."""
 
     name = "set_of_words"
+    sum_over_words = True
     parameters = CoinParameters
 
     def n_free(self, n_words: int) -> int:
@@ -98,6 +100,7 @@ class Complement(Recipe):
     """ln P(c) − Σ f ln θ_c̄, with θ_c̄ from all other classes (Rennie et al. 2003)."""
 
     name = "complement"
+    sum_over_words = True
     probabilities = False
     infinite = "no other class"
 
@@ -114,6 +117,7 @@ class NormalisedComplement(Recipe):
     """Complement with each class's weights divided by Σ∣ln θ_c̄∣."""
 
     name = "wcnb"
+    sum_over_words = True
     prior = "uniform"  # weights below 1 would drown in any other
     probabilities = False
     infinite = "no other class"
