@@ -16,7 +16,7 @@ import numpy as np
 
 from bayeskit.errors import BayesError
 
-__all__ = ["MOST_THREADS", "thread_count"]
+__all__ = ["MOST_THREADS", "one_blas_thread", "thread_count"]
 
 MOST_THREADS = 4096  # as in native/support/parallel.hpp
 
@@ -37,3 +37,16 @@ def thread_count(n_threads: Any) -> int:
             f"n_threads={n_threads!r}: give a whole number from 1 to {MOST_THREADS}, or None for all cores"
         )
     return int(n_threads)
+
+
+def one_blas_thread() -> Any:
+    """While it lasts, matrices are multiplied by one thread: small ones are no work for many, which wait for each other
+    and spend more than they save."""
+    return _blas().limit(limits=1, user_api="blas")
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

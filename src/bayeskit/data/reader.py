@@ -69,6 +69,11 @@ class WholeTable:
             return self.data[rows.tolist()]
         return self.data[rows] if is_sparse(self.data) else taken(self.data, rows)
 
+    def as_columns(self) -> WholeTable:
+        """The same with the columns of a frame as they are read, so that several models need not read it again."""
+        is_frame = hasattr(self.data, "iloc") or type(self.data).__module__.partition(".")[0] == "polars"
+        return replace(self, data=columns_of(self.data)[1]) if is_frame else self
+
     def part(self, rows: Index) -> WholeTable:
         """The rows of some numbers as a table, without labels."""
         return WholeTable(self.take(rows), len(rows), None, self.target)

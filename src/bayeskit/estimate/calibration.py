@@ -63,7 +63,16 @@ def fit_temperature(scores: Floats, labels: npt.NDArray[Any], weights: Floats | 
     def loss(log_beta: float) -> float:
         lost = logspace.log_sum_exp(float(np.exp(log_beta)) * shifted)
         if capped:
-            lost = -logspace.log((n * logspace.exp(-lost) + 1) / (n + shifted.shape[1]))
+            lost = -log_capped(-lost, n, shifted.shape[1])
         return float(np.average(lost, weights=weights))
 
     return float(np.exp(minimize_scalar(loss, bounds=(-3, 2), method="bounded").x))
+
+
+def log_capped(log_p: Floats, n: float, n_classes: int) -> Floats:
+    """ln (n p + 1) / (n + C): what n rows of C classes allow to say.
+
+    >>> log_capped(np.array([-np.inf, 0.0]), 8, 2).round(4).tolist()                   # 1 / 10 and 9 / 10
+    [-2.3026, -0.1054]
+    """
+    return np.asarray(logspace.log((n * logspace.exp(log_p) + 1) / (n + n_classes)))

@@ -53,7 +53,7 @@ def _selected(x: Floats, n_bins: int) -> tuple[float, ...]:
         x = x[~np.isnan(x)]
         low, high = (x.min(), x.max()) if len(x) else (0.0, 0.0)
     n = len(x)
-    ranks = np.minimum(_places(np.arange(1, n_bins) * (n / n_bins), n), n - 1)
+    ranks = np.minimum(_places(np.arange(1.0, n_bins) * (n / n_bins), n), n - 1)
     if n < 2 or not len(ranks):
         return ()
     x = np.partition(x, np.unique(ranks))

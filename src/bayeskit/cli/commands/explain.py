@@ -68,7 +68,7 @@ def command(
             raise BayesError("name DATA, and sequences or rows of it are explained; bayes inspect shows the model")
         explained(page, fitted, model, data, sorted(set(row or [0])), against, reading)
         return
-    if type(fitted).__name__ == "Calibrated":  # its curve bends the sum; what the columns say stands before it
+    if type(fitted).__name__ == "Calibrated" and not (data and can(fitted, Explains)):
         fitted = fitted.model_
         page.line("The evidence is that before calibration; bayes predict has the calibrated probabilities.")
         page.line()
@@ -209,7 +209,7 @@ def record_of_work(work: Any, number: int) -> dict[str, Any]:
 
 def _label(text: str | None, model: Any) -> Any:
     """The class that a person wrote, in its own type."""
-    return next((label for label in model.tally_.classes if str(label) == text), text)
+    return next((label for label in model.classes_.tolist() if str(label) == text), text)
 
 
 def _rows(source: Any, wanted: list[int]) -> Any:

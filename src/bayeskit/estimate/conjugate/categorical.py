@@ -189,7 +189,7 @@ class BetaBernoulli(Readable, Drawable):
         line = np.linspace(0, 1, POINTS)
         line[[0, -1]] = 0.0005, 0.9995  # below 1, a hyperparameter makes the density infinite at the end
         curves = tuple((name, np.asarray(belief.density(line))) for name, belief in beliefs)
-        return BeliefCurves("θ, the probability of heads", line, curves, n=self.n)
+        return BeliefCurves("θ, the probability of heads", line, curves, n=self.n, between=(0.0, 1.0))
 
     @property
     def sheet(self) -> Sheet:

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.words.weights import cosine_normalised, document_of_cell
+from bayeskit.threads import one_blas_thread
 from bayeskit.tolerance import GONE, LEAST_SHARE, POSITIVE
 
 Floats = npt.NDArray[np.float64]
@@ -180,7 +181,6 @@ def _fitted(
     features: Floats, scale: Floats, labels: Index, d: TrainingDocuments, a: float, g: float, n_threads: int
 ) -> EvidenceWeights:
     from scipy.optimize import minimize
-    from threadpoolctl import threadpool_limits
 
     n_features, k = features.shape[1:]
     in_band = np.arange(n_features) % FEATURES < BANDS
@@ -208,7 +208,7 @@ def _fitted(
 
     start = np.zeros(1 + n_features + k)
     start[0] = 1.0
-    with threadpool_limits(1, user_api="blas"):  # forty numbers are no work for many threads
+    with one_blas_thread():
         v = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}).x
     bias = v[n_features + 1 :]
     left_out = kernels.softmax_loss(features, scale, importance, effective(v), d.log_prior + bias, labels, n_threads)[0]

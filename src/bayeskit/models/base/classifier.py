@@ -19,6 +19,7 @@ from bayeskit.data.absent_columns import completed
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder, encode_labels
 from bayeskit.data.numbers import raise_unusable
+from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.schema import Schema, Target, infer
 from bayeskit.data.sheet import escaped, left_out
 from bayeskit.data.source import (
@@ -302,7 +303,9 @@ class Classifier(Stored, TakesLabels):
         if column is None or (column == self.schema_.target.name and column not in self.schema_.columns):
             name, prior = f"P({self.schema_.target.name})", logspace.exp(self.params_.log_prior).tolist()
             labels, counts = list(self.tally_.classes), self.tally_.class_counts.tolist()
-            return Table({self._class_header(): labels, "count": counts, name: prior})
+            columns = {self._class_header(): labels, "count": counts, name: prior}
+            target, shares = self.schema_.target.name, np.array([prior])
+            return ProbabilityTable(columns, variable=target, values=labels, given="", contexts=[""], shares=shares)
         return self.column_table(self.schema_.find(column))
 
     def _class_header(self) -> str:

@@ -71,10 +71,12 @@ class Learner(Classifier):
         source = self._labelled(X, y, sample_weight)
         if self._is_fitted():
             return self._with_more(self._count_more(source))
-        schema = self._schema_for(source)
-        if classes is not None:
-            schema = Schema(schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named)
-        return self._begin(self._count_new(source, schema))
+        with in_one_state(source):
+            schema = self._schema_for(source)
+            if classes is not None:
+                schema = Schema(schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named)
+            counted = self._count_new(source, schema)
+        return self._begin(counted)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learnt: the counts are then those of a fit without them.

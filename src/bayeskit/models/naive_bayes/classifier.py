@@ -32,9 +32,8 @@ from bayeskit.estimate.columns.kinds import NUMERIC, kind_of
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.learn_cuts import check_cuts
-from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.prior import class_prior
-from bayeskit.estimate.smoothing import UNSEEN, as_smoothing
+from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import BEFORE, as_variance_floor
 from bayeskit.evaluate.diagnosis import Diagnosis
@@ -52,7 +51,6 @@ from bayeskit.models.base.tuning import best_smoothing, best_temperature, judged
 from bayeskit.models.logistic.form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
 from bayeskit.models.naive_bayes.numeric_choice import best_kinds, with_chosen_kinds
-from bayeskit.remedy import Remedy
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
@@ -303,14 +301,15 @@ class NaiveBayes(Exported, TallyClassifier):
         the counts alone, column by column.) With ``numeric="auto"`` it fixes the kinds, too: ``numeric`` and ``cuts``
         then say for each column what predicts the classes best at that temperature.
         """
-        if "auto" in _all_settings(self.numeric):
+        capped = "auto" in _all_settings(self.numeric)  # as the kinds were chosen
+        if capped:
             self._fix_kinds(X, y, sample_weight)
         start = clone(self).set_params(smoothing=1.0, temperature=1.0).fit(X, y, sample_weight)
         if start.schema_.coded() or start.schema_.texts():
-            start.temperature = best_temperature(start, self._labelled(X, y, sample_weight))
+            start.temperature = best_temperature(start, self._labelled(X, y, sample_weight), capped)
             self.smoothing = best_smoothing(start, self._labelled(X, y, sample_weight))
         self.fit_tally(start.tally_)
-        self.temperature = best_temperature(self, self._labelled(X, y, sample_weight))
+        self.temperature = best_temperature(self, self._labelled(X, y, sample_weight), capped)
         return self
 
     def _fix_kinds(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -431,27 +430,10 @@ class NaiveBayes(Exported, TallyClassifier):
         >>> round(NaiveBayes().fit(load_worked_example("tennis"), "play").log_marginal_likelihood(), 6)
         -65.357526
         """
+        from bayeskit.models.naive_bayes.table_evidence import log_table_evidence
+
         self._check_is_fitted()
-        tally, params = self.tally_, self.params_
-        others = [name for name, kind in params.by_column.items() if not isinstance(kind, CodedColumns)]
-        if others:
-            kind = params.by_column[others[0]].kind
-            raise BayesError(
-                f"column {others[0]!r} is {kind}, and the probability of the data has a closed form for tables alone: "
-                "cut its numbers with ",
-                Remedy("numeric", "histogram"),
-                " or take it as ",
-                Remedy("roles", {others[0]: "categorical"}),
-                culprit=others[0],
-            )
-        total = log_class_evidence(self.prior, tally.classes, tally.class_counts)
-        for name, table in params.tables.items():
-            setting = self.setting_for("smoothing", name, tally.schema)
-            slots = np.flatnonzero(~np.isnan(table.pseudo))
-            values = [(None, *table.values, UNSEEN)[slot] for slot in slots]
-            counts = np.concatenate([tally.families[name].counts, np.zeros((len(tally.classes), 1))], axis=1)
-            total += log_evidence(counts[:, slots], hyperparameters(as_smoothing(setting), values, setting))
-        return total
+        return log_table_evidence(self)
 
     def column_table(self, column: str) -> Table:
         """P(value | class) with counts, or what describes the density of each class."""

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
+from bayeskit.data.probability_table import table_by_class
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, engine_of
 from bayeskit.data.table import Table
@@ -260,9 +261,8 @@ class AODE(CodedClassifier):
         if column not in self.tally_.families:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
         shares, counts = self.params_.model.shares(column), self.tally_.families[column].present
-        columns: dict[str, Any] = {column: names_of(self.params_.model.values[column], self.schema_, column).tolist()}
-        columns |= {f"count | {c}": counts[i].tolist() for i, c in enumerate(self.tally_.classes)}
-        return Table(columns | {f"P({column} | {c})": shares[i].tolist() for i, c in enumerate(self.tally_.classes)})
+        names = names_of(self.params_.model.values[column], self.schema_, column).tolist()
+        return table_by_class(column, names, counts, shares, self.schema_.target.name, self.tally_.classes)
 
     def dependence(self) -> DependenceGraph:
         """I(column; column | class) of all pairs, in bits: what naive Bayes takes for nothing."""

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
+from bayeskit.data.probability_table import table_by_class
 from bayeskit.data.schema import Schema
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
@@ -201,9 +202,8 @@ class FullJointBayes(CodedClassifier):
         )
         one, whole = self.params_.added((column,))
         shares = smoothed(counts, counts.sum(axis=1, keepdims=True), one, whole)
-        columns: dict[str, Any] = {column: names.tolist()}
-        columns |= {f"count | {c}": counts[i].tolist() for i, c in enumerate(self.tally_.classes)}
-        return Table(columns | {f"P({column} | {c})": shares[i].tolist() for i, c in enumerate(self.tally_.classes)})
+        target, classes = self.schema_.target.name, self.tally_.classes
+        return table_by_class(column, names.tolist(), counts, np.asarray(shares), target, classes)
 
     def draw(self, labels: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
         """A training row without missing cells, or by smoothing any possible one."""

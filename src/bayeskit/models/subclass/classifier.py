@@ -3,7 +3,7 @@
     P(c | x) ∝ P(c) · Σ_s P(s | c) · Π_j P(x_j | s)
 
 A class that is two things at once (XOR) is no product, but each of the two is. The clusters are found by EM, their
-number by the likelihood of held-out rows.
+number by how well the classes of held-out rows are told.
 
 Formula: mixtures inside a class
 """
@@ -80,13 +80,13 @@ class SubclassBayes(KnowsJoint):
 
     Parameters
     ----------
-    n_subclasses: "auto" (for each class the number under which held-out rows are most likely), one number for all
-        classes, or a mapping from class to number.
+    n_subclasses: "auto" (for each class the number with which the classes of held-out rows are told best), one number
+        for all classes, or a mapping from class to number.
     max_subclasses: the most that "auto" tries for a class.
     smoothing, prior, numeric, variance, ddof, cuts, roles, domains, schema, missing, unseen, undecidable, ties,
         unlabelled: as in
         ``NaiveBayes``; numbers are "gaussian" or "histogram".
-    folds: of the held-out likelihood.
+    folds: of the rows that are held out to choose the numbers.
     restarts: EM from so many starts; the most likely end is kept.
     max_rounds: of EM.
     random_state: the same seed and the same rows give the same model, for any number of threads.
@@ -100,8 +100,8 @@ class SubclassBayes(KnowsJoint):
     smallest gap between two numbers of the column: its normal is then 1 / gap high. Without that, a subclass for each
     whole number would seem likely without end.
 
-    After ``fit``: ``subclasses_`` (a table of what each is), ``n_subclasses_`` (by class) and ``held_out_`` (ln p a
-    held-out row, by class and number).
+    After ``fit``: ``subclasses_`` (a table of what each is), ``n_subclasses_`` (by class) and ``held_out_`` (mean
+    ln P(class | row) of held-out rows, by class and number).
 
     Examples
     --------

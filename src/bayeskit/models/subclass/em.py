@@ -165,7 +165,8 @@ class Cells:
         totals = np.zeros((len(counts), n_columns))
         if n_columns:
             totals = np.add.reduceat(counts, np.searchsorted(self.column_of, np.arange(n_columns)), axis=1)
-        silent = np.isnan(self.pseudo) | (totals <= 0).any(axis=0)[self.column_of]
+        empty = np.asarray((totals <= 0).any(axis=0))
+        silent = np.isnan(self.pseudo) | empty[self.column_of]
         return np.where(silent, 0.0, logspace.log(counts / np.where(totals > 0, totals, 1.0)[:, self.column_of]))
 
     def _log_joint(self, parts: Parts) -> Floats:

@@ -100,7 +100,7 @@ def held_out(
     parts = [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(folds)]
     log_prior = np.zeros((len(labels), len(tried)))
     for learnt, rest in parts:
-        counts = np.bincount(labels[learnt], cells.weights[learnt], minlength=len(tried))
+        counts = np.bincount(labels[learnt], cells.weights[learnt], minlength=len(tried)).astype(np.float64)
         log_prior[rest] = logspace.log(prior(counts))
     rests = [cells.take(rest) for _, rest in parts]
     densities: list[dict[int, Floats]] = []
@@ -109,9 +109,9 @@ def held_out(
         densities.append({})
         for done, k in enumerate(numbers, 1):
             density = np.full(len(labels), -np.inf)
-            for rows, (_, rest), held in zip(own, parts, rests, strict=True):
-                if rows.n_rows:
-                    density[rest] = held.log_density(rows.mixture(min(k, rows.n_rows), rng, STARTS, STEPS).parts)
+            for learnt_here, (_, rest), held in zip(own, parts, rests, strict=True):
+                if n := learnt_here.n_rows:
+                    density[rest] = held.log_density(learnt_here.mixture(min(k, n), rng, STARTS, STEPS).parts)
             densities[c][k] = density
             tell(c, done, len(numbers))
     return HeldOut(densities, log_prior, labels, cells.weights)

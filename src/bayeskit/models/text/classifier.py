@@ -25,7 +25,7 @@ from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_f
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.text.document_classifier import DocumentClassifier, TextLeftOut
 from bayeskit.models.text.parameters import Parameters
-from bayeskit.models.text.recipe import CONDITIONAL, Recipe, RecipeAttribute, Training, by_recipe
+from bayeskit.models.text.recipe import CONDITIONAL, ParameterCount, Recipe, RecipeAttribute, Training, by_recipe
 from bayeskit.models.text.recipes import RECIPES
 from bayeskit.models.text.word_choice import tally_of_words, tally_within_limits
 from bayeskit.remedy import Remedy, Setting
@@ -51,8 +51,8 @@ class TextClassifier(Exported, DocumentClassifier):
         transforms of Rennie et al. 2003), "tfidf" (multinomial on cosine-normalised tf-idf), "nbsvm" (Wang and
         Manning 2012).
     smoothing: pseudo-count of every word: a number, a mapping that gives some words their own (others 1), "auto" for
-        the one under which the counts predict each other best, or a rule such as ``Lidstone(0.1)``. None is 1, and
-        for weighted evidence the better one of 1 and 0.3.
+        the one under which the counts predict each other best, or a rule such as ``Lidstone(0.1)`` or
+        ``MEstimate(m)``. None is 1, and for weighted evidence the better one of 1 and 0.3.
     prior: "empirical", "uniform" (off), a mapping from class to probability, or a smoothing of the class counts. None
         is "empirical", and "uniform" for "wcnb", "twcnb" and "nbsvm", whose weights it would drown.
     pattern, ngrams, lowercase, stop_words, hash_bits: what a word is, see ``Tokenizer``; ``pattern=None`` is "words",
@@ -108,6 +108,7 @@ class TextClassifier(Exported, DocumentClassifier):
     candidates_ = RecipeAttribute("candidates")
     held_ = RecipeAttribute("frequencies")
     linear_ = RecipeAttribute("linear")
+    n_parameters_ = ParameterCount()
 
     @property
     def absent_by_recipe(self) -> Mapping[str, str]:

@@ -58,6 +58,10 @@ class SetOfWords(GenerativeRecipe):
     parameters = PresenceParameters
     infinite = "every document"
 
+    def n_free(self, n_words: int) -> int:
+        """A coin for each word."""
+        return n_words
+
     def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
         """ln p − ln(1 − p), over the constant of all absent words."""
         return word_weights.set_of_words(counted.table("documents").astype(np.float64), class_counts, pseudo)

@@ -230,6 +230,10 @@ class GenerativeRecipe(Recipe):
 
     generative = True
 
+    def n_free(self, n_words: int) -> int:
+        """Free parameters of the words in each class: all but one of a distribution over them."""
+        return max(n_words - 1, 0)
+
     def shared_terms(self, rows: TokenRows, counted: WordCounts, coefficient: bool, length: bool) -> tuple[Floats, ...]:
         """Parts of ln P(document ∣ class) that are the same for all classes (documents,), and not in the scores."""
         return ()
@@ -273,6 +277,20 @@ class RecipeAttribute(Conditional):
             why = "nothing is fitted yet" if recipe is None else f"recipe={recipe.name!r} fits no {self.held}"
             raise AttributeError(f"{type(model).__name__} has no {self.name}: {why}")
         return getattr(recipe, self.held)
+
+
+class ParameterCount(Conditional):
+    """Free parameters of the class prior and of the words, where the recipe says how documents come about."""
+
+    def __get__(self, model: Any, kind: type | None = None) -> Any:
+        if model is None:
+            return self
+        recipe = vars(model).get("recipe_")
+        if not isinstance(recipe, GenerativeRecipe):
+            why = "nothing is fitted yet" if recipe is None else f"recipe={recipe.name!r} is no distribution over words"
+            raise AttributeError(f"{type(model).__name__} has no n_parameters_: {why}")
+        n_classes = len(model.tally_.classes)
+        return n_classes - 1 + n_classes * recipe.n_free(len(model.words_))
 
 
 def by_recipe(*names: str) -> Callable[[Model], Model]:
