@@ -7,21 +7,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit import logspace
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.estimate.formulas import WrittenFactor
+from bayeskit.estimate.smoothing import smoothed
 from bayeskit.estimate.words import left_out as words_left_out
 from bayeskit.estimate.words import weights as word_weights
 from bayeskit.estimate.words.generative import draw_bags, draw_sets, log_coefficient, log_length
 from bayeskit.estimate.words.left_out import LeftOutDocuments
 from bayeskit.estimate.words.weights import WordWeights
 from bayeskit.estimate.words.written_out import written_bag, written_set
-from bayeskit.models.text.parameters import PresenceParameters
+from bayeskit.models.text.parameters import CoinParameters
 from bayeskit.models.text.recipe import GenerativeRecipe, Leaving, Recipe
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 
 Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
 
 
 class Multinomial(GenerativeRecipe):
@@ -42,6 +45,10 @@ class Multinomial(GenerativeRecipe):
         orders = (log_coefficient(rows),) if coefficient else ()
         return (*orders, log_length(rows, counted)) if length else orders
 
+    def counts_and_shares(self, tally: Tally, params: Any) -> tuple[Index, Floats]:
+        """Occurrences, and θ."""
+        return tally.words[COLUMN].table(), logspace.exp(params.table)
+
     def written_out(self, rows: TokenRows, tally: Tally, params: Any) -> list[WrittenFactor]:
         """A factor for each word, to the power of how often it stands there."""
         return written_bag(rows, tally.words[COLUMN], params.pseudo)
@@ -55,8 +62,7 @@ class SetOfWords(GenerativeRecipe):
     """Bernoulli: each word is there or not, and absent words count as well."""
 
     name = "set_of_words"
-    parameters = PresenceParameters
-    infinite = "every document"
+    parameters = CoinParameters
 
     def n_free(self, n_words: int) -> int:
         """A coin for each word."""
@@ -73,6 +79,11 @@ class SetOfWords(GenerativeRecipe):
         class_counts = tally.class_counts.astype(np.float64)
         left = leaving.with_values(present, present)
         return words_left_out.set_of_words(documents, class_counts, params.pseudo, left)
+
+    def counts_and_shares(self, tally: Tally, params: Any) -> tuple[Index, Floats]:
+        """Documents that have the word, and p."""
+        documents, alpha = tally.words[COLUMN].table("documents"), params.pseudo[:, None]
+        return documents, smoothed(documents, tally.class_counts, alpha, 2 * alpha)
 
     def written_out(self, rows: TokenRows, tally: Tally, params: Any) -> list[WrittenFactor]:
         """A factor for each word of the vocabulary, there or not."""

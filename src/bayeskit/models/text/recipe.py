@@ -238,6 +238,10 @@ class GenerativeRecipe(Recipe):
         """Parts of ln P(document ∣ class) that are the same for all classes (documents,), and not in the scores."""
         return ()
 
+    def counts_and_shares(self, tally: Tally, params: Any) -> tuple[Index, Floats]:
+        """What was counted of each word in each class, and P(word | class), both (words, classes)."""
+        raise TypeError(f"recipe {self.name!r} has no probabilities of words")
+
     def written_out(self, rows: TokenRows, tally: Tally, params: Any) -> list[WrittenFactor]:
         """The factors of the first document, as counts and what is added to them."""
         raise TypeError(f"recipe {self.name!r} writes no documents out")

@@ -108,18 +108,26 @@ class TellingWords(Table, Drawable):
 
 
 def telling_words(model: DocumentClassifier, n: int) -> TellingWords:
-    """The words of each class with the most evidence times their share of the class."""
+    """The words of each class with the most evidence times their share of the class.
+
+    Evidence is infinite of a word that no other class has, without smoothing; ∞ − ∞ tells nothing.
+    """
     table, counts = model.params_.table, model.recipe_.learnt(model.counted_)
     k = len(model.classes_)
     columns: dict[str, list[Any]] = {model.schema_.target.name: [], "word": [], "count": [], "evidence": []}
+    is_finite = bool(np.isfinite(table).all())
     for c in range(k):
-        others = (table.sum(axis=1) - table[:, c]) / max(k - 1, 1)
         with np.errstate(invalid="ignore"):
-            evidence = np.nan_to_num(table[:, c] - others, nan=0.0)
-        weight = evidence * counts[:, c]
+            total = table.sum(axis=1) - table[:, c] if is_finite else np.delete(table, c, axis=1).sum(axis=1)
+            evidence = _no_nan(table[:, c] - total / max(k - 1, 1))
+            weight = _no_nan(evidence * counts[:, c])
         strongest = np.argsort(-weight, kind="stable")[:n]
         for w in strongest[weight[strongest] > 0]:
             record = (model.tally_.classes[c], model.words_[int(w)], float(counts[w, c]), float(evidence[w]))
             for name, value in zip(columns, record, strict=True):
                 columns[name].append(value)
     return TellingWords(columns)
+
+
+def _no_nan(numbers: Floats) -> Floats:
+    return np.where(np.isnan(numbers), 0.0, numbers)
