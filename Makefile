@@ -22,7 +22,7 @@ ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/eng
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery quick test coverage soak sanitize check browser services format stubs fuzz bench bench-before bench-engines quality quality-single quality-text dist clean
+.PHONY: help demo gallery notebooks site quick test coverage soak sanitize check browser services format stubs fuzz bench bench-before bench-engines quality quality-single quality-text dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -101,8 +101,16 @@ format: $(STAMP) ## put the sources in form
 stubs: $(STAMP) ## write what editors read: the public names, and the signatures of the compiled core
 	$(BIN)/python scripts/stubs.py
 
-gallery: $(STAMP) ## draw the pictures of docs/gallery.md anew
+gallery: $(STAMP) ## draw the pictures of docs/gallery.md and of the course anew
 	BAYESKIT_WRITE=1 $(BIN)/python -m pytest -q tests/test_gallery.py
+
+notebooks: $(STAMP) ## the chapters of the course as executed notebooks in build/notebooks, and their pictures on one page
+	$(BIN)/python -m pip install --quiet --group notebooks
+	$(BIN)/python scripts/notebooks.py
+
+site: $(STAMP) ## the documentation as a site in build/site, with search and the API; it works without the net
+	$(BIN)/python -m pip install --quiet --group site
+	$(BIN)/python -m scripts.website.build
 
 # For hours: make fuzz SECONDS=7200. A finding stops it, and lies in fuzz/crashes.
 TARGET ?= loader bif query csv tokenizer
@@ -117,8 +125,9 @@ bench: $(STAMP) ## side by side with peers
 bench-before: $(STAMP) ## is anything slower than at BEFORE=<commit>? PARTS="tables text" for some of it
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/before.py $(BEFORE) $(PARTS)
 
-bench-engines: $(STAMP) ## Processes, Dask and Spark beside one core and MLlib; some minutes, after make services
+bench-engines: $(STAMP) ## Processes, Dask, Spark, databases beside one core, MLlib and our own scores; some minutes, after make services
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py engines
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/sql.py 2000000
 
 quality: $(STAMP) ## accuracy and log loss beside peers, on the sets of BAYESKIT_DATA/tabular
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/quality.py
@@ -128,6 +137,7 @@ quality-single: $(STAMP) ## accuracy and log loss of the models beyond naive, on
 
 quality-text: $(STAMP) ## accuracy and log loss of the text recipes on the corpora of BAYESKIT_DATA
 	$(BIN)/python benchmarks/text_quality.py
+	$(BIN)/python benchmarks/text_peers.py
 
 dist: $(STAMP) ## sdist and wheel, each installed in a fresh environment and tried
 	rm -rf dist build/try

@@ -64,7 +64,7 @@ def inside_training(folder: Path, names: list[str]) -> dict[str, np.ndarray]:
             for part in (half, ~half):
                 learnt = HonestScores(scores.scores[part], scores.labels[part], None, "")
                 curve = bk.Calibrated(method=method)._learn(naive, learnt)  # noqa: SLF001
-                p[~part] = curve._calibrated(scores.scores[~part])  # noqa: SLF001
+                p[~part] = curve.calibrated(scores.scores[~part])
             found.setdefault(method, []).append(figures(p, scores.labels))
     return {label: np.array(rows) for label, rows in found.items()}
 

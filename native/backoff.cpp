@@ -335,7 +335,7 @@ void learn_families(const Rows& rows, const std::vector<Family>& families, size_
                     size_t n_levels, std::vector<Learnt>& learnt, double* log_factors, size_t n_threads) {
     const size_t n_columns = families.size() / n_members, C = rows.n_classes, cells = rows.n_asked * C;
     learnt.resize(families.size());
-    parallel_for(n_columns, n_threads, [&](size_t i) {
+    parallel_for(n_columns, threads_for(rows.n * families.size(), n_threads), [&](size_t i) {
         std::vector<double> product(cells, 1.0), sum(cells, 0.0);
         for (size_t j = 0; j < n_members; ++j) {
             const size_t f = i * n_members + j;
@@ -355,7 +355,7 @@ void score_families(const std::vector<FamilyView>& families, const std::vector<C
                     const std::vector<std::vector<Codes>>& parents, size_t n, size_t n_members, size_t C,
                     double* log_factors, size_t n_threads) {
     const size_t n_columns = families.size() / n_members;
-    parallel_for(n_columns, n_threads, [&](size_t i) {
+    parallel_for(n_columns, threads_for(n * families.size() * C, n_threads), [&](size_t i) {
         const size_t f = i * n_members;
         with_type(children[f], [&](auto codes) {  // all codes are of one type
             using Code = std::remove_const_t<std::remove_pointer_t<decltype(codes)>>;

@@ -22,7 +22,8 @@ void check_labels(const Codes& labels, size_t n, size_t n_classes) {
 void check_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, size_t n_threads) {
     if (n == 0) return;
     std::vector<uint32_t> tops(columns.size());
-    parallel_for(columns.size(), n_threads, [&](size_t j) { tops[j] = largest(columns[j], n); });
+    const size_t workers = threads_for(n * columns.size(), n_threads);
+    parallel_for(columns.size(), workers, [&](size_t j) { tops[j] = largest(columns[j], n); });
     for (size_t j = 0; j < columns.size(); ++j)
         if (tops[j] >= sizes[j])
             throw std::invalid_argument("column " + std::to_string(j) + " has code " + std::to_string(tops[j]) +

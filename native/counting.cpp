@@ -50,6 +50,7 @@ void count_codes(const std::vector<Codes>& columns, size_t n, const std::vector<
     check_labels(labels, n, n_classes);
     check_codes(columns, n, sizes, n_threads);
     if (columns.empty() || n == 0) return;
+    n_threads = threads_for(n * columns.size(), n_threads);
     // Few columns are cut in parts for the threads; no part overflows a 32-bit count.
     const size_t parts = std::max<size_t>((n_threads + columns.size() - 1) / columns.size(), (n >> 31) + 1);
     const size_t share = (n + parts - 1) / parts;
@@ -70,7 +71,7 @@ void weigh_codes(const std::vector<Codes>& columns, size_t n, const std::vector<
                  size_t n_classes, const double* weights, const std::vector<double*>& out, size_t n_threads) {
     check_labels(labels, n, n_classes);
     check_codes(columns, n, sizes, n_threads);
-    parallel_for(columns.size(), n_threads, [&](size_t j) {
+    parallel_for(columns.size(), threads_for(n * columns.size(), n_threads), [&](size_t j) {
         double* table = out[j];
         const size_t size = sizes[j];
         with_type(columns[j], [=, &labels](auto codes) {
@@ -86,7 +87,7 @@ void count_responsibilities(const std::vector<Codes>& columns, size_t n, const s
                             size_t n_threads) {
     check_codes(columns, n, sizes, n_threads);
     if (n == 0) return;
-    parallel_for(columns.size(), n_threads, [&](size_t j) {
+    parallel_for(columns.size(), threads_for(n * columns.size(), n_threads), [&](size_t j) {
         const size_t size = sizes[j];
         std::vector<double> by_code(size * n_classes);  // (size, classes): a row of responsibilities stays together
         double* table = by_code.data();

@@ -9,12 +9,13 @@ namespace bayeskit {
 void filter_states(const Observed& rows, const HiddenChain& chain, bool every, double* filtered,
                    double* log_likelihoods, int64_t* impossible, size_t n_threads) {
     const ChainTables tables(chain);
-    const SymbolTables symbols(rows, chain.n_states);
+    const Care care = tables.care(Care::watched);
+    const SymbolTables symbols(rows, chain.n_states, care);
     const SequenceParts parts(rows);
     const size_t k = chain.n_states, width = tables.width;
     parallel_for(parts.size(), n_threads, [&](size_t part) {
-        Walker walker(rows, tables, symbols);
-        std::vector<double> logs(width);
+        Walker walker(rows, tables, symbols, care);
+        Aligned<double> logs(width);
         for (size_t s = parts.begin(part); s < parts.end(part); ++s) {
             const Span span = span_of(rows, chain, s);
             double* last = every ? nullptr : filtered + s * k;
@@ -51,13 +52,15 @@ void filter_states(const Observed& rows, const HiddenChain& chain, bool every, d
 void count_states(const Observed& rows, const HiddenChain& chain, const StateCounts& out, double* log_likelihoods,
                   int64_t* impossible, size_t n_threads) {
     const ChainTables tables(chain);
-    const SymbolTables symbols(rows, chain.n_states);
+    // A part of a sequence says in logarithms how it goes on, and these are exact.
+    const Care care = tables.care(chain.before || chain.after ? Care::watched : Care::floored);
+    const SymbolTables symbols(rows, chain.n_states, care);
     const SequenceParts parts(rows);
     const size_t k = chain.n_states, width = tables.width, n_symbols = out.symbols ? rows.n_logs : 0;
     const size_t d = out.numbers ? rows.normals->columns.size() : 0, wide = padded(1 + 2 * d), gap = padded(d);
     std::vector<Sums> sums(parts.size(), Sums(tables, n_symbols, d));
     parallel_for(parts.size(), n_threads, [&](size_t part) {
-        Walker walker(rows, tables, symbols);
+        Walker walker(rows, tables, symbols, care);
         const size_t first = parts.begin(part), n = parts.end(part) - first;
         std::vector<uint8_t> faded(n, 0);
         const auto nothing = [](size_t) {};
@@ -110,11 +113,11 @@ void weigh_numbers(const std::vector<Floats>& columns, size_t n, const double* c
     constexpr size_t kMost = 32, kLeast = size_t{1} << 12;
     const size_t part = (std::max(kLeast, (n + kMost - 1) / kMost) + kTile - 1) / kTile * kTile;
     const size_t n_parts = (n + part - 1) / part;
-    std::vector<std::vector<double>> sums(n_parts), gaps(n_parts);
+    std::vector<Aligned<double>> sums(n_parts), gaps(n_parts);
     parallel_for(n_parts, n_threads, [&](size_t p) {
         sums[p].assign(n_states * width, 0.0);
         gaps[p].assign(n_states * gap_width, 0.0);
-        std::vector<double> rows(kTile * width, 0.0), absent(kTile * gap_width, 0.0), cells(kTile);
+        Aligned<double> rows(kTile * width, 0.0), absent(kTile * gap_width, 0.0), cells(kTile);
         const size_t end = std::min(n, (p + 1) * part);
         for (size_t at = p * part; at < end; at += kTile) {
             const size_t m = std::min(kTile, end - at);

@@ -135,7 +135,7 @@ void count_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<
     check_codes(columns, n, sizes, n_threads);
     const Layout layout(sizes);
     const size_t k = columns.size();
-    parallel_for(k ? k - 1 : 0, n_threads, [&](size_t a) {
+    parallel_for(k ? k - 1 : 0, threads_for(n * k * k, n_threads), [&](size_t a) {
         size_t widest = 0;
         for (size_t b = a + 1; b < k; ++b) widest = std::max(widest, sizes[b]);
         const size_t cells = n_classes * sizes[a] * widest;
@@ -151,7 +151,7 @@ void weigh_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<
     check_codes(columns, n, sizes, n_threads);
     const Layout layout(sizes);
     const size_t k = columns.size();
-    parallel_for(k, n_threads, [&](size_t a) {
+    parallel_for(k, threads_for(n * k * k, n_threads), [&](size_t a) {
         for (size_t b = a + 1; b < k; ++b) {
             double* table = out + layout.starts[pair_index(a, b, k)];
             const size_t size = sizes[b];

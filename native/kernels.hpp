@@ -31,6 +31,13 @@ struct Documents {  // word counts: document i has the cells start[i] to start[i
     const int64_t* start;
     const uint32_t *words, *counts;
 };
+struct RidgeDocuments {  // document i has values[k] of words[k], k from start[i] to start[i + 1]
+    size_t n, n_words;
+    const int64_t* start;
+    const uint32_t* words;
+    const float *values, *offsets, *costs;  // offsets (documents, width), see support/word_loops.hpp
+    const uint32_t* labels;
+};
 struct Clique {
     size_t size;
     int64_t parent;  // -1 for the root, which comes first
@@ -164,9 +171,16 @@ void check_documents(const Documents& documents, size_t n_words);
 void left_out_evidence(const Documents& documents, const double* mass, const uint32_t* labels, const double* class_mass,
                        const double* word_mass, const double* totals, const uint8_t* bands, size_t n_classes, double a,
                        bool both, double* out, size_t n_threads);
+void left_out_scores(const Documents& documents, const double* mass, const uint32_t* labels, const double* class_mass,
+                     size_t n_words, const uint8_t* bands, size_t n_classes, const double* weights, double a,
+                     double* out, size_t n_threads);
 double softmax_loss(const double* features, size_t n, size_t n_features, size_t n_classes, const double* scale,
                     const double* importance, const double* weights, const double* bias, const uint32_t* labels,
                     double* weight_slopes, double* bias_slopes, size_t n_threads);
+// Visit these documents again and again, every time in another order; table (words + 1, width) and beta (documents,
+// width) are changed in place. How many rounds there were.
+size_t fit_ridge_logistic(const RidgeDocuments& documents, size_t n_classes, std::vector<int64_t> visited,
+                          uint64_t seed, double stop, size_t most_rounds, float* table, float* beta);
 void propagate(const JunctionTree& tree, const std::vector<int64_t>& observed, const double* likelihoods, size_t n,
                const std::vector<int64_t>& queried, double* posteriors, double* log_evidence, bool* safe,
                size_t n_threads);

@@ -14,11 +14,42 @@ size_t largest(const double* scores, size_t n) {
 // The best path of one sequence. Scores of a stretch are held and no pointers back: which state came before is found
 // again for the states of the path alone.
 class BestPath {
+    static constexpr size_t kTogether = 4;
+
 public:
     BestPath(const Observed& rows, const ChainTables& tables, const SymbolTables& symbols)
         : tables_(tables), logs_(tables.logs()), stretch_rows_(rows, symbols, tables.n_states), k_(tables.n_states),
-          width_(tables.width), stretch_(stretch_of(k_)), scores_((stretch_ + 1) * width_), from_(stretch_ * width_),
-          states_(stretch_) {}
+          width_(tables.width), stretch_(stretch_of(k_)), scores_((stretch_ + 1) * width_),
+          from_((stretch_ + 1) * width_), states_(stretch_) {}
+
+    // How many sequences from this one on are short enough to be walked together.
+    size_t n_together(const Observed& rows, size_t s, size_t end) const {
+        size_t n = 0;
+        const auto starts = rows.starts + s;
+        while (n < kTogether && s + n < end && static_cast<size_t>(starts[n + 1] - starts[0]) <= stretch_) ++n;
+        return n;
+    }
+
+    // The paths of several short sequences that begin and end where they say; their scores.
+    template <class T>
+    void together(const Observed& rows, size_t s, size_t n, double* scores, T* path) {
+        Trail trails[kTogether];
+        const auto first = static_cast<size_t>(rows.starts[s]);
+        for (size_t i = 0; i < n; ++i) {
+            const auto begin = static_cast<size_t>(rows.starts[s + i]), length = rows.starts[s + i + 1] - begin;
+            const size_t at = begin - first;
+            trails[i] = {length, false, scores_.data() + at * width_, from_.data() + at * width_, 0, &states_[at]};
+            scores[i] = 0;
+            if (!length) continue;
+            walk_from_start(begin, length, at);
+            const double* last = last_row(at + length);
+            trails[i].state = largest(last, k_);
+            scores[i] = last[trails[i].state];
+        }
+        if (!path) return;
+        state_loops().trace(logs_, trails, n);
+        std::copy_n(states_.data(), rows.starts[s + n] - first, path + first);
+    }
 
     double forward(const Span& span, double* ends) {
         const size_t n = span.n_stretches();
@@ -49,7 +80,9 @@ public:
             }
             const size_t length = span.length(s);
             const bool has_before = s || span.before;
-            state = state_loops().trace(logs_, length, has_before, scores_.data(), from_.data(), state, states_.data());
+            Trail trail{length, has_before, scores_.data(), from_.data(), state, states_.data()};
+            state_loops().trace(logs_, &trail, 1);
+            state = trail.state;
             std::copy_n(states_.data(), length, path + span.first(s));
         }
         return span.before ? static_cast<int64_t>(state) : -1;
@@ -58,10 +91,15 @@ public:
 private:
     void again(const Span& span, size_t s) {
         const size_t n = span.length(s);
-        const double* const* logs = stretch_rows_.logs(span.first(s), n);
-        if (s || span.before) return state_loops().best(logs_, n, logs, scores_.data(), from_.data());
-        for (size_t j = 0; j < width_; ++j) scores_[width_ + j] = tables_.log_start[j] + logs[0][j];
-        state_loops().best(logs_, n - 1, logs + 1, scores_.data() + width_, from_.data() + width_);
+        if (!s && !span.before) return walk_from_start(span.first(s), n, 0);
+        state_loops().best(logs_, n, stretch_rows_.logs(span.first(s), n), scores_.data(), from_.data());
+    }
+    // Rows from the first of a sequence on; their scores stand after `at` others.
+    void walk_from_start(size_t first, size_t n, size_t at) {
+        const double* const* logs = stretch_rows_.logs(first, n);
+        double* scores = scores_.data() + (at + 1) * width_;
+        for (size_t j = 0; j < width_; ++j) scores[j] = tables_.log_start[j] + logs[0][j];
+        state_loops().best(logs_, n - 1, logs + 1, scores, from_.data() + (at + 1) * width_);
     }
     const double* last_row(size_t n) const { return &scores_[n * width_]; }
 
@@ -69,8 +107,8 @@ private:
     const StateTables logs_;
     StretchRows stretch_rows_;
     const size_t k_, width_, stretch_;
-    std::vector<double> scores_, checkpoints_;
-    std::vector<int64_t> from_;
+    Aligned<double> scores_, checkpoints_;
+    Aligned<int64_t> from_;
     std::vector<uint32_t> states_;
 };
 
@@ -92,7 +130,7 @@ size_t drawn(const double* weights, size_t n, double uniform) {
 // after). The state of row t is drawn by uniforms[t + 1].
 template <class T>
 int64_t draw_back(Walker& walker, const Span& span, const ChainTables& tables, bool plain, int64_t last,
-                  const double* uniforms, std::vector<double>& weights, T* path) {
+                  const double* uniforms, Aligned<double>& weights, T* path) {
     const size_t n = span.n_stretches(), k = tables.n_states, width = tables.width;
     double ignored = 0;
     const auto weigh = [&](const double* row, const double* numbers, const double* logs) {
@@ -129,7 +167,7 @@ template <class T>
 void k_best_of(const Span& span, const ChainTables& tables, StretchRows& rows, size_t k, size_t n_rows, T* paths,
                double* scores) {
     const size_t n_states = tables.n_states, n = span.end - span.begin, width = n_states * k;
-    std::vector<double> now(width, kNever), next(width);
+    Aligned<double> now(width, kNever), next(width);
     std::vector<uint32_t> came(n * width, 0);
     std::vector<size_t> heads(n_states);
     const double* const* logs = nullptr;
@@ -178,13 +216,19 @@ void k_best_of(const Span& span, const ChainTables& tables, StretchRows& rows, s
 void best_states(const Observed& rows, const HiddenChain& chain, int64_t last, const StatePaths& out,
                  size_t n_threads) {
     const ChainTables tables(chain);
-    const SymbolTables symbols(rows, chain.n_states);
+    const SymbolTables symbols(rows, chain.n_states, Care::none);
     const SequenceParts parts(rows);
     *out.came_from = -1;
     with_type(out.path, [&](auto* path) {
         parallel_for(parts.size(), n_threads, [&](size_t part) {
             BestPath best(rows, tables, symbols);
             for (size_t s = parts.begin(part); s < parts.end(part); ++s) {
+                const size_t end = std::min(parts.end(part), rows.n_sequences - 1);  // of the last one more is asked
+                if (const size_t n = s || !chain.before ? best.n_together(rows, s, end) : 0) {
+                    best.together(rows, s, n, out.scores + s, path);
+                    s += n - 1;
+                    continue;
+                }
                 const Span span = span_of(rows, chain, s);
                 const bool is_last = s + 1 == rows.n_sequences;
                 out.scores[s] = 0;
@@ -201,14 +245,15 @@ void best_states(const Observed& rows, const HiddenChain& chain, int64_t last, c
 void draw_states(const Observed& rows, const HiddenChain& chain, int64_t last, const double* uniforms,
                  const StatePaths& out, size_t n_threads) {
     const ChainTables tables(chain);
-    const SymbolTables symbols(rows, chain.n_states);
+    const Care care = tables.care(Care::watched);
+    const SymbolTables symbols(rows, chain.n_states, care);
     const SequenceParts parts(rows);
     *out.came_from = -1;
     const auto nothing = [](size_t) {};
     with_type(out.path, [&](auto* path) {
         parallel_for(parts.size(), n_threads, [&](size_t part) {
-            Walker walker(rows, tables, symbols);
-            std::vector<double> weights(chain.n_states);
+            Walker walker(rows, tables, symbols, care);
+            Aligned<double> weights(chain.n_states);
             for (size_t s = parts.begin(part); s < parts.end(part); ++s) {
                 const Span span = span_of(rows, chain, s);
                 const bool is_last = s + 1 == rows.n_sequences;
@@ -231,7 +276,7 @@ void draw_states(const Observed& rows, const HiddenChain& chain, int64_t last, c
 void k_best_states(const Observed& rows, const HiddenChain& chain, size_t k, MutableCodes paths, double* scores,
                    size_t n_threads) {
     const ChainTables tables(chain);
-    const SymbolTables symbols(rows, chain.n_states);
+    const SymbolTables symbols(rows, chain.n_states, Care::none);
     const SequenceParts parts(rows);
     with_type(paths, [&](auto* path) {
         parallel_for(parts.size(), n_threads, [&](size_t part) {

@@ -4,6 +4,7 @@
 
 #include "kernels.hpp"
 #include "support/parallel.hpp"
+#include "support/word_loops.hpp"
 
 namespace bayeskit {
 namespace {
@@ -137,6 +138,70 @@ void left_out_evidence(const Documents& d, const double* mass, const uint32_t* l
                 mean /= static_cast<double>(k);
                 for (size_t c = 0; c < k; ++c) feature[c] -= mean;
             }
+        }
+    });
+}
+
+void left_out_scores(const Documents& d, const double* mass, const uint32_t* labels, const double* class_mass,
+                     size_t n_words, const uint8_t* bands, size_t n_classes, const double* weights, double a,
+                     double* out, size_t n_threads) {
+    const bool both = n_classes > 2;
+    const size_t k = n_classes, stride = k == 2 ? 2 : width_of(k);
+    std::vector<float> of_class(n_words * stride), of_word(n_words);
+    std::vector<double> totals(k);
+    for (size_t w = 0; w < n_words; ++w) {
+        double sum = 0.0;
+        for (size_t c = 0; c < k; ++c) {
+            const double cell = class_mass[w * k + c];
+            of_class[w * stride + c] = static_cast<float>(cell);
+            totals[c] += cell;
+            sum += cell;
+        }
+        of_word[w] = static_cast<float>(sum);
+    }
+    double all = 0.0;
+    for (size_t c = 0; c < k; ++c) all += totals[c];
+    const WordLoops& loop = word_loops();
+    parallel_for((d.n + kDocuments - 1) / kDocuments, n_threads, [&](size_t task) {
+        std::vector<float> taken, with, without, share(stride), rest(stride), room(std::max<size_t>(stride, 64)),
+            scores(stride);
+        for (size_t i = task * kDocuments; i < std::min(d.n, (task + 1) * kDocuments); ++i) {
+            const size_t first = static_cast<size_t>(d.start[i]), n = static_cast<size_t>(d.start[i + 1]) - first,
+                         own = labels[i];
+            taken.resize(n), with.resize(n), without.resize(n);
+            double length = 0.0;
+            for (size_t at = 0; at < n; ++at) {
+                length += mass[first + at];
+                const uint32_t count = std::min<uint32_t>(d.counts[first + at], 0xFFFFFF);
+                const double log_count = count == 1 ? 0.0 : std::log(static_cast<double>(count));
+                const size_t band = bands[d.words[first + at]];
+                const auto weight = [&](const double* of) {
+                    return static_cast<float>((1.0 + log_count) * of[band] + log_count * of[kBands]);
+                };
+                taken[at] = static_cast<float>(mass[first + at]);
+                with[at] = weight(weights);
+                without[at] = both ? weight(weights + kFeatures) : 0.0f;
+            }
+            const double left = std::max(all - length, 0.0);
+            for (size_t c = 0; c < k; ++c) {
+                const double of_own = left > 0.0 ? (totals[c] - (c == own ? length : 0.0)) / left : 0.0;
+                share[c] = static_cast<float>(1.0 / std::max(of_own, kLeast));
+                rest[c] = static_cast<float>(1.0 / std::max(1.0 - of_own, kLeast));
+            }
+            loop.left_out_scores(
+                {d.words + first, taken.data(), with.data(), without.data(), n, own},
+                {of_class.data(), of_word.data(), share.data(), rest.data(), k, stride, static_cast<float>(a), both},
+                room.data(), scores.data());
+            double* row = out + i * k;
+            if (k == 2) {
+                row[0] = -0.5 * scores[0];
+                row[1] = 0.5 * scores[0];
+                continue;
+            }
+            double mean = 0.0;
+            for (size_t c = 0; c < k; ++c) mean += scores[c];
+            mean /= static_cast<double>(k);
+            for (size_t c = 0; c < k; ++c) row[c] = scores[c] - mean;
         }
     });
 }

@@ -159,7 +159,7 @@ def test_one_class_is_allowed_with_a_warning():
 def test_a_value_outside_a_declared_domain_is_refused():
     model = bk.NaiveBayes(domains={"sky": ["sun", "rain"]}).fit(X, Y)
     before = model.tally_.to_bytes()
-    message = r"'sky' has 'hail' in row 1, outside its declared domain \(rain, sun\)\. Add it to domains="
+    message = r"'sky' has 'hail' in row 1, outside its declared domain \(sun, rain\)\. Add it to domains="
     for learn in (model.partial_fit, model.forget, bk.NaiveBayes(domains={"sky": ["sun", "rain"]}).fit):
         with pytest.raises(UnknownValue, match=message):
             learn(sky("sun", "hail"), Y[:2])

@@ -5,14 +5,18 @@ import re
 import subprocess
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from scripts.website.index import chapters, listed
 
 ROOT = Path(__file__).parents[1]
 if not (ROOT / "README.md").exists():
     pytest.skip("the documentation is not here", allow_module_level=True)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
+CHAPTERS = sorted((ROOT / "docs" / "course").glob("[0-9]*.md"))
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -51,11 +55,37 @@ def test_every_python_block_is_an_example_that_runs(page):
     assert all(block.lstrip().startswith(">>> ") for block in blocks_of(page))
 
 
+@cache
+def anchors(page: Path) -> set[str]:
+    """What a link may name after #: the headings as GitHub and `make site` spell them."""
+    lines, fenced = [], False
+    for line in page.read_text(encoding="utf-8").splitlines():
+        fenced ^= line.startswith("```")
+        if not fenced and re.match(r"#+ ", line):
+            words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line.lstrip("# ")).lower()
+            lines.append(re.sub(r"[^\w -]", "", words).replace(" ", "-"))
+    return {f"{slug}-{n}" if n else slug for slug in lines for n in range(lines.count(slug))}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_link_to_a_file_leads_somewhere(page):
-    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)", page.read_text(encoding="utf-8"))
-    local = [target for target in targets if "://" not in target]
-    assert [target for target in local if not (page.parent / target).exists()] == []
+def test_every_link_leads_somewhere(page):
+    """To a file that is there, and to a heading of it."""
+    wrong = []
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text(encoding="utf-8")):
+        file = page.parent / target if target else page
+        if "://" not in target and (not file.exists() or (anchor and anchor not in anchors(file))):
+            wrong.append(f"{target}#{anchor}")
+    assert wrong == []
+
+
+def test_every_page_has_one_place_in_the_index():
+    docs = ROOT / "docs"
+    places = [(docs / page).resolve() for pages in listed().values() for page in pages]
+    assert len(places) == len(set(places))
+    outside = {ROOT / file for file in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")}
+    assert set(places) == {*docs.glob("*.md"), docs / "course" / "index.md", *outside} - {docs / "index.md"}
+    assert {heading.partition(":")[0] for heading in listed()} == {"Tutorials", "How-to", "Reference", "Explanation"}
+    assert chapters() == [page.name for page in CHAPTERS]
 
 
 def files_of_the_project() -> list[str]:
@@ -101,10 +131,37 @@ def test_every_make_target_named_exists():
     assert named <= targets
 
 
-def test_the_course_has_a_passage_for_each_of_its_worked_examples():
-    course = (ROOT / "docs" / "course.md").read_text(encoding="utf-8")
-    told = {int(n) for n in re.findall(r"\bWorked example (\d+)\b", course)}
-    assert {*range(3, 10), *range(11, 21), 22, 23, 24, 28, 31, 32} <= told
+def test_worked_examples_are_numbered_in_the_order_in_which_they_appear_and_each_has_its_test():
+    told = [
+        int(n) for page in CHAPTERS for n in re.findall(r"^## Worked example (\d+)\b", page.read_text("utf-8"), re.M)
+    ]
+    assert told == list(range(1, 40))
+    tests = [file.read_text("utf-8") for file in (ROOT / "tests" / "worked_examples").glob("test_*.py")]
+    tested = {
+        int(n) for text in tests for pair in re.findall(r"def test_(\d+)_(?:and_(\d+)_)?", text) for n in pair if n
+    }
+    assert tested == set(told)
+
+
+@pytest.mark.parametrize("page", CHAPTERS, ids=name)
+def test_a_chapter_is_a_page_with_things_to_try_and_exercises(page):
+    text = page.read_text("utf-8")
+    assert 100 <= len(text.splitlines()) <= 250
+    assert [line for line in text.splitlines() if line in ("## Try it", "## Exercises", "## Read next")] == [
+        "## Try it",
+        "## Exercises",
+        "## Read next",
+    ]
+    answers = text.count("<details><summary>Answer</summary>\n\n")
+    assert 2 <= answers == text.count("\n</details>") == len(re.findall(r"^\*\*\d\.\*\*", text, re.M)) <= 5
+
+
+def test_the_index_of_the_course_names_every_chapter_and_every_worked_example():
+    index = (ROOT / "docs" / "course" / "index.md").read_text("utf-8")
+    assert [page.name for page in CHAPTERS if f"({page.name})" not in index] == []
+    rows = re.findall(r"examples? (\d+)(?: (and|to) (\d+))?", index.partition("## Slips")[0])
+    named = [n for first, _, last in rows for n in range(int(first), int(last or first) + 1)]
+    assert sorted(named) == list(range(1, 40))
 
 
 @pytest.mark.slow

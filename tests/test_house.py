@@ -46,6 +46,7 @@ SAME_IDEA = {  # names that stand in several folders, for the same thing in each
     "sequences",
     "tokens",
     "topics",
+    "work",
 }
 
 

@@ -115,31 +115,66 @@ nb::tuple py_normalise(const Array& scores, int64_t n_threads, const nb::object&
     return nb::make_tuple(probabilities.array, evidence.array);
 }
 
+// Documents of counted words and their classes, and the masses of words by class.
+struct EvidenceArguments {
+    size_t n_words, k;
+    Documents d;
+    const double *mass, *rows;
+    const uint32_t* labels;
+    const uint8_t* bands;
+
+    EvidenceArguments(const Array& start, const Array& words, const Array& counts, const Array& of_cells,
+                      const Array& own, const Array& class_mass, const Array& of_words) {
+        const size_t cells = words.ndim() == 1 ? words.shape(0) : 0, n = own.ndim() == 1 ? own.shape(0) : 0;
+        check_matrix(class_mass, "class_mass", std::nullopt, 0);
+        n_words = class_mass.shape(0), k = class_mass.shape(1);
+        d = {n, cells, flat<int64_t>(start, "start", n + 1), flat<uint32_t>(words, "words", cells),
+             flat<uint32_t>(counts, "counts", cells)};
+        mass = flat<double>(of_cells, "mass", cells);
+        labels = flat<uint32_t>(own, "labels", n);
+        bands = flat<uint8_t>(of_words, "bands", n_words);
+        rows = static_cast<const double*>(class_mass.data());
+    }
+
+    void check() const {
+        check_documents(d, n_words);
+        check_labels({labels, 4}, d.n, k);
+        for (size_t w = 0; w < n_words; ++w)
+            if (bands[w] > 7) throw std::invalid_argument("a band is beyond 7");
+    }
+};
+
 nb::object py_left_out_evidence(const Array& start, const Array& words, const Array& counts, const Array& mass,
                                 const Array& labels, const Array& class_mass, const Array& bands, double a, bool both,
                                 int64_t n_threads) {
-    const size_t cells = words.ndim() == 1 ? words.shape(0) : 0, n = labels.ndim() == 1 ? labels.shape(0) : 0;
-    check_matrix(class_mass, "class_mass", std::nullopt, 0);
-    const size_t n_words = class_mass.shape(0), k = class_mass.shape(1), t = threads(n_threads);
-    const Documents d{n, cells, flat<int64_t>(start, "start", n + 1), flat<uint32_t>(words, "words", cells),
-                      flat<uint32_t>(counts, "counts", cells)};
-    const auto* by = flat<double>(mass, "mass", cells);
-    const auto* own = flat<uint32_t>(labels, "labels", n);
-    const auto* band = flat<uint8_t>(bands, "bands", n_words);
-    const auto* rows = static_cast<const double*>(class_mass.data());
-    const auto out = make<double>("empty", "float64", n, both ? size_t{18} : size_t{9}, k);
+    const EvidenceArguments in(start, words, counts, mass, labels, class_mass, bands);
+    const size_t k = in.k, t = threads(n_threads);
+    const auto out = make<double>("empty", "float64", in.d.n, both ? size_t{18} : size_t{9}, k);
     without_lock([&] {
-        check_documents(d, n_words);
-        check_labels({own, 4}, n, k);
-        for (size_t w = 0; w < n_words; ++w)
-            if (band[w] > 7) throw std::invalid_argument("a band is beyond 7");
-        std::vector<double> of_word(n_words), totals(k);
-        for (size_t w = 0; w < n_words; ++w)
+        in.check();
+        std::vector<double> of_word(in.n_words), totals(k);
+        for (size_t w = 0; w < in.n_words; ++w)
             for (size_t c = 0; c < k; ++c) {
-                of_word[w] += rows[w * k + c];
-                totals[c] += rows[w * k + c];
+                of_word[w] += in.rows[w * k + c];
+                totals[c] += in.rows[w * k + c];
             }
-        left_out_evidence(d, by, own, rows, of_word.data(), totals.data(), band, k, a, both, out.data, t);
+        left_out_evidence(in.d, in.mass, in.labels, in.rows, of_word.data(), totals.data(), in.bands, k, a, both,
+                          out.data, t);
+    });
+    return out.array;
+}
+
+nb::object py_left_out_scores(const Array& start, const Array& words, const Array& counts, const Array& mass,
+                              const Array& labels, const Array& class_mass, const Array& bands, const Array& weights,
+                              double a, int64_t n_threads) {
+    const EvidenceArguments in(start, words, counts, mass, labels, class_mass, bands);
+    const size_t t = threads(n_threads);
+    check_matrix(weights, "weights", in.k > 2 ? 2 : 1, 9);
+    const auto out = make<double>("empty", "float64", in.d.n, in.k);
+    without_lock([&] {
+        in.check();
+        left_out_scores(in.d, in.mass, in.labels, in.rows, in.n_words, in.bands, in.k,
+                        static_cast<const double*>(weights.data()), a, out.data, t);
     });
     return out.array;
 }
@@ -179,6 +214,8 @@ void bind_scores(nb::module_& m) {
     m.def("normalise", &py_normalise, "scores"_a, "n_threads"_a, "out"_a.none() = nb::none());
     m.def("left_out_evidence", &py_left_out_evidence, "start"_a, "words"_a, "counts"_a, "mass"_a, "labels"_a,
           "class_mass"_a, "bands"_a, "a"_a, "both"_a, "n_threads"_a);
+    m.def("left_out_scores", &py_left_out_scores, "start"_a, "words"_a, "counts"_a, "mass"_a, "labels"_a,
+          "class_mass"_a, "bands"_a, "weights"_a, "a"_a, "n_threads"_a);
     m.def("softmax_loss", &py_softmax_loss, "features"_a, "scale"_a, "importance"_a, "weights"_a, "bias"_a, "labels"_a,
           "n_threads"_a);
 }

@@ -1,6 +1,8 @@
 // The best path through hidden states: forward over the scores, and back along it.
 #pragma once
 
+#include <bit>
+
 #include "state_lanes.hpp"
 
 namespace bayeskit {
@@ -12,7 +14,7 @@ inline void few_largest(const double* rows, const Lanes* by, Lanes* out, Mask* f
     if constexpr (I < K) {
         const Lanes x = everywhere<I % 4>(by[I / 4]);
         for (int v = 0; v < N; ++v) {
-            const Lanes sum = x + load(rows + (I * N + v) * 4);
+            const Lanes sum = sum_beside(x, load(rows + (I * N + v) * 4));
             if constexpr (I == 0) {
                 out[v] = sum;
                 from[v] = each(int64_t{0});
@@ -32,7 +34,7 @@ inline void largest_sums(const double* rows, size_t n, size_t width, const doubl
     for (int v = 0; v < N; ++v) out[v] = first + load(rows + 4 * v);
     for (size_t i = 1; i < n; ++i) {
         const Lanes x = each(by[i]);
-        for (int v = 0; v < N; ++v) out[v] = larger(x + load(rows + i * width + 4 * v), out[v]);
+        for (int v = 0; v < N; ++v) out[v] = larger(sum_beside(x, load(rows + i * width + 4 * v)), out[v]);
     }
 }
 
@@ -72,36 +74,44 @@ void best(const StateTables& logs, size_t n, const double* const* log_likelihood
     }
 }
 
-// The states of a path, backwards from the last one: `from` where it was kept, else found again.
+// The state before a state at step t: as it was kept, or found again.
 template <int N, int K>
-size_t trace(const StateTables& logs, size_t n, bool has_before, const double* rows, const int64_t* from, size_t state,
-             uint32_t* path) {
+inline size_t came_from(const StateTables& logs, const double* rows, const int64_t* from, size_t t, size_t state) {
     if constexpr (K > 0) {
-        for (size_t t = n; t-- > 0;) {
-            path[t] = static_cast<uint32_t>(state);
-            if (t == 0 && !has_before) break;
-            state = static_cast<size_t>(from[t * 4 * N + state]);
-        }
+        return static_cast<size_t>(from[t * 4 * N + state]);
     } else {
         using S = Shape<N, K>;
         const size_t width = S::width(logs), n_states = S::n_states(logs);
-        for (size_t t = n; t-- > 0;) {
-            path[t] = static_cast<uint32_t>(state);
-            if (t == 0 && !has_before) break;
-            const double *scores = rows + t * width, *to = logs.to + state * width;
-            Lanes top = load(scores) + load(to);
-            for (size_t at = 4; at < width; at += 4) top = larger(load(scores + at) + load(to + at), top);
-            const double low = top[0] > top[1] ? top[0] : top[1], high = top[2] > top[3] ? top[2] : top[3];
-            const Lanes best = each(low > high ? low : high);
-            state = 0;
-            for (size_t at = 0; at < width; at += 4) {
-                const unsigned equals = marks(equal(load(scores + at) + load(to + at), best));
-                const unsigned inside = at + 4 <= n_states ? 15u : (1u << (n_states - at)) - 1u;
-                if (equals & inside) state = at + highest(equals & inside);
-            }
+        const double *scores = rows + t * width, *to = logs.to + state * width;
+        Lanes top = load(scores) + load(to);
+        for (size_t at = 4; at < width; at += 4) top = larger(load(scores + at) + load(to + at), top);
+        const Lanes best = each(largest_across(top));
+        for (size_t begin = (width - 1) / 64 * 64;; begin -= 64) {  // the last of those that have it, without a guess
+            const size_t end = width < begin + 64 ? width : begin + 64;
+            uint64_t equals = 0;
+            for (size_t at = begin; at < end; at += 4)
+                equals |= uint64_t{marks(equal(load(scores + at) + load(to + at), best))} << (at - begin);
+            if (n_states < begin + 64) equals &= (uint64_t{1} << (n_states - begin)) - 1;
+            if (equals) return begin + static_cast<size_t>(std::bit_width(equals)) - 1;
+            if (!begin) return 0;
         }
     }
-    return state;
+}
+
+// The states of paths, backwards from the last one. A step waits for the one after it, so that several go side by side.
+template <int N, int K>
+void trace(const StateTables& logs, Trail* trails, size_t n_trails) {
+    for (size_t going = n_trails; going > 0;) {
+        going = 0;
+        for (size_t i = 0; i < n_trails; ++i) {
+            Trail& trail = trails[i];
+            if (!trail.left) continue;
+            const size_t t = --trail.left;
+            trail.path[t] = static_cast<uint32_t>(trail.state);
+            if (t || trail.has_before) trail.state = came_from<N, K>(logs, trail.rows, trail.from, t, trail.state);
+            ++going;
+        }
+    }
 }
 
 }  // namespace

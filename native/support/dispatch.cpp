@@ -5,6 +5,7 @@
 #include "loops.hpp"
 #include "state_loops.hpp"
 #include "topic_loops.hpp"
+#include "word_loops.hpp"
 
 #if defined(BAYESKIT_HAS_AVX2) && defined(_MSC_VER)
 #include <immintrin.h>
@@ -16,11 +17,13 @@ namespace bayeskit {
 extern const Loops portable_loops;
 extern const StateLoops portable_state_loops;
 extern const TopicLoops portable_topic_loops;
+extern const WordLoops portable_word_loops;
 
 #ifdef BAYESKIT_HAS_AVX2
 extern const Loops avx2_loops;
 extern const StateLoops avx2_state_loops;
 extern const TopicLoops avx2_topic_loops;
+extern const WordLoops avx2_word_loops;
 
 static bool machine_has_avx2() {
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -43,10 +46,12 @@ static bool is_wide() {
 static const Loops& choose() { return is_wide() ? avx2_loops : portable_loops; }
 static const StateLoops& choose_state_loops() { return is_wide() ? avx2_state_loops : portable_state_loops; }
 static const TopicLoops& choose_topic_loops() { return is_wide() ? avx2_topic_loops : portable_topic_loops; }
+static const WordLoops& choose_word_loops() { return is_wide() ? avx2_word_loops : portable_word_loops; }
 #else
 static const Loops& choose() { return portable_loops; }
 static const StateLoops& choose_state_loops() { return portable_state_loops; }
 static const TopicLoops& choose_topic_loops() { return portable_topic_loops; }
+static const WordLoops& choose_word_loops() { return portable_word_loops; }
 #endif
 
 const Loops& loops() {
@@ -61,6 +66,11 @@ const StateLoops& state_loops() {
 
 const TopicLoops& topic_loops() {
     static const TopicLoops& chosen = choose_topic_loops();
+    return chosen;
+}
+
+const WordLoops& word_loops() {
+    static const WordLoops& chosen = choose_word_loops();
     return chosen;
 }
 

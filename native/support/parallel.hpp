@@ -13,6 +13,9 @@ namespace bayeskit {
 
 constexpr size_t kMostThreads = 4096;  // as in threads.py
 
+// A thread is started, and waited for, in the time of some tens of thousands of cells: fewer are the work of one.
+inline size_t threads_for(size_t n_cells, size_t n_threads) { return n_cells < (size_t{1} << 16) ? 1 : n_threads; }
+
 template <class Task>
 void parallel_for(size_t n_tasks, size_t n_threads, const Task& task) {
     n_threads = std::min({n_threads, n_tasks, kMostThreads});

@@ -28,6 +28,15 @@ inline Lanes everywhere(Lanes x) {
 #endif
 }
 
+// a + b where products wait for no one: the same number, made by the units that multiply.
+inline Lanes sum_beside(Lanes a, Lanes b) {
+#if defined(__GNUC__) && defined(__AVX2__) && defined(__FMA__) && !defined(BAYESKIT_PLAIN_LANES)
+    return (Lanes)_mm256_fmadd_pd((__m256d)a, (__m256d)each(1.0), (__m256d)b);
+#else
+    return a + b;
+#endif
+}
+
 inline Lanes larger(Lanes a, Lanes b) {
 #if defined(__GNUC__) && defined(__AVX2__) && !defined(BAYESKIT_PLAIN_LANES)
     return (Lanes)_mm256_max_pd((__m256d)a, (__m256d)b);
@@ -36,7 +45,12 @@ inline Lanes larger(Lanes a, Lanes b) {
 #endif
 }
 
-// A bit for each of four lanes, and which is the highest of them.
+inline double largest_across(Lanes x) {
+    const double low = x[0] > x[1] ? x[0] : x[1], high = x[2] > x[3] ? x[2] : x[3];
+    return low > high ? low : high;
+}
+
+// A bit for each of four lanes.
 inline unsigned marks(Mask m) {
 #if defined(__GNUC__) && defined(__AVX2__) && !defined(BAYESKIT_PLAIN_LANES)
     return static_cast<unsigned>(_mm256_movemask_pd((__m256d)m));
@@ -44,7 +58,6 @@ inline unsigned marks(Mask m) {
     return (m[0] ? 1u : 0u) | (m[1] ? 2u : 0u) | (m[2] ? 4u : 0u) | (m[3] ? 8u : 0u);
 #endif
 }
-inline size_t highest(unsigned marked) { return marked & 8u ? 3 : marked & 4u ? 2 : marked & 2u ? 1 : 0; }
 
 }  // namespace
 }  // namespace bayeskit

@@ -1,6 +1,8 @@
 // See support/state_loops.hpp. BAYESKIT_STATE_LOOPS names the table that this compilation fills.
 #include "state_loops.hpp"
 
+#include <type_traits>
+
 #include "best_loops.hpp"
 #include "exponentials.hpp"
 #include "state_lanes.hpp"
@@ -113,14 +115,24 @@ inline double sum_of(const Lanes* x) {
 }
 
 // Few states: the row stays in registers from step to step.
-template <int N, int K, bool Watched>
+// A row with its floor; or whether some of it is faint.
+template <Care Taken>
+inline Lanes cared(Lanes row, Mask& faint) {
+    if constexpr (Taken == Care::none) return row;
+    const Lanes least = each(Taken == Care::floored ? kShareFloor : 0x1p-600), zero = each(0.0);
+    const Mask below = less(row, least) & less(zero, row);
+    if constexpr (Taken == Care::floored) return where(below, least, row);
+    faint = faint | below;
+    return row;
+}
+
+template <int N, int K, Care Taken>
 Passed few_forward(const StateTables& tables, const Stretch& stretch) {
     Lanes row[N], next[N];
     for (int v = 0; v < N; ++v) row[v] = load(stretch.forward + 4 * v);
     Scales scales;
     double sum = sum_of<N>(row);
     Mask faint = each(int64_t{0});
-    const Lanes least = each(0x1p-600), zero = each(0.0);
     double* out = stretch.forward + 4 * N;
     for (size_t t = 0; t < stretch.n; ++t, out += 4 * N) {
         const bool scaled = t % kEvery == 0;
@@ -129,9 +141,8 @@ Passed few_forward(const StateTables& tables, const Stretch& stretch) {
         const double* b = stretch.likelihoods[t];
         few_products<N, K>(tables.from, row, next);
         for (int v = 0; v < N; ++v) {
-            row[v] = next[v] * (load(b + 4 * v) * each(scale));
+            row[v] = cared<Taken>(next[v] * (load(b + 4 * v) * each(scale)), faint);
             store(out + 4 * v, row[v]);
-            if constexpr (Watched) faint = faint | (less(row[v], least) & less(zero, row[v]));
         }
         if (scaled) sum = sum_of<N>(row);
     }
@@ -144,10 +155,10 @@ inline double row_sum(const double* row, size_t width) {
     return across(total);
 }
 
-template <int N, int K>
-Passed forward(const StateTables& tables, const Stretch& stretch) {
+template <int N, int K, Care Taken>
+Passed forward_with(const StateTables& tables, const Stretch& stretch) {
     if constexpr (K > 0) {
-        return tables.watched ? few_forward<N, K, true>(tables, stretch) : few_forward<N, K, false>(tables, stretch);
+        return few_forward<N, K, Taken>(tables, stretch);
     } else {
         using S = Shape<N, K>;
         const size_t width = S::width(tables), n_states = S::n_states(tables);
@@ -155,7 +166,6 @@ Passed forward(const StateTables& tables, const Stretch& stretch) {
         Scales scales;
         double sum = row_sum(before, width);
         Mask faint = each(int64_t{0});
-        const Lanes least = each(0x1p-600), zero = each(0.0);
         for (size_t t = 0; t < stretch.n; ++t) {
             const bool scaled = t % kEvery == 0;
             const double scale = scaled ? scales.take(sum) : 1.0;
@@ -163,14 +173,21 @@ Passed forward(const StateTables& tables, const Stretch& stretch) {
             const double* b = stretch.likelihoods[t];
             double* out = stretch.forward + (t + 1) * width;
             multiply_with<N>(tables.from, n_states, width, before, [&](size_t at, Lanes x) {
-                const Lanes row = x * (load(b + at) * each(scale));
-                store(out + at, row);
-                if (tables.watched) faint = faint | (less(row, least) & less(zero, row));
+                store(out + at, cared<Taken>(x * (load(b + at) * each(scale)), faint));
             });
             if (scaled) sum = row_sum(out, width);
             before = out;
         }
         return scales.passed(row_sum(before, width), faint);
+    }
+}
+
+template <int N, int K>
+Passed forward(const StateTables& tables, const Stretch& stretch) {
+    switch (tables.care) {
+        case Care::watched: return forward_with<N, K, Care::watched>(tables, stretch);
+        case Care::floored: return forward_with<N, K, Care::floored>(tables, stretch);
+        default: return forward_with<N, K, Care::none>(tables, stretch);
     }
 }
 
@@ -211,12 +228,25 @@ void add_products(const double* left, size_t stride, size_t n_left, const double
     }
 }
 
+// beta of the states that can have been reached, with its floor; the largest of all is kept.
+inline Lanes reached(Lanes beta, Lanes own, Lanes& largest) {
+    const Lanes zero = each(0.0), least = each(kShareFloor);
+    const Lanes x = only(less(zero, own), where(less(beta, least) & less(zero, beta), least, beta));
+    largest = larger(x, largest);
+    return x;
+}
+template <bool Floored>
+inline Lanes audible(Lanes posterior) {
+    if constexpr (Floored) return only(less(each(kNoise), posterior), posterior);
+    return posterior;
+}
+
 // Few states: beta stays in registers, and so do the pairs of four.
-template <int N, int K, bool Add>
-void few_backward(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
-                  double* const* posteriors, double* weights, double* pairs) {
+template <int N, int K, bool Add, bool Floored>
+double few_backward(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
+                    double* const* posteriors, double* weights, double* pairs) {
     constexpr size_t kTogether = 64;  // steps whose pairs are multiplied at once
-    Lanes x[N], w[N], held[K];
+    Lanes x[N], w[N], held[K], most = each(0.0);
     for (int v = 0; v < N; ++v) x[v] = load(beta + 4 * v);
     if constexpr (N == 1)
         for (int i = 0; i < K; ++i) held[i] = load(pairs + 4 * i);
@@ -227,7 +257,9 @@ void few_backward(const StateTables& tables, const Stretch& stretch, bool has_be
         double* out = posteriors[t];
         const Lanes scale = each(stretch.scales[t]);
         for (int v = 0; v < N; ++v) {
-            const Lanes posterior = load(own + 4 * v) * x[v];
+            const Lanes here = load(own + 4 * v);
+            if constexpr (Floored) x[v] = reached(x[v], here, most);
+            const Lanes posterior = audible<Floored>(here * x[v]);
             store(out + 4 * v, Add ? load(out + 4 * v) + posterior : posterior);
             w[v] = (load(b + 4 * v) * scale) * x[v];
         }
@@ -250,25 +282,30 @@ void few_backward(const StateTables& tables, const Stretch& stretch, bool has_be
         for (int i = 0; i < K; ++i) store(pairs + 4 * i, held[i]);
     else if (done > first)
         add_products(stretch.forward + first * 4 * N, 4 * N, K, weights + first * 4 * N, 4 * N, done - first, pairs);
+    return largest_across(most);
 }
 
-template <int N, int K, bool Add>
-void backward_with(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
-                   double* const* posteriors, double* weights, double* pairs) {
+template <int N, int K, bool Add, bool Floored>
+double backward_with(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
+                     double* const* posteriors, double* weights, double* pairs) {
     if constexpr (K > 0) {
-        few_backward<N, K, Add>(tables, stretch, has_before, beta, posteriors, weights, pairs);
+        return few_backward<N, K, Add, Floored>(tables, stretch, has_before, beta, posteriors, weights, pairs);
     } else {
         using S = Shape<N, K>;
         constexpr size_t kTogether = 64;
         const size_t width = S::width(tables), n_states = S::n_states(tables);
         size_t done = stretch.n;
+        Lanes most = each(0.0);
         for (size_t t = stretch.n; t-- > 0;) {
             const double* own = stretch.forward + (t + 1) * width;
             const double* b = stretch.likelihoods[t];
             double *out = posteriors[t], *w = weights + t * width;
             const Lanes scale = each(stretch.scales[t]);
             for (size_t at = 0; at < width; at += 4) {
-                const Lanes x = load(beta + at), posterior = load(own + at) * x;
+                const Lanes here = load(own + at);
+                Lanes x = load(beta + at);
+                if constexpr (Floored) store(beta + at, x = reached(x, here, most));
+                const Lanes posterior = audible<Floored>(here * x);
                 store(out + at, Add ? load(out + at) + posterior : posterior);
                 store(w + at, (load(b + at) * scale) * x);
             }
@@ -283,14 +320,20 @@ void backward_with(const StateTables& tables, const Stretch& stretch, bool has_b
         if (done > first)
             add_products(stretch.forward + first * width, width, n_states, weights + first * width, width, done - first,
                          pairs);
+        return largest_across(most);
     }
 }
 
 template <int N, int K>
-void backward(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
-              double* const* posteriors, bool add, double* weights, double* pairs) {
-    if (add) backward_with<N, K, true>(tables, stretch, has_before, beta, posteriors, weights, pairs);
-    else backward_with<N, K, false>(tables, stretch, has_before, beta, posteriors, weights, pairs);
+double backward(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
+                double* const* posteriors, bool add, double* weights, double* pairs) {
+    const auto with = [&](auto added, auto floored) {
+        return backward_with<N, K, added(), floored()>(tables, stretch, has_before, beta, posteriors, weights, pairs);
+    };
+    using Yes = std::true_type;
+    using No = std::false_type;
+    if (tables.care == Care::floored) return add ? with(Yes{}, Yes{}) : with(No{}, Yes{});
+    return add ? with(Yes{}, No{}) : with(No{}, No{});
 }
 
 inline double largest_of(const double* x, size_t n) {
@@ -299,15 +342,14 @@ inline double largest_of(const double* x, size_t n) {
     if (n >= 8) {
         Lanes tops = load(x);
         for (k = 4; k + 4 <= n; k += 4) tops = larger(load(x + k), tops);
-        const double low = tops[0] > tops[1] ? tops[0] : tops[1], high = tops[2] > tops[3] ? tops[2] : tops[3];
-        top = low > high ? low : high;
+        top = largest_across(tops);
     }
     for (; k < n; ++k) top = x[k] > top ? x[k] : top;
     return top;
 }
 
 // Rows less their largest, one after the other without pads; then e^ of them all, by fours.
-bool likelihoods(const double* logs, size_t n, size_t n_states, double* rows, double* tops) {
+bool likelihoods(const double* logs, size_t n, size_t n_states, bool floored, double* rows, double* tops) {
     for (size_t t = 0; t < n; ++t) {
         const double *from = logs + t * n_states, top = largest_of(from, n_states);
         double* row = rows + t * n_states;
@@ -319,6 +361,13 @@ bool likelihoods(const double* logs, size_t n, size_t n_states, double* rows, do
     for (size_t i = size; i % 4; ++i) rows[i] = 0.0;
     Mask faint = each(int64_t{0});
     const Lanes least = each(-415.0), none = each(-HUGE_VAL), lost = each(-700.0);  // the first is ln 2^-kFaint
+    if (floored) {
+        for (size_t at = 0; at < size; at += 4) {
+            const Lanes x = load(rows + at), above = larger(x, each(kLogFloor));
+            store(rows + at, only(less(none, x), exponential(above)));
+        }
+        return false;
+    }
     for (size_t at = 0; at < size; at += 4) {
         const Lanes x = load(rows + at);
         faint = faint | (less(x, least) & less(none, x));
@@ -406,16 +455,15 @@ void add_normals(const double* x, size_t n, size_t d, const NormalTables& tables
 Passed forward_of(const StateTables& tables, const Stretch& stretch) {
     BAYESKIT_BY_STATES(forward, tables, tables, stretch);
 }
-void backward_of(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
-                 double* const* posteriors, bool add, double* weights, double* pairs) {
+double backward_of(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
+                   double* const* posteriors, bool add, double* weights, double* pairs) {
     BAYESKIT_BY_STATES(backward, tables, tables, stretch, has_before, beta, posteriors, add, weights, pairs);
 }
 void best_of(const StateTables& logs, size_t n, const double* const* log_likelihoods, double* rows, int64_t* from) {
     BAYESKIT_BY_STATES(best, logs, logs, n, log_likelihoods, rows, from);
 }
-size_t trace_of(const StateTables& logs, size_t n, bool has_before, const double* rows, const int64_t* from,
-                size_t state, uint32_t* path) {
-    BAYESKIT_BY_STATES(trace, logs, logs, n, has_before, rows, from, state, path);
+void trace_of(const StateTables& logs, Trail* trails, size_t n_trails) {
+    BAYESKIT_BY_STATES(trace, logs, logs, trails, n_trails);
 }
 
 }  // namespace

@@ -8,6 +8,12 @@
 // The scale is a power of two, hence exact, and comes one step late, hence off the path that each step waits for. Any
 // r_t is right where the way back takes the same: with w_t = b_t beta_t r_t and beta_{t-1} = A w_t, Σ alpha_t beta_t is
 // one number for all t.
+//
+// Where every transition is likely enough (2^-300), what is lost of a faint state does not matter: others lead to the
+// same states. Else there are two ways of care. Watched: a faint share is told, and the sequence is walked in
+// logarithms. Floored: nothing that is possible falls below a floor, so that zeros are exact and every number is too
+// large, if anything, by at most e < 2^-298 a step and state. ln P is then wrong by at most Σ e beta, over the states
+// that can have been reached: known on the way back, where the largest beta is told (kTooLarge).
 #pragma once
 
 #include <cstddef>
@@ -17,10 +23,18 @@ namespace bayeskit {
 
 constexpr int kFaint = 600;  // what is below 2^-kFaint is no longer trusted to plain arithmetic
 
+enum class Care { none, watched, floored };
+
+// Floors of what is possible: their product is still a normal number. ln 2^-320 is kLogFloor.
+constexpr double kTransitionFloor = 0x1p-300, kLikelihoodFloor = 0x1p-320, kShareFloor = 0x1p-400;
+constexpr double kLogFloor = -221.80709777918245;
+constexpr double kTooLarge = 0x1p120;  // of beta, where Σ alpha beta = 1
+constexpr double kNoise = 0x1p-150;  // posteriors below it are zero where numbers are floored: floors alone say so much
+
 struct StateTables {  // (states, width) each: by row the state before, and by row the state after
     const double *from, *to;
     size_t n_states, width;
-    bool watched;  // some state can hardly be reached, so that its share is lost once it is faint
+    Care care;
 };
 
 struct NormalTables {
@@ -41,10 +55,19 @@ struct Passed {
     bool trusted;
 };
 
+struct Trail {  // a path on its way back: of what `best` has made
+    size_t left;
+    bool has_before;
+    const double* rows;
+    const int64_t* from;
+    size_t state;
+    uint32_t* path;
+};
+
 struct StateLoops {
     // e^(log - top) of each row (n, states), one after the other, and the largest of the row, top; whether some e^ is
     // faint. What stands after a row is read as its pads, and there is room for three numbers after the last.
-    bool (*likelihoods)(const double* logs, size_t n, size_t n_states, double* rows, double* tops);
+    bool (*likelihoods)(const double* logs, size_t n, size_t n_states, bool floored, double* rows, double* tops);
 
     // Σ_j constant - half (x_j - mean)² of rows of numbers (n, columns), one after the other (n, states); NaN is left
     // out. Tables are (columns, width), `whole` their summed constants, and there is room for three numbers after the
@@ -54,17 +77,17 @@ struct StateLoops {
     Passed (*forward)(const StateTables& tables, const Stretch& stretch);
 
     // The way back over a stretch: from beta of its last step to that of the step before it. Posteriors are written to
-    // rows, or added; w and the step before are multiplied into pairs (states, width), but for a first step.
-    void (*backward)(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
-                     double* const* posteriors, bool add, double* weights, double* pairs);
+    // rows, or added; w and the step before are multiplied into pairs (states, width), but for a first step. The
+    // largest beta of all is given back where numbers are floored.
+    double (*backward)(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
+                       double* const* posteriors, bool add, double* weights, double* pairs);
 
     // max_i (best_{t-1}(i) + log A(i, j)) + log b_t(j), from the first row on: for few states the last row and from
     // which i each came (n, width), for more all n + 1 rows.
     void (*best)(const StateTables& logs, size_t n, const double* const* log_likelihoods, double* rows, int64_t* from);
 
-    // The path that ends in a state, of these; the state before the first step is given back where there is one.
-    size_t (*trace)(const StateTables& logs, size_t n, bool has_before, const double* rows, const int64_t* from,
-                    size_t state, uint32_t* path);
+    // The paths that end in a state each, of these; the state before the first step is left there where there is one.
+    void (*trace)(const StateTables& logs, Trail* trails, size_t n_trails);
 
     // sums (n_left, width) += leftᵀ right over n rows; those of the left are `stride` apart.
     void (*add_products)(const double* left, size_t stride, size_t n_left, const double* right, size_t width, size_t n,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "states.hpp"
+#include "support/aligned.hpp"
 #include "support/buffer.hpp"
 #include "support/state_loops.hpp"
 
@@ -19,9 +20,9 @@ inline size_t padded(size_t n_states) { return (n_states + 3) / 4 * 4; }
 inline size_t stretch_of(size_t n_states) { return std::clamp<size_t>(32768 / padded(n_states), 512, 4096); }
 
 // Rows of `n` with what fills the pads, at a width of their own.
-inline std::vector<double> padded_rows(const double* rows, size_t n_rows, size_t n, double pad) {
+inline Aligned<double> padded_rows(const double* rows, size_t n_rows, size_t n, double pad) {
     const size_t width = padded(n);
-    std::vector<double> out(n_rows * width, pad);
+    Aligned<double> out(n_rows * width, pad);
     for (size_t i = 0; i < n_rows; ++i) std::copy(rows + i * n, rows + (i + 1) * n, out.begin() + i * width);
     return out;
 }
@@ -40,45 +41,63 @@ public:
         from = exponentials(log_from);
         to = exponentials(log_to);
         for (size_t i = 0; i < k; ++i)
-            for (size_t j = 0; j < k; ++j) watched = watched || !(from[i * width + j] >= 0x1p-300);
+            for (size_t j = 0; j < k; ++j) hard = hard || !(from[i * width + j] >= kTransitionFloor);
+        if (hard) {
+            floored_from = floored(from, log_from);
+            floored_to = floored(to, log_to);
+        }
         for (size_t i = 0; i < k; ++i) from_rows.push_back(&log_from[i * width]), to_rows.push_back(&log_to[i * width]);
     }
 
-    StateTables numbers() const { return {from.data(), to.data(), n_states, width, watched}; }
-    StateTables logs() const { return {log_from.data(), log_to.data(), n_states, width, watched}; }
+    StateTables numbers(Care care) const {
+        const bool floor = care == Care::floored;
+        return {floor ? floored_from.data() : from.data(), floor ? floored_to.data() : to.data(), n_states, width,
+                care};
+    }
+    StateTables logs() const { return {log_from.data(), log_to.data(), n_states, width, Care::none}; }
+
+    // The care that is needed, where it is to be this one.
+    Care care(Care wanted) const { return hard ? wanted : Care::none; }
 
     const size_t n_states, width;
-    std::vector<double> log_start, log_from, log_to, start, from, to;
+    Aligned<double> log_start, log_from, log_to, start, from, to;
+    Aligned<double> floored_from, floored_to;
     std::vector<const double*> from_rows, to_rows;
-    bool watched = false;  // by which states may be hard to reach: support/state_loops.hpp
+    bool hard = false;  // some state can hardly be reached from another: support/state_loops.hpp
 
 private:
-    static std::vector<double> exponentials(std::vector<double> logs) {
+    static Aligned<double> exponentials(Aligned<double> logs) {
         for (double& x : logs) x = std::exp(x);
         return logs;
+    }
+    static Aligned<double> floored(Aligned<double> numbers, const Aligned<double>& logs) {
+        for (size_t i = 0; i < numbers.size(); ++i)
+            if (logs[i] > kNever) numbers[i] = std::max(numbers[i], kTransitionFloor);
+        return numbers;
     }
 };
 
 // The likelihoods of all symbols, made once where there are fewer symbols than rows.
 class SymbolTables {
 public:
-    SymbolTables(const Observed& rows, size_t n_states)
-        : at_once(rows.codes && !rows.labels && rows.n_logs <= rows.n), width(padded(n_states)) {
+    SymbolTables(const Observed& rows, size_t n_states, Care care)
+        : at_once(rows.codes && !rows.labels && rows.n_logs <= rows.n), floored(care == Care::floored),
+          width(padded(n_states)) {
         if (!at_once) return;
         numbers.resize(rows.n_logs * width);
         tops.resize(rows.n_logs);
         faint.resize(rows.n_logs);
-        std::vector<double> row(width + 3);
+        Aligned<double> row(width + 3);
         for (size_t s = 0; s < rows.n_logs; ++s) {
-            faint[s] = state_loops().likelihoods(rows.logs + s * n_states, 1, n_states, row.data(), &tops[s]);
+            faint[s] = state_loops().likelihoods(rows.logs + s * n_states, 1, n_states, floored, row.data(), &tops[s]);
             std::copy_n(row.data(), n_states, &numbers[s * width]);
         }
         logs = padded_rows(rows.logs, rows.n_logs, n_states, kNever);
     }
 
-    const bool at_once;
+    const bool at_once, floored;
     const size_t width;
-    std::vector<double> numbers, logs, tops;
+    Aligned<double> numbers, logs, tops;
     std::vector<uint8_t> faint;
 };
 
@@ -105,7 +124,7 @@ public:
 
 private:
     const size_t n_states_, width_;
-    std::vector<double> mean_, half_, constant_, whole_;
+    Aligned<double> mean_, half_, constant_, whole_;
 };
 
 // The rows of one stretch at a time, as pointers; a scratch of each thread.
@@ -145,7 +164,7 @@ public:
             if (rows_.normals) gather_numbers(first, n);
         } else {
             tops_.resize(stretch_);
-            faint = state_loops().likelihoods(own_logs(first, n), n, n_states_, rows, tops_.data());
+            faint = state_loops().likelihoods(own_logs(first, n), n, n_states_, symbols_.floored, rows, tops_.data());
             for (size_t t = 0; t < n; ++t) top += tops_[t];
             filled_ = first + n;
         }
@@ -228,15 +247,16 @@ private:
     Buffer<double> kept_;
     size_t begin_ = 0, filled_ = 0;
     bool keeps_ = false;
-    std::vector<double> room_, tops_, gathered_, cells_, last_, ends_[3];
+    Aligned<double> room_, tops_, gathered_, cells_, last_, ends_[3];
 };
 
 // Sequences in parts of about as many rows, always the same ones: their sums are put together in order.
 class SequenceParts {
 public:
     explicit SequenceParts(const Observed& rows) : starts_{0} {
-        constexpr size_t kMost = 32, kLeast = size_t{1} << 12;
-        const size_t share = std::max(kLeast, (rows.n + kMost - 1) / kMost);
+        constexpr size_t kMost = 32, kLeast = size_t{1} << 12, kOfSymbols = 8;  // a part has a table of its symbols
+        const size_t symbols = rows.codes ? kOfSymbols * rows.n_logs : 0;
+        const size_t share = std::max({kLeast, symbols, (rows.n + kMost - 1) / kMost});
         size_t begin = 0;
         for (size_t s = 0; s < rows.n_sequences; ++s)
             if (static_cast<size_t>(rows.starts[s + 1]) - begin >= share) {

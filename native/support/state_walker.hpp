@@ -46,16 +46,17 @@ struct Sums {
         for (auto* part : {&starts, &products, &pairs, &symbols, &numbers, &gaps})
             std::fill(part->begin(), part->end(), 0.0);
     }
-    std::vector<double> starts, products, pairs, symbols;  // transitions are products · A + pairs
-    std::vector<double> numbers, gaps;                     // (states, 1 + 2 columns), and Σ s of missing cells
+    Aligned<double> starts, products, pairs, symbols;  // transitions are products · A + pairs
+    Aligned<double> numbers, gaps;                     // (states, 1 + 2 columns), and Σ s of missing cells
 };
 
 class Walker {
 public:
-    Walker(const Observed& rows, const ChainTables& tables, const SymbolTables& symbols)
-        : rows_(rows), tables_(tables), numbers_(tables.numbers()), k_(tables.n_states), width_(tables.width),
-          stretch_rows_(rows, symbols, tables.n_states), stretch_(stretch_of(tables.n_states)),
-          forward_((stretch_ + 1) * width_), scales_(stretch_), top_(width_), sum_(width_) {}
+    Walker(const Observed& rows, const ChainTables& tables, const SymbolTables& symbols, Care care)
+        : rows_(rows), tables_(tables), numbers_(tables.numbers(care)), floored_(care == Care::floored),
+          k_(tables.n_states), width_(tables.width), stretch_rows_(rows, symbols, tables.n_states),
+          stretch_(stretch_of(tables.n_states)), forward_((stretch_ + 1) * width_), scales_(stretch_), top_(width_),
+          sum_(width_) {}
 
     // Forward over a whole span, in plain numbers; false where these cannot be trusted. Each row is shown to `see`.
     template <class See>
@@ -87,12 +88,16 @@ public:
         if (s || span.before)
             passed = state_loops().forward(numbers_, {n, likelihoods_, forward_.data(), scales_.data()});
         else {
-            for (size_t j = 0; j < width_; ++j) forward_[width_ + j] = tables_.start[j] * likelihoods_[0][j];
+            for (size_t j = 0; j < width_; ++j) {
+                forward_[width_ + j] = tables_.start[j] * likelihoods_[0][j];
+                if (floored_ && tables_.log_start[j] > kNever && likelihoods_[0][j] > 0)
+                    forward_[width_ + j] = std::max(forward_[width_ + j], kShareFloor);
+            }
             scales_[0] = 1;
             passed = state_loops().forward(numbers_,
                                            {n - 1, likelihoods_ + 1, forward_.data() + width_, scales_.data() + 1});
         }
-        if (tables_.watched && stretch_rows_.faint) passed.trusted = false;
+        if (numbers_.care == Care::watched && stretch_rows_.faint) passed.trusted = false;
         return passed;
     }
 
@@ -101,7 +106,7 @@ public:
         weights_.resize(stretch_ * width_);
         posteriors_.resize(stretch_ * width_);
         targets_.resize(stretch_);
-        std::vector<double> beta(width_, 0.0);
+        Aligned<double> beta(width_, 0.0);
         const double* last = last_row(span.length(span.n_stretches() - 1));
         double total = 0, ignored = 0;
         const double top = span.after ? *std::max_element(span.after, span.after + k_) : 0.0;
@@ -121,9 +126,10 @@ public:
             else
                 for (size_t t = 0; t < n; ++t) targets_[t] = &posteriors_[t * width_];
             const bool has_before = s || span.before;
-            state_loops().backward(numbers_, {n, likelihoods_, forward_.data(), scales_.data()}, has_before,
-                                   beta.data(), targets_.data(), out.symbols != nullptr, weights_.data(),
-                                   sums.products.data());
+            const double most = state_loops().backward(numbers_, {n, likelihoods_, forward_.data(), scales_.data()},
+                                                       has_before, beta.data(), targets_.data(), out.symbols != nullptr,
+                                                       weights_.data(), sums.products.data());
+            if (!(most <= kTooLarge)) return false;
             if (out.posteriors)
                 for (size_t t = 0; t < n; ++t)
                     std::copy_n(&posteriors_[t * width_], k_, out.posteriors + (first + t) * k_);
@@ -181,7 +187,7 @@ public:
     }
 
     void log_backward(const Span& span, const StateCounts& out, Sums& sums) {
-        std::vector<double> beta(width_, kNever), weight(width_), share(width_);
+        Aligned<double> beta(width_, kNever), weight(width_), share(width_);
         posteriors_.resize(stretch_ * width_);
         for (size_t i = 0; i < k_; ++i) beta[i] = span.after ? span.after[i] : 0.0;
         double ignored = 0;
@@ -279,11 +285,12 @@ private:
     const Observed& rows_;
     const ChainTables& tables_;
     const StateTables numbers_;
+    const bool floored_;
     const size_t k_, width_;
     StretchRows stretch_rows_;
     const size_t stretch_;
     const double* const* likelihoods_ = nullptr;
-    std::vector<double> forward_, scales_, logs_, top_, sum_, checkpoints_, weights_, posteriors_, packed_, absent_;
+    Aligned<double> forward_, scales_, logs_, top_, sum_, checkpoints_, weights_, posteriors_, packed_, absent_;
     std::vector<double*> targets_;
     double sum_of_last_ = 0, sum_of_before_ = 1;
 };

@@ -5,17 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mixer.hpp"
+
 namespace bayeskit {
 
 constexpr size_t kTogetherTopics = 4;  // documents in flight
 constexpr size_t kMostDense = 128;     // topics up to which the whole row of a word is summed
-
-// A 64-bit mixer: neighbouring numbers lead to unrelated ones (Steele, Lea and Flood 2014).
-inline uint64_t mixed(uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
 
 // What a part of the documents is sampled with, for one sweep.
 struct TopicShard {

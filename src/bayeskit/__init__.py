@@ -32,6 +32,8 @@ _HOMES = {
     "BetaBernoulli": "estimate.conjugate",
     "DirichletCategorical": "estimate.conjugate",
     "NormalInverseGamma": "estimate.conjugate",
+    "Reply": "models.questions",
+    "ask": "models.questions",
     "BayesianNetwork": "network.network",
     "JointDistribution": "network.joint_distribution",
     "read_bif": "network.bif",

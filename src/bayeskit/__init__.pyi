@@ -82,6 +82,8 @@ from bayeskit.models.naive_bayes.classifier import NaiveBayes as NaiveBayes
 from bayeskit.models.nbtree.classifier import NBTree as NBTree
 from bayeskit.models.optimal import BayesOptimalClassifier as BayesOptimalClassifier
 from bayeskit.models.optimal import GibbsClassifier as GibbsClassifier
+from bayeskit.models.questions import Reply as Reply
+from bayeskit.models.questions import ask as ask
 from bayeskit.models.semi_naive.aode import AODE as AODE
 from bayeskit.models.semi_naive.full_joint import FullJointBayes as FullJointBayes
 from bayeskit.models.semi_naive.kdb import KDB as KDB
@@ -129,6 +131,8 @@ __all__ = [
     "BetaBernoulli",
     "DirichletCategorical",
     "NormalInverseGamma",
+    "Reply",
+    "ask",
     "BayesianNetwork",
     "JointDistribution",
     "read_bif",

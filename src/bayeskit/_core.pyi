@@ -303,6 +303,18 @@ def left_out_evidence(
     both: bool,
     n_threads: int,
 ) -> Floats: ...
+def left_out_scores(
+    start: NDArray[np.int64],
+    words: NDArray[np.uint32],
+    counts: NDArray[np.uint32],
+    mass: Floats,
+    labels: NDArray[np.uint32],
+    class_mass: Floats,
+    bands: NDArray[np.uint8],
+    weights: Floats,
+    a: float,
+    n_threads: int,
+) -> Floats: ...
 def softmax_loss(
     features: Floats,
     scale: Floats,
@@ -312,6 +324,21 @@ def softmax_loss(
     labels: NDArray[np.uint32],
     n_threads: int,
 ) -> tuple[float, Floats, Floats]: ...
+def fit_ridge_logistic(
+    start: NDArray[np.int64],
+    words: NDArray[np.uint32],
+    values: Singles,
+    offsets: Singles,
+    labels: NDArray[np.uint32],
+    costs: Singles,
+    n_classes: int,
+    visited: NDArray[np.int64],
+    table: Singles,
+    beta: Singles,
+    seed: int,
+    stop: float,
+    most_rounds: int,
+) -> tuple[Singles, Singles, int]: ...
 def propagate(
     cliques: NDArray[np.int64],
     potentials: Floats,

@@ -9,24 +9,44 @@ bayeskit.errors.BayesError: n_threads=4611686018427387904: give a whole number f
 """
 
 import os
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from bayeskit.errors import BayesError
 
-__all__ = ["MOST_THREADS", "thread_count"]
+__all__ = ["MOST_THREADS", "one_blas_thread", "thread_count"]
 
 MOST_THREADS = 4096  # as in native/support/parallel.hpp
+
+
+@cache
+def _cores() -> int:
+    """The machine's cores, asked for once: the system reads a file to say it."""
+    return min(os.cpu_count() or 1, MOST_THREADS)
 
 
 def thread_count(n_threads: Any) -> int:
     """The number of threads a setting asks for: itself, or all cores for None; refused where it is no such number."""
     if n_threads is None:
-        return min(os.cpu_count() or 1, MOST_THREADS)
+        return _cores()
     whole = isinstance(n_threads, (int, np.integer)) and not isinstance(n_threads, bool)
     if not whole or not 1 <= n_threads <= MOST_THREADS:
         raise BayesError(
             f"n_threads={n_threads!r}: give a whole number from 1 to {MOST_THREADS}, or None for all cores"
         )
     return int(n_threads)
+
+
+def one_blas_thread() -> Any:
+    """While it lasts, matrices are multiplied by one thread: small ones are no work for many, which wait for each other
+    and spend more than they save."""
+    return _blas().limit(limits=1, user_api="blas")
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -8,7 +8,7 @@ from tests.charts.drawn import check, head_of, rows_of
 
 
 def test_seven_heads_of_ten_are_most_likely_with_seven_tenths():
-    coin = bk.BetaBernoulli().update({True: 7, False: 3})  # worked example 38
+    coin = bk.BetaBernoulli().update({True: 7, False: 3})  # worked example 3
     curve = coin.likelihood()
     assert curve.maximum == 0.7
     assert curve.line[np.argmax(curve.log_likelihood)] == pytest.approx(0.7)

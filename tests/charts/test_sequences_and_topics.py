@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_states_are_layers_that_fill_the_whole_and_the_path_is_a_strip(tmp_path):
-    rain = np.array([0.867339, 0.820419, 0.307484, 0.820419, 0.867339])  # worked example 33
+    rain = np.array([0.867339, 0.820419, 0.307484, 0.820419, 0.867339])  # worked example 31
     seen = ["umbrella", "umbrella", "none", "umbrella", "umbrella"]
     both = np.column_stack([1 - rain, rain])
     rows = rows_of(check(states_chart(["dry", "rain"], both, path=[1, 1, 0, 1, 1], observed=seen), tmp_path))

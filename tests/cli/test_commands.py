@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import csv as pacsv
 from pyarrow import parquet
 
 import bayeskit as bk
 from bayeskit.capabilities import reader_of
 from bayeskit.cli.app import COMMANDS
 from bayeskit.cli.console import Page
-from bayeskit.datasets import load_penguins, path
+from bayeskit.datasets import load_penguins, load_worked_example, path
 
 BIRDS = load_penguins()
 ROLES = {"year": "categorical"}
@@ -297,6 +298,73 @@ def test_explain_sums_to_the_log_odds_and_says_it_in_words(bayes, model):
     assert re.search(r"island Torgersen makes Adelie \d+ times as likely as Chinstrap", told.out)
     assert "sex is missing and left out" in told.out
     assert "Gentoo" in bayes("explain", model, "birds.csv", "--row", "3", "--against", "Gentoo").out
+
+
+def test_explain_works_a_posterior_by_hand(bayes):
+    bayes("fit", "tennis.csv", "--target", "play", "-o", "tennis.bayes")
+    told = bayes("explain", "tennis.bayes", "tennis.csv", "--row", "3", "--work").out
+    assert "P(outlook rain | no)      2/5 = 0.4  (2 + 1)/(5 + 3)     0.375" in told
+    assert "product: 9/14 · 4/12 · 5/12 · 4/11 · 7/11 = 5/242 = 0.0206612" in told
+    assert "P(yes | x) = 0.0206612 / (0.0153745 + 0.0206612) = 0.573354" in told
+    row = bayes("explain", "tennis.bayes", "tennis.csv", "--row", "3", "--work", "--json").json["rows"][0]
+    assert [c["posterior"] for c in row["classes"]] == pytest.approx([0.426646, 0.573354], abs=1e-6)
+    assert "name DATA" in bayes("explain", "tennis.bayes", "--work", code=1).err
+    assert "--against" in bayes("explain", "tennis.bayes", "tennis.csv", "--work", "--against", "no", code=1).err
+    bayes("fit", "tennis.csv", "--target", "play", "-m", "aode", "-o", "aode.bayes")
+    assert "AODE has no work" in bayes("explain", "aode.bayes", "tennis.csv", "--work", code=1).err
+    (Path("mail.csv")).write_text("text,kind\ncheap pills,spam\nlunch at noon,ham\n")
+    bayes("fit", "mail.csv", "--text", "text", "--target", "kind", "--recipe", "multinomial", "-o", "mail.bayes")
+    assert "(1 + 1)/(2 + 5)" in bayes("explain", "mail.bayes", "mail.csv", "--work").out
+
+
+def test_fit_by_the_book(bayes, here):
+    table = load_worked_example("melon")
+    pacsv.write_csv(table, "melon.csv")
+    told = bayes("fit", "melon.csv", "-t", "sweet", "-o", "m.bayes", "--no-scores").out
+    assert "--role color=categorical --role weight=categorical" in " ".join(told.split())
+    words = ["--domain", "color=0,1,2,3", "--domain", "weight=0,1,2,3,4", "--prior", "laplace", "--smoothing", "1"]
+    bayes("fit", "melon.csv", "-t", "sweet", "-o", "m.bayes", *words)
+    Path("q.csv").write_text("color,weight\n0,1\n")
+    told = bayes("explain", "m.bayes", "q.csv", "--work").out
+    assert "= 1/98 = 0.0102041" in told
+    assert "= 1/49 = 0.0204082" in told
+    pacsv.write_csv(load_worked_example("tax"), "tax.csv")
+    told = bayes("fit", "tax.csv", "-t", "evade", "-o", "t.bayes", "--no-scores").out
+    assert "column 'tid' numbers the rows, like an identifier" in " ".join(told.split())
+    fit = ("fit", "tax.csv", "-t", "evade", "-o", "t.bayes", "--no-scores", "--role", "tid=ignore")
+    bayes(*fit, "--variance", "feature", "--ddof", "0")
+    assert "1790" in bayes("inspect", "t.bayes", "--column", "taxable_income").out
+    bayes(*fit, "--cuts", "taxable_income=80,100")
+    assert "80 – 100" in bayes("inspect", "t.bayes", "--column", "taxable_income").out
+    bayes(*fit, "--cuts", "4")
+    assert bk.load("t.bayes").numeric == "histogram"
+    bayes(*fit, "--model", "tan", "--cuts", "frequency:3", "--domain", "refund=yes,no")
+    assert bk.load("t.bayes").schema_.columns["refund"].domain == ("yes", "no")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--domain", "outlook"], "is no COLUMN="),
+        (["--domain", "outlook="], "names no values"),
+        (["--domain", "sky=a,b"], "no column 'sky'"),
+        (["--domain", "outlook=sunny,rain"], "outside its declared domain (sunny, rain). Add it to --domain"),
+        (["--domain", "outlook=sunny,rain,overcast", "-m", "gaussian"], "Invalid value for --domain"),
+        (["--cuts", "4", "--numeric", "kernel"], "goes with --numeric histogram"),
+        (["--cuts", "4", "--cuts", "outlook=3"], "give one for all columns"),
+        (["--cuts", "frequency:x"], "is no way to cut"),
+        (["--cuts", "best"], "cuts="),
+        (["--prior", "jeffreys"], "empirical, uniform or laplace"),
+        (["--ddof", "2"], "ddof=2"),
+        (["--variance", "none"], "variance"),
+        (["--variance", "all", "-m", "tan"], "Invalid value for --variance"),
+    ],
+)
+def test_what_is_no_book_is_refused(bayes, words, told):
+    code = 2 if "Invalid" in told or "COLUMN=" in told or "names" in told or "goes" in told or "way" in told else 1
+    code = 2 if "for all columns" in told else code
+    said = bayes("fit", "tennis.csv", "-t", "play", *words, code=code)
+    assert told in " ".join(said.err.split())
 
 
 def test_explain_without_data_shows_what_tells_most(bayes, model):

@@ -18,7 +18,7 @@ MISTAKES = [
     (["fit", "birds.csv", "-t", "species", "--type", "yaer=string"], 1, "--type names 'yaer'"),
     (["fit", "birds.csv", "-t", "sex"], 1, "birds.csv: 11 of 344 rows have no label (lines 5, 10,"),
     (["fit", "birds.csv", "-t", "species", "-o", "no/such/place.bayes"], 1, "written: there is no such folder"),
-    (["fit", "birds.csv", "-t", "species", "--prior", "odd"], 1, "--prior 'odd': it is empirical or uniform"),
+    (["fit", "birds.csv", "-t", "species", "--prior", "odd"], 1, "--prior 'odd': it is empirical, uniform or laplace"),
     (["predict", "birds.csv", "birds.csv"], 1, "this is no bayeskit data"),
     (["predict", "no.bayes", "birds.csv"], 1, "there is no file 'no.bayes'"),
     (["merge", "no.bayes", "other.bayes", "-o", "x.bayes"], 1, "there is no file 'no.bayes'"),

@@ -125,7 +125,7 @@ def test_a_setting_that_stands_in_the_way_is_named_and_is_no_remedy():
         bayeskit.NaiveBayes(prior="odd").fit({"sky": ["sun", "rain"]}, ["a", "b"])
     assert Setting.given("prior", "odd") in problem.value.args
     assert [remedy.value for remedy in problem.value.remedies] == [OPEN]
-    assert in_options(problem.value) == "--prior 'odd': it is empirical or uniform"
+    assert in_options(problem.value) == "--prior 'odd': it is empirical, uniform or laplace"
 
 
 def test_errors_without_remedies_read_as_they_did():

@@ -107,6 +107,21 @@ def test_classes_of_whole_sequences_are_learnt_where_the_target_never_changes_wi
     assert "italian" in bayes("inspect", "l.bayes").out
 
 
+@pytest.mark.parametrize("target", ["language", "kind"])
+def test_columns_that_are_ignored_are_missed_by_no_command(bayes, here, words, target):
+    """Neither one beside the symbols, nor one that says which sequence a row is of, its order, or its class."""
+    lines = (here / "words.csv").read_text().splitlines()
+    marked = [f"{line},{i},{'vowel' if line.split(',')[1] in 'aeiou' else 'other'}" for i, line in enumerate(lines[1:])]
+    (here / "marked.csv").write_text("\n".join([lines[0] + ",at,kind", *marked]) + "\n")
+    other = "kind" if target == "language" else "language"
+    base = ["fit", "marked.csv", "--sequence", "word", "-t", target, "-o", "m.bayes", "--role", f"{other}=ignore"]
+    states = ["--states", "2"] if target == "language" else []
+    bayes(*base, "--order", "at", *states, "--role", "at=ignore", "--role", f"{target}=ignore", "--role", "word=ignore")
+    assert "22 sequences" in bayes("evaluate", "m.bayes", "marked.csv", "--folds", "2").out or target == "kind"
+    assert "held-out" in bayes("evaluate", "m.bayes", "marked.csv", "--held-out").out
+    assert bayes("predict", "m.bayes", "marked.csv").out.splitlines()[0].endswith(f"{target},probability")
+
+
 def test_sequences_come_and_go_in_files(bayes, words):
     bayes("fit", "words.csv", "--sequence", "word", "-t", "language", "-o", "l.bayes")
     before = bk.load("l.bayes").predict_joint_log_proba([list("vento")])

@@ -53,14 +53,14 @@ def fitted(texts, recipe="multinomial", **settings):
 
 def test_a_folder_of_one_sub_folder_a_class_is_learnt_and_told(bayes, texts):
     told = bayes("fit", "weather", "-o", "w.bayes")
-    assert told.out.startswith("weather: 8 documents, 2 classes of class\nrecipe auto: ")
+    assert told.out.startswith("weather: 8 documents, 2 classes of class\nrecipe weighted, chosen by auto: ")
     assert "of 8 tried" in " ".join(told.out.split())
     for words in ("leave-one-out", "a little optimistic", "most telling words", "model written to w.bayes"):
         assert words in told.out
     assert told.err == ""
     assert max(map(len, told.out.splitlines())) <= 80
     model = bk.load("w.bayes")
-    assert model.recipe == "auto"
+    assert model.recipe == "weighted"  # a file names the one that was chosen
     assert model.tally_.n_rows == 8
     assert model.schema_.target.name == "class"
     named = bayes("fit", "weather", "--recipe", "complement", "--json").json

@@ -228,6 +228,64 @@ def test_a_table_that_changes_between_two_readings_is_refused(shop):
         list(source.batches())
 
 
+class Interrupted(bk.NaiveBayes):
+    """A model between whose two readings someone changes the table: for its cut points, and for its counts."""
+
+    def _count_new(self, source, schema):
+        type(self).change()
+        return super()._count_new(source, schema)
+
+
+CHANGES = ["UPDATE moving SET x = -x", "DELETE FROM moving WHERE x > 50", "INSERT INTO moving SELECT * FROM moving"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("push", [False, True], ids=["streamed", "counted there"])
+@pytest.mark.parametrize("kind", ["duckdb", "postgres"])
+def test_a_fit_of_two_readings_is_of_the_rows_that_there_were_at_the_first(kind, push, change, monkeypatch):
+    there = database(kind)
+    rows = pa.table({"x": np.arange(100.0) ** 2 % 97, "play": np.arange(100) % 3})
+    there.load("moving", rows)
+    other = there.connection.cursor() if kind == "duckdb" else there
+    monkeypatch.setattr(Interrupted, "change", staticmethod(lambda: other.execute(change)), raising=False)
+    settings = {"numeric": "histogram", "cuts": 4}
+    source = sql("SELECT * FROM moving", there.source_of_rows(), push=push)
+    found = Interrupted(**settings).fit(source, "play")
+    expected = bk.NaiveBayes(**settings).fit(rows, "play")
+    assert found.schema_ == expected.schema_
+    assert found.tally_.agrees(expected.tally_)
+    assert there.rows("SELECT COUNT(*), SUM(x) FROM moving") != [(100, sum(rows["x"].to_pylist()))]  # it did change
+    other.execute("DELETE FROM moving")  # no transaction of ours is left open
+
+
+@pytest.mark.parametrize("push", [False, True], ids=["streamed", "counted there"])
+def test_a_transaction_of_ones_own_stays_open(shop, push):
+    connection = duckdb.connect(str(shop))
+    connection.execute("BEGIN")
+    connection.execute("INSERT INTO days VALUES ('hail', 9, 'no')")
+    assert bk.NaiveBayes().fit(sql("SELECT * FROM days", connection, push=push), "play").tally_.n_rows == 5
+    connection.execute("COMMIT")
+    assert connection.execute("SELECT COUNT(*) FROM days").fetchall() == [(5,)]
+    connection.close()
+
+
+def test_a_file_of_sqlite_is_read_in_one_state(tmp_path, monkeypatch):
+    path = tmp_path / "moving.sqlite"
+    rows = pa.table({"x": np.arange(100.0) ** 2 % 97, "play": np.arange(100) % 3})
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("PRAGMA journal_mode = WAL")
+    writer.execute("CREATE TABLE moving (x REAL, play INTEGER)")
+    writer.executemany("INSERT INTO moving VALUES (?, ?)", zip(*rows.to_pydict().values(), strict=True))
+    monkeypatch.setattr(
+        Interrupted, "change", staticmethod(lambda: writer.execute("UPDATE moving SET x = -x")), raising=False
+    )
+    settings = {"numeric": "histogram", "cuts": 4}
+    found = Interrupted(**settings).fit(sql("SELECT * FROM moving", path), "play")
+    assert found.tally_.agrees(bk.NaiveBayes(**settings).fit(rows, "play").tally_)
+    assert writer.execute("SELECT MIN(x) FROM moving").fetchone()[0] < 0
+    writer.close()
+
+
 def test_a_connection_that_is_lost_half_way_is_an_error_and_nothing_is_learnt():
     there = database("postgres")
     n = 200_000

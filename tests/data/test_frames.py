@@ -407,3 +407,10 @@ def test_large_integers_of_pandas_stay_apart_beside_missing_cells():
     frame = pd.DataFrame({"code": pd.array([2**53, 2**53 + 1, None], dtype="Int64")})
     model = bk.NaiveBayes(roles="categorical").fit(frame, ["a", "b", "a"])
     assert model.tally_.families["code"].values == (2**53, 2**53 + 1)
+
+
+def test_categories_of_polars_are_looked_at_for_advice():
+    cells = pl.Series([f"k{i}" for i in range(30)], dtype=pl.Categorical)
+    frame = pl.DataFrame({"s": cells, "x": np.linspace(0.1, 3.7, 30)})
+    with pytest.warns(bk.AdviceWarning, match="'s' has another value in every row"):
+        bk.NaiveBayes().fit(frame, ["a", "b"] * 15)

@@ -21,6 +21,9 @@ class Trouble:
                 os.kill(os.getpid(), signal.SIGKILL)
             if self.what == "always killed":
                 os.kill(os.getpid(), signal.SIGKILL)
+            if self.what == "executor killed" and before < 1:
+                os.kill(executor_of(os.getpid()), signal.SIGKILL)
+                time.sleep(60)  # until Spark ends this worker, too
             if self.what == "failed" and before < 2:
                 raise OSError("the disk is gone for a moment")
             if self.what == "slow":
@@ -31,3 +34,10 @@ class Trouble:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.task, name)
+
+
+def executor_of(pid):
+    """The JVM of the executor that a Python worker serves, which is among those that started it."""
+    while "CoarseGrainedExecutorBackend" not in Path(f"/proc/{pid}/cmdline").read_text():
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return pid

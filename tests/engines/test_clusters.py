@@ -1,9 +1,12 @@
 """Frames of Spark and Dask: learnt from and scored where they are, whatever the cluster does to its tasks."""
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -192,6 +195,25 @@ def test_a_task_that_spark_tries_again_is_counted_once(trouble, what, kind, tmp_
     model = bk.NaiveBayes(**SETTINGS).fit_source(data, "play", engine=Spark(session, parts=4))
     assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(pa.concat_tables(PARTS), "play").tally_)
     assert len(list(tried.iterdir())) == {"killed": 2, "failed": 3, "slow": 1}[what]
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_the_part_of_an_executor_that_is_killed_is_counted_by_another(tmp_path):
+    if not clusters.has_spark():
+        clusters.absent(clusters.NO_SPARK)
+    folder, tried = tmp_path / "rows", tmp_path / "tried"
+    for made in (folder, tried):
+        made.mkdir()
+    root = str(Path(__file__).parents[2])
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.engines.killed_executor", str(in_files(PARTS, folder)), str(tried)],
+        capture_output=True,
+        text=True,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": root},
+    )
+    assert "agrees after trials: 2" in run.stdout, run.stderr[-2000:]
 
 
 @pytest.mark.spark

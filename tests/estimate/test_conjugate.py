@@ -316,3 +316,25 @@ def test_no_belief_begins_in_a_bad_state():
 def test_counts_that_are_no_whole_numbers_cancel_to_nothing():
     belief = BetaBernoulli().update({True: 0.1}).update({True: 0.2})
     assert belief.forget({True: 0.3}) == BetaBernoulli()
+
+
+def test_likelihoods_of_a_die_are_those_of_its_outcomes():
+    die = DirichletCategorical({"a": 1, "b": 2, "c": 1}).update(["a", "c", "a"])
+    p = {"a": 0.5, "b": 0.2, "c": 0.3}
+    assert die.log_likelihood(p) == pytest.approx(np.log(0.5 * 0.3 * 0.5))
+    assert die.log_likelihood([0.5, 0.5, 0.0]) == -np.inf
+    assert die.likelihood_ratio(p, [0.4, 0.2, 0.4]) == pytest.approx(0.075 / 0.064)
+    coin = BetaBernoulli().update([True])
+    assert coin.likelihood_ratio(0.5, 0.0) == np.inf
+
+
+def test_likelihoods_of_what_is_no_distribution_are_refused():
+    die, coin = DirichletCategorical({"a": 1, "b": 1}).update(["a"]), BetaBernoulli().update([True])
+    with pytest.raises(BayesError, match="no probabilities that sum to one"):
+        die.log_likelihood([0.5, 0.6])
+    with pytest.raises(BayesError, match="3 probabilities for 2 values"):
+        die.log_likelihood([0.5, 0.3, 0.2])
+    with pytest.raises(BayesError, match="between 0 and 1"):
+        coin.log_likelihood(1.5)
+    with pytest.raises(BayesError, match="0/0"):
+        coin.likelihood_ratio(0.0, 0.0)

@@ -241,3 +241,15 @@ def test_pandas_frames_of_every_number_type_are_cut():
     frame = pd.DataFrame({"i": x.astype("int8"), "f": x.astype("float32"), "n": pd.array(x, dtype="Int64")})
     found = bk.Discretizer().fit(frame, x > 20).cuts_
     assert set(itertools.chain(*found.values())) == {20.5}
+
+
+def test_selecting_gives_the_cuts_of_sorting_to_the_bit():
+    rng = np.random.default_rng(0)
+    for i in range(300):
+        n = int(rng.integers(0, 120))
+        x = [rng.normal(size=n), rng.integers(0, 9, n).astype(float), np.exp(9 * rng.normal(size=n))][i % 3]
+        x[rng.random(n) < 0.2 * (i % 2)] = np.nan
+        x = np.where(rng.random(n) < 0.6 * (i % 5 == 0), 0.0, x)
+        n_bins, numbers = int(rng.integers(1, 30)), np.sort(x[~np.isnan(x)])
+        expected = cuts.at_ranks(numbers, np.arange(1, n_bins) * (len(numbers) / n_bins))
+        assert cuts.equal_frequency(x, n_bins) == expected

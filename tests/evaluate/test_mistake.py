@@ -51,9 +51,64 @@ def test_a_table_of_values_is_summed():
     assert found.regions == (("x", "a"), ("y", "b"))
 
 
-def test_more_columns_or_classes_are_refused():
-    with pytest.raises(bk.BayesError, match="one column and two classes"):
-        bk.mistake_probability(bk.NaiveBayes().fit([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [0, 0, 1, 1]))
+def three(rng, **settings):
+    x = np.concatenate([rng.normal(-2, 1, 60), rng.normal(0.5, 0.6, 90), rng.normal(3, 2, 50)]).round(2)
+    return bk.NaiveBayes(**settings).fit({"x": x}, ["a"] * 60 + ["b"] * 90 + ["c"] * 50)
+
+
+LINES = [{}, {"variance": "feature"}, {"numeric": "student"}, {"numeric": "kernel"}, {"prior": "uniform"}]
+
+
+@pytest.mark.parametrize("settings", LINES, ids=str)
+def test_three_classes_and_every_density_against_integration(settings):
+    model = three(np.random.default_rng(1), **settings)
+    found = bk.mistake_probability(model)
+    line = np.linspace(-60, 60, 600_001)
+    joint = np.exp(model.params_.log_prior + model.column_scores(model.params_, "x", line))
+    assert found.correct == pytest.approx(joint.max(axis=1).sum() * (line[1] - line[0]), abs=2e-5)
+    assert found.probability + found.correct == 1
+    assert sum(found.by_class.values()) == pytest.approx(found.probability)
+    for low, high, label in found.regions:
+        x = np.linspace(max(low, -15), min(high, 15), 7)[1:-1]
+        assert set(model.predict({"x": x})) == {label}
+    assert found.probability <= bk.mistake_probability(model, [-1.0, 1.5]).probability
+
+
+def test_regions_of_a_histogram_are_intervals_of_the_number():
+    model = three(np.random.default_rng(1), numeric="histogram", cuts=[-1.0, 0.0, 1.0, 2.0])
+    found = bk.mistake_probability(model)
+    table = model.table("x")
+    prior = np.exp(model.params_.log_prior)
+    joint = np.array([[p * q for q in table[f"P(x | {c})"]] for c, p in zip("abc", prior, strict=True)])
+    assert found.correct == pytest.approx(joint.max(axis=0).sum())
+    assert found.regions[0][0] == -np.inf
+    assert {region[1] for region in found.regions} <= {-1.0, 0.0, 1.0, 2.0, np.inf}
+    assert all(a[1] == b[0] and a[2] != b[2] for a, b in zip(found.regions, found.regions[1:], strict=False))
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diagonal"])
+def test_one_column_of_gaussian_bayes(covariance):
+    x = {"x": [-2.0, 0.0, 0.0, 2.0, 5.0, 9.0]}
+    y = ["a", "a", "b", "b", "c", "c"]
+    found = bk.mistake_probability(bk.GaussianBayes(covariance).fit(x, y))
+    variance = "feature" if covariance == "tied" else "class_feature"
+    same = bk.mistake_probability(bk.NaiveBayes(variance=variance).fit(x, y))
+    assert found.probability == pytest.approx(same.probability)
+    assert [r[2] for r in found.regions] == [r[2] for r in same.regions]
+
+
+def test_more_columns_and_other_models_are_refused():
+    X, y = [[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [0, 0, 1, 1]
+    for model in (bk.NaiveBayes(), bk.GaussianBayes("diagonal")):
+        with pytest.raises(bk.BayesError, match=r"over one column; the model has 2\. Use restrict"):
+            bk.mistake_probability(model.fit(X, y))
+    with pytest.raises(bk.BayesError, match="a TAN has no density of one column by itself"):
+        bk.mistake_probability(bk.TAN(roles="categorical").fit(X, y))
+    counts = bk.NaiveBayes(numeric="poisson").fit({"n": [1, 2, 3, 9]}, y)
+    with pytest.raises(bk.BayesError, match=r"'n' is poisson.*densities\('n'\)"):
+        bk.mistake_probability(counts)
+    with pytest.raises(bk.BayesError, match="cut a line of numbers"):
+        bk.mistake_probability(bk.NaiveBayes().fit({"s": [*"aabb"]}, y), [1.0])
 
 
 @pytest.mark.slow
@@ -82,9 +137,3 @@ def test_the_comparison_by_training_size_is_a_list_of_records():
         generative_vs_discriminative(X, y, sizes=[1000])
     with pytest.raises(bk.BayesError, match="two classes"):
         generative_vs_discriminative(X, np.zeros(200))
-
-
-def test_densities_that_are_not_normal_are_refused_by_name():
-    model = bk.NaiveBayes(numeric="kernel").fit({"x": [1.0, 2.0, 4.0, 8.0]}, ["a", "a", "b", "b"])
-    with pytest.raises(bk.BayesError, match="column 'x' is kernel"):
-        bk.mistake_probability(model)

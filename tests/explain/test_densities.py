@@ -17,7 +17,7 @@ def normals(means, counts):
 
 
 def test_three_normals_have_the_boundaries_and_the_mistake_of_the_worked_example():
-    model = normals([-2.0, 0.0, 2.0], [1, 2, 1])  # worked example 36
+    model = normals([-2.0, 0.0, 2.0], [1, 2, 1])  # worked example 37
     record = model.densities("x")
     assert record.boundaries == pytest.approx([-1.346574, 1.346574], abs=1e-6)
     assert record.mistake == pytest.approx(0.217429, abs=2e-6)

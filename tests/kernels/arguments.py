@@ -206,6 +206,24 @@ def left_out_evidence(d: Draw) -> Arguments:
     return {"start": start, **each, "labels": d.wide_labels, **by, "a": 0.5, "both": bool(d.rng.random() < 0.5)}
 
 
+def left_out_scores(d: Draw) -> Arguments:
+    made = left_out_evidence(d)
+    del made["both"]
+    return made | {"weights": d.normal(2 if d.n_classes > 2 else 1, 9)}
+
+
+def fit_ridge_logistic(d: Draw) -> Arguments:
+    k, n_words = max(d.n_classes, 2), 12
+    width = 1 if k == 2 else -(-k // 8) * 8
+    lengths = d.rng.integers(0, 5, d.n)
+    start, cells = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), int(lengths.sum())
+    each = {"words": d.whole(n_words, cells, "uint32"), "values": d.rng.random(cells, np.float32)}
+    zeros = {"table": np.zeros((n_words + 1, width), np.float32), "beta": np.zeros((d.n, width), np.float32)}
+    by = {"offsets": d.normal(d.n, width).astype(np.float32), "labels": d.whole(k, d.n, "uint32")}
+    run = {"visited": d.rng.permutation(d.n)[: d.n // 2 + 1], "seed": 7, "stop": 0.05, "most_rounds": 4}
+    return {"start": start, **each, **by, "costs": 30 * d.rng.random(d.n, np.float32), "n_classes": k, **zeros, **run}
+
+
 def softmax_loss(d: Draw) -> Arguments:
     each = {"scale": d.rng.random(d.n), "importance": d.rng.random(d.n), "labels": d.wide_labels}
     by = {"weights": d.normal(d.k), "bias": d.normal(d.n_classes)}
@@ -557,6 +575,7 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "factor_codes": factor_codes,
     "factor_strings": factor_strings,
     "filter_states": filter_states,
+    "fit_ridge_logistic": fit_ridge_logistic,
     "fold_in_topics": fold_in_topics,
     "grow_trees": grow_trees,
     "int_ranges": int_ranges,
@@ -566,6 +585,7 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "learn_chains": learn_chains,
     "leave_out_leaves": leave_out_leaves,
     "left_out_evidence": left_out_evidence,
+    "left_out_scores": left_out_scores,
     "left_to_right": left_to_right,
     "line_loss": line_loss,
     "lookup_codes": lookup_codes,
@@ -601,6 +621,7 @@ ALONE = {
     "WordIndex",
     "factor_codes",
     "factor_strings",
+    "fit_ridge_logistic",
     "text_alphabet",
     "topic_histograms",
     "tree_candidates",

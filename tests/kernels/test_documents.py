@@ -45,6 +45,65 @@ def test_left_out_evidence_and_its_loss_equal_their_twins(seed: int, n: int, n_w
             assert np.array_equal(a, b)
 
 
+@settings(deadline=None)
+@given(seeds, st.sampled_from([0, 1, 31, 70]), st.sampled_from([1, 5, 200]), st.sampled_from([1, 2, 3, 5, 9, 20]))
+def test_left_out_scores_are_the_features_times_their_weights(seed: int, n: int, n_words: int, n_classes: int) -> None:
+    start, words, counts, mass, labels, class_mass = documents_by_words(seed, n, n_words, n_classes)
+    rng = np.random.default_rng(seed)
+    mass = np.where(np.repeat(rng.random(n) < 0.3, np.diff(start)), 0.0, mass)  # some are not in the counts
+    bands, weights = rng.integers(0, 8, n_words).astype(np.uint8), rng.normal(size=(2 if n_classes > 2 else 1, 9))
+    given_ = (start, words, counts, mass, labels, class_mass, bands, weights, 10.0 ** rng.uniform(-1, 1))
+    ours = kernels.left_out_scores(*given_, 1)
+    np.testing.assert_allclose(ours, twins.left_out_scores(*given_, 1), rtol=1e-4, atol=1e-3)
+    assert np.array_equal(ours, kernels.left_out_scores(*given_, 3))
+
+
+def ridge_arguments(seed: int, n: int, n_classes: int) -> list[Any]:
+    start, words, _, mass, labels, _ = documents_by_words(seed, n, 60, n_classes)
+    rng = np.random.default_rng(seed)
+    width = 1 if n_classes == 2 else -(-n_classes // 8) * 8
+    offsets, costs = rng.normal(size=(n, width)).astype(np.float32), 60 * rng.random(n, np.float32) + np.float32(0.1)
+    zeros = [np.zeros((rows, width), np.float32) for rows in (61, n)]
+    return [start, words, mass.astype(np.float32), offsets, labels, costs, n_classes, np.arange(n), *zeros]
+
+
+@settings(deadline=None, max_examples=25)
+@given(seeds, st.sampled_from([0, 1, 2, 40]), st.sampled_from([2, 3, 5, 9]), st.sampled_from([0, 1, 4]))
+def test_ridge_logistic_equals_its_twin(seed: int, n: int, n_classes: int, rounds: int) -> None:
+    given_ = ridge_arguments(seed, n, n_classes)
+    ours, theirs = (module.fit_ridge_logistic(*given_, seed, -1.0, rounds) for module in (kernels, twins))
+    for a, b in zip(ours[:2], theirs[:2], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
+    assert ours[2] == theirs[2]
+    assert not given_[-1].any()  # what it starts from is not changed
+    assert not given_[-2].any()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_ridge_logistic_finds_the_minimum_that_a_general_solver_finds(n_classes: int) -> None:
+    from scipy.optimize import minimize
+
+    start, words, values, offsets, labels, costs, k, visited, table, beta = ridge_arguments(3, 40, n_classes)
+    x = np.zeros((40, 61))
+    x[np.repeat(np.arange(40), np.diff(start)), words] = values
+    x[:, 60] = 1
+    fitted, dual, _ = kernels.fit_ridge_logistic(
+        start, words, values, offsets, labels, costs, k, visited, table, beta, 1, 1e-6, 1000
+    )
+    np.testing.assert_allclose(x.T @ dual, fitted, atol=1e-3)
+    columns = 1 if k == 2 else k
+
+    def loss(flat: np.ndarray) -> float:
+        w = flat.reshape(61, columns)
+        scores = offsets[:, :columns] + x @ w
+        scores = np.column_stack([np.zeros(40), scores]) if k == 2 else scores
+        wrong = np.logaddexp.reduce(scores, axis=1) - scores[np.arange(40), labels]
+        return float((w * w).sum() / 2 + costs @ wrong)
+
+    best = minimize(loss, np.zeros(61 * columns), method="L-BFGS-B", options={"maxiter": 500, "maxfun": 10**6})
+    assert loss(fitted[:, :columns].ravel().astype(np.float64)) <= best.fun * (1 + 1e-5)
+
+
 @pytest.mark.parametrize("module", [kernels, twins])
 def test_documents_that_do_not_fit_are_refused(module: Any) -> None:
     start, words, counts, mass, labels, class_mass = documents_by_words(1, 9, 12, 3)
@@ -64,6 +123,17 @@ def test_documents_that_do_not_fit_are_refused(module: Any) -> None:
     for at, bad in wrong:
         with pytest.raises(ValueError):
             module.left_out_evidence(*[bad if i == at else part for i, part in enumerate(whole)])
+    given_ = ridge_arguments(1, 9, 3)
+    bad_ridge = [
+        (0, given_[0][::-1].copy()),
+        (1, given_[1] + np.uint32(60)),
+        (3, given_[3][1:]),
+        (4, given_[4] + three),
+    ]
+    bad_ridge += [(6, 1), (7, given_[7] + 1), (8, given_[8][:0]), (9, given_[9][:, :1].copy())]
+    for at, bad in bad_ridge:
+        with pytest.raises(ValueError):
+            module.fit_ridge_logistic(*[bad if i == at else part for i, part in enumerate(given_)], 1, 0.05, 3)
     features, ones = np.zeros((9, 2, 3)), np.ones(9)
     for scale, weights, bias, own in [
         (8, 2, 3, labels),

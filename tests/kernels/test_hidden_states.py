@@ -16,6 +16,7 @@ from .conftest import same, seeds, thread_counts
 
 KERNELS = ["filter_states", "count_states", "best_states", "k_best_states", "draw_states"]
 few_states = st.sampled_from([1, 2, 3, 4])
+beside_twins = settings(max_examples=40 if kernels.NATIVE else 5)  # a twin is the same as itself
 
 
 def chain(rng: np.random.Generator, k: int, n: int, n_symbols: int = 3) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def all_paths(given: dict[str, Any]) -> tuple[list[tuple[int, ...]], np.ndarray]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
-@settings(max_examples=40)
+@beside_twins
 @given(seed=seeds, n_threads=thread_counts)
 def test_the_kernels_equal_their_twins_for_any_number_of_threads(name: str, seed: int, n_threads: int) -> None:
     given = good_arguments(name, seed) | {"n_threads": 1}
@@ -133,10 +134,11 @@ def test_paths_are_drawn_as_often_as_they_are_probable() -> None:
 
 
 @settings(max_examples=20)
-@given(seeds, st.sampled_from([2, 3, 6, 13]), st.integers(1, 1_500))
-def test_a_sequence_in_two_parts_is_the_whole(seed: int, k: int, cut: int) -> None:
-    """Also over more steps than are held at a time."""
-    rng, n = np.random.default_rng(seed), 1_600
+@given(seeds, st.sampled_from([2, 3, 6, 13]), st.floats(0.001, 0.999))
+def test_a_sequence_in_two_parts_is_the_whole(seed: int, k: int, where: float) -> None:
+    """Also over more steps than the kernels hold at a time; twins hold them all."""
+    rng, n = np.random.default_rng(seed), 1_600 if kernels.NATIVE else 80
+    cut = max(1, int(where * n))
     given = chain(rng, k, n, 5)
     uniforms = rng.random(n + 1)
 
@@ -179,6 +181,42 @@ def test_what_fades_from_plain_numbers_is_done_in_logarithms() -> None:
     assert posteriors[:, 1].min() > 1 - 1e-12
     np.testing.assert_allclose(moves[1, 1], 699)
     assert kernels.filter_states(**given, before=None, every=True)[2][299, 1] < -2_000
+
+
+def hard_chain(rng: np.random.Generator, k: int, n: int, lengths: int) -> dict[str, Any]:
+    """Several sequences with transitions from likely to e^-2000 and never, and likelihoods that differ by as much."""
+    moves = np.log(rng.dirichlet(np.ones(k), k)) - rng.choice([0.0, 0.0, 30.0, 200.0, 600.0, 2_000.0, np.inf], (k, k))
+    moves[np.arange(k), (np.arange(k) + 1) % k] = np.log(0.5)  # a ring, so that every state can be reached
+    start = np.log(rng.dirichlet(np.ones(k))) - rng.choice([0.0, 300.0, 1_000.0], k)
+    logs = -rng.choice([1.0, 20.0, 300.0, 900.0, np.inf], (n, k), p=[0.5, 0.2, 0.15, 0.1, 0.05]) * rng.random((n, k))
+    starts = np.linspace(0, n, lengths + 1).astype(np.int64)
+    return {"logs": logs, "codes": None, "labels": None, "allowed": None, "normals": None, "starts": starts,
+            "log_start": start, "log_transition": moves, "n_threads": 1}  # fmt: skip
+
+
+@pytest.mark.slow
+@beside_twins
+@given(seeds, st.sampled_from([2, 3, 5, 8, 9, 13, 50, 60]), st.sampled_from([2, 30, 400]))
+def test_states_that_are_hard_to_reach_are_counted_as_in_logarithms(seed: int, k: int, n: int) -> None:
+    given = hard_chain(np.random.default_rng(seed), k, n, 2)
+    ours = kernels.count_states(**given, before=None, after=None, by_row=True)
+    twin = twins.count_states(**given, before=None, after=None, by_row=True)
+    for one, other in zip(ours, twin, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-10)
+
+
+def test_a_state_without_a_hope_is_not_reached_by_rounding() -> None:
+    """A floor keeps what is possible above zero; what it alone speaks for is told as nothing."""
+    logs = np.tile([0.0, -3_000.0], (50, 1))
+    given: dict[str, Any] = {
+        "logs": logs, "codes": None, "labels": None, "allowed": None, "normals": None, "starts": np.array([0, 50]),
+        "log_start": np.array([0.0, -2_000.0]), "log_transition": np.array([[0.0, -1_000.0], [-1_000.0, 0.0]]),
+        "n_threads": 1,
+    }  # fmt: skip
+    likelihood, _, _, moves, posteriors, _ = kernels.count_states(**given, before=None, after=None, by_row=True)
+    np.testing.assert_allclose(likelihood, 0.0, atol=1e-12)
+    assert not posteriors[:, 1].any()
+    np.testing.assert_allclose(moves, [[49, 0], [0, 0]], atol=1e-60)
 
 
 def test_one_row_below_the_smallest_double_is_no_trouble() -> None:

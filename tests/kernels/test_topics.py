@@ -15,7 +15,7 @@ from .conftest import same, seeds, thread_counts
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=60 if kernels.NATIVE else 5)
 @given(seeds, thread_counts)
 def test_sampled_topics_equal_their_twin_for_any_number_of_threads(seed: int, n_threads: int) -> None:
     arguments = good_arguments("sample_topics", seed) | {"n_threads": 1}
@@ -25,7 +25,7 @@ def test_sampled_topics_equal_their_twin_for_any_number_of_threads(seed: int, n_
 
 
 @pytest.mark.slow
-@settings(max_examples=15)
+@settings(max_examples=15 if kernels.NATIVE else 3)
 @given(seeds, thread_counts)
 def test_documents_by_themselves_equal_their_twins(seed: int, n_threads: int) -> None:
     arguments = good_arguments("fold_in_topics", seed) | {"n_threads": n_threads}

@@ -107,6 +107,10 @@ LAWS = [
     Law("student beside a gaussian, weighted", {"numeric": {"size": "student"}}, weighted=True),
     Law("student with spikes", NUMERIC | {"numeric": "student", "ddof": 0}, spikes=True),
     Law("poisson", POISSON),
+    Law(
+        "lognormal", NUMERIC | {"roles": {"sky": "ignore", "flag": "ignore", "size": "ignore"}, "numeric": "lognormal"}
+    ),
+    Law("lognormal beside a student, weighted", {"numeric": {"year": "lognormal", "size": "student"}}, weighted=True),
     Law("poisson beside a student, weighted", {"numeric": {"year": "poisson", "size": "student"}}, weighted=True),
     Law("mixed, columns of their own", {"prior": bk.Laplace(), "smoothing": {"sky": "auto", "flag": bk.MEstimate(2)}}),
     Law("mixed, weighted", {}, weighted=True),
@@ -176,7 +180,9 @@ def any_law(request):
 
 
 WORDS = ["sun", "sea", "rain", "été", "wind", "fog", "ice", "a", "Straße", "x1"]
-RECIPES = ["multinomial", "set_of_words", "complement", "wcnb", "twcnb", "tfidf", "nbsvm", "weighted", "auto", "fast"]
+RECIPES = [
+    "multinomial", "set_of_words", "complement", "wcnb", "twcnb", "tfidf", "nbsvm", "weighted", "best", "auto", "fast",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session", params=RECIPES)

@@ -10,7 +10,7 @@ import bayeskit as bk
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")]
 lawful = settings.get_profile("few")
 COUNTED = ["multinomial", "set_of_words", "complement", "wcnb"]
-HELD = ["tfidf", "twcnb", "weighted", "auto"]  # idf, weights and what goes with them are those of the first fit
+HELD = ["tfidf", "twcnb", "weighted", "best", "auto"]  # idf, weights and what goes with them are those of the first fit
 words = st.sampled_from(["sun", "sea", "rain", "été", "wind", "fog", "ice", "a", "Straße", "x1"])
 document = st.lists(words, max_size=8).map(" ".join)
 rows = st.lists(st.tuples(document, st.sampled_from("abc")), min_size=1, max_size=10)
@@ -90,7 +90,7 @@ def test_a_weight_of_two_is_the_document_twice(recipe, a):
     same(twice, fit(recipe, a + a), a, exact=False)
 
 
-@pytest.mark.parametrize("recipe", [*COUNTED, "tfidf", "twcnb", "weighted"])
+@pytest.mark.parametrize("recipe", [*COUNTED, "tfidf", "twcnb", "weighted", "best"])
 @lawful
 @given(a=rows, b=rows)
 def test_forgetting_what_was_not_learnt_is_refused_and_changes_nothing(recipe, a, b):

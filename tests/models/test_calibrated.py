@@ -14,6 +14,7 @@ from bayeskit.estimate.score_maps import fit_beta, fit_isotonic, fit_sigmoid
 from bayeskit.evaluate.folds import stratified_folds
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.base.honest_scores import HonestScores
+from bayeskit.models.calibrated import METHODS, Calibrated
 
 N = 400
 
@@ -187,7 +188,7 @@ def test_the_curve_needs_no_more_rows_than_asked_for():
 
 def test_what_it_cannot_do_is_absent_and_says_why():
     model = bk.Calibrated().fit(*copied(50))
-    for name in ("partial_fit", "forget", "merge", "explain", "leave_one_out"):
+    for name in ("partial_fit", "forget", "merge", "leave_one_out"):
         with pytest.raises(AttributeError, match="curve"):
             getattr(model, name)
 
@@ -242,3 +243,38 @@ def test_slopes_that_would_fall_are_none():
     odds = np.linspace(-3, 3, 100)
     falling = fit_beta(odds, odds < 0, None)
     assert min(falling.of_log, falling.of_rest) >= 0
+
+
+@pytest.mark.parametrize("inner", [bk.NaiveBayes(), bk.NaiveBayes(smoothing=0), bk.TAN(), bk.AODE()], ids=repr)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("capped", [True, False])
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
+def test_an_explanation_sums_to_the_calibrated_odds(inner, method, capped):
+    birds = bk.datasets.load_penguins().drop_columns(["year"])
+    model = Calibrated(inner, method, capped=capped).fit(birds, "species")
+    classes, p, chosen = model.classes_.tolist(), model.predict_proba(birds), model.predict(birds)
+    for i, record in enumerate(model.explain(birds)):
+        assert record.predicted == chosen[i]
+        a, b = classes.index(record.predicted), classes.index(record.against)
+        assert record.probability == pytest.approx(p[i, a], rel=1e-9)
+        if p[i, b] > 0:
+            parts = record.prior_log_odds + sum(c.log_odds for c in record.contributions)
+            assert parts == pytest.approx(record.log_odds, abs=1e-9)
+            assert record.log_odds == pytest.approx(np.log(p[i, a] / p[i, b]), abs=1e-9)
+
+
+def test_a_temperature_scales_every_contribution():
+    birds = bk.datasets.load_penguins().drop_columns(["year"])
+    model = Calibrated(method="temperature", capped=False).fit(birds, "species")
+    for cool, warm in zip(model.explain(birds), model.model_.explain(birds), strict=True):
+        assert [c.log_odds * model.temperature_ for c in cool.contributions] == pytest.approx(
+            [c.log_odds for c in warm.contributions], abs=1e-9
+        )
+        assert cool.prior_log_odds * model.temperature_ == pytest.approx(warm.prior_log_odds)
+
+
+def test_a_classifier_without_terms_has_no_explanation_through_the_curve():
+    model = Calibrated(bk.LogisticRegression())
+    assert not hasattr(model, "explain")
+    with pytest.raises(AttributeError, match="does not say what each column adds"):
+        model.explain([])

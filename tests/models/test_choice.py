@@ -129,3 +129,23 @@ def test_what_means_nothing_is_refused(rows, settings, why):
         bk.choose(X, y, **settings)
     with pytest.raises(BayesError, match="two classes"):
         bk.choose({"x": ["a"] * 9}, ["u"] * 9)
+
+
+def test_where_too_few_rows_would_judge_the_favourite_is_taken_and_that_is_said():
+    X, y = xor(200)
+    choice = bk.choose(X, y)
+    assert choice.winner == "best"
+    assert choice.held_out == 0
+    assert choice.candidates[0].why.startswith("chosen")
+    assert all("40 rows would judge, and 50 are needed" in one.why for one in choice.candidates[1:])
+    assert "for 200 rows" in str(choice)
+    with pytest.raises(BayesError, match="nothing to draw"):
+        choice.chart()
+    assert bk.choose(X, y, seconds=0.05).held_out == 40  # without the favourite the others are compared all the same
+
+
+def test_a_frame_is_read_once_for_all_models_and_the_choice_is_that_of_its_columns():
+    frame = BIRDS.to_pandas()
+    of_frame, of_columns = bk.choose(frame, "species", seconds=0.05), bk.choose(BIRDS, "species", seconds=0.05)
+    assert [(c.name, c.log_loss) for c in of_frame.candidates] == [(c.name, c.log_loss) for c in of_columns.candidates]
+    assert of_frame.model.feature_names_in_.tolist() == [name for name in frame.columns if name != "species"]

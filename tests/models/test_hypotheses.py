@@ -100,3 +100,33 @@ def test_impossible_evidence_and_misnamed_hypotheses_are_refused():
         belief.update({"a": 1, "b": 1, "c": 1})
     with pytest.raises(bk.BayesError, match="likelihood of 'b' is -1"):
         belief.update({"a": 1, "b": -1})
+
+
+def test_votes_are_joined_and_drawn_by_the_posterior():
+    three = bk.Hypotheses({"h1": 0.4, "h2": 0.3, "h3": 0.3})
+    votes = {"h1": {"+": 1, "-": 0}, "h2": {"-": 1}, "h3": {"+": 0.25, "-": 0.75}}
+    assert three.predict(votes) == pytest.approx({"-": 0.525, "+": 0.475})
+    assert list(three.predict(votes)) == ["-", "+"]
+    drawn = three.gibbs(votes, 20_000, random_state=0)
+    assert drawn.count("+") / 20_000 == pytest.approx(0.4, abs=0.01)
+    assert three.gibbs(votes, 5, random_state=3) == three.gibbs(votes, 5, random_state=3)
+
+
+@pytest.mark.parametrize(
+    ("votes", "told"),
+    [
+        ({"h1": {"+": 1}}, "no vote for 'h2'"),
+        ({"h1": {"+": 1}, "h2": {"+": 1}, "h3": {"+": 1}}, "'h3': no such hypothesis"),
+        ({"h1": {"+": 0.5}, "h2": {"+": 1}}, "sum to 0.5"),
+        ({"h1": "+", "h2": "-"}, "mapping from hypothesis to the probability of each outcome"),
+        ({"h1": {"+": "much"}, "h2": {"+": 1}}, "numbers"),
+    ],
+)
+def test_votes_that_mean_nothing_are_refused(votes, told):
+    with pytest.raises(bk.BayesError, match=told):
+        bk.Hypotheses({"h1": 0.5, "h2": 0.5}).predict(votes)
+
+
+def test_draws_that_mean_nothing_are_refused():
+    with pytest.raises(bk.BayesError, match="whole number of draws"):
+        bk.Hypotheses({"h1": 1.0}).gibbs({"h1": {"+": 1}}, n=1.5)

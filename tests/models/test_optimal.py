@@ -119,7 +119,7 @@ def test_members_may_know_different_classes():
         ({"weights": {"h1": 1, "x": 0}}, "name"),
         ({"weights": "votes"}, "votes"),
         ({"members": ["tree"]}, "classifiers"),
-        ({"weights": "evidence"}, "not every member"),
+        ({"weights": "evidence"}, "closed form for tables alone"),
     ],
 )
 def test_committees_that_mean_nothing_are_refused(settings, words):

@@ -47,7 +47,7 @@ def drawn(rng: np.random.Generator, n: int, length: int) -> tuple[list[Any], lis
 
 
 def test_weather_behind_an_umbrella(weather: HiddenMarkovModel) -> None:
-    """Worked example 33."""
+    """Worked example 31."""
     rain = weather.states_.tolist().index("rain")
     one, two, five = [list("U")], [list("UU")], [list("UUNUU")]
     assert weather.predict_proba(one)[0][0, rain] == pytest.approx(9 / 11, abs=1e-12)
@@ -65,7 +65,7 @@ def test_weather_behind_an_umbrella(weather: HiddenMarkovModel) -> None:
 
 
 def test_tagged_sentences_by_counting() -> None:
-    """Worked example 34."""
+    """Worked example 32."""
     model = HiddenMarkovModel(**PLAIN).fit(SENTENCES, TAGS)
     assert model.states_.tolist() == ["D", "N", "V"]
     assert model.start_.tolist() == [0.75, 0.25, 0]

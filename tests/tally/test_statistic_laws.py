@@ -19,13 +19,14 @@ from bayeskit.tally.transitions import CLASSES
 SCHEMA = Schema(
     {"sky": Categorical(), "flag": Categorical(("n", "y")), "step": Numeric((0.0, 2.0)), "size": Numeric(),
      "depth": Numeric(), "note": Text(),
-     "hits": Numeric()}
+     "hits": Numeric(), "rate": Numeric()}
 )  # fmt: skip
 CODED, MEASURED = ("sky", "flag", "step"), ("size", "depth")
 PLANS = {
     "families": Plan(families=CODED),
     "moments": Plan(moments=MEASURED),
     "counts": Plan(counts=("hits",)),
+    "logarithms": Plan(logarithms=("rate",)),
     "products": Plan(moments=MEASURED, products=MEASURED),
     "distinct": Plan(Request("distinct", MEASURED, {"max_values": 16})),
     "pairs": Plan(families=CODED, pairs=CODED),
@@ -55,10 +56,10 @@ few = settings(max_examples=25, deadline=None)
 
 
 def table_of(rows):
-    columns = {name: [row[i] for row in rows] for i, name in enumerate(SCHEMA.columns) if name != "hits"}
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(SCHEMA.columns) if name not in ("hits", "rate")}
     numbers = {name: np.array([np.nan if x is None else x for x in columns[name]]) for name in ("step", *MEASURED)}
     table = {name: numbers.get(name, np.array(column, dtype=object)) for name, column in columns.items()}
-    return {**table, "hits": np.abs(numbers["depth"])}
+    return {**table, "hits": np.abs(numbers["depth"]), "rate": 2.0 ** numbers["depth"]}
 
 
 def walks(rows):

@@ -1,4 +1,4 @@
-"""Worked examples 13, 14, 20 and 24: joint distributions and networks, to the figures of the course."""
+"""Worked examples 5, 6, 30 and 9: joint distributions and networks, to the figures of the course."""
 
 import itertools
 from fractions import Fraction
@@ -28,11 +28,11 @@ def wealth():
         ('P(wealth = rich | gender = male, hours_worked = ">40.5")', 0.4413),
     ],
 )
-def test_13_a_joint_distribution_answers_by_adding_its_rows(wealth, question, expected):
+def test_5_a_joint_distribution_answers_by_adding_its_rows(wealth, question, expected):
     assert round(wealth.probability(question), 4) == expected
 
 
-def test_13_the_same_to_the_last_digit(wealth):
+def test_5_the_same_to_the_last_digit(wealth):
     rows = load_worked_example("wealth").to_pylist()
     exact = {
         tuple(row[c] for c in ("gender", "hours_worked", "wealth")): Fraction(str(row["probability"])) for row in rows
@@ -58,7 +58,7 @@ def test_13_the_same_to_the_last_digit(wealth):
         ("A = 1 or not (B = 0 or C != 1)", lambda a, b, c: a == 1 or not (b == 0 or c != 1)),
     ],
 )
-def test_14_any_statement_is_the_sum_of_the_rows_that_match(statement, holds):
+def test_6_any_statement_is_the_sum_of_the_rows_that_match(statement, holds):
     table = load_worked_example("boolean_joint")
     joint = bk.JointDistribution.from_table(table)
     rows = [(r["A"], r["B"], r["C"], Fraction(str(r["probability"]))) for r in table.to_pylist()]
@@ -68,7 +68,7 @@ def test_14_any_statement_is_the_sum_of_the_rows_that_match(statement, holds):
     assert joint.probability(f"P({statement} | C)") == pytest.approx(float(given), abs=1e-15)
 
 
-def example_20():
+def example_30():
     return bk.BayesianNetwork(
         [("C", "W"), ("C", "B"), ("S", "B"), ("B", "A")],
         {
@@ -79,7 +79,7 @@ def example_20():
 
 
 def exactly(event, condition=lambda **_: True):
-    """P(event | condition) of example 20 by fractions."""
+    """P(event | condition) of example 30 by fractions."""
     total = both = Fraction(0)
     b_table = {(1, 1): "0.9", (1, 0): "0.2", (0, 1): "0.9", (0, 0): "0.01"}
     for c, s, w, b, a in itertools.product((1, 0), repeat=5):
@@ -106,28 +106,28 @@ def exactly(event, condition=lambda **_: True):
         ("P(C | W)", 0.9972299, lambda c, **_: c, lambda w, **_: w),
     ],
 )
-def test_20_the_network_answers_exactly(question, figure, event, condition):
-    n = example_20()
+def test_30_the_network_answers_exactly(question, figure, event, condition):
+    n = example_30()
     expected = exactly(event, condition)
     assert round(expected, 7) == figure
     assert n.query(question) == pytest.approx(expected, abs=1e-12)
     assert bk.JointDistribution.from_network(n).probability(question) == pytest.approx(expected, abs=1e-12)
 
 
-def test_20_the_junction_tree_says_the_same():
-    n = example_20()
+def test_30_the_junction_tree_says_the_same():
+    n = example_30()
     assert n.posterior({"A": True})["S"][True] == pytest.approx(exactly(lambda s, **_: s, lambda a, **_: a), abs=1e-12)
     assert n.posterior({"A": True, "W": True})["C"][True] == pytest.approx(0.9985829604516261, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 10])
-def test_24_the_full_joint_of_booleans_has_two_to_the_n_minus_one_numbers_a_class(n):
+def test_9_the_full_joint_of_booleans_has_two_to_the_n_minus_one_numbers_a_class(n):
     rows = np.random.default_rng(0).random((64, n)) < 0.5
     every = {f"x{i}": [True, False] for i in range(n)}
     assert 2 * bk.JointDistribution.from_data(rows, domains=every).n_parameters_ + 1 == 2 * (2**n - 1) + 1
 
 
-def test_24_mass_given_age_and_pregnancies_has_twenty_four_numbers():
+def test_9_mass_given_age_and_pregnancies_has_twenty_four_numbers():
     states = {"age": range(4), "pregnancies": range(3), "mass": range(3)}
     tables = {name: np.full((1, len(own)), 1 / len(own)) for name, own in states.items()}
     tables["mass"] = np.full((4, 3, 3), 1 / 3)

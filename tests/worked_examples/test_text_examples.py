@@ -39,7 +39,7 @@ def by_class(model, scores):
     return dict(zip(model.classes_.tolist(), scores, strict=True))
 
 
-def test_10_a_very_close_game_is_sports(sports):
+def test_23_a_very_close_game_is_sports(sports):
     model = fitted("multinomial", sports)
     of_class, vocabulary = counted(sports)
     assert len(model.words_) == len(vocabulary) == 14
@@ -52,7 +52,7 @@ def test_10_a_very_close_game_is_sports(sports):
     assert model.predict([DOCUMENT]).tolist() == ["sports"]
 
 
-def test_25_the_likelihood_has_a_multinomial_coefficient_and_a_length_term_apart(sports):
+def test_24_the_likelihood_has_a_multinomial_coefficient_and_a_length_term_apart(sports):
     model = fitted("multinomial", sports)
     likelihood = by_class(model, np.exp(model.document_log_likelihood([DOCUMENT])[0]))
     assert likelihood["sports"] == pytest.approx(432 / 390625, rel=1e-12)
@@ -67,7 +67,7 @@ def test_25_the_likelihood_has_a_multinomial_coefficient_and_a_length_term_apart
     assert np.exp(model.score_samples([DOCUMENT]))[0] == pytest.approx(with_length @ prior, rel=1e-9)
 
 
-def test_26_in_a_set_of_words_absent_words_count(sports):
+def test_25_in_a_set_of_words_absent_words_count(sports):
     model = fitted("set_of_words", sports)
     found = by_class(model, np.exp(model.predict_joint_log_proba([DOCUMENT])[0]))
     texts, tags = sports
@@ -83,7 +83,7 @@ def test_26_in_a_set_of_words_absent_words_count(sports):
     assert f"{found['not sports']:.5e}" == "1.15871e-05"
 
 
-def test_27_tf_idf_and_its_cosine_normalised_form(sports):
+def test_26_tf_idf_and_its_cosine_normalised_form(sports):
     model = fitted("tfidf", sports)
     idf = dict(zip(model.words_, model.params_.idf, strict=True))
     raw = {w: words(sports[0][0]).count(w) * idf[w] for w in words(sports[0][0])}
@@ -95,7 +95,7 @@ def test_27_tf_idf_and_its_cosine_normalised_form(sports):
     assert shown["a"] == round(raw["a"] / length, 6)
 
 
-def test_29_complement_and_its_normalised_weights(sports):
+def test_27_complement_and_its_normalised_weights(sports):
     model = fitted("complement", sports)
     scores = by_class(model, model.predict_joint_log_proba([DOCUMENT])[0])
     assert {c: round(s, 6) for c, s in scores.items()} == {"sports": 10.644857, "not sports": 9.068841}
@@ -110,7 +110,7 @@ def test_29_complement_and_its_normalised_weights(sports):
     assert model.predict([DOCUMENT]).tolist() == normalised.predict([DOCUMENT]).tolist() == ["sports"]
 
 
-def test_30_one_mention_of_san_francisco_counts_double_and_weight_normalisation_takes_that_away():
+def test_28_one_mention_of_san_francisco_counts_double_and_weight_normalisation_takes_that_away():
     texts = ["boston weather weather weather"] * 3 + ["san francisco weather"] * 3
     labels = ["Boston"] * 3 + ["San Francisco"] * 3
     document = ["boston boston san francisco"]  # Boston twice, San Francisco once

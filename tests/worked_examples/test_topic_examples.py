@@ -1,4 +1,4 @@
-"""Worked example 35: two documents of three words each, two topics; shares by all 64 assignments."""
+"""Worked example 33: two documents of three words each, two topics; shares by all 64 assignments."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ DOCUMENTS = np.array([[2, 1, 0], [0, 1, 2]])  # a a b and c c b
 
 @pytest.mark.slow
 @pytest.mark.skipif(not kernels.NATIVE, reason="many draws: the twin is compared draw by draw")
-def test_the_sampler_approaches_the_exact_posterior_of_six_words():
+def test_33_the_sampler_approaches_the_exact_posterior_of_six_words():
     together = np.zeros((6, 6))
     n = 2_500
     for seed in range(n):

@@ -53,13 +53,13 @@ def cpd(model, column, label):
     return dict(zip(table[column], table[f"P({column} | {label})"], strict=True))
 
 
-def test_3_a_row_impossible_in_the_full_joint_is_possible_when_columns_are_independent():
+def test_10_a_row_impossible_in_the_full_joint_is_possible_when_columns_are_independent():
     model = bk.NaiveBayes(smoothing=0).fit(load_worked_example("abc"), "C")
     assert_joint(model, {"A": "m", "B": "q"}, {"t": Fraction(2, 25), "f": Fraction(1, 25)})
     assert model.predict({"A": "m", "B": "q"}).tolist() == ["t"]
 
 
-def test_4_no_tennis_on_a_sunny_cool_humid_and_windy_day():
+def test_11_no_tennis_on_a_sunny_cool_humid_and_windy_day():
     day = {"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "strong"}
     expected = naive_joint(rows_of("tennis"), "play", day)
     assert round(float(expected["yes"]), 6) == 0.005291
@@ -71,7 +71,7 @@ def test_4_no_tennis_on_a_sunny_cool_humid_and_windy_day():
     assert round(model.predict_proba(day)[0, 0], 6) == 0.795417
 
 
-def test_5_the_tables_of_the_computer_buyers_are_the_counted_fractions():
+def test_12_the_tables_of_the_computer_buyers_are_the_counted_fractions():
     model = bk.NaiveBayes(smoothing=bk.MLE()).fit(load_worked_example("computer"), "buys_computer")
     prior = model.table()
     assert dict(zip(prior["buys_computer"], prior["count"], strict=True)) == {"no": 5, "yes": 9}
@@ -87,7 +87,7 @@ def test_5_the_tables_of_the_computer_buyers_are_the_counted_fractions():
     assert cpd(model, "credit_rating", "no")["excellent"] == pytest.approx(3 / 5)
 
 
-def test_6_a_zero_count_decides_alone_until_it_is_smoothed():
+def test_15_a_zero_count_decides_alone_until_it_is_smoothed():
     table = load_worked_example("computer")
     buyer = {"age": "31..40", "income": "high", "student": "no", "credit_rating": "excellent"}
     assert_joint(
@@ -99,7 +99,7 @@ def test_6_a_zero_count_decides_alone_until_it_is_smoothed():
     assert round(model.predict_proba(buyer)[0, 1], 6) == 0.564435
 
 
-def test_7_what_gives_birth_in_the_water_is_a_mammal():
+def test_13_what_gives_birth_in_the_water_is_a_mammal():
     table = load_worked_example("mammals")
     animal = {"give_birth": "yes", "can_fly": "no", "live_in_water": "yes", "have_legs": "no"}
     target = "class"
@@ -110,7 +110,7 @@ def test_7_what_gives_birth_in_the_water_is_a_mammal():
     assert model.predict(animal)[0] == max(expected, key=expected.get)
 
 
-def test_8_income_has_mean_and_unbiased_variance_by_class():
+def test_19_income_has_mean_and_unbiased_variance_by_class():
     model = bk.NaiveBayes(roles={"tid": "ignore"}).fit(load_worked_example("tax"), "evade")
     table = model.table("taxable_income")
     assert (table["evade"], table["count"]) == (["no", "yes"], [7, 3])
@@ -118,7 +118,7 @@ def test_8_income_has_mean_and_unbiased_variance_by_class():
     assert table["variance"] == pytest.approx([2975, 25], rel=1e-14)
 
 
-def test_9_forgetting_row_7_is_never_having_seen_it():
+def test_20_forgetting_row_7_is_never_having_seen_it():
     table = load_worked_example("tax")
     settings_ = {"smoothing": 0, "roles": {"tid": "ignore"}}
     forgotten = bk.NaiveBayes(**settings_).fit(table, "evade").forget(table.slice(6, 1), "evade")
@@ -140,13 +140,13 @@ def melons():
     return table, table.column_names[-1]
 
 
-def test_11_a_melon_without_smoothing():
+def test_14_a_melon_without_smoothing():
     table, target = melons()
     model = bk.NaiveBayes(smoothing=0, roles="categorical").fit(table, target)
     assert_joint(model, {"color": 3, "weight": 3}, {"yes": Fraction(1, 10), "no": Fraction(1, 15)})
 
 
-def test_12_declared_values_and_classes_count_in_smoothing():
+def test_16_declared_values_and_classes_count_in_smoothing():
     table, target = melons()
     domains = {"color": range(4), "weight": range(5)}
     model = bk.NaiveBayes(smoothing=bk.Laplace(), prior=bk.Laplace(), domains=domains).fit(table, target)
@@ -155,7 +155,7 @@ def test_12_declared_values_and_classes_count_in_smoothing():
     assert [len(model.table(column)) for column in ("color", "weight")] == [4, 5]
 
 
-def test_15_probabilities_from_a_table_of_counts():
+def test_17_probabilities_from_a_table_of_counts():
     counts = {"level": {"yes": {"Low": 10, "Medium": 13, "High": 17}, "no": {"Low": 2, "Medium": 13, "High": 0}}}
     tally = bk.Tally.from_counts(counts)
     plain = bk.NaiveBayes(smoothing=0).fit_tally(tally)
@@ -166,7 +166,7 @@ def test_15_probabilities_from_a_table_of_counts():
     assert cpd(smoothed, "level", "no")["High"] == pytest.approx(1 / 18, rel=1e-15)
 
 
-def test_18_class_histograms_give_posteriors_and_a_tie():
+def test_21_class_histograms_give_posteriors_and_a_tie():
     counts = {"length": {"fish": {3: 10, 7: 3, 5: 6}, "bird": {3: 2, 7: 9, 5: 6}}}
     model = bk.NaiveBayes(smoothing=0).fit_tally(bk.Tally.from_counts(counts))
     lengths = {"length": [3, 7, 5]}
@@ -174,7 +174,7 @@ def test_18_class_histograms_give_posteriors_and_a_tie():
     assert model.predict(lengths).tolist() == ["fish", "bird", "bird"]  # a tie goes to the first in sorted order
 
 
-def test_18_the_same_from_rows_cut_into_intervals():
+def test_21_the_same_from_rows_cut_into_intervals():
     lengths = [3] * 12 + [7] * 12 + [5] * 12
     labels = ["fish"] * 10 + ["bird"] * 2 + ["fish"] * 3 + ["bird"] * 9 + ["fish"] * 6 + ["bird"] * 6
     model = bk.NaiveBayes(smoothing=0, numeric="histogram", cuts=[4, 6])
@@ -183,14 +183,14 @@ def test_18_the_same_from_rows_cut_into_intervals():
     assert model.predict_proba({"length": [3.0, 7.0, 5.0]})[:, 1] == pytest.approx([10 / 12, 3 / 12, 6 / 12], rel=1e-12)
 
 
-def test_19_a_coin_by_counting_and_with_a_prior():
+def test_4_a_coin_by_counting_and_with_a_prior():
     assert bk.BetaBernoulli().update({True: 51, False: 49}).mle == 0.51
     assert bk.BetaBernoulli().update([1, 1, 0]).mle == pytest.approx(2 / 3, rel=1e-15)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.booleans(), max_size=12), st.integers(1, 9), st.integers(2, 9))
-def test_19_the_map_counts_the_prior_and_each_flip_gives_a_beta(flips, b1, b0):
+def test_4_the_map_counts_the_prior_and_each_flip_gives_a_beta(flips, b1, b0):
     beliefs = bk.BetaBernoulli(b1, b0).sequence(flips)
     for i, belief in enumerate(beliefs):
         a1 = sum(flips[: i + 1])
@@ -201,7 +201,7 @@ def test_19_the_map_counts_the_prior_and_each_flip_gives_a_beta(flips, b1, b0):
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=20), st.integers(2, 5))
-def test_19_the_same_for_a_die(throws, b):
+def test_4_the_same_for_a_die(throws, b):
     die = bk.DirichletCategorical(dict.fromkeys(range(1, 7), b)).update(throws)
     for face in range(1, 7):
         n = throws.count(face)
@@ -211,7 +211,7 @@ def test_19_the_same_for_a_die(throws, b):
         assert die.mean[face] == pytest.approx(float(Fraction(n + b, len(throws) + 6 * b)), rel=1e-14)
 
 
-def test_19_the_same_belief_is_the_smoothing_of_a_column():
+def test_4_the_same_belief_is_the_smoothing_of_a_column():
     counts = {"face": {"die": {1: 3, 2: 1, 3: 0}}}
     die = bk.DirichletCategorical({1: 2, 2: 3, 3: 4}).update(counts["face"]["die"])
     domains = {"face": {"die": {1: 3, 2: 1, 3: 0}, "other": {1: 1, 2: 1, 3: 1}}}
@@ -219,7 +219,7 @@ def test_19_the_same_belief_is_the_smoothing_of_a_column():
     assert cpd(model, "face", "die") == pytest.approx(die.map, rel=1e-14)
 
 
-def test_22_two_thousand_fair_flips_underflow_as_a_product_and_not_as_a_sum():
+def test_18_two_thousand_fair_flips_underflow_as_a_product_and_not_as_a_sum():
     n = 2000
     flips = {f"flip{i}": {c: {"heads": 1, "tails": 1} for c in ("fair", "also fair")} for i in range(n)}
     flips["colour"] = {"fair": {"red": 3, "blue": 1}, "also fair": {"red": 1, "blue": 3}}
@@ -234,7 +234,7 @@ def test_22_two_thousand_fair_flips_underflow_as_a_product_and_not_as_a_sum():
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 10])
-def test_24_numbers_of_free_parameters(n):
+def test_9_numbers_of_free_parameters(n):
     X = np.random.default_rng(0).normal(size=(40, n))
     y = np.arange(40) % 2
     assert bk.NaiveBayes().fit(X > 0, y).n_parameters_ == 2 * n + 1
@@ -249,7 +249,7 @@ counts = st.integers(1, 50)
 
 @settings(max_examples=40, deadline=None)
 @given(counts, counts, counts, counts, st.floats(0.05, 0.6), st.floats(0.01, 0.3))
-def test_32_a_posterior_rises_with_its_prior(a, b, c, d, p, more):
+def test_2_a_posterior_rises_with_its_prior(a, b, c, d, p, more):
     tally = bk.Tally.from_counts({"x": {"y": {"v": a, "w": b}, "n": {"v": c, "w": d}}})
     low, high = (
         bk.NaiveBayes(smoothing=0, prior={"y": q, "n": 1 - q}).fit_tally(tally).predict_proba({"x": "v"})[0, 1]
@@ -260,7 +260,7 @@ def test_32_a_posterior_rises_with_its_prior(a, b, c, d, p, more):
 
 @settings(max_examples=40, deadline=None)
 @given(counts, counts, counts, counts, st.integers(1, 20))
-def test_32_a_posterior_rises_with_its_likelihood_and_falls_with_the_evidence(a, b, c, d, more):
+def test_2_a_posterior_rises_with_its_likelihood_and_falls_with_the_evidence(a, b, c, d, more):
     def posterior(v_in_y, v_in_n):
         counts = {"x": {"y": {"v": v_in_y, "w": b}, "n": {"v": v_in_n, "w": d}}}
         model = bk.NaiveBayes(smoothing=0, prior="uniform").fit_tally(bk.Tally.from_counts(counts))
@@ -270,14 +270,14 @@ def test_32_a_posterior_rises_with_its_likelihood_and_falls_with_the_evidence(a,
     assert posterior(a, c) > posterior(a, c + more)  # P(v) larger, P(v | y) and P(y) as they were
 
 
-def test_28_the_f_measure_of_precision_and_recall():
+def test_38_the_f_measure_of_precision_and_recall():
     assert bk.f_measure(Fraction(1, 2), Fraction(1, 4)) == pytest.approx(1 / 3)
     assert bk.f_measure(0.5, 0.25, alpha=4) == pytest.approx(0.277778, abs=5e-7)
     with pytest.raises(bk.BayesError, match="alpha"):
         bk.f_measure(0.5, 0.25, alpha=-1)
 
 
-def test_31_digits_by_their_pixels_under_four_rules_of_variance():
+def test_22_digits_by_their_pixels_under_four_rules_of_variance():
     X, y = load_digits(return_X_y=True)
     tally = bk.NaiveBayes().fit(X, y).tally_
     found = {}

@@ -35,7 +35,7 @@ def curves_chart(record: BeliefCurves) -> Any:
     if rising:
         head = f"What is believed of {_short(record.parameter)} as outcomes come in"
     drawn = Lines(
-        head, record.parameter, "density", lines=lines, rising=rising, marks=marks[:1],
+        head, record.parameter, "density", lines=lines, rising=rising, marks=marks[:1], x_domain=record.between,
         remark="" if rising or len(names) < 3 else "the likelihood is scaled to the same area",
     )  # fmt: skip
     return drawn.chart()

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.charts.bars import rest_of, strongest
+from bayeskit.charts.bars import bars, rest_of, strongest
 from bayeskit.charts.heat import SIDE, heat
 from bayeskit.charts.notebook import offline
+from bayeskit.charts.probabilities import most_probable
 from bayeskit.charts.spec import altair, inline, rounded
 from bayeskit.charts.style import PALETTE, colour, named_axis, safe, title
 from bayeskit.data.probability_table import ProbabilityTable
@@ -17,15 +18,23 @@ from bayeskit.explain.phrases import cell
 
 MOST = 30  # values that have bars of their own
 ROOM = 140  # bars of a chart
+FAINT = 0.5  # where no probability is above, the largest is drawn darkest
 
 
 def conditional_chart(record: ProbabilityTable, kind: str | None = None) -> Any:
-    """Bars of each context side by side ("bars"), or a map ("heat"); without a kind, what has room."""
+    """Bars of each context side by side ("bars"), or a map ("heat"); without a kind, what has room.
+
+    Of a table without contexts, such as that of the classes, bars alone.
+    """
     if kind not in (None, "bars", "heat"):
         raise BayesError(f"kind={kind!r}: a table is drawn as 'bars' or as 'heat'")
     shares = record.shares
     if not np.isfinite(shares).any():
         raise BayesError(f"column {record.variable!r} tells nothing of any class: there is nothing to draw")
+    if not record.given:
+        names, numbers, remark = most_probable([cell(value) for value in record.values], shares[0].tolist())
+        head = f"How probable each {record.variable} is before any evidence"
+        return bars(names, numbers, head, "probability", remark=remark)
     few = len(record.contexts) <= len(PALETTE)
     if kind is None:
         kind = "bars" if few and len(record.contexts) * min(len(record.values), MOST) <= ROOM else "heat"
@@ -85,6 +94,9 @@ def _heat(record: ProbabilityTable, head: str) -> Any:
     if len(contexts) > SIDE:
         remark = f"the first {SIDE} of {len(contexts):,} contexts; {remark}".rstrip("; ")
         contexts, shares = contexts[:SIDE], shares[:SIDE]
+    most = float(np.nanmax(shares))
     shade = np.clip(shares, 0.0, 1.0)
+    if most < FAINT:
+        shade, remark = shares / (most or 1.0), f"{remark}; darkest: {most:.2g}".lstrip("; ")
     across = {"down_is": record.given, "across_is": record.variable, "figure_is": "probability", "form": ".2f"}
     return heat(contexts, names, shares, head, remark=remark, shade=shade, **across)

@@ -19,14 +19,14 @@ NAMES = {"accuracy": "accuracy", "log_loss": "log loss (nats)"}
 
 
 def roc_chart(record: RocCurve) -> Any:
-    """True against false positives as the threshold falls; the faint line is what chance gives."""
+    """True against false positives as the threshold falls; the dotted line is what chance gives."""
     if not np.isfinite(record.area):
         raise BayesError(f"there are rows of {record.of!r} alone, or none: a ROC needs both")
     return Lines(
         f"How well rows of {record.of} come before the others: area {record.area:.3f}",
         "false positive rate",
         "true positive rate",
-        remark="faint: chance",
+        remark="dotted: chance",
         lines=[Line(str(record.of), record.false_positive_rate, record.true_positive_rate)],
         x_domain=UNIT,
         y_domain=UNIT,
@@ -36,7 +36,7 @@ def roc_chart(record: RocCurve) -> Any:
 
 
 def precision_recall_chart(record: PrecisionRecall) -> Any:
-    """Precision by recall, with the point where they are equal; the faint line is what chance gives."""
+    """Precision by recall, with the point where they are equal; the dotted line is what chance gives."""
     if not np.isfinite(record.precision).any():
         raise BayesError(f"no row is of class {record.of!r}: there is nothing to draw")
     even = record.break_even
@@ -44,7 +44,7 @@ def precision_recall_chart(record: PrecisionRecall) -> Any:
         f"Precision and recall of {record.of}: they meet at {even:.3f}",
         "recall",
         "precision",
-        remark=f"average precision {record.average_precision:.3f}; faint: chance",
+        remark=f"average precision {record.average_precision:.3f}; dotted: chance",
         lines=[Line(str(record.of), record.recall, record.precision)],
         x_domain=UNIT,
         y_domain=(0, 1.04),
@@ -62,7 +62,7 @@ def lift_chart(record: LiftCurve) -> Any:
         f"Lift of {record.of}: the best-scored tenth holds {record.found_at(0.1):.0%} of the class",
         "share of the rows taken, the best-scored first",
         "times as many as by chance",
-        remark="faint: chance",
+        remark="dotted: chance",
         lines=[Line(str(record.of), record.taken, record.lift)],
         x_domain=UNIT,
         y_domain=(0, float(np.nanmax(record.lift)) * 1.05),

@@ -17,9 +17,6 @@ from bayeskit.tolerance import RANK
 if TYPE_CHECKING:
     from bayeskit.evaluate.diagnosis import Diagnosis
 
-if TYPE_CHECKING:
-    from bayeskit.evaluate.diagnosis import Diagnosis
-
 COLUMNS = 36  # on the circle
 LINES = 120  # between them
 NAME = 20  # letters beside the circle

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import AGAINST, FOR, band, named_axis, safe, title
+from bayeskit.charts.style import AGAINST, FOR, band, cut, named_axis, safe, title
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import Explanation
 from bayeskit.explain.phrases import cell, chance, times
 from bayeskit.models.text.words_for_and_against import WordsForAndAgainst
 
 BARS = 20  # columns or words that have a bar of their own
+LABEL = 34  # letters beside the axis
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Waterfall:
     start: tuple[str, float]
     parts: Sequence[tuple[str, float]]
     total: float
+    short: Mapping[str, str] = field(default_factory=dict)  # what stands beside the axis for a part
 
 
 def evidence_chart(record: Explanation | WordsForAndAgainst) -> Any:
@@ -45,10 +47,10 @@ def waterfall(steps: Waterfall) -> Any:
     bars = _bars(steps)
     if not bars:
         raise BayesError("the odds are infinite before any evidence: there is nothing to draw")
-    names = [bar["what"] for bar in bars]
+    names = [steps.short.get(bar["what"], bar["what"]) for bar in bars]
     ends = f"← for {safe(steps.against, 24)} · log odds (nats) · for {safe(steps.predicted, 24)} →"
     x = alt.X("low:Q", title=ends, scale=alt.Scale(zero=True, nice=True))
-    y = alt.Y("at:O", title=None, **named_axis(names, 34))
+    y = alt.Y("at:O", title=None, **named_axis(names, LABEL))
     signs = alt.Scale(domain=["for", "against"], range=[FOR, AGAINST])
     tip = [
         alt.Tooltip("what:N", title="evidence"),
@@ -100,19 +102,33 @@ def _times(steps: Waterfall, odds: float) -> str:
     return f"{more} {times(abs(odds))} times as likely as {less}"
 
 
+def _label(column: str, value: str) -> str:
+    """A column with its value beside the axis: the room that the one leaves the other has."""
+    name = cut(column, max(LABEL - 1 - len(value), LABEL * 3 // 5))
+    return f"{name} {cut(value, LABEL - 1 - len(name))}"
+
+
+def _quoted(label: object) -> str:
+    """A class in a sentence, with quotes where it has several words: “not sports”, and not “sports”."""
+    return f"“{label}”" if " " in str(label) else str(label)
+
+
 def _steps(record: Any) -> Waterfall:
     if isinstance(record, Explanation):
-        head = f"Why {record.predicted}, and not {record.against}: probability {chance(record.probability)}"
+        why = f"Why {_quoted(record.predicted)}, and not {_quoted(record.against)}"
+        head = f"{why}: probability {chance(record.probability)}"
         remark = "; ".join(c.sentence for c in record.ruled_out)
-        parts = [(f"{c.column} {cell(c.value)}", c.log_odds) for c in record.by_size if c.state != "unused"]
+        spoken = [c for c in record.by_size if c.state != "unused"]
+        parts = [(f"{c.column} {cell(c.value)}", c.log_odds) for c in spoken]
+        short = {f"{c.column} {cell(c.value)}": _label(c.column, cell(c.value)) for c in spoken}
         if record.undecidable:
             head, parts = f"{record.predicted} by the prior alone", []
             remark = f"The row is impossible under every class. {remark}"
         start = ("before any evidence", record.prior_log_odds)
         labels = str(record.predicted), str(record.against)
-        return Waterfall(head, remark, *labels, start, parts, record.log_odds)
+        return Waterfall(head, remark, *labels, start, parts, record.log_odds, short)
     if isinstance(record, WordsForAndAgainst):
-        head = f"Why {record.label}, and not {record.other}: the words of a document"
+        head = f"Why {_quoted(record.label)}, and not {_quoted(record.other)}: the words of a document"
         never = ", ".join(word for word, _, odds in record.words if not math.isfinite(odds))
         words = [(f"{word} (×{count})" if count > 1 else word, odds) for word, count, odds in record.words]
         if record.undecidable:

@@ -120,8 +120,11 @@ def _arcs(
     head = alt.Chart(inline(heads)).mark_point(filled=True, shape="triangle-down", color="#4c6073", size=55, opacity=1)
     layers.append(head.encode(x, y))
     if labels:
-        words = alt.Chart(inline(labels)).mark_text(fontSize=10, color="#333333", fontStyle="italic")
-        layers.append(words.encode(x, y, alt.Text("label:N")))
+        words = alt.Chart(inline(labels))
+        looks: tuple[dict[str, Any], ...] = ({"stroke": "white", "strokeWidth": 4}, {"color": "#333333"})
+        layers += [  # the arc ends around its label
+            words.mark_text(fontSize=10, fontStyle="italic", **look).encode(x, y, alt.Text("label:N")) for look in looks
+        ]
     return layers
 
 

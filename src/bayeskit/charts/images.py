@@ -67,6 +67,8 @@ def images_chart(record: ClassImages) -> Any:
     ]
     words = alt.Chart(inline(names)).mark_text(fontSize=11, baseline="bottom").encode(x, y, alt.Text("short:N"))
     remark = "bright: speaks for the class; dark: against it" if record.signed else "the darker, the larger"
+    if np.isnan(images).any():
+        remark += "; blank: says nothing"
     more = len(record.classes) - k
     told = f"{remark}; the first {k} of {len(record.classes):,} classes" if more else remark
     head = title(f"The {record.what} of each pixel, by {record.target}", told)

@@ -2,7 +2,8 @@
 
 Each node stands a layer below its lowest parent. Arcs that skip layers run through places of their own. Within a layer
 the order follows the middle of the neighbours above, then below, a few times over, and the best order is kept
-(Sugiyama, Tagawa, Toda, 1981). Places are then pulled towards their neighbours as far as their widths allow.
+(Sugiyama, Tagawa, Toda, 1981). Places are then pulled towards their neighbours as far as their widths allow. Nodes
+without arcs stand in lines below all others.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 GAP = 14.0  # between two nodes of a layer
 SWEEPS = 12
+LINE = 500.0  # of nodes without arcs, where the others are not wider
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,38 @@ def layered(widths: Sequence[float], arcs: Sequence[tuple[int, int]]) -> Layout:
     >>> plan.layer, plan.x[0] == (plan.x[1] + plan.x[2]) / 2
     ([0, 1, 1], True)
     """
+    joined = sorted({v for arc in arcs for v in arc})
+    place = {v: i for i, v in enumerate(joined)}
+    plan = _joined([widths[v] for v in joined], [(place[a], place[b]) for a, b in arcs])
+    x, layer, width, n_layers = [0.0] * len(widths), [0] * len(widths), plan.width, plan.n_layers
+    for v, i in place.items():
+        x[v], layer[v] = plan.x[i], plan.layer[i]
+    for line in _lines([v for v in range(len(widths)) if v not in place], widths, max(width, LINE)):
+        at = 0.0
+        for v in line:
+            x[v], layer[v] = at + widths[v] / 2, n_layers
+            at += widths[v] + GAP
+        width, n_layers = max(width, at - GAP), n_layers + 1
+    return Layout(x, layer, plan.ways, width, n_layers)
+
+
+def _lines(nodes: Sequence[int], widths: Sequence[float], room: float) -> list[list[int]]:
+    """Nodes in lines that are no wider than there is room."""
+    lines: list[list[int]] = []
+    used = 0.0
+    for v in nodes:
+        if not lines or used + widths[v] > room:
+            lines.append([])
+            used = 0.0
+        lines[-1].append(v)
+        used += widths[v] + GAP
+    return lines
+
+
+def _joined(widths: Sequence[float], arcs: Sequence[tuple[int, int]]) -> Layout:
+    """The layout of nodes that all have arcs."""
+    if not widths:
+        return Layout([], [], [], 0.0, 0)
     layer = _layers(len(widths), arcs)
     sizes, levels, links, chains = [*widths], [*layer], list[tuple[int, int]](), list[list[int]]()
     for start, end in arcs:

@@ -21,7 +21,7 @@ MOST = len(PALETTE)  # lines of a chart
 
 @dataclass(frozen=True)
 class Line:
-    """One line: its name and points; ``low`` and ``high`` of a band around it; ``steps`` where it goes in steps."""
+    """One line: its name and points; ``low`` and ``high`` of a band around it."""
 
     name: str
     x: Floats
@@ -46,7 +46,7 @@ class Lines:
     steps: bool = False
     rising: bool = False  # lines in an order, from light to dark
     marks: Sequence[tuple[str, float, float]] = ()  # named points
-    guide: Sequence[tuple[float, float]] = ()  # a faint line to compare with
+    guide: Sequence[tuple[float, float]] = ()  # a dotted line to compare with
     size: tuple[int, int] = (420, 280)
     below: Sequence[Any] = field(default=())
 
@@ -59,7 +59,7 @@ class Lines:
         names = [line.name for line in drawn]
         x, y = self._axes(alt)
         shades = [_between(i / max(len(names) - 1, 1)) for i in range(len(names))] if self.rising else None
-        hue = colour(names, shades=shades, symbolStrokeWidth=3)
+        hue = colour(names, shades=shades, symbolStrokeWidth=0 if self.points else 3)
         layers = [*self.below]
         if self.guide:
             ends = [{"x": a, "y": b} for a, b in self.guide]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from typing import Any
 
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import title
+from bayeskit.charts.style import cut, title
 from bayeskit.errors import BayesError
 from bayeskit.explain.nomogram import Nomogram
 from bayeskit.explain.phrases import chance
-from bayeskit.explain.rulers import DOT, FAINT, FONT, INK, rulers
+from bayeskit.explain.rulers import DOT, FAINT, FONT, INK, Tick, rulers
 
 CURVE = 200  # steps of a smooth line
+WHOLE = 60  # letters of what is said of a tick that is pointed at
 
 
 def nomogram_chart(record: Nomogram) -> Any:
@@ -27,18 +27,22 @@ def nomogram_chart(record: Nomogram) -> Any:
     page = rulers(record)
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, page.width], nice=False, zero=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[page.height, 0], nice=False, zero=False))
-    lines = [dict(zip(("x", "y", "x2", "y2"), line, strict=True)) for line in page.lines]
+    lines = [{key: round(at, 1) for key, at in zip(("x", "y", "x2", "y2"), line, strict=True)} for line in page.lines]
     layers = [alt.Chart(inline(lines)).mark_rule(color=FAINT).encode(x, y, x2="x2:Q", y2="y2:Q")]
     tip = alt.Tooltip(["column:N", "value:N", "points:Q"])
-    ticks = [asdict(tick) for tick in page.ticks]
+    ticks = [_tick(tick) for tick in page.ticks]
     layers.append(alt.Chart(inline(ticks)).mark_rule(color=INK, strokeWidth=1.5).encode(x, y, tip, y2="end:Q"))
-    rings = [asdict(ring) for ring in page.rings]
+    rings = [_tick(ring) for ring in page.rings]
     layers.append(alt.Chart(inline(rings)).mark_point(color=INK, size=40).encode(x, y, tip))
-    dots = [asdict(dot) for dot in page.dots]
+    dots = [_tick(dot) for dot in page.dots]
     layers.append(alt.Chart(inline(dots)).mark_point(color=DOT, size=65, filled=True, opacity=1).encode(x, y, tip))
     for anchor, align in (("start", "left"), ("middle", "center"), ("end", "right")):
         for faint in (False, True):
-            names = [asdict(name) for name in page.names if (name.anchor, name.faint) == (anchor, faint)]
+            names = [
+                {"x": round(name.x, 1), "y": round(name.y, 1), "text": name.text}
+                for name in page.names
+                if (name.anchor, name.faint) == (anchor, faint)
+            ]
             look = {"align": align, "baseline": "alphabetic", "fontSize": FONT, "color": FAINT if faint else "black"}
             layers.append(alt.Chart(inline(names)).mark_text(**look).encode(x, y, alt.Text("text:N")))
     head = title(
@@ -46,6 +50,13 @@ def nomogram_chart(record: Nomogram) -> Any:
     )
     drawn = alt.layer(*layers).properties(width=page.width, height=page.height, title=head)
     return offline(alt.vconcat(drawn, _probability_chart(record)))
+
+
+def _tick(tick: Tick) -> dict[str, Any]:
+    """A tick as data, its places as exact as they can be seen."""
+    places = {"x": round(tick.x, 1), "y": round(tick.y, 1), "end": round(tick.end, 1)}
+    said = {"column": cut(tick.column, WHOLE), "value": cut(tick.value, WHOLE), "points": round(tick.points, 1)}
+    return places | said
 
 
 def _about_the_row(record: Nomogram) -> str:

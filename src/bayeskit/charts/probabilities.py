@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.charts.bars import MOST, bars, rest_of, strongest
+from bayeskit.errors import BayesError
 from bayeskit.explain.phrases import cell
 
 if TYPE_CHECKING:
     from bayeskit.models.hypotheses import Hypotheses
+    from bayeskit.models.questions import Reply
     from bayeskit.network.joint_distribution import JointDistribution
     from bayeskit.network.query.distribution import Distribution
 
@@ -84,3 +86,13 @@ def most_probable(names: Sequence[str], numbers: Sequence[float]) -> tuple[list[
     rest = max(sum(numbers) - sum(numbers[i] for i in at), 0.0)
     remark = f"the {len(at)} most probable of {len(names):,} values; {rest_of(rest)}"
     return [names[i] for i in at], [numbers[i] for i in at], remark
+
+
+def reply_chart(reply: Reply) -> Any:
+    """The probability of each value, with its interval where rows were counted."""
+    record = reply.record
+    if reply.distribution is None:
+        raise BayesError("one number has no picture: ask for all values of a column, P(column | condition)")
+    intervals = [(v["interval"]["low"], v["interval"]["high"]) for v in record["distribution"] if "interval" in v]
+    shares = list(reply.distribution.values())
+    return answer_chart(reply.query, record["variable"], list(reply.distribution), shares, intervals)

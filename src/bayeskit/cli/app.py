@@ -94,7 +94,7 @@ def run() -> None:
         _say("bayes: ended")
         sys.exit(1)
     except QueryError as problem:
-        print(f"bayes: {problem}", file=sys.stderr)  # with the line that points at the slip
+        print(f"bayes: {in_options(problem, _whose)}", file=sys.stderr)  # with the line that points at the slip
         sys.exit(1)
     except BayesError as problem:
         followed = problem if _begins_anew() else problem.without("types")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -166,7 +166,7 @@ def scored(
         if folds is not None:
             from bayeskit.evaluate.cross_validation import cross_validate
 
-            found.append(cross_validate(model, rest, labels, folds))
+            found.append(cross_validate(_as_read(model), rest, labels, folds))
         return source, found
     labelled = Sequences.of(table, sequence=model.sequence, order=model.order, labels=target)
     if held_out:
@@ -177,8 +177,25 @@ def scored(
             "are new to the model"
         )
     if folds is not None:
-        found.append(_judged_states(model, _folded(model, labelled, folds), f"{folds}-fold cross-validation"))
+        folded = _folded(_as_read(model), model.states_.tolist(), labelled, folds)
+        found.append(_judged_states(model, folded, f"{folds}-fold cross-validation"))
     return source, found
+
+
+def _as_read(model: Any) -> Any:
+    """A model to be fitted anew: the columns that it ignores are not read, so it is not to ignore them."""
+    from bayeskit.data.schema import Ignored
+    from bayeskit.models.base.estimator import clone
+
+    if is_of_whole_sequences(model):
+        inner = model.model
+        read = {label: _as_read(one) for label, one in inner.items()} if isinstance(inner, Mapping) else _as_read(inner)
+        return clone(model).set_params(model=read)
+    roles = getattr(model, "roles", None)
+    if not isinstance(roles, Mapping):
+        return model
+    read = {name: role for name, role in roles.items() if role != "ignore" and not isinstance(role, Ignored)}
+    return clone(model).set_params(roles=read or None)
 
 
 def _held_out_classes(model: Any, sequences: Any, labels: Any) -> Evaluation:
@@ -195,7 +212,7 @@ def _held_out_classes(model: Any, sequences: Any, labels: Any) -> Evaluation:
     )
 
 
-def _folded(model: Any, sequences: Any, folds: int) -> Any:
+def _folded(model: Any, states: Sequence[Value], sequences: Any, folds: int) -> Any:
     """(a model of the other sequences, some sequences), fold by fold."""
     from bayeskit.models.base.estimator import clone
 
@@ -204,7 +221,7 @@ def _folded(model: Any, sequences: Any, folds: int) -> Any:
     fold = np.random.default_rng(0).permutation(len(sequences)) % folds
     for i in range(folds):
         rest = sequences.take(fold != i)
-        yield clone(model).set_params(states=model.states_.tolist()).fit(rest, rest.labels), sequences.take(fold == i)
+        yield clone(model).set_params(states=states).fit(rest, rest.labels), sequences.take(fold == i)
 
 
 def _judged_states(model: Any, asked: Any, method: str) -> Evaluation:

@@ -12,6 +12,7 @@ from bayeskit.remedy import OPEN, OtherModel, Setting
 
 OPTIONS = {
     "roles": "--role",
+    "domains": "--domain",
     "types": "--type",
     "missing": "--empty",
     "encoding": "--encoding",
@@ -53,7 +54,7 @@ INSTEAD = {
 }
 """What helps at a terminal where a setting has no option, or the command that runs has not that option."""
 
-UNITS = {"timeout": "SECONDS"}
+UNITS = {"timeout": "SECONDS", "domains": "COLUMN=A,B,..."}
 """What is typed after an option whose value the reader chooses, where that is not plain."""
 
 

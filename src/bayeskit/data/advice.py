@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit.data.factors import Factor, factor_values
-from bayeskit.data.schema import Categorical, Numeric, Schema
+from bayeskit.data.schema import Categorical, Numeric, Role, Schema
 from bayeskit.data.source import Batch, Column, cut, is_arrow
 from bayeskit.errors import AdviceWarning
 from bayeskit.remedy import Remedy, Setting
@@ -27,20 +27,26 @@ NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 LEADING_ZERO = re.compile(r"\s*[-+]?0\d")
 WITH_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+\s*")
 IN_PYTHON = Setting("open_source", clause=" to open_source", without="")  # a terminal has the option itself
-ROWS = 20  # on fewer nothing is said
+ROWS = 20  # on fewer, only what is plain
+LEAST = 5  # rows below which nothing is said
+SEVERAL = 10  # rows in which no string twice is an identifier
+DIGITS = range(10)  # whole numbers that are codes where few rows have one of them twice
 
 
 def advice(batch: Batch, schema: Schema, texts: Container[str] = ()) -> Iterator[AdviceWarning]:
     """What to say of each undeclared column whose values look like another role.
 
-    Looks at the first 10,000 rows at most, and says nothing on fewer than 20. ``texts`` were declared to be texts.
+    Looks at the first 10,000 rows at most; on fewer than 20 it says what is plain (rows that are numbered, a name in
+    every row, digits that come again), and on fewer than 5 nothing. ``texts`` were declared to be texts.
     No sentence has a count in it: folds of one table would say the same in other words, and Python tells once what is
     said in the same words.
     """
     n = min(batch.n_rows, SAMPLE)
-    for name in schema.used if n >= ROWS else ():
+    for name in schema.used if n >= LEAST else ():
         role, column = schema.columns[name], _as_it_is(cut(batch.columns[name], 0, n))
-        if isinstance(role, Numeric) and role.cuts is None and _is_integer(column):
+        if n < ROWS:
+            advised = _of_few_rows(column, role, name, n)
+        elif isinstance(role, Numeric) and role.cuts is None and _is_integer(column):
             advised = _of_integers(column, name, n)
         elif isinstance(role, Numeric) and role.cuts is None and _is_float(column):
             advised = _of_floats(column, name)
@@ -61,6 +67,21 @@ def numbers_as_text(batch: Batch, schema: Schema, undeclared: Container[str]) ->
             numbers = len(values) > FEW and all(isinstance(v, str) and NUMBER.fullmatch(v) for v in values)
             if numbers and (advised := _numbers_as_text(values, place)):
                 yield advised
+
+
+def _of_few_rows(column: Column, role: Role, name: str, n: int) -> AdviceWarning | None:
+    """What a few rows show as plainly as many."""
+    if isinstance(role, Numeric) and role.cuts is None and _is_integer(column):
+        values = factor_values(column, name, 0).values[1:]
+        if values in (list(range(n)), list(range(1, n + 1))):
+            return _better_as(name, "numbers the rows, like an identifier", "ignore")
+        if 1 < len(values) < n and all(value in DIGITS for value in values):
+            return _better_as(name, "holds digits that come again, like codes", "categorical")
+    if isinstance(role, Categorical) and role.domain is None and n >= SEVERAL:
+        values = [v for v in factor_values(column, name, 0).values if v is not None]
+        if len(values) == n and all(isinstance(v, str) for v in values):
+            return _better_as(name, "has another value in every row, like an identifier", "ignore")
+    return None
 
 
 def _of_integers(column: Column, name: str, n: int) -> AdviceWarning | None:
@@ -200,9 +221,11 @@ def _as_it_is(column: Column) -> Column:
     """Without a dictionary, which holds the values of other rows, too."""
     import pyarrow as pa
 
-    if is_arrow(column) and pa.types.is_dictionary(column.type):
-        return column.cast(column.type.value_type)
-    return column
+    if not is_arrow(column) or not pa.types.is_dictionary(column.type):
+        return column
+    if pa.types.is_string_view(column.type.value_type):  # of polars; Arrow does not take from these
+        return pa.array(column.to_pylist(), pa.string())
+    return column.cast(column.type.value_type)
 
 
 def _is_integer(column: object) -> bool:

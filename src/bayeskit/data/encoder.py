@@ -214,7 +214,7 @@ class Encoder:
         if self._domain(name) is not None and self.grow:
             raise UnknownValue(
                 f"column {name!r} has {value!r} in row {row}, outside its declared domain ({known}). ",
-                Remedy("domains", clause="Add it to {}, or mend the cell.", without="Mend the cell."),
+                Remedy("domains", clause="Add it to {}, or mend the cell."),
                 culprit=(name, value),
                 place=row,
             )

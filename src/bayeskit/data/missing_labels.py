@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
@@ -21,6 +22,7 @@ from bayeskit.data.source import (
     Source,
     engine_of,
     first_rows,
+    in_one_state,
     is_arrow,
     taken,
 )
@@ -154,6 +156,10 @@ class LabelledRows:
     def engine(self) -> Any:
         """The engine whose workers read the rows, if they are not read here."""
         return engine_of(self.source)
+
+    def in_one_state(self) -> AbstractContextManager[None]:
+        """While it lasts every reading finds the same rows, where the source can see to that."""
+        return in_one_state(self.source)
 
     def look(self) -> Batch | None:
         """Some of the first rows."""

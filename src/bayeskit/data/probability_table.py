@@ -16,7 +16,7 @@ class ProbabilityTable(Table, Drawable):
     """A table of P(``variable`` = value | context).
 
     Beside what is printed it knows its ``values``, its ``contexts`` in words, and ``shares`` (contexts, values), NaN
-    where nothing is known of a context; ``given``: what the contexts are values of.
+    where nothing is known of a context; ``given``: what the contexts are values of, "" where there is but one.
 
     >>> p = np.array([[0.25, 0.75], [0.5, 0.5]])
     >>> table = ProbabilityTable({"sky": ["rain", "sun"], "P(sky | no)": [0.25, 0.75], "P(sky | yes)": [0.5, 0.5]},
@@ -44,3 +44,20 @@ class ProbabilityTable(Table, Drawable):
     def chart(self, kind: Literal["bars", "heat"] | None = None) -> Any:
         """Bars of each context side by side, or a map from light to dark; without a ``kind``, what has room."""
         return draw(self, kind=kind)
+
+
+def table_by_class(
+    column: str,
+    values: Sequence[Any],
+    counts: npt.NDArray[Any],
+    shares: npt.NDArray[np.float64],
+    target: str,
+    classes: Sequence[Any],
+) -> ProbabilityTable:
+    """P(value | class) of a column with the counts behind it, both (classes, values)."""
+    columns: dict[str, Any] = {column: list(values)}
+    columns |= {f"count | {c}": counts[i].tolist() for i, c in enumerate(classes)}
+    columns |= {f"P({column} | {c})": shares[i].tolist() for i, c in enumerate(classes)}
+    return ProbabilityTable(
+        columns, variable=column, values=list(values), given=target, contexts=list(classes), shares=shares
+    )

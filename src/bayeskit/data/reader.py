@@ -69,6 +69,11 @@ class WholeTable:
             return self.data[rows.tolist()]
         return self.data[rows] if is_sparse(self.data) else taken(self.data, rows)
 
+    def as_columns(self) -> WholeTable:
+        """The same with the columns of a frame as they are read, so that several models need not read it again."""
+        is_frame = hasattr(self.data, "iloc") or type(self.data).__module__.partition(".")[0] == "polars"
+        return replace(self, data=columns_of(self.data)[1]) if is_frame else self
+
     def part(self, rows: Index) -> WholeTable:
         """The rows of some numbers as a table, without labels."""
         return WholeTable(self.take(rows), len(rows), None, self.target)
@@ -149,6 +154,11 @@ def read_batch(source: Source, names: Iterable[str] | None = None) -> Batch:
     ]
     if not batches:
         raise BayesError(NO_ROWS)
+    return _one(batches)
+
+
+def _one(batches: Sequence[Batch]) -> Batch:
+    """Batches as one."""
     if len(batches) == 1:
         return batches[0]
     columns = {name: together([batch.columns[name] for batch in batches]) for name in batches[0].columns}
@@ -160,6 +170,41 @@ def read_batch(source: Source, names: Iterable[str] | None = None) -> Batch:
         None if any(part is None for part in labels) else together(labels),
         None if any(part is None for part in weights) else np.concatenate(weights),
     )
+
+
+def read_sample(source: Source, names: Iterable[str], most: int, seed: int) -> Batch:
+    """Rows of a source as one batch, of these columns: all of any weight, or ``most`` of them drawn by a seed.
+
+    No more than these and a batch are in memory at a time, and how the rows come in batches makes no difference.
+
+    >>> source = open_source({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]}, "y")
+    >>> read_sample(source, ["x"], 5, 0).columns["x"].tolist(), read_sample(source, ["x"], 2, 0).n_rows
+    ([1.0, 2.0, 3.0], 2)
+    """
+    names, rng = list(names), np.random.default_rng(seed)
+    parts: list[tuple[Index, Batch]] = []
+    border = np.inf  # draws above it are not among the least
+    for batch in source.batches():
+        draws = rng.random(batch.n_rows)
+        rows = np.flatnonzero((draws < border) & (True if batch.weights is None else batch.weights > 0))
+        parts.append((draws[rows], _taken(batch, names, rows)))
+        all_draws = np.concatenate([drawn for drawn, _ in parts])
+        if len(all_draws) > most:
+            border = np.partition(all_draws, most)[most]
+    batches = [_taken(batch, names, np.flatnonzero(draws < border)) for draws, batch in parts]
+    batches = [batch for batch in batches if batch.n_rows]
+    if not batches:
+        raise BayesError(NO_ROWS)
+    return _one(batches)
+
+
+def _taken(batch: Batch, names: Sequence[str], rows: Index) -> Batch:
+    """Some rows and columns of a batch."""
+    columns = {name: taken(batch.columns[name], rows) for name in names}
+    weights = None if batch.weights is None else batch.weights[rows]
+    if batch.labels is None or isinstance(batch.labels, Responsibilities):
+        return replace(batch, columns=columns, n_rows=len(rows), weights=weights)
+    return replace(batch, columns=columns, n_rows=len(rows), weights=weights, labels=taken(batch.labels, rows))
 
 
 def read_block(encoder: Encoder, source: Source) -> Block:

@@ -23,7 +23,7 @@ Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null"
 
 @dataclass(frozen=True, slots=True)
 class Categorical:
-    """Values without order. A declared ``domain`` is all there can be, and counts in smoothing."""
+    """Values by name. A declared ``domain`` is all there can be, counts in smoothing, and keeps its order."""
 
     domain: tuple[Value, ...] | None = None
     name: ClassVar[str] = "categorical"
@@ -31,9 +31,13 @@ class Categorical:
 
 @dataclass(frozen=True, slots=True)
 class Numeric:
-    """A number; with ``cuts`` it is read as the interval it falls into, a value on a cut to the left."""
+    """A number; with ``cuts`` it is read as the interval it falls into, a value on a cut to the left.
+
+    ``kind`` is the distribution that was chosen for it by looking at rows, where a model was left to choose.
+    """
 
     cuts: tuple[float, ...] | None = None
+    kind: str | None = None
     name: ClassVar[str] = "numeric"
 
     def __post_init__(self) -> None:
@@ -235,6 +239,8 @@ class Schema:
                 entry["domain"] = list(role.domain)
             if isinstance(role, Numeric) and role.cuts is not None:
                 entry["cuts"] = list(role.cuts)
+            if isinstance(role, Numeric) and role.kind is not None:
+                entry["kind"] = role.kind
             if isinstance(role, DatePart):
                 entry |= {"of": role.of, "part": role.part}
             if isinstance(role, Text):
@@ -258,7 +264,7 @@ class Schema:
 
 def _target_from_json(entry: Any) -> Target:
     domain = entry["domain"]
-    return Target(str(entry["name"]), None if domain is None else as_domain(domain, "class"))
+    return Target(str(entry["name"]), None if domain is None else as_classes(domain, "class"))
 
 
 def _role_from_json(entry: Any) -> Role:
@@ -271,7 +277,10 @@ def _role_from_json(entry: Any) -> Role:
             raise BadFile(f"a schema names the unknown part {entry['part']!r} of dates")
         return DatePart(domain, str(entry["of"]), entry["part"])
     if role is Numeric:
-        return Numeric(tuple(float(c) for c in entry["cuts"]) if "cuts" in entry else None)
+        kind = entry.get("kind")
+        if kind is not None and not isinstance(kind, str):
+            raise BadFile(f"a schema has {kind!r} where the kind of a column has its name")
+        return Numeric(tuple(float(c) for c in entry["cuts"]) if "cuts" in entry else None, kind)
     if role is Text:
         return Text(Tokenizer.from_json(entry["tokenizer"]))
     if role is Ignored:
@@ -280,11 +289,20 @@ def _role_from_json(entry: Any) -> Role:
 
 
 def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:
-    """Declared values, each once, sorted; missing is no value."""
+    """Declared values, each once, in the order in which they were declared; missing is no value.
+
+    >>> as_domain(["Low", "Medium", "High", "Low"], "size")
+    ('Low', 'Medium', 'High')
+    """
     found = [canonical(value) for value in values]
     if not found or None in found:
         raise BayesError(f"the domain of column {name!r} needs at least one value, and missing is none: {found}")
-    return tuple(sort_values(v for v in dict.fromkeys(found) if v is not None))
+    return tuple(v for v in dict.fromkeys(found) if v is not None)
+
+
+def as_classes(values: Iterable[object], name: str) -> tuple[Value, ...]:
+    """Declared classes, each once, sorted, as classes are everywhere."""
+    return tuple(sort_values(as_domain(values, name)))
 
 
 def infer(
@@ -312,7 +330,7 @@ def infer(
         columns |= made
     for key, values in (domains or {}).items():
         if key == schema.target.name and key not in columns:
-            schema = replace(schema, target=replace(schema.target, domain=as_domain(values, key)))
+            schema = replace(schema, target=replace(schema.target, domain=as_classes(values, key)))
             continue
         name = schema.find(key)
         if name in declared and not isinstance(declared[name], Categorical):

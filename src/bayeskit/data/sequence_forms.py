@@ -37,8 +37,9 @@ class Positions:
 
 
 def is_table(data: Any) -> bool:
-    """Whether this is a frame, columns by name, a file or another source: what has columns to be named."""
-    return isinstance(data, (str, Path)) or is_source(data) or _is_table(collected(data))
+    """Whether this is a frame, columns by name, records, a file or another source: what has columns to be named."""
+    records = isinstance(data, (list, tuple)) and len(data) > 0 and isinstance(data[0], Mapping)
+    return records or isinstance(data, (str, Path)) or is_source(data) or _is_table(collected(data))
 
 
 def as_positions(data: Any, lengths: Any, sequence: str | None, order: str | None, target: str | None) -> Positions:

@@ -7,7 +7,7 @@ copy into Arrow would cost more than the counting). A source never holds more th
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
@@ -138,6 +138,11 @@ def closing_rows(rows: Iterator[Any]) -> Iterator[None]:
     except BaseException:
         close_rows(rows)
         raise
+
+
+def in_one_state(source: Any) -> AbstractContextManager[None]:
+    """While it lasts every reading of a source finds the same rows, where the source can see to that."""
+    return source.in_one_state() if hasattr(source, "in_one_state") else nullcontext()
 
 
 def engine_of(source: Any) -> Any:

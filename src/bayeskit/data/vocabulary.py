@@ -81,6 +81,16 @@ def union(a: Sequence[Value], b: Sequence[Value]) -> tuple[Value, ...]:
     return tuple(sort_values(merged.values()))
 
 
+def declared_first(declared: Sequence[Value], shown: Sequence[Value]) -> tuple[Value, ...]:
+    """All values of both: declared ones in the order in which they were declared, then the others, sorted.
+
+    >>> declared_first(("low", "high"), ("medium", "high"))
+    ('low', 'high', 'medium')
+    """
+    merged = {value: value for value in union(declared, shown)}
+    return (*(merged.pop(value) for value in dict.fromkeys(declared)), *merged.values())
+
+
 def positions(values: Sequence[Value], among: Sequence[Value]) -> npt.NDArray[np.int64]:
     """Where each of ``values`` stands ``among`` the others; -1 where it does not."""
     index = {value: i for i, value in enumerate(among)}

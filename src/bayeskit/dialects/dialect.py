@@ -19,7 +19,9 @@ class Dialect:
     by which a column is told apart; beyond it a lookup table is joined. joins: tables that one step may join.
     escaped: characters that stand in no text as they are: to Spark, '' is no quote under every setting, and $ begins a
     variable. infinity: how −∞ is written. fences: whether OFFSET 0 keeps a step from being merged into the next, so
-    that it need not be written down.
+    that it need not be written down. unnests: whether a table in a query is best written as lists, one for each column.
+    joins_missing: whether a lookup table has a row for missing cells. Rows without a partner in a join go on through
+    DuckDB by themselves, so that ten joins would cut its thousands of rows into pieces of a few.
     """
 
     name: str
@@ -33,6 +35,8 @@ class Dialect:
     infinity: str
     nul_in_text: bool = True
     fences: bool = False
+    unnests: bool = False
+    joins_missing: bool = False
     longest_name: int = 255
 
     def text(self, node: Node) -> Node:
@@ -80,7 +84,9 @@ class Dialect:
 
 
 DIALECTS: dict[str, Dialect] = {
-    "duckdb": Dialect("duckdb", "DuckDB", "CHR", "GREATEST", False, 12, 100, "", "-Infinity"),
+    "duckdb": Dialect(
+        "duckdb", "DuckDB", "CHR", "GREATEST", False, 12, 100, "", "-Infinity", unnests=True, joins_missing=True
+    ),
     "postgres": Dialect(
         "postgres",
         "PostgreSQL",

@@ -210,9 +210,9 @@ def null() -> Node:
 
 
 def compared(left: Node, operator: str, right: Node) -> Node:
-    """left = right, or <=, >=, <, >, <>."""
+    """left = right, or <=, >=, <, >, <>; "is" holds of two that are both null as well."""
     exp = sqlglot().exp
-    kinds = {"=": exp.EQ, "<=": exp.LTE, ">=": exp.GTE, "<": exp.LT, ">": exp.GT, "<>": exp.NEQ}
+    kinds = {"=": exp.EQ, "is": exp.NullSafeEQ, "<=": exp.LTE, ">=": exp.GTE, "<": exp.LT, ">": exp.GT, "<>": exp.NEQ}
     return kinds[operator](this=left, expression=right)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import pairwise
 
-from bayeskit.data.vocabulary import Value, union
+from bayeskit.data.vocabulary import Value, declared_first, union
 from bayeskit.tally.matching import check_one_kind, check_same_kind
+from bayeskit.tally.space import declared_values
 from bayeskit.tally.tally import Tally
 
 FAN_IN = 256  # tallies that a node of the tree adds
@@ -31,7 +32,7 @@ def merged(tallies: Sequence[Tally]) -> Tally:
         known = next(iter(lists.values()), ())
         for listed in lists.values():
             check_same_kind(name, known, listed)
-        values[name] = _all(lists.values())
+        values[name] = declared_first(declared_values(first.schema, name), _all(lists.values()))
     total = first.recode(first.schema, classes, values)
     for tally in others:
         total = total.plus(tally.recode(first.schema, classes, values))

@@ -44,8 +44,11 @@ def fit_exponents(
     return np.maximum(np.asarray(found.x, dtype=np.float64), 0.0)
 
 
-def fit_temperature(scores: Floats, labels: npt.NDArray[Any], weights: Floats | None) -> float:
+def fit_temperature(scores: Floats, labels: npt.NDArray[Any], weights: Floats | None, capped: bool = False) -> float:
     """The single exponent β, from e⁻³ to e², with which softmax(β · scores) loses least.
+
+    ``capped`` probabilities are (n p + 1) / (n + C) of n rows and C classes: no row that is wholly mistaken then counts
+    for more than ln (n + C).
 
     >>> sure = np.array([[5.0, 0.0]] * 10)                  # e⁵ : 1 said, 7 : 3 seen
     >>> beta = fit_temperature(sure, np.array([0] * 7 + [1] * 3, dtype=np.uint32), None)
@@ -54,10 +57,22 @@ def fit_temperature(scores: Floats, labels: npt.NDArray[Any], weights: Floats | 
     """
     from scipy.optimize import minimize_scalar
 
+    n = float(len(labels) if weights is None else weights.sum())
     shifted = np.asarray(scores - scores[np.arange(len(labels)), labels][:, None])
 
     def loss(log_beta: float) -> float:
         lost = logspace.log_sum_exp(float(np.exp(log_beta)) * shifted)
+        if capped:
+            lost = -log_capped(-lost, n, shifted.shape[1])
         return float(np.average(lost, weights=weights))
 
     return float(np.exp(minimize_scalar(loss, bounds=(-3, 2), method="bounded").x))
+
+
+def log_capped(log_p: Floats, n: float, n_classes: int) -> Floats:
+    """ln (n p + 1) / (n + C): what n rows of C classes allow to say.
+
+    >>> log_capped(np.array([-np.inf, 0.0]), 8, 2).round(4).tolist()                   # 1 / 10 and 9 / 10
+    [-2.3026, -0.1054]
+    """
+    return np.asarray(logspace.log((n * logspace.exp(log_p) + 1) / (n + n_classes)))

@@ -19,6 +19,7 @@ from bayeskit import kernels, logspace
 from bayeskit.data.block import Codes
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.back_off import BackOff, backed_off
+from bayeskit.estimate.formulas import Given, Share, Written
 from bayeskit.estimate.smoothing import Smoothing, smoothed
 from bayeskit.memory import Need, check_memory
 from bayeskit.remedy import Remedy
@@ -119,6 +120,34 @@ class ConditionalTable:
     def codes(self, parents: Sequence[Codes], child: Codes, n_threads: int) -> npt.NDArray[np.uint32]:
         """The row of the flat table for each row of codes."""
         return kernels.context_codes(parents, child, len(self.values) + 2, self.contexts.steps, self.n_nodes, n_threads)
+
+    def written(self, row: int) -> tuple[int, tuple[Written, ...]]:
+        """(number of parents that are known, P as counts and what is added to them) of a row of the flat table.
+
+        Nothing is written where the slot says nothing.
+        """
+        node, slot = divmod(row, len(self.values) + 2)
+        if not self.used or not 1 <= slot <= len(self.values):
+            return 0, ()
+        level = 0
+        while node >= len(self.contexts.counts[level]):
+            node -= len(self.contexts.counts[level])
+            level += 1
+        classes = range(self.contexts.counts[0].shape[2])
+        return level, tuple(self._written(level, node, slot - 1, label) for label in classes)
+
+    def _written(self, level: int, node: int, value: int, label: int) -> Written:
+        counts, pseudo = self.contexts.counts[level][node, :, label], self.pseudo[level]
+        count, total = float(counts[value]), float(counts.sum())
+        above = int(self.contexts.above[level - 1][node]) if level else 0
+        if self.backs_off:
+            shorter = self.probabilities[level - 1][above, value, label] if level else 1 / len(self.values)
+            return Share(count, total, float(pseudo * shorter), float(pseudo))
+        if total <= 0 and level:  # a class that was never seen in this context
+            return self._written(level - 1, above, value, label)
+        if total + np.sum(pseudo) <= 0:
+            return Given(float(logspace.log(self.probabilities[level][node, value, label])))
+        return Share(count, total, float(pseudo[value]), float(np.sum(pseudo)))
 
     @property
     def n_free(self) -> int:

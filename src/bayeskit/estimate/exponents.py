@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.threads import one_blas_thread
 from bayeskit.tolerance import LEAST_SQUARE
 
 Floats = npt.NDArray[np.float64]
@@ -30,10 +31,6 @@ def best_exponents(terms: Floats, labels: npt.NDArray[Any], weights: Floats, pen
 
     Rows that are impossible under a class say nothing of finite exponents and are left out.
     """
-    from scipy.optimize import minimize as scipy_minimize
-
-    minimize: Any = scipy_minimize
-
     n_rows, n_classes, n_terms = terms.shape
     rows = np.arange(n_rows)
     other = np.ones((n_rows, n_classes), dtype=bool)
@@ -44,12 +41,20 @@ def best_exponents(terms: Floats, labels: npt.NDArray[Any], weights: Floats, pen
     if not usable.any():
         return np.ones(n_terms)
     loss = _Loss(np.ascontiguousarray(apart[usable]), weights[usable], penalty)
+    with one_blas_thread():
+        return _solved(loss)
 
+
+def _solved(loss: _Loss) -> Floats:
+    """Where the objective is least."""
+    from scipy.optimize import minimize as scipy_minimize
+
+    minimize: Any = scipy_minimize
     # An absurd cell (a Gaussian at its variance floor) may weigh 1e9 nats where another weighs one. So the unknowns
     # are measured in steps of equal curvature: at first of its bound, then of what it is at the first solution.
     squares = loss.weights @ (loss.apart**2).sum(axis=1)
     start = np.minimum(1.0, np.sqrt(loss.weights.sum() / np.maximum(squares, LEAST_SQUARE)))
-    step = 1 / np.sqrt(penalty + squares / 4)
+    step = 1 / np.sqrt(loss.penalty + squares / 4)
     for tolerance in (1e-2, 1e-5):
         solved = minimize(
             lambda u, step=step: loss.value(u * step),
@@ -57,7 +62,7 @@ def best_exponents(terms: Floats, labels: npt.NDArray[Any], weights: Floats, pen
             jac=lambda u, step=step: step * loss.gradient(u * step),
             hess=lambda u, step=step: step[:, None] * loss.hessian(u * step) * step,
             method="trust-exact",
-            options={"gtol": tolerance * np.sqrt(n_terms), "maxiter": 100, "initial_trust_radius": 10.0},
+            options={"gtol": tolerance * np.sqrt(len(squares)), "maxiter": 100, "initial_trust_radius": 10.0},
         )
         start = solved.x * step
         step = 1 / np.sqrt(np.diag(loss.hessian(start)))

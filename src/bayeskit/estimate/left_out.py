@@ -5,8 +5,9 @@ Formula: what the estimates are without one row
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,7 +69,27 @@ class LeftOutGaussians:
 
     def columns(self, index: Any) -> LeftOutGaussians:
         """The same for some of the columns."""
-        return replace(self, moments=self.moments.columns(index))
+        return self if len(index) == self.moments.shape[1] else replace(self, moments=self.moments.columns(index))
+
+    @cached_property
+    def mean(self) -> Floats:
+        """Of each class (classes, columns)."""
+        return self.moments.mean()
+
+    @cached_property
+    def _squares(self) -> Floats:
+        """Σ(x − mean)² of each class, and of all values together (classes + 1, columns)."""
+        return self.moments.with_total().squared_deviations()
+
+    @property
+    def squares(self) -> Floats:
+        """Σ(x − mean)² of each class (classes, columns)."""
+        return np.asarray(self._squares[:-1])
+
+    @property
+    def total_squares(self) -> Floats:
+        """Σ(x − mean)² of all values together (columns,)."""
+        return np.asarray(self._squares[-1])
 
     def closed(self) -> npt.NDArray[np.bool_]:
         """Columns of which the closed form is exact for all rows but those with too little rest (columns,).
@@ -76,27 +97,28 @@ class LeftOutGaussians:
         Every class has a variance of its own, well above the floor whichever row leaves; a class that would not have
         one without one of its values (fewer than four of them) has no rate.
         """
-        n, mean, squares = self.moments.n, self.moments.mean(), self.moments.squared_deviations()
+        n = self.moments.n
         if self.rule != "class_feature" or n.dtype.kind == "f":
             return np.zeros(n.shape[1], dtype=bool)
-        total = self.moments.pooled().squared_deviations()
+        mean, squares, total = self.mean, self.squares, self.total_squares
         with np.errstate(invalid="ignore", divide="ignore"):
-            above = (squares / n > 10 / LEAST_REST * NOISE * total / n.sum(axis=0)) & (self.floored_rest() < 0.5)
+            above = (squares / n > 10 / LEAST_REST * NOISE * total / n.sum(axis=0)) & (self.floored_rest < 0.5)
             near = np.abs(mean) < FAR * np.sqrt(squares / n)
         fit: npt.NDArray[np.bool_] = ((n >= 2) & above & near).all(axis=0)
         return fit
 
+    @cached_property
     def floored_rest(self) -> Floats:
         """What must be left of the spread of each class for the floor not to touch it, whichever row leaves."""
-        n, squares = self.moments.n, self.moments.squared_deviations()
+        n, squares = self.moments.n, self.squares
+        highest = highest_floor(n, squares, self.total_squares, self.ddof, self.floor)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # beyond all numbers is never left
-            return np.asarray(2 * highest_floor(self.moments, self.ddof, self.floor) * (n - self.ddof) / squares)
+            return np.asarray(2 * highest * (n - self.ddof) / squares)
 
     def closed_form(self) -> ClosedGaussian:
         """The parameters of columns that are :meth:`closed`."""
         n, mean, squares = (
-            np.ascontiguousarray(a, dtype=np.float64)
-            for a in (self.moments.n, self.moments.mean(), self.moments.squared_deviations())
+            np.ascontiguousarray(a, dtype=np.float64) for a in (self.moments.n, self.mean, self.squares)
         )
         variance = squares / (n - self.ddof)
         n = np.where(n < 4, np.nan, n)
@@ -151,9 +173,16 @@ def without(moments: Moments, x: Floats, labels: Index, unit: Floats) -> Without
 
 
 def numbers_in_steps(
-    leaving: Leaving, rows: Index, names: Sequence[str], learnt: Moments | None = None
+    leaving: Leaving,
+    rows: Index,
+    names: Sequence[str],
+    learnt: Moments | None = None,
+    counted: Callable[[Floats], Floats] = np.asarray,
 ) -> Iterator[tuple[Index, Floats]]:
-    """Some rows at a time with their numbers (rows, columns); what cannot have been learnt is refused."""
+    """Some rows at a time with their numbers (rows, columns); what cannot have been learnt is refused.
+
+    ``counted`` is what of a number went into the moments ``learnt``.
+    """
     floats = {name: leaving.block.floats[name] for name in names}
     if learnt is not None:
         raise_unusable(floats, leaving.block.start)
@@ -161,20 +190,22 @@ def numbers_in_steps(
     for some in np.split(rows, range(step, len(rows), step)):
         x = np.column_stack([column[some] for column in floats.values()])
         if learnt is not None:
-            lacks = learnt.take(leaving.labels[some]).lacks(_cells(x, leaving.unit[some]))
+            lacks = learnt.take(leaving.labels[some]).lacks(_cells(counted(x), leaving.unit[some]))
             if lacks.any():
                 i, j = np.argwhere(lacks)[0]
                 raise leaving.refuse(int(some[i]), names[j])
         yield some, x
 
 
-def highest_floor(moments: Moments, ddof: int, floor: VarianceFloor) -> Floats:
-    """A bound of the floor of each column without any one row: no sum is larger then, and its freedom is one less."""
-    freedom, n = (moments.n - ddof).sum(axis=0), moments.n.sum(axis=0) - ddof
-    squares, total = moments.squared_deviations().sum(axis=0), moments.pooled().squared_deviations()[0]
+def highest_floor(n: Index, squares: Floats, total: Floats, ddof: int, floor: VarianceFloor) -> Floats:
+    """A bound of the floor of each column without any one row: no sum is larger then, and its freedom is one less.
+
+    ``n`` and ``squares`` are of classes (classes, columns), ``total`` the squares of all values together (columns,).
+    """
+    freedom, rows = (n - ddof).sum(axis=0), n.sum(axis=0) - ddof
     with np.errstate(invalid="ignore", divide="ignore"):
-        highest = floor.least(squares / (freedom - 1), total / (n - 1))
-    return np.where((freedom > 1) & (n > 1), highest, np.inf)
+        highest = floor.least(squares.sum(axis=0) / (freedom - 1), total / (rows - 1))
+    return np.where((freedom > 1) & (rows > 1), highest, np.inf)
 
 
 def _cells(x: Floats, unit: Floats) -> Moments:

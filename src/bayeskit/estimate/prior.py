@@ -14,6 +14,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError
+from bayeskit.estimate.formulas import Given, Share, Written
 from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities, smoothed
 from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Remedy, Setting
@@ -35,8 +36,8 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[
     """
     if isinstance(prior, str):
         if prior == "empirical":
-            prior = MLE()
-        elif prior == "uniform":
+            return np.asarray(probabilities(class_counts, 0.0))
+        if prior == "uniform":
             return np.full(len(classes), 1 / len(classes))
     if isinstance(prior, Smoothing):
         return np.asarray(probabilities(class_counts[None], prior.pseudo_counts(classes, class_counts[None]))[0])
@@ -57,10 +58,26 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[
     raise BayesError(
         Setting.given("prior", prior),
         ": it is ",
-        Remedy("prior", clause=SPECS, without="empirical or uniform"),
+        Remedy("prior", clause=SPECS, without="empirical, uniform or laplace"),
         did_you_mean(prior, ("empirical", "uniform")),
         culprit=prior,
     )
+
+
+def written_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[Any]) -> tuple[Written, ...]:
+    """P(class) as it comes about: a share of the rows where it is one, else the number.
+
+    >>> [share.text for share in written_prior("empirical", ["no", "yes"], np.array([5, 9]))]
+    ['5/14', '9/14']
+    """
+    if isinstance(prior, str) and prior == "uniform":
+        return tuple(Share(1, len(classes)) for _ in classes)
+    rule = MLE() if isinstance(prior, str) and prior == "empirical" else prior
+    if not isinstance(rule, Smoothing):
+        return tuple(Given(float(logspace.log(p))) for p in class_prior(prior, classes, class_counts))
+    added = rule.pseudo_counts(classes, class_counts[None])
+    total, whole = float(class_counts.sum()), float(added.sum())
+    return tuple(Share(float(n), total, float(a), whole) for n, a in zip(class_counts, added, strict=True))
 
 
 def log_prior_without(

@@ -1,6 +1,6 @@
 """Maps from what a model says of a class to what is seen: from log odds o = ln P / (1 − P) to a probability.
 
-    isotonic   any rising curve: the steps that fit best (scikit-learn's isotonic_regression), lines between them
+    isotonic   any rising curve: the steps that fit best (SciPy's, as scikit-learn has them), lines between them
     sigmoid    1 / (1 + e^−(a o + b))                                    (Platt, 1999)
     beta       1 / (1 + e^−(a ln P − b ln(1 − P) + c)),  a, b ≥ 0         (Kull, Silva Filho and Flach, 2017)
 
@@ -92,14 +92,14 @@ def fit_isotonic(odds: Floats, is_class: npt.NDArray[np.bool_], weights: Floats 
     >>> curve(np.array([-9.0, 0.0, 9.0])).tolist()
     [0.0, 0.5, 1.0]
     """
-    from sklearn.isotonic import isotonic_regression
+    from scipy.optimize import isotonic_regression  # as scikit-learn's, which calls it
 
-    order = np.argsort(odds, kind="stable")
+    order = np.argsort(odds)  # rows of one score are put together below: their order is of no matter
     at, seen = odds[order], is_class[order].astype(np.float64)
     w = np.ones(len(at)) if weights is None else weights[order]
     first = np.flatnonzero(np.append(True, at[1:] > at[:-1]))  # rows of one score are one point
     total = np.add.reduceat(w, first)
-    share = isotonic_regression(np.add.reduceat(w * seen, first) / total, sample_weight=total, y_min=0, y_max=1)
+    share = np.clip(isotonic_regression(np.add.reduceat(w * seen, first) / total, weights=total).x, 0, 1)
     at = at[first]
     ends = np.ones(len(at), dtype=bool)  # of a level stretch the points between are of no use
     ends[1:-1] = (share[1:-1] != share[:-2]) | (share[1:-1] != share[2:])

@@ -296,16 +296,16 @@ def as_smoothing(spec: object) -> Smoothing:
     >>> as_smoothing(0.5), as_smoothing("auto"), as_smoothing(Laplace())
     (Lidstone(alpha=0.5), Automatic(), Laplace())
     """
-    if isinstance(spec, Smoothing) and not isinstance(spec, type):
-        return spec
+    if is_number(spec):
+        return Lidstone(cast(float, spec))
     if isinstance(spec, str) and spec == "auto":
         return Automatic()
     if isinstance(spec, str) and spec == "back-off":
         from bayeskit.estimate.back_off import BackOff
 
         return BackOff()
-    if is_number(spec):
-        return Lidstone(cast(float, spec))
+    if isinstance(spec, Smoothing) and not isinstance(spec, type):
+        return spec
     raise BayesError(
         f"smoothing={spec!r} is not known. Pass a number (Lidstone's α: 0 for none, 1 for Laplace), 'auto', "
         "'back-off', or one of MLE(), Laplace(), Lidstone(alpha), MEstimate(m, prior), Dirichlet(beta), Automatic(), "

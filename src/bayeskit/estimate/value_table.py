@@ -1,14 +1,5 @@
 """P(value | class) of one coded column, from its family of counts.
 
-Without one row of class y, which takes its unit u (1, or its weight where that is less) from the counts that contain
-it, all of them counts of class y, a value v has
-
-    own class      P'(v | y) = (n_vy − u + a_v) / (N_y − u + A)
-    other classes  P'(v | c) = (n_vc + a_v) / (N_c + A)
-
-with a_v and A as smoothing would give them without the row. A value that only this row has becomes an unseen
-one. Smoothing chosen from the counts ("auto") is held.
-
 Formula: P(value ∣ class) with missing and unseen values
 """
 
@@ -25,10 +16,10 @@ from bayeskit import logspace
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import MISSING, Value, Vocabulary
 from bayeskit.estimate.columns.one_cell import Odd, Row
+from bayeskit.estimate.formulas import Given, Share, Written
 from bayeskit.estimate.sampling import cells_of, draw_slots
-from bayeskit.estimate.smoothing import UNSEEN, Automatic, Lidstone, MEstimate, Smoothing, probabilities, smoothed
+from bayeskit.estimate.smoothing import UNSEEN, Smoothing, probabilities
 from bayeskit.tally.families import Family
-from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
@@ -62,6 +53,24 @@ class ValueTable:
     def one_cell(self, refuse_unseen: bool) -> Callable[[Any], Row]:
         """Scores one plain cell."""
         return CodedCell(Vocabulary(self.values), self.log_table, self.used, refuse_unseen)
+
+    def written(self, code: int, family: Family) -> tuple[Written, ...]:
+        """P(value | class) as counts and pseudo-counts, for each class; nothing where the slot says nothing."""
+        if not self.used or np.isnan(self.probabilities[:, code]).any():
+            return ()
+        slot = code if not np.isnan(self.pseudo[code]) else len(self.pseudo) - 1  # missing, where unseen is smoothed
+        takes_part = ~np.isnan(self.pseudo)
+        counts = np.concatenate([family.counts, np.zeros((len(family.counts), 1))], axis=1)
+        totals, added, whole = (
+            counts[:, takes_part].sum(axis=1),
+            float(self.pseudo[slot]),
+            float(np.nansum(self.pseudo)),
+        )
+        shares: list[Written] = []
+        for count, total, p in zip(counts[:, slot].tolist(), totals.tolist(), self.probabilities[:, slot], strict=True):
+            nowhere = total + whole <= 0  # a declared class that no row shows
+            shares.append(Given(float(logspace.log(p))) if nowhere else Share(count, total, added, whole))
+        return tuple(shares)
 
     def sample(self, labels: Index, rng: np.random.Generator) -> Any:
         """A cell for each row of these classes."""
@@ -134,67 +143,3 @@ class CodedCell:
         if len(self.kept) < KEPT:
             self.kept[cell] = row
         return row
-
-
-@dataclass(frozen=True)
-class LeftOutValues:
-    """One coded column without one of its cells. Slots as in :class:`ValueTable`."""
-
-    table: ValueTable
-    counts: Floats  # (classes, slots)
-    smoothing: Smoothing
-    declared: bool  # a declared value stays, whoever leaves
-
-    @classmethod
-    def of(cls, table: ValueTable, family: Family, smoothing: Smoothing, declared: bool) -> LeftOutValues:
-        """The column of a family whose table is known."""
-        counts = np.concatenate([family.counts, np.zeros((len(family.counts), 1))], axis=1).astype(np.float64)
-        if isinstance(smoothing, Automatic):
-            smoothing = Lidstone(float(np.nan_to_num(np.nanmax(table.pseudo, initial=0.0))))
-        return cls(table, np.where(np.isnan(table.pseudo), 0.0, counts), smoothing, declared)
-
-    def scores(self, slots: Index, labels: Index, unit: Floats) -> tuple[Floats, Floats]:
-        """(ln P' in every class but the own (cells, classes), ln P' in the own class (cells,)).
-
-        Cells of a column that says nothing without them have 0 everywhere.
-        """
-        pseudo, total, gone = self._pseudo(slots, unit)
-        counts = np.where(gone[:, None], 0.0, self.counts.T[slots])
-        sums = self.counts.sum(axis=1)
-        rows = np.arange(len(slots))
-        own_sum = sums[labels] - unit
-        own_sum[own_sum <= GONE * sums[labels]] = 0  # below: a table of all cells asks of some that no row has
-        own_count = np.where(gone, 0.0, np.maximum(counts[rows, labels] - unit, 0.0))
-        others = smoothed(counts, sums, pseudo[:, None], total[:, None])
-        own = smoothed(own_count, own_sum, pseudo, total)
-        silent = np.isnan(self.table.pseudo[slots]) | (own_sum + total <= 0)
-        if np.isnan(self.table.pseudo[-1]):
-            silent |= gone
-        if not self.table.used:
-            silent[:] = True
-        others = np.where(silent[:, None], 0.0, logspace.log(np.nan_to_num(others, nan=1.0)))
-        return others, np.where(silent, 0.0, logspace.log(np.nan_to_num(own, nan=1.0)))
-
-    def _pseudo(self, slots: Index, unit: Floats) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-        """(pseudo-count of the cell's value, their total, whether the value is gone) without the cell."""
-        takes_part = ~np.isnan(self.table.pseudo)
-        of_value = self.counts.sum(axis=0)[slots]
-        known = slots < len(takes_part) - 1  # no row was learnt with the slot of all that is unseen
-        gone = known & takes_part[slots] & (of_value - unit <= GONE * of_value)
-        if self.declared:
-            gone &= slots == 0
-        pseudo = np.nan_to_num(self.table.pseudo)[slots]
-        total = np.full(len(slots), np.nansum(self.table.pseudo))
-        if isinstance(self.smoothing, MEstimate) and self.smoothing.prior == "marginal":
-            left = self.counts.sum() - unit
-            with np.errstate(invalid="ignore", divide="ignore"):
-                pseudo = np.where(left > 0, self.smoothing.m * np.maximum(of_value - unit, 0.0) / left, 0.0)
-        if takes_part[-1] and gone.any():  # unseen="smooth": the others, and the one that stands for all unseen
-            for slot in np.unique(slots[gone]):
-                keep = takes_part.copy()
-                keep[slot] = False
-                names = [n for n, k in zip((None, *self.table.values, UNSEEN), keep, strict=True) if k]
-                fresh = self.smoothing.pseudo_counts(names, self.counts[:, keep])
-                cells = gone & (slots == slot)
-                pseudo[cells], total[cells] = fresh[-1], fresh.sum()
-        return pseudo, total, gone

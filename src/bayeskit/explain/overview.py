@@ -115,6 +115,8 @@ def column_records(tally: Tally) -> list[dict[str, Any]]:
             names = family.values if cuts is None else intervals(cuts)
             record |= {"values": len(family.values), "most_frequent": [names[i] for i in top]}
             record["missing"] = count_of(family.missing.sum().item())
+        elif name in tally.logged:
+            record["missing"] = count_of(rows - tally.moments_of([name]).pooled().n[0, 0].item())
         elif name in tally.summed:
             pooled = tally.moments_of([name]).pooled()
             n = pooled.n[0, 0].item()

@@ -138,7 +138,7 @@ def listed(names: Sequence[str], n: int = 6) -> str:
 def clipped(text: str, width: int = NAME) -> str:
     """A name that fits beside a ruler, with what would steer a terminal shown."""
     text = printable(text, keep="")
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return text if len(text) <= width else f"{text[: width - 1 - width // 4]}…{text[-(width // 4) :]}"
 
 
 def text_width(text: str) -> float:

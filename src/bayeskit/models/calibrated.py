@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.capabilities import HasProbabilities, can
+from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.calibration import fit_temperature
@@ -35,13 +36,16 @@ from bayeskit.estimate.score_maps import (
     fit_sigmoid,
 )
 from bayeskit.evaluate.folds import log_probabilities
+from bayeskit.explain.evidence import explain_rows
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.model_file import Saved, State
+from bayeskit.models.base.available import available_where
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.honest_scores import HonestScores, honest_scores
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.storage import Composite
+from bayeskit.models.calibrated_evidence import CalibratedEvidence
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Setting
 
@@ -49,6 +53,11 @@ Floats = npt.NDArray[np.float64]
 METHODS = ("isotonic", "sigmoid", "beta", "temperature")
 _FITS: Mapping[str, Callable[..., ScoreMap]] = {"isotonic": fit_isotonic, "sigmoid": fit_sigmoid, "beta": fit_beta}
 _HELD = "its curve was learnt from the rows of the fit. Fit again, or change model_ and keep the curve in mind"
+
+
+def _says_terms(calibrated: Any) -> bool:
+    inner = vars(calibrated).get("model_", calibrated.model)
+    return inner is None or hasattr(inner, "log_terms")
 
 
 @dataclass(eq=False, repr=False)
@@ -91,7 +100,6 @@ class Calibrated(Composite, PredictsClasses):
 
     absent: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("partial_fit", "learn_source", "forget", "forget_source", "merge"), _HELD),
-        "explain": "its curve bends what the columns sum to. model_.explain says what each adds before it",
         "leave_one_out": "its curve has seen every row: use bayeskit.cross_validate",
     }
 
@@ -144,7 +152,7 @@ class Calibrated(Composite, PredictsClasses):
 
     def predict_proba(self, X: Any) -> Floats:
         """P(class | x) of each row (rows, classes), calibrated."""
-        return self._calibrated(self._log_scores(X))
+        return self.calibrated(self._log_scores(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """ln P(class | x) of each row (rows, classes), calibrated."""
@@ -153,17 +161,28 @@ class Calibrated(Composite, PredictsClasses):
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row; of those that the curves hold for equal, the one that scored higher."""
         scores = self._log_scores(X)
-        p = self._calibrated(scores)
+        return np.asarray(self.classes_[self.most_probable(self.calibrated(scores), scores)])
+
+    def most_probable(self, p: Floats, scores: Floats) -> npt.NDArray[np.int64]:
+        """The place of the class of each row by calibrated probabilities and the scores behind them."""
         tied = p >= p.max(axis=1, keepdims=True) * (1 - logspace.TIE)
         chosen = np.where(tied, np.nan_to_num(scores, nan=-np.inf), -np.inf)
-        best = np.where(np.isneginf(chosen.max(axis=1)), np.nan_to_num(p).argmax(axis=1), chosen.argmax(axis=1))
-        return np.asarray(self.classes_[best])
+        impossible = np.isneginf(chosen.max(axis=1))
+        return np.asarray(np.where(impossible, np.nan_to_num(p).argmax(axis=1), chosen.argmax(axis=1)))
+
+    @available_where(_says_terms, "the classifier does not say what each column adds to a score")
+    def explain(self, X: Any, against: Any = None) -> Any:
+        """Why each row is put in its class: what each column changes in the calibrated log odds as it joins those
+        before it, which sums to them. The predicted class is compared with the runner-up, or with ``against``."""
+        check_is_fitted(self)
+        return explain_rows(CalibratedEvidence(self), self.model_.with_all_columns(open_source(X)), against)
 
     def _log_scores(self, X: Any) -> Floats:
         check_is_fitted(self)
         return log_probabilities(self.model_, X)
 
-    def _calibrated(self, scores: Floats) -> Floats:
+    def calibrated(self, scores: Floats) -> Floats:
+        """Probabilities (rows, classes) of log scores of the classifier, by the curves."""
         n_classes = len(self.classes_)
         if self.maps_:
             odds = _odds(scores)

@@ -4,8 +4,9 @@ Tried are naive Bayes (Gaussian, Student, cuts), its form with exponents, TAN, A
 price is below a stated number of seconds; the price is a formula of rows, columns and classes, and no row is read for
 it. Models that can be made of the same counts share them. The ensemble is the strongest on most tables, and a fifth of
 the rows is a small jury: so it is the favourite, and another takes its place where it is better by more than chance, by
-three standard errors of the difference, since there are six who may be lucky. Where the ensemble is too dear, the least
-log loss wins. The winner is fitted again on all rows.
+three standard errors of the difference, since there are six who may be lucky. Where fewer than fifty rows would judge,
+no lead is clear: the favourite is taken, and nothing is tried. Where the ensemble is too dear, the least log loss wins.
+The winner is fitted again on all rows.
 
 Formula: the price of a model, and when the favourite is beaten
 """
@@ -43,6 +44,7 @@ Floats = npt.NDArray[np.float64]
 SECONDS = 60.0
 FAVOURITE = "best"
 CLEARLY = 3.0  # standard errors by which the favourite is beaten
+JURY = 50  # rows held out, below which no lead over the favourite is clear
 COUNTED_BY = {"student": "naive", "exponents": "naive", "aode": "tan", "cuts": "tan"}
 """Models that are made of what another has counted."""
 PARTS = 5  # of the rows, one of which is held out
@@ -67,8 +69,8 @@ class Choice(Readable, Drawable):
     """The model that was chosen, fitted on all rows, and what it was chosen from. Frozen.
 
     ``winner``: its name; ``model``; ``candidates``, the winner first, then by log loss, then those not tried;
-    ``held_out``: rows that judged; ``limit``: seconds a model may take; ``seconds`` in all, the last fit included;
-    ``notes``: what the file holds and what the winner cannot do.
+    ``held_out``: rows that judged, 0 where they were too few; ``limit``: seconds a model may take; ``seconds`` in all,
+    the last fit included; ``notes``: what the file holds and what the winner cannot do.
     """
 
     winner: str
@@ -97,7 +99,10 @@ class Choice(Readable, Drawable):
             "seconds": [_figure(c.seconds, ".2f") for c in self.candidates],
             "": [c.why for c in self.candidates],
         }
-        head = f"{self.winner}, of {len(self.candidates)} models on {self.held_out:,} of {self.n_rows:,} rows held out"
+        judges = (
+            f"on {self.held_out:,} of {self.n_rows:,} rows held out" if self.held_out else f"for {self.n_rows:,} rows"
+        )
+        head = f"{self.winner}, of {len(self.candidates)} models {judges}"
         return Sheet(head, ("", Grid(rows), "", Items(self.notes)))
 
 
@@ -135,8 +140,11 @@ def choose(
         what = f"{len(given.classes)} classes" if len(given.classes) < 2 else f"{given.n_rows} rows"
         raise BayesError(f"a choice needs two classes and {PARTS} rows at least, and there are {what}")
     size = _Size.of(given)
+    if models is None and given.n_rows < PARTS * JURY and size.price(FAVOURITE) <= float(seconds):
+        return _by_size(tried, given, size, float(seconds), start)
     train, test = stratified_folds(given.codes, PARTS, (seed_of(random_state) or 0) % 2**32)[0]
-    parts = given.table.take(train), given.table.take(test)
+    table = given.table if models is not None else given.table.as_columns()  # of frames, read once for all
+    parts = table.take(train), table.take(test)
     judged: list[_Judged] = []
     others: list[Candidate] = []
     counted: dict[str, Any] = {}
@@ -156,13 +164,27 @@ def choose(
     if not judged:
         raise BayesError(f"no model can be tried: {others[0].name} {others[0].why}")
     winner = _winner(judged)
-    rows = np.arange(given.n_rows)
-    model = clone(tried[winner.name]).fit(given.table.data, given.table.labels, **given.weighed(rows))
+    model = _on_all_rows(tried[winner.name], given)
     ranked = [winner, *sorted((one for one in judged if one is not winner), key=lambda one: one.log_loss)]
     told = tuple(one.told(winner, size.price(one.name)) for one in ranked)
     spent = time.process_time() - start
     notes = _notes(winner.name, model)
     return Choice(winner.name, model, (*told, *others), len(test), given.n_rows, float(seconds), spent, notes)
+
+
+def _by_size(tried: Mapping[str, Any], given: LabelledTable, size: _Size, limit: float, start: float) -> Choice:
+    """The favourite, where too few rows would judge the others."""
+    model = _on_all_rows(tried[FAVOURITE], given)
+    few = f"{given.n_rows // PARTS} rows would judge, and {JURY} are needed"
+    told = [Candidate(FAVOURITE, size.price(FAVOURITE), None, None, None, "chosen: strongest on most tables")]
+    told += [Candidate(n, size.price(n), None, None, None, f"not tried: {few}") for n in tried if n != FAVOURITE]
+    spent = time.process_time() - start
+    return Choice(FAVOURITE, model, tuple(told), 0, given.n_rows, limit, spent, _notes(FAVOURITE, model))
+
+
+def _on_all_rows(model: Any, given: LabelledTable) -> Any:
+    rows = np.arange(given.n_rows)
+    return clone(model).fit(given.table.data, given.table.labels, **given.weighed(rows))
 
 
 def candidates(**settings: Any) -> dict[str, Any]:

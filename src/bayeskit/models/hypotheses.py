@@ -116,6 +116,55 @@ class Hypotheses(Readable, Drawable):
         return dict(zip(self.names, self._posterior.tolist(), strict=True))
 
     @property
+    def joint(self) -> dict[Any, float]:
+        """P(evidence, h) = P(evidence | h) · P(h), which the posterior divides by its sum.
+
+        >>> patient = Hypotheses({"cancer": 0.008, "healthy": 0.992}).update({"cancer": 0.98, "healthy": 0.03})
+        >>> {name: round(p, 5) for name, p in patient.joint.items()}
+        {'cancer': 0.00784, 'healthy': 0.02976}
+        """
+        return dict(zip(self.names, logspace.exp(self.log_prior + self.log_likelihood).tolist(), strict=True))
+
+    def predict(self, votes: Mapping[Any, Mapping[Any, float]]) -> dict[Any, float]:
+        """P(outcome | evidence) = Σ_h P(outcome | h) P(h | evidence), the most probable outcome first: Bayes optimal.
+
+        ``votes`` says for each hypothesis how probable it holds each outcome.
+
+        >>> three = Hypotheses({"h1": 0.4, "h2": 0.3, "h3": 0.3})
+        >>> votes = {"h1": {"+": 1, "-": 0}, "h2": {"+": 0, "-": 1}, "h3": {"+": 0, "-": 1}}
+        >>> three.map, {outcome: round(p, 6) for outcome, p in three.predict(votes).items()}
+        ('h1', {'-': 0.6, '+': 0.4})
+        """
+        outcomes, table = self._votes(votes)
+        p = self._posterior @ table
+        order = sorted(range(len(outcomes)), key=lambda i: -p[i])
+        return {outcomes[i]: float(p[i]) for i in order}
+
+    def gibbs(self, votes: Mapping[Any, Mapping[Any, float]], n: int = 1, random_state: Any = None) -> list[Any]:
+        """``n`` answers of the Gibbs classifier: each time one hypothesis, drawn by its posterior, says its outcome.
+
+        >>> three = Hypotheses({"h1": 0.4, "h2": 0.3, "h3": 0.3})
+        >>> votes = {"h1": {"+": 1, "-": 0}, "h2": {"+": 0, "-": 1}, "h3": {"+": 0, "-": 1}}
+        >>> round(three.gibbs(votes, 10_000, random_state=0).count("+") / 10_000, 2)
+        0.4
+        """
+        if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 0:
+            raise BayesError(f"gibbs({n!r}): give a whole number of draws")
+        outcomes, table = self._votes(votes)
+        said = [_best(row) for row in table]
+        drawn = np.random.default_rng(random_state).choice(len(said), size=n, p=self._posterior)
+        return [outcomes[said[h]] for h in drawn]
+
+    def _votes(self, votes: Mapping[Any, Mapping[Any, float]]) -> tuple[list[Any], Floats]:
+        """(outcomes, P(outcome | h) (hypotheses, outcomes))"""
+        if not isinstance(votes, Mapping) or not all(isinstance(vote, Mapping) for vote in votes.values()):
+            raise BayesError("give a mapping from hypothesis to the probability of each outcome: {'h1': {'+': 1}, …}")
+        self._aligned(dict.fromkeys(votes, 0.0), "vote")
+        outcomes = list(dict.fromkeys(outcome for name in self.names for outcome in votes[name]))
+        table = np.array([normalised([votes[h].get(outcome, 0.0) for outcome in outcomes]) for h in self.names])
+        return outcomes, table
+
+    @property
     def map(self) -> Any:
         """The most probable hypothesis; the first of several."""
         return self.names[_best(self.log_prior + self.log_likelihood)]

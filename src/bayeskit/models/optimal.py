@@ -236,16 +236,39 @@ def _score(how: str, members: list[Any], X: Any, y: Any, weight: Any, cv: Any) -
         "leave-one-out": all(can(m, LeavesOut) for m in members),
         "cross-validation": True,
     }
-    if how == "auto":
-        how = next(name for name, every in possible.items() if every)
+    if how == "auto":  # what predicts labels comes before what explains whole tables, which asks for the same columns
+        order = ("leave-one-out", "evidence", "cross-validation")
+        how = next(name for name in order if possible[name])
     if not possible[how]:
         raise BayesError(f'weights="{how}": not every member can say that; use "cross-validation" or "auto"')
     if how == "evidence":
+        _check_same_table(members)
         own = (m.log_marginal_likelihood for m in members)
         return how, np.array([float(e() if callable(e) else e) for e in own])
     if how == "leave-one-out":
         return how, np.array([_left_out(m, X, y, weight) for m in members])
     return how, np.array([_cross_validated(m, X, y, weight, cv) for m in members])
+
+
+def _check_same_table(members: list[Any]) -> None:
+    """Refuse members whose evidence is of different columns: the less there is to explain, the more probable it is."""
+    tallies = [member.tally_ for member in members if hasattr(member, "tally_")]
+    for tally in tallies[1:]:
+        ours, theirs = ({*t.schema.used} for t in (tallies[0], tally))
+        if ours != theirs:
+            lacking = min(ours ^ theirs)
+            raise BayesError(
+                f'weights="evidence" compares how members explain the same columns, and {lacking!r} is not in all of '
+                'them: give them the same, or weights="leave-one-out"',
+                culprit=lacking,
+            )
+        if tallies[0].schema.columns != tally.schema.columns:
+            name = next(n for n in ours if tallies[0].schema.columns[n] != tally.schema.columns[n])
+            raise BayesError(
+                f'weights="evidence" compares how members explain the same table, and column {name!r} is read in '
+                "different ways: give them one schema=",
+                culprit=name,
+            )
 
 
 def _left_out(member: Any, X: Any, y: Any, weight: Any) -> float:

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.reader import read_block
-from bayeskit.data.schema import TYPES, Numeric, Schema
+from bayeskit.data.schema import TYPES, Categorical, Numeric, Schema
 from bayeskit.data.source import Source
-from bayeskit.data.vocabulary import Value, sort_values
+from bayeskit.data.vocabulary import Value, declared_first
 from bayeskit.estimate.cuts import labels
 
 Floats = npt.NDArray[np.float64]
@@ -63,9 +63,10 @@ def read_cells(source: Source, schema: Schema) -> Cells:
             values[name], codes[name] = tuple(labels(cuts[name])), cells
             continue
         met = encoder.vocabularies[name].values
-        order = sort_values(met)
+        role = roles[name]
+        order = declared_first((role.domain or ()) if isinstance(role, Categorical) else (), met)
         place = {value: i + 1 for i, value in enumerate(order)}
-        values[name] = tuple(order)
+        values[name] = order
         codes[name] = np.array([0, *(place[value] for value in met)], dtype=np.int64)[cells]
     floats = {name: block.floats[name] for name in schema.measured()}
     return Cells(block.n_rows, values, codes, floats, cuts)

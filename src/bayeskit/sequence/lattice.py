@@ -196,15 +196,22 @@ class Lattice:
 
     def _begins(self, observed: Observed, run: list[Piece]) -> list[Floats | None]:
         """What is believed before each piece of a run."""
+        held = self._held(run)
         before: list[Floats | None] = [None]
-        for piece in run[:-1]:
+        for piece, row in zip(run[:-1], held, strict=True):
             _, impossible, filtered = kernels.filter_states(
                 **self._rows(observed, piece), before=before[-1], every=False
             )
             if impossible[0] >= 0:
                 raise Impossible(piece.first, piece.a + int(impossible[0]))
-            before.append(np.ascontiguousarray(filtered[0]))
+            row[:] = filtered[0]
+            before.append(row)
         return before
+
+    def _held(self, run: list[Piece]) -> Floats:
+        """A row for each joint of pieces, in one array: small ones between the large would keep these from being
+        given back."""
+        return np.empty((len(run) - 1, len(self.stays.owner)))
 
     # -- expectations ----------------------------------------------------------------------------------
 
@@ -251,8 +258,9 @@ class Lattice:
             afters: list[Floats | None] = [None]
             try:
                 begins = self._begins(observed, run)
-                for piece, before in zip(run[:0:-1], begins[:0:-1], strict=True):
-                    afters.append(self._smoothed(observed, piece, before, afters[-1])[5])
+                for piece, before, row in zip(run[:0:-1], begins[:0:-1], self._held(run), strict=True):
+                    row[:] = self._smoothed(observed, piece, before, afters[-1])[5]
+                    afters.append(row)
             except Impossible:
                 for piece in run:
                     yield piece, np.full((piece.b - piece.a, len(self.start)), np.nan)

@@ -48,7 +48,7 @@ class OnlineFilter:
         self._belief: Floats | None = None
         self._log_belief: Floats | None = None
         self.n_steps = 0
-        self.log_likelihood = 0.0
+        self._log_likelihood, self._likelihood_since = 0.0, 1.0  # logarithms are taken of many steps at once
 
     def update(self, observation: Any) -> Floats:
         """P(state) after one more observation: a cell where there is one column, else a mapping from column to cell.
@@ -57,16 +57,23 @@ class OnlineFilter:
         """
         likelihood, logs, top = self._likelihood(observation)
         expected: Floats = self._first if self._belief is None else self._belief @ self._moves
-        joint: Floats = expected * likelihood
-        total = float(joint.sum())
+        total = float(expected @ likelihood)
         if total > UNDERFLOW:
-            self._belief = joint / total
+            self._belief = expected * likelihood / total
             self._log_belief = None
-            self.log_likelihood += float(logspace.log(total)) + top
+            if self._likelihood_since * total <= UNDERFLOW:
+                self._log_likelihood, self._likelihood_since = self.log_likelihood, 1.0
+            self._likelihood_since *= total
+            self._log_likelihood += top
         else:
             self._in_logarithms(logs)
         self.n_steps += 1
         return self.probabilities
+
+    @property
+    def log_likelihood(self) -> float:
+        """ln P(observations so far)."""
+        return self._log_likelihood + float(logspace.log(self._likelihood_since))
 
     @property
     def probabilities(self) -> Floats:
@@ -98,7 +105,7 @@ class OnlineFilter:
             raise BayesError(f"step {self.n_steps + 1} is impossible after those before it (probability zero)")
         self._log_belief = joint - total
         self._belief = logspace.exp(self._log_belief)
-        self.log_likelihood += total
+        self._log_likelihood += total
 
     def _likelihood(self, observation: Any) -> tuple[Floats, Floats, float]:
         """(e^(log − top), log, top) of each copy of a state."""

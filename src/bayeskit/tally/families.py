@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.schema import Categorical, Schema, Target
-from bayeskit.data.vocabulary import Value, canonical, sort_values
+from bayeskit.data.schema import Categorical, Schema, Target, as_domain
+from bayeskit.data.vocabulary import Value, canonical, declared_first, sort_values
 from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, taken, times, without
@@ -168,6 +168,7 @@ def from_tables(
     counts: Mapping[str, Mapping[Any, Mapping[Any, int | float]]],
     class_counts: Mapping[Any, int | float] | None,
     target: str,
+    domains: Mapping[str, Iterable[Any]] | None = None,
 ) -> tuple[Space, Counts, Families]:
     """(space, class counts, families) of tables ``{column: {class: {value: count}}}``, also counted elsewhere.
 
@@ -178,7 +179,10 @@ def from_tables(
     if None in labels or not labels:
         raise BayesError("a table of counts needs classes, and a missing label is none")
     classes = tuple(sort_values(label for label in labels if label is not None))
-    families = {name: _family_of(name, table, classes) for name, table in counts.items()}
+    declared = {name: as_domain(values, name) for name, values in (domains or {}).items()}
+    if unknown := [name for name in declared if name not in counts]:
+        raise BayesError(f"domains declares the values of column {unknown[0]!r}, which has no counts")
+    families = {name: _family_of(name, table, classes, declared.get(name)) for name, table in counts.items()}
     cells = np.array([family.counts.sum(axis=1) for family in families.values()] or [np.zeros(len(classes), np.int64)])
     rows = cells.max(axis=0)
     if class_counts is not None:
@@ -190,17 +194,25 @@ def from_tables(
     for family, present in zip(families.values(), cells, strict=False):
         family.counts[:, 0] += rows - present
     weighted = rows.dtype.kind == "f" or any(family.counts.dtype.kind == "f" for family in families.values())
-    schema = Schema({name: Categorical() for name in families}, Target(target))
+    schema = Schema({name: Categorical(declared.get(name)) for name in families}, Target(target))
     space = Space(schema, classes, {name: family.values for name, family in families.items()}, weighted)
     tables = {name: family.counts.astype(space.dtype) for name, family in families.items()}
     return space, rows.astype(space.dtype), Families(tables)
 
 
-def _family_of(name: str, table: Mapping[Any, Mapping[Any, int | float]], classes: tuple[Value, ...]) -> Family:
+def _family_of(
+    name: str,
+    table: Mapping[Any, Mapping[Any, int | float]],
+    classes: tuple[Value, ...],
+    domain: tuple[Value, ...] | None,
+) -> Family:
     rows = {canonical(label): {canonical(v): n for v, n in row.items()} for label, row in table.items()}
-    values = sort_values({v: None for row in rows.values() for v in row if v is not None})
+    counted = sort_values({v: None for row in rows.values() for v in row if v is not None})
+    values = declared_first(domain or (), counted)
+    if domain is not None and len(values) > len(domain):
+        raise BayesError(f"column {name!r} has counts of {values[len(domain)]!r}, outside its declared domain")
     listed = [[rows.get(label, {}).get(value, 0) for value in (None, *values)] for label in classes]
-    return Family(tuple(values), _numbers(listed, f"column {name!r}"))
+    return Family(values, _numbers(listed, f"column {name!r}"))
 
 
 def _numbers(values: list[Any], where: str) -> Counts:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from bayeskit.data.schema import NO_TARGET, Categorical, Ignored, Numeric, Role, Schema, Target
-from bayeskit.data.vocabulary import Value, union
+from bayeskit.data.vocabulary import Value, sort_values, union
 from bayeskit.errors import NotLearnt, SchemaMismatch
 from bayeskit.remedy import Piece, Remedy, Setting
 from bayeskit.tally.space import Counts, Space, times
@@ -27,7 +28,7 @@ def check_same(a: Schema, b: Schema) -> None:
         )
     for name in {**a.columns, **b.columns}:
         ours, theirs = a.columns.get(name), b.columns.get(name)
-        if ours != theirs:
+        if _unordered(ours) != _unordered(theirs):
             raise SchemaMismatch(
                 f"the two sides do not fit: column {name!r} is ",
                 _named(name, ours),
@@ -40,6 +41,13 @@ def check_same(a: Schema, b: Schema) -> None:
             )
 
 
+def _unordered(role: Role | None) -> Role | None:
+    """A role whose declared values stand in a fixed order: the same values mean the same in any."""
+    if isinstance(role, Categorical) and role.domain is not None:
+        return replace(role, domain=tuple(sort_values(role.domain)))
+    return role
+
+
 def _named(column: str, role: Role | None) -> Piece:
     """A role as Python writes it, and in plain words for a reader without Python."""
     if role is None:
@@ -47,6 +55,8 @@ def _named(column: str, role: Role | None) -> Piece:
     without: str = "ignored" if isinstance(role, Ignored) else role.name
     if isinstance(role, Numeric) and role.cuts is not None:
         without += f" with the cuts {_listed([f'{cut:g}' for cut in role.cuts])}"
+    elif isinstance(role, Numeric) and role.kind is not None:
+        without += f" taken as {role.kind}"
     elif isinstance(role, Categorical) and role.domain is not None:
         without += f" with the values {_listed(list(map(repr, role.domain)))}"
     return Setting("roles", {column: role}, short=True, without=without)

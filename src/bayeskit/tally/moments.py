@@ -170,10 +170,21 @@ class Moments:
 
     def pooled(self) -> Moments:
         """All classes together: shape (1, columns)."""
-        total = Moments.zeros(1, self.shape[1], weighted=self._weighted)
-        for c in range(self.shape[0]):
-            total = total + self.take([c])
+        if not self.shape[0]:
+            return Moments.zeros(1, self.shape[1], weighted=self._weighted)
+        total = self._class(0)
+        for c in range(1, self.shape[0]):
+            total = total + self._class(c)
         return total
+
+    def with_total(self) -> Moments:
+        """The classes, and all of them together as one more: shape (classes + 1, columns)."""
+        total = self.pooled()
+        return Moments(*(np.concatenate([getattr(self, f.name), getattr(total, f.name)]) for f in fields(self)))
+
+    def _class(self, c: int) -> Moments:
+        """One class: shape (1, columns)."""
+        return Moments(*(getattr(self, f.name)[c : c + 1] for f in fields(self)))
 
     def mean(self) -> Floats:
         """Σx / n; NaN where there is no value."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 from bayeskit.tally.distinct import DistinctValues, Values
 from bayeskit.tally.families import Families, Family, from_tables
 from bayeskit.tally.joints import Joint, Joints
+from bayeskit.tally.logarithms import LogMoments
 from bayeskit.tally.moments import ColumnMoments, Moments
 from bayeskit.tally.pairs import Pairs
 from bayeskit.tally.products import Products
@@ -32,13 +33,15 @@ class NamedStatistics:
         counts: Mapping[str, Mapping[Any, Mapping[Any, int | float]]],
         class_counts: Mapping[Any, int | float] | None = None,
         target: str = "class",
+        domains: Mapping[str, Iterable[Any]] | None = None,
     ) -> Self:
         """A tally from tables ``{column: {class: {value: count}}}``.
 
         Without ``class_counts`` a class has as many rows as its fullest column has cells; fewer cells in
-        another column are missing ones, and so are those counted under ``None``.
+        another column are missing ones, and so are those counted under ``None``. ``domains`` declares all values of
+        a column, in their order.
         """
-        return cls.of(*from_tables(counts, class_counts, target))
+        return cls.of(*from_tables(counts, class_counts, target, domains))
 
     @classmethod
     def of(cls, space: Space, class_counts: Counts, *statistics: Statistic) -> Self:
@@ -78,6 +81,11 @@ class NamedStatistics:
         """The columns that have moments, in whichever statistic."""
         held = [s.columns for s in self.statistics.values() if isinstance(s, ColumnMoments)]
         return tuple(name for columns in held for name in columns)
+
+    @property
+    def logged(self) -> tuple[str, ...]:
+        """The columns of whose logarithms the moments are."""
+        return tuple(name for s in self.statistics.values() if isinstance(s, LogMoments) for name in s.columns)
 
     def moments_of(self, columns: Sequence[str]) -> Moments:
         """n, Σx and Σx² of these columns (classes, columns), whichever statistic holds them."""

@@ -61,7 +61,7 @@ def tally_from_parts(
             statistics[request.kind] = kind.from_parts(request, own, parts, space)
             at += n_arrays
         # Lists of values are made only now, when all arrays are known to have their sizes.
-        values = {name: _rising(listed) for name, listed in space.values.items()}
+        values = {n: _rising(listed, declared_values(space.schema, n)) for n, listed in space.values.items()}
         classes = _rising(space.classes)
         check_one_kind(classes)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as problem:
@@ -101,10 +101,10 @@ def _check_finite(*arrays: Array) -> None:
             raise BadFile("the tally holds counts that are negative or no numbers")
 
 
-def _rising(listed: Any) -> tuple[Value, ...]:
-    """Values from a file, each once and sorted; long lists were looked through already, as bytes."""
+def _rising(listed: Any, declared: tuple[Value, ...] = ()) -> tuple[Value, ...]:
+    """Values from a file, as declared, or each once and sorted; long lists were looked through already, as bytes."""
     values = tuple(listed)
-    if isinstance(listed, ValueList):
+    if isinstance(listed, ValueList) or (declared and values == declared):
         return values
     if {*map(type, values)} == {str}:
         canonical("".join(values))  # refuses what is no text

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bayeskit.container.packing import pack, unpack, version_of
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema
-from bayeskit.data.vocabulary import Value, union
+from bayeskit.data.vocabulary import Value, declared_first, union
 from bayeskit.errors import SchemaMismatch
 from bayeskit.memory import check_memory
 from bayeskit.tally.block_counts import BlockCounts
@@ -161,17 +161,18 @@ class Tally(NamedStatistics):
         values = {}
         for name, mine in self.space.values.items():
             check_same_kind(name, mine, other.space.values[name])
-            values[name] = union(mine, other.space.values[name])
+            declared = declared_values(self.schema, name)
+            values[name] = declared_first(declared, union(mine, other.space.values[name]))
         schema = replace(self.schema, target=joint_target(self.schema.target, other.schema.target))
         return self.recode(schema, classes, values), other.recode(schema, classes, values)
 
     def tidy(self) -> Self:
-        """Classes and values sorted; those that no row shows and no schema declares are gone."""
+        """Classes and values sorted, declared values as declared; what no row shows and no schema declares is gone."""
         shown = [label for label, n in zip(self.space.classes, self.class_counts, strict=False) if n > 0]
         values = {}
         for name, held in self.space.values.items():
             there = [value for value, marked in zip(held, self.shown(name).tolist(), strict=False) if marked]
-            values[name] = union(declared_values(self.schema, name), there)
+            values[name] = declared_first(declared_values(self.schema, name), there)
         return self.recode(self.schema, union(self.schema.target.domain or (), shown), values)
 
     def shown(self, name: str) -> npt.NDArray[np.bool_]:

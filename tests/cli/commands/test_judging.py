@@ -67,7 +67,8 @@ def test_a_calibrated_model_is_fitted_kept_and_used(bayes, copied, method):
     first = bayes("predict", "c.bayes", copied, "--proba").out.splitlines()[1].split(",")
     assert float(first[1]) == pytest.approx(expected.predict_proba(copied)[0, 0])
     assert "Calibrated" in bayes("inspect", "c.bayes").out
-    assert "before calibration" in bayes("explain", "c.bayes", copied).out
+    assert f"{expected.predict_proba(copied)[0].max():.4f}" in bayes("explain", "c.bayes", copied).out
+    assert "before calibration" in bayes("explain", "c.bayes").out
     assert "cannot learn" in bayes("learn", "c.bayes", copied, code=1).err
 
 

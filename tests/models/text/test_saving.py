@@ -47,7 +47,8 @@ def test_a_loaded_model_gives_the_same_scores_to_the_bit(recipe, tmp_path):
     model.save(tmp_path / "m.bayes")
     again = bk.load(tmp_path / "m.bayes")
     assert type(again) is bk.TextClassifier
-    assert again.get_params() == model.get_params()
+    chosen = {"recipe": "weighted"} if recipe == "auto" else {}  # a file names the recipe that was chosen
+    assert again.get_params() == model.get_params() | chosen
     assert again.tally_ == model.tally_
     assert np.array_equal(again.predict_joint_log_proba(NEW), model.predict_joint_log_proba(NEW))
     assert again.predict(NEW).tolist() == model.predict(NEW).tolist()
@@ -66,9 +67,9 @@ def test_a_loaded_model_goes_on_learning_forgetting_and_merging(recipe):
     stayed.partial_fit(texts, labels)
     again = from_bytes(to_bytes(again.partial_fit(texts, labels)))
     assert np.array_equal(again.predict_proba(NEW), stayed.predict_proba(NEW))
-    assert np.array_equal(
-        again.leave_one_out_scores(texts, labels), stayed.leave_one_out_scores(texts, labels), equal_nan=True
-    )
+    if recipe != "best":  # its linear half has seen every document
+        left_out = (model.leave_one_out_scores(texts, labels) for model in (again, stayed))
+        assert np.array_equal(*left_out, equal_nan=True)
     again.forget(texts, labels)
     assert np.allclose(again.predict_proba(NEW), fitted(recipe).predict_proba(NEW), atol=1e-9)
     twice = again.merge(fitted(recipe))

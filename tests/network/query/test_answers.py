@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import bayeskit as bk
-from bayeskit.cli.commands.ask import lines, network_of, of_data
+from bayeskit.cli.commands.ask import lines as in_terminal
 from bayeskit.data import frames
 from bayeskit.data.source import open_source
 from bayeskit.datasets import load_worked_example
 from bayeskit.errors import BayesError, QueryError
+from bayeskit.models.questions import lines, network_of, of_data
 from bayeskit.network.query import answers
 from bayeskit.network.query.grammar import parse
 
@@ -202,7 +203,7 @@ def test_the_answer_in_words_holds_the_rows_and_the_interval():
         f"95 % credible interval: {stats.beta(2.5, 0.5).ppf(0.025):.6g} to {stats.beta(2.5, 0.5).ppf(0.975):.6g}",
         "left out: 1 rows with a missing cell in a column that is asked for",
     ]
-    table = lines(of_data(open_source({"a": ["x"], "probability": [1.0]}), parse("P(a = x)")))
+    table = in_terminal(of_data(open_source({"a": ["x"], "probability": [1.0]}), parse("P(a = x)")))
     assert table[-1] == "rows were counted; to weigh them by 'probability', pass --probability probability"
 
 

@@ -23,6 +23,9 @@ def command(
     against: Annotated[
         str | None, typer.Option(metavar="CLASS", help="Compare with this class instead of the runner-up.")
     ] = None,
+    work: Annotated[
+        bool, typer.Option("--work", help="Work the posterior by hand: every factor, the products, their shares.")
+    ] = False,
     text: Text = None,
     whole_file: WholeFile = False,
     reading: Reading = AS_IT_IS,
@@ -39,6 +42,7 @@ def command(
       bayes explain birds.bayes birds.csv --row 3
       bayes explain birds.bayes              (what tells most in the model)
       bayes explain birds.bayes birds.csv --row 3 --plot why.svg
+      bayes explain birds.bayes birds.csv --row 3 --work
       echo "cheap pills" | bayes explain spam.bayes -
     """
     from bayeskit.cli import texts
@@ -53,13 +57,18 @@ def command(
     check_plot(plot, (model, *(data or ())))
     loaded = load_classifier(model)
     fitted = believed(loaded)
+    if work:
+        if against is not None:
+            raise BayesError("--work shows all classes: leave --against out")
+        _work(page, fitted, model, data, sorted(set(row or [0])), text, whole_file, reading, plot)
+        return
     if is_of_sequences(fitted):
         texts.refuse_text(fitted, text, whole_file)
         if not data:
             raise BayesError("name DATA, and sequences or rows of it are explained; bayes inspect shows the model")
         explained(page, fitted, model, data, sorted(set(row or [0])), against, reading)
         return
-    if type(fitted).__name__ == "Calibrated":  # its curve bends the sum; what the columns say stands before it
+    if type(fitted).__name__ == "Calibrated" and not (data and can(fitted, Explains)):
         fitted = fitted.model_
         page.line("The evidence is that before calibration; bayes predict has the calibrated probabilities.")
         page.line()
@@ -114,9 +123,93 @@ def _explain_texts(
     page.json({"model": path, "data": source.name, "rows": records})
 
 
+def _work(
+    page: Any,
+    model: Any,
+    path: str,
+    data: list[str] | None,
+    rows: list[int],
+    text: str | None,
+    whole_file: bool,
+    reading: Any,
+    plot: str | None,
+) -> None:
+    """The products of some rows, worked by hand."""
+    from bayeskit.cli import texts
+    from bayeskit.cli.commands.predict import narrowed
+    from bayeskit.cli.inputs import open_rows
+    from bayeskit.errors import BayesError
+
+    if not data:
+        raise BayesError("name DATA, and a row of it is worked by hand: bayes explain MODEL DATA --row N --work")
+    if not hasattr(model, "work"):
+        reason = _absent_reason(model, "work")
+        raise BayesError(f"the work of this model cannot be shown: {reason}")
+    of_documents = texts.is_text(model)
+    if of_documents:
+        column = text or texts.column_of(model)
+        source: Any = texts.open_unlabelled(data, column, text is not None, reading, whole_file)
+    else:
+        texts.refuse_text(model, text, whole_file)
+        source = narrowed(open_rows(data, reading), model, [])
+    works = []
+    for i, (number, part) in enumerate(_rows(source, rows)):
+        record = model.work(part.batch.columns["text"] if of_documents else part)
+        page.line() if i else None
+        show_work(page, record, number)
+        works.append((number, record))
+    draw(page, plot, lambda: joined([record.chart() for _, record in works]))
+    page.json({"model": path, "data": source.name, "rows": [record_of_work(work, n) for n, work in works]})
+
+
+def show_work(page: Any, record: Any, number: int) -> None:
+    """The sheet of a worked row: its tables as wide as the terminal, its sentences broken between words."""
+    sheet = record.sheet
+    page.line(f"row {number}: {sheet.title}", style="bold")
+    for part in sheet.parts:
+        page.line(part) if isinstance(part, str) else page.table(part.columns)
+
+
+def _absent_reason(model: Any, name: str) -> str:
+    try:
+        getattr(model, name)
+    except AttributeError as problem:
+        return str(problem)
+    return ""
+
+
+def record_of_work(work: Any, number: int) -> dict[str, Any]:
+    """A worked row as plain data."""
+    from bayeskit.logspace import exp
+
+    return {
+        "row": number,
+        "classes": [
+            {
+                "class": label,
+                "prior": {"formula": work.prior[i].text, "p": float(exp(work.prior[i].log_p))},
+                "factors": [
+                    {
+                        "of": f.what,
+                        "given": list(f.given),
+                        "formula": f.of_class[i].text,
+                        "p": float(exp(f.of_class[i].log_p)),
+                    }
+                    for f in work.factors
+                ],
+                "log_product": work.log_joint[i],
+                "posterior": work.posterior[i],
+            }
+            for i, label in enumerate(work.classes)
+        ],
+        "left_out": list(work.left_out),
+        "undecidable": work.undecidable,
+    }
+
+
 def _label(text: str | None, model: Any) -> Any:
     """The class that a person wrote, in its own type."""
-    return next((label for label in model.tally_.classes if str(label) == text), text)
+    return next((label for label in model.classes_.tolist() if str(label) == text), text)
 
 
 def _rows(source: Any, wanted: list[int]) -> Any:

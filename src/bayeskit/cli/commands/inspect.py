@@ -89,7 +89,8 @@ def command(
     described = fitted.describe_structure() if can(fitted, HasStructure) else None
     if described is not None:
         _show_structure(page, described)
-    draw(page, plot, lambda: _picture(described, f"{with_article(type(fitted).__name__)} as a whole"))
+    whole = f"{with_article(type(fitted).__name__)} as a whole"
+    draw(page, plot, lambda: _picture(fitted.table() if described is None and tally is not None else described, whole))
     counts = {} if tally is None else dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True))
     page.json(
         {
@@ -112,7 +113,8 @@ def _table_of(reads: Any, column: str) -> Any:
 
 def _picture(record: Any, what: str) -> Any:
     if not hasattr(record, "chart"):
-        raise BayesError(f"there is no picture of {what}: name another --column, or bayes explain with --plot")
+        way = "bayes explain draws why a row of DATA is put in its class, with --plot"
+        raise BayesError(f"there is no picture of {what}: {way}")
     return record.chart()
 
 

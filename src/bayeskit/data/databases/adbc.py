@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 DRIVERS = {"postgres": "adbc_driver_postgresql", "sqlite": "adbc_driver_sqlite"}
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+SNAPSHOTS = {"postgres": SNAPSHOT, "sqlite": "BEGIN"}
 INFERRED = 1 << 16  # rows by which SQLite's driver tells what a column holds
 
 
@@ -40,6 +41,7 @@ class AdbcDatabase:
 
     def __init__(self, connection: Any, dialect: str, shown: str, address: Address | None = None) -> None:
         self.connection, self.dialect, self.shown, self._address = connection, DIALECTS[dialect], shown, address
+        self._in_snapshot = False
 
     @classmethod
     def at(cls, address: Address) -> AdbcDatabase:
@@ -67,18 +69,30 @@ class AdbcDatabase:
 
         return (driver(self.dialect.name).Error, pa.ArrowException, OSError)
 
+    def in_one_state(self) -> AbstractContextManager[None]:
+        """A snapshot of a connection that is opened here; someone's has the transaction that they have begun."""
+        return nullcontext() if self._address is None else self.snapshot()
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """REPEATABLE READ, and READ ONLY; of someone's connection, the transaction that they have begun."""
         if self._address is None:
             self._refuse_other_isolation()
+        if self._address is None or self._in_snapshot:
             yield
             return
-        self._execute(SNAPSHOT)
+        self._execute(SNAPSHOTS[self.dialect.name])
+        self._in_snapshot = True
         try:
             yield
-        finally:
+        except BaseException:  # which is told, and not that a lost connection cannot be rolled back
+            with suppress(BayesError):
+                self._execute("ROLLBACK")
+            raise
+        else:
             self._execute("ROLLBACK")
+        finally:
+            self._in_snapshot = False
 
     def _refuse_other_isolation(self) -> None:
         """Of someone's connection the transaction is theirs: it is taken where it keeps to one snapshot."""

@@ -59,6 +59,10 @@ class Database(Protocol):
         """The few rows of a query that counts."""
         ...
 
+    def in_one_state(self) -> AbstractContextManager[None]:
+        """A snapshot where it can be had, for readings that would else be compared by their number of rows."""
+        ...
+
     def snapshot(self) -> AbstractContextManager[None]:
         """Within it every query sees the same rows, and changes none; refused where that cannot be had."""
         ...

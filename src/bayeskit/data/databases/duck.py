@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.data.databases.address import Address
@@ -51,19 +51,27 @@ class DuckDatabase:
         closing(database, connection)
         return database
 
+    def in_one_state(self) -> AbstractContextManager[None]:
+        """A snapshot."""
+        return self.snapshot()
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """A transaction is one; who has begun it already has it."""
-        duckdb = duckdb_library()
-        try:
-            self.connection.execute("BEGIN TRANSACTION")
-        except duckdb.TransactionException:
+        if self._in_transaction():
             yield
             return
+        self.connection.execute("BEGIN TRANSACTION")
         try:
             yield
         finally:
             self.connection.execute("ROLLBACK")
+
+    def _in_transaction(self) -> bool:
+        """Whether two queries are of one transaction: to try and begin another would abort it."""
+        self._free()
+        first, second = (self.connection.execute("SELECT TXID_CURRENT()").fetchall() for _ in range(2))
+        return bool(first == second)
 
     def fields(self, query: str) -> list[Field]:
         """From the relation, which is not run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SqlSource:
-    """What a SELECT gives: each reading is the query run again, and must find as many rows as the one before."""
+    """What a SELECT gives: each reading is the query run again, and must find as many rows as the one before.
+
+    Within a fit they are one snapshot, where the database can give it.
+    """
 
     query: Node = field(repr=False)
     database: Database = field(repr=False)
@@ -116,6 +120,10 @@ class SqlSource:
         beside = [name for name in (self.target, self.weight) if name is not None]
         names = dict.fromkeys([*(self.asked if self.asked is not None else self.kinds), *beside])
         return [self.fields[name] for name in names]
+
+    def in_one_state(self) -> AbstractContextManager[None]:
+        """While it lasts every reading finds the same rows, where the connection is ours or has transactions."""
+        return self.database.in_one_state()
 
     def look(self) -> Batch | None:
         """Some rows, whichever the database gives first."""

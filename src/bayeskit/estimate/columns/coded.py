@@ -18,11 +18,12 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings
 from bayeskit.estimate.columns.histogram import Histogram
 from bayeskit.estimate.columns.one_cell import Row
+from bayeskit.estimate.formulas import WrittenFactor
+from bayeskit.estimate.left_out_values import LeftOutValue, LeftOutValues
 from bayeskit.estimate.sampling import mixed
 from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.estimate.value_table import LeftOutValues, ValueTable, value_table
+from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.tally.tally import Tally
-from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
@@ -79,6 +80,14 @@ class CodedColumns(Columns):
         """The codes."""
         return block.codes[name]
 
+    def written(self, name: str, block: Block, tally: Tally) -> list[WrittenFactor]:
+        """Counts of the value in each class, with what smoothing adds."""
+        table, code = self.tables[name], int(block.codes[name][0])
+        shares = table.written(code, tally.families[name])
+        labels = {0: "missing", len(table.values) + 1: "(never seen)"}
+        value = labels.get(code) or str(table.labels[code - 1])
+        return [WrittenFactor(name, value, shares)] if shares else []
+
     def table(self, name: str, tally: Tally) -> ProbabilityTable:
         """P(value | class) with counts."""
         family, table = tally.families[name], self.tables[name]
@@ -123,16 +132,15 @@ class CodedColumns(Columns):
             role = tally.schema.columns[name]
             declared = not isinstance(role, Categorical) or role.domain is not None
             smoothing = as_smoothing(settings.setting_for("smoothing", name, tally.schema))
-            columns[name] = LeftOutValues.of(self.tables[name], tally.families[name], smoothing, declared)
-        return LeftOutCodes(columns, tally)
+            columns[name] = LeftOutValue(self.tables[name], tally.families[name].counts, smoothing, declared)
+        return LeftOutCodes(columns)
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOutCodes(LeftOutColumns):
     """The coded columns that the model uses, without one row."""
 
-    columns: Mapping[str, LeftOutValues]
-    tally: Tally
+    columns: Mapping[str, LeftOutValue]
 
     def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
         """Rows that leave as a whole share a table of all slots; those that leave by a part have each their own."""
@@ -149,58 +157,53 @@ class LeftOutCodes(LeftOutColumns):
                 scores[whole] = part
             for label in np.unique(labels[leaving.stays & ~whole]):
                 rows = np.flatnonzero(leaving.stays & ~whole & (labels == label))
-                for name in self.columns:
-                    scores[rows] += self._parts(name, block.codes[name][rows], int(label), leaving.unit[rows])
+                for name, start in zip(self.columns, self._values.starts, strict=False):
+                    scores[rows] += self._parts(start + block.codes[name][rows], int(label), leaving.unit[rows])
         self._refuse_unlearnt(leaving, scores)
 
     def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
         """The terms of each column, a class of rows at a time."""
         block, labels, unit = leaving.block, leaving.labels, leaving.unit
-        terms = {name: np.zeros((block.n_rows, len(self.tally.classes))) for name in self.columns}
+        terms = {name: np.zeros((block.n_rows, len(leaving.classes))) for name in self.columns}
         for label in np.unique(labels):
             rows = np.flatnonzero((labels == label) & leaving.stays)
-            for (name, column), table in zip(self.columns.items(), self._tables, strict=True):
+            for name, start, table in zip(self.columns, self._values.starts, self._tables, strict=False):
                 codes = block.codes[name][rows]
                 if (unit[rows] == 1).all():
                     terms[name][rows] = table[label][codes]
                 else:
-                    terms[name][rows], terms[name][rows, label] = column.scores(codes, labels[rows], unit[rows])
+                    scores = self._values.scores(start + codes, labels[rows], unit[rows])
+                    terms[name][rows], terms[name][rows, label] = scores
         return terms
 
     def _whole(self, block: Block, labels: Index, scores: Floats, n_threads: int) -> None:
         codes = [block.codes[name] for name in self.columns]
         kernels.score_codes_left_out(codes, self._tables, labels, scores, n_threads)
 
-    def _parts(self, name: str, codes: Index, label: int, unit: Floats) -> Floats:
+    def _parts(self, slots: Index, label: int, unit: Floats) -> Floats:
         """Scores of rows of one class; NaN for what cannot have been learnt."""
-        others, in_class = self.columns[name].scores(codes, np.full(len(codes), label), unit)
-        others[:, label] = np.where(self._lacks(name, codes, label, unit), np.nan, in_class)
+        labels = np.full(len(slots), label)
+        others, in_class = self._values.scores(slots, labels, unit)
+        others[:, label] = np.where(self._values.lacks(slots, labels, unit), np.nan, in_class)
         return others
+
+    @cached_property
+    def _values(self) -> LeftOutValues:
+        return LeftOutValues(list(self.columns.values()))
 
     @cached_property
     def _tables(self) -> list[Floats]:
         """ln P'(value | class) of each column, a table for each label: (labels, slots, classes)."""
-        tables = []
-        for name, column in self.columns.items():
-            slots = np.arange(column.counts.shape[1])
-            one = np.ones(len(slots))
-            tables.append(np.stack([self._parts(name, slots, label, one) for label in range(len(self.tally.classes))]))
-        return tables
-
-    def _lacks(self, name: str, slots: Index, label: int, unit: Floats) -> npt.NDArray[np.bool_]:
-        """Cells that cannot have been learnt: there are not as many of them in the class."""
-        counts = np.append(self.tally.families[name].counts[label], 0)
-        lacks: npt.NDArray[np.bool_] = counts[slots] < unit * (1 - GONE)
-        return lacks
+        return self._values.tables()
 
     def _refuse_unlearnt(self, leaving: Leaving, scores: Floats) -> None:
         if not np.isnan(scores.sum()):  # −∞ for an impossible class is no NaN
             return
         in_class = scores[np.arange(len(scores)), leaving.labels]
         row = int(np.argmax(np.isnan(in_class)))
-        for name in self.columns:
-            codes, unit = leaving.block.codes[name][[row]], leaving.unit[[row]]
-            if self._lacks(name, codes, int(leaving.labels[row]), unit)[0]:
+        label, unit = leaving.labels[[row]], leaving.unit[[row]]
+        for name, start in zip(self.columns, self._values.starts, strict=False):
+            if self._values.lacks(start + leaving.block.codes[name][[row]], label, unit)[0]:
                 raise leaving.refuse(row, name)
 
 

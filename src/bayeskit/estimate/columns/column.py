@@ -20,6 +20,7 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.columns.one_cell import Row
+from bayeskit.estimate.formulas import Given, WrittenFactor
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 
@@ -150,6 +151,14 @@ class Columns(Protocol):
     def term(self, name: str, block: Block, n_threads: int) -> Floats:
         """What one column adds to the scores of a block."""
         return self.scores(name, self.cells(name, block))
+
+    def written(self, name: str, block: Block, tally: Tally) -> list[WrittenFactor]:
+        """P(cell | class) of the first row of a block as it comes about; nothing where it says nothing."""
+        x = float(block.floats[name][0])
+        if name not in self.used or np.isnan(x) or self.unseen(name, block)[0]:
+            return []
+        log_p = self.term(name, block, 1)[0]
+        return [WrittenFactor(name, f"{x:.6g}", tuple(Given(float(p), f"{self.kind} at {x:.6g}") for p in log_p))]
 
     def unseen(self, name: str, block: Block) -> npt.NDArray[np.bool_]:
         """Which numbers of a measured column cannot occur, and say as little as a value that was never seen."""

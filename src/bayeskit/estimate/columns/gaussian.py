@@ -15,6 +15,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.table import Table
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings, by_class
 from bayeskit.estimate.columns.one_cell import Row, number
+from bayeskit.estimate.formulas import NormalDensity, WrittenFactor
 from bayeskit.estimate.left_out import ClosedGaussian, LeftOutGaussians, numbers_in_steps
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, log_peak, n_parameters
@@ -80,6 +81,15 @@ class GaussianColumns(Columns):
             mean, precision, constant = (np.ascontiguousarray(part[:, index]) for part in self.normal_form)
             kernels.score_gaussian([np.asarray(cells, dtype=np.float64)], mean, precision, constant, scores, 1)
         return scores
+
+    def written(self, name: str, block: Block, tally: Tally) -> list[WrittenFactor]:
+        """The density with mean and variance filled in."""
+        x, i = float(block.floats[name][0]), self.names.index(name)
+        if name not in self.used or np.isnan(x):
+            return []
+        mean, variance = self.gaussian.mean[:, i].tolist(), self.gaussian.variance[:, i].tolist()
+        densities = tuple(NormalDensity(x, m, v) for m, v in zip(mean, variance, strict=True))
+        return [WrittenFactor(name, f"{x:.6g}", densities)]
 
     def points(self, name: str, n: int) -> Floats:
         """Quantiles in even steps."""
@@ -161,7 +171,7 @@ class LeftOutGaussianColumns(LeftOutColumns):
             rows = leaving.stays
             if part.form is not None and leaving.whole:
                 columns = [leaving.block.floats[name] for name in part.names]
-                least = max(LEAST_REST, float(part.gaussians.floored_rest().max()))
+                least = max(LEAST_REST, float(part.gaussians.floored_rest.max()))
                 labels, form = leaving.labels, part.form.parts
                 rows = kernels.score_gaussian_left_out(columns, labels, *form, least, scores, n_threads)
             if rows.any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -10,10 +10,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.table import Table
-from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings, by_class, no_terms
+from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings, by_class
 from bayeskit.estimate.kernel_density import Bells, KernelDensity, kernel_density
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor
@@ -33,6 +34,7 @@ class KernelColumns(Columns):
     statistic = "distinct"
     names: tuple[str, ...]
     densities: Mapping[str, KernelDensity]
+    powers: Mapping[str, float] | None = None  # exponents of the used columns
 
     @classmethod
     def request(cls, names: Sequence[str], settings: Settings) -> Request:
@@ -55,11 +57,12 @@ class KernelColumns(Columns):
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
         """One column after the other."""
         for name in self.used:
-            scores += self.densities[name].scores(block.floats[name])
+            scores += self.scores(name, block.floats[name])
 
     def scores(self, name: str, cells: Index) -> Floats:
         """ln of the density."""
-        return self.densities[name].scores(np.asarray(cells, dtype=np.float64))
+        log_p = self.densities[name].scores(np.asarray(cells, dtype=np.float64))
+        return log_p if self.powers is None else logspace.power(log_p, self.powers.get(name, 1.0))
 
     def points(self, name: str, n: int) -> Floats:
         """Numbers that stand for equal parts of the probability."""
@@ -81,6 +84,10 @@ class KernelColumns(Columns):
         bells = (bells for density in self.densities.values() for bells in density.classes)
         return sum(0 if one is None else len(one.points) for one in bells)
 
+    def powered(self, powers: Mapping[str, float]) -> Self:
+        """Log densities times the exponents."""
+        return replace(self, powers=powers)
+
     def holding(self, all_rows: Self, classes: Index) -> Self:
         """The bandwidths."""
         return replace(self, densities={n: density.restrict(classes) for n, density in all_rows.densities.items()})
@@ -99,20 +106,29 @@ class LeftOutKernels(LeftOutColumns):
 
     def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
         """One column after the other."""
+        rows = leaving.rows
+        for _, term in self._of_rows(leaving, rows):
+            scores[rows] += term
+
+    def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
+        """Of the columns that the model uses."""
+        terms = {name: np.zeros((leaving.block.n_rows, len(leaving.classes))) for name in self.kernels}
+        rows = leaving.rows
+        for name, term in self._of_rows(leaving, rows):
+            terms[name][rows] = term
+        return terms
+
+    def _of_rows(self, leaving: Leaving, rows: Index) -> Iterator[tuple[str, Floats]]:
+        """(column, ln p'(x | class) of these rows), one column after the other."""
         floats = {name: leaving.block.floats[name] for name in self.kernels}
         raise_unusable(floats, leaving.block.start)
-        rows = leaving.rows
         labels, unit = leaving.labels[rows], leaving.unit[rows]
         for name, kernel in self.kernels.items():
             x = floats[name][rows]
             lacks = kernel.lacks(x, labels, unit)
             if lacks.any():
                 raise leaving.refuse(int(rows[np.argmax(lacks)]), name)
-            scores[rows] += kernel.scores(x, labels, unit)
-
-    def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
-        """Not yet."""
-        raise no_terms(self.columns)
+            yield name, kernel.scores(x, labels, unit)
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from bayeskit.errors import BayesError
+from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.columns.kernel import KernelColumns
+from bayeskit.estimate.columns.lognormal import LogNormalColumns
 from bayeskit.estimate.columns.poisson import PoissonColumns
 from bayeskit.estimate.columns.student import StudentColumns
 
-BUILT_IN: tuple[type[Columns], ...] = (CodedColumns, GaussianColumns, KernelColumns, StudentColumns, PoissonColumns)
+BUILT_IN: tuple[type[Columns], ...] = (
+    CodedColumns,
+    GaussianColumns,
+    KernelColumns,
+    StudentColumns,
+    PoissonColumns,
+    LogNormalColumns,
+)
 NUMERIC: dict[str, type[Columns]] = {columns.kind: columns for columns in BUILT_IN}  # in the order of scoring
 
 
@@ -27,5 +35,7 @@ def kind_of(setting: str, statistic: str) -> type[Columns]:
     >>> kind_of("gaussian", "moments").__name__, kind_of("gaussian", "distinct").__name__
     ('GaussianColumns', 'KernelColumns')
     """
-    named = NUMERIC[setting]
+    named = NUMERIC.get(setting)
+    if named is None:
+        raise BadFile(f"a column is of the kind {setting!r}, which this bayeskit does not know")
     return named if named.statistic == statistic else next(k for k in NUMERIC.values() if k.statistic == statistic)

@@ -59,6 +59,11 @@ class MomentColumns(Columns):
         """Which numbers can occur at all; one that cannot says nothing of the class, as an unseen value does."""
         return np.ones(x.shape, dtype=bool)
 
+    @staticmethod
+    def counted(x: Floats) -> Floats:
+        """What of a number went into the moments."""
+        return x
+
     @classmethod
     def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
         """From the moments of each class."""
@@ -139,7 +144,8 @@ class LeftOutMoments(LeftOutColumns):
 
     def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
         """Some rows at a time."""
-        for rows, x in numbers_in_steps(leaving, leaving.rows, self.columns.names, self.moments):
+        moments, counted = self.moments, self.columns.counted
+        for rows, x in numbers_in_steps(leaving, leaving.rows, self.columns.names, moments, counted):
             impossible = np.argwhere(~np.isnan(x) & ~self.columns.possible(x))
             for i, j in impossible:
                 raise leaving.refuse(int(rows[i]), self.columns.names[j])
@@ -157,7 +163,9 @@ class LeftOutMoments(LeftOutColumns):
     def _terms(self, x: Floats, labels: Index, unit: Floats) -> Floats:
         """ln p'(x | class) (rows, classes, columns); 0 where the cell is missing or the column silent without it."""
         occurs = np.repeat(self.occurs[None], len(x), axis=0)
-        belief = self.columns.believe(without(self.moments, x, labels, unit), occurs, self.settings)
+        belief = self.columns.believe(
+            without(self.moments, self.columns.counted(x), labels, unit), occurs, self.settings
+        )
         log_p = self.columns.log_density(x[:, None, :], belief.parameters)
         silent = np.isnan(x) | ~belief.used
         return np.where(silent[:, None, :], 0.0, log_p)

@@ -17,9 +17,11 @@ from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings
+from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.words.generative import draw_bags
 from bayeskit.estimate.words.left_out import LeftOutDocuments, LeftOutWords
 from bayeskit.estimate.words.weights import WordWeights, multinomial_of, pseudo_counts
+from bayeskit.estimate.words.written_out import written_bag
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 
@@ -96,6 +98,10 @@ class TextColumns(Columns):
         scores = np.zeros((block.n_rows, table.weights.table.shape[1]))
         table.add_scores(block.tokens[name], scores, n_threads)
         return scores
+
+    def written(self, name: str, block: Block, tally: Tally) -> list[WrittenFactor]:
+        """A factor for each word of the document."""
+        return written_bag(block.tokens[name], tally.words[name], self.tables[name].pseudo, name)
 
     def table(self, name: str, tally: Tally) -> ProbabilityTable:
         """Counts and probabilities of the words by class."""

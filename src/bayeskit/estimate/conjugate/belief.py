@@ -4,6 +4,9 @@ from collections.abc import Iterable, Mapping
 from math import inf
 from typing import Any, Protocol, Self, TypeVar
 
+import numpy as np
+
+from bayeskit import logspace
 from bayeskit.data.sheet import Grid
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.estimate.conjugate.belief_curves import Beliefs
@@ -59,6 +62,14 @@ def some(who: str, n: float) -> None:
         raise BayesError(
             f"{who}: nothing was seen, so there is no maximum of the likelihood. Use mean, or update first."
         )
+
+
+def ratio(log_one: float, log_other: float, one: str, other: str) -> float:
+    """The ratio of two likelihoods; 0/0 is refused."""
+    if log_one == log_other == -inf:
+        raise BayesError(f"what was seen is impossible under {one} and under {other} alike: their ratio is 0/0.")
+    with np.errstate(over="ignore"):
+        return float(logspace.exp(log_one - log_other))
 
 
 def believed(numbers: Mapping[str, tuple[float | None, Interval]]) -> Grid:

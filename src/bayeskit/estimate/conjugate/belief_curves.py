@@ -20,13 +20,15 @@ POINTS = 201  # of a curve
 
 @dataclass(frozen=True)
 class BeliefCurves(Drawable):
-    """Densities of a ``parameter`` along a ``line``, by name; ``marks``: named places on the line."""
+    """Densities of a ``parameter`` along a ``line``, by name; ``marks``: named places on the line; ``between``: where
+    the parameter may be, where that has ends."""
 
     parameter: str
     line: Floats = field(compare=False)
     curves: tuple[tuple[str, Floats], ...] = field(compare=False)
     marks: tuple[tuple[str, float], ...] = ()
     n: float = 0
+    between: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

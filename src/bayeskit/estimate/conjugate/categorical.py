@@ -9,13 +9,24 @@ from math import inf, lgamma
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from bayeskit import logspace
 from bayeskit.data.sheet import ROWS, Readable, Sheet
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue
-from bayeskit.estimate.conjugate.belief import Interval, believed, listed, positive, same_prior, sequence, some, tails
+from bayeskit.estimate.conjugate.belief import (
+    Interval,
+    believed,
+    listed,
+    positive,
+    ratio,
+    same_prior,
+    sequence,
+    some,
+    tails,
+)
 from bayeskit.estimate.conjugate.belief_curves import POINTS, BeliefCurves, BeliefIntervals, Beliefs, LikelihoodCurve
 from bayeskit.estimate.smoothing import is_number, smoothed
 from bayeskit.nearest import did_you_mean
@@ -147,8 +158,18 @@ class BetaBernoulli(Readable, Drawable):
         0.822829
         """
         x = np.asarray(theta, dtype=np.float64)
+        if not ((x >= 0) & (x <= 1)).all():
+            raise BayesError(f"BetaBernoulli: θ is {theta!r}; a probability lies between 0 and 1.")
         of_heads = self.seen_heads * logspace.log(x) if self.seen_heads else np.zeros(x.shape)
         return (of_heads + (self.seen_tails * logspace.log(1 - x) if self.seen_tails else 0.0))[()]
+
+    def likelihood_ratio(self, one: float, other: float) -> float:
+        """P(flips | one) / P(flips | other): how much better one θ explains the flips than another.
+
+        >>> round(BetaBernoulli().update({True: 7, False: 3}).likelihood_ratio(0.7, 0.5), 6)
+        2.276932
+        """
+        return ratio(float(self.log_likelihood(one)), float(self.log_likelihood(other)), f"θ = {one!r}", f"{other!r}")
 
     def likelihood(self) -> LikelihoodCurve:
         """The likelihood of each θ after the flips that were seen, and where it is highest."""
@@ -168,7 +189,7 @@ class BetaBernoulli(Readable, Drawable):
         line = np.linspace(0, 1, POINTS)
         line[[0, -1]] = 0.0005, 0.9995  # below 1, a hyperparameter makes the density infinite at the end
         curves = tuple((name, np.asarray(belief.density(line))) for name, belief in beliefs)
-        return BeliefCurves("θ, the probability of heads", line, curves, n=self.n)
+        return BeliefCurves("θ, the probability of heads", line, curves, n=self.n, between=(0.0, 1.0))
 
     @property
     def sheet(self) -> Sheet:
@@ -288,11 +309,7 @@ class DirichletCategorical(Readable, Drawable):
         >>> round(DirichletCategorical({"a": 1, "b": 1, "c": 1}).density([0.2, 0.3, 0.5]), 6)   # 2!
         2.0
         """
-        if isinstance(p, Mapping):
-            p = [p[_known(value, p, "the distribution given to density")] for value in self.beta]
-        point = np.asarray(p, dtype=np.float64)
-        if point.shape != (len(self.beta),):
-            raise BayesError(f"DirichletCategorical.density: {point.size} probabilities for {len(self.beta)} values.")
+        point = self._point(p, "density")
         if (point < 0).any() or abs(point.sum() - 1) > OFF_ONE:
             return 0.0
         powers = np.array(list(self.posterior.values()), dtype=np.float64) - 1
@@ -312,6 +329,35 @@ class DirichletCategorical(Readable, Drawable):
     def log_marginal_likelihood(self) -> float:
         """log P(outcomes) = log B(n + β) − log B(β), for the outcomes in the order they fell."""
         return _log_beta(self.posterior.values()) - _log_beta(self.beta.values())
+
+    def log_likelihood(self, p: Mapping[Any, float] | Sequence[float]) -> float:
+        """ln P(outcomes | p) = Σ n_v ln p_v, for the outcomes in the order they fell; p as :meth:`density` takes it.
+
+        >>> die = DirichletCategorical({"a": 1, "b": 1, "c": 1}).update(["a", "a", "b"])
+        >>> round(float(logspace.exp(die.log_likelihood([0.5, 0.25, 0.25]))), 6)         # ½ · ½ · ¼
+        0.0625
+        """
+        point = self._point(p, "log_likelihood")
+        if not (point >= 0).all() or abs(point.sum() - 1) > OFF_ONE:
+            raise BayesError(
+                f"DirichletCategorical.log_likelihood: {point.tolist()} are no probabilities that sum to one."
+            )
+        counts = np.array([self.seen[value] for value in self.beta], dtype=np.float64)
+        there = counts > 0
+        return float(counts[there] @ logspace.log(point[there]))
+
+    def likelihood_ratio(self, one: Any, other: Any) -> float:
+        """P(outcomes | one) / P(outcomes | other) of two distributions."""
+        return ratio(self.log_likelihood(one), self.log_likelihood(other), "the first", "the second")
+
+    def _point(self, p: Mapping[Any, float] | Sequence[float], who: str) -> npt.NDArray[np.float64]:
+        """A distribution over the values, in the order of β."""
+        if isinstance(p, Mapping):
+            p = [p[_known(value, p, f"the distribution given to {who}")] for value in self.beta]
+        point = np.asarray(p, dtype=np.float64)
+        if point.shape != (len(self.beta),):
+            raise BayesError(f"DirichletCategorical.{who}: {point.size} probabilities for {len(self.beta)} values.")
+        return point
 
     def curves(self) -> BeliefIntervals:
         """What is believed of each value: the means before and after, and the intervals of 95 %."""

@@ -56,11 +56,6 @@ class Round:
     changed: int
 
 
-def smooth_idf(documents: Floats, n_documents: float) -> Floats:
-    """1 + ln((1 + n) / (1 + df))."""
-    return np.asarray(1 + np.log((1 + n_documents) / (1 + documents)))
-
-
 def sublinear_tf_idf(counts: Index, ids: Index, indptr: Index, idf: Floats) -> Floats:
     """(1 + ln tf) · idf, every document of length one."""
     return cosine_normalised((1 + np.log(counts.astype(np.float64))) * idf[ids], indptr)

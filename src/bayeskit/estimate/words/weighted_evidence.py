@@ -17,7 +17,7 @@ Formula: weighted evidence of words, and the fit of its weights
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,9 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value
-from bayeskit.estimate.words.weights import cosine_normalised
-from bayeskit.tolerance import LEAST_SHARE, POSITIVE
+from bayeskit.estimate.words.weights import cosine_normalised, document_of_cell
+from bayeskit.threads import one_blas_thread
+from bayeskit.tolerance import GONE, LEAST_SHARE, POSITIVE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
@@ -50,6 +51,11 @@ class EvidenceWeights:
     repeated: Floats = field(default_factory=lambda: np.zeros(1))
     bias: dict[Value, float] = field(default_factory=dict)
     log_loss: float = np.nan  # leave-one-out, on the training documents
+
+    @property
+    def effective(self) -> Floats:
+        """θ of each feature (kinds, 9): bands, and repetition."""
+        return np.concatenate([self.bands + self.first, self.repeated[:, None]], axis=1)
 
 
 def masses(counts: Index, indptr: Index) -> Floats:
@@ -107,6 +113,15 @@ class TrainingDocuments:
     documents: Floats  # that have the word (words,)
     log_prior: Floats
     classes: tuple[Value, ...]
+    bands: npt.NDArray[np.uint8]  # of the words (words,)
+
+    def take(self, rows: Index) -> TrainingDocuments:
+        """These documents alone, under the masses of all."""
+        sizes = np.diff(self.indptr)[rows]
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
+        cells = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], sizes)
+        each = {name: getattr(self, name)[cells] for name in ("ids", "counts")}
+        return replace(self, indptr=indptr, labels=self.labels[rows], importance=self.importance[rows], **each)
 
 
 def fit_weights(
@@ -121,17 +136,38 @@ def fit_weights(
     labels = d.labels.astype(np.uint32)
     mass = masses(d.counts, d.indptr) * np.repeat(np.minimum(d.importance, 1.0), np.diff(d.indptr))
     known = np.add.reduceat(np.append(d.documents[d.ids] > 1, 0), d.indptr[:-1]) * (np.diff(d.indptr) > 0)
-    bands = bands_of(d.documents)
     found = []
     for a in a_values:
         features = kernels.left_out_evidence(
             d.indptr.astype(np.int64), d.ids.astype(np.uint32), d.counts.astype(np.uint32), mass, labels,
-            d.class_mass, bands, a, both, n_threads,
+            d.class_mass, d.bands, a, both, n_threads,
         )  # fmt: skip
         for g in g_values:
             scale = np.maximum(known, 1.0) ** -g
             found.append(_fitted(features, scale, labels, d, a, g, n_threads))
     return found
+
+
+def left_out_scores(
+    d: TrainingDocuments, weights: EvidenceWeights, held_out: npt.NDArray[np.bool_] | None = None, n_threads: int = 1
+) -> Floats:
+    """Scores of documents (documents, classes) with prior and bias, each by the masses without itself.
+
+    ``held_out`` marks documents that ``class_mass`` and ``documents`` do not have: they are scored by all of these.
+    """
+    unit = np.minimum(d.importance, 1.0)
+    if held_out is not None:
+        unit = np.where(held_out, 0.0, unit)
+    of_cell = np.repeat(unit, np.diff(d.indptr))
+    sums = kernels.left_out_scores(
+        d.indptr, d.ids.astype(np.uint32, copy=False), d.counts.astype(np.uint32, copy=False),
+        masses(d.counts, d.indptr) * of_cell, d.labels.astype(np.uint32, copy=False), d.class_mass, d.bands,
+        weights.effective, weights.a, n_threads,
+    )  # fmt: skip
+    having = d.documents[d.ids]
+    known = np.bincount(document_of_cell(d.indptr), having - of_cell > GONE * having, minlength=len(d.labels))
+    sums *= (np.maximum(known, 1.0) ** -weights.g)[:, None]
+    return np.asarray(sums + d.log_prior + np.array([weights.bias.get(label, 0.0) for label in d.classes]))
 
 
 def best(candidates: list[tuple[EvidenceWeights, Any]]) -> tuple[EvidenceWeights, Any]:
@@ -145,7 +181,6 @@ def _fitted(
     features: Floats, scale: Floats, labels: Index, d: TrainingDocuments, a: float, g: float, n_threads: int
 ) -> EvidenceWeights:
     from scipy.optimize import minimize
-    from threadpoolctl import threadpool_limits
 
     n_features, k = features.shape[1:]
     in_band = np.arange(n_features) % FEATURES < BANDS
@@ -173,7 +208,7 @@ def _fitted(
 
     start = np.zeros(1 + n_features + k)
     start[0] = 1.0
-    with threadpool_limits(1, user_api="blas"):  # forty numbers are no work for many threads
+    with one_blas_thread():
         v = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}).x
     bias = v[n_features + 1 :]
     left_out = kernels.softmax_loss(features, scale, importance, effective(v), d.log_prior + bias, labels, n_threads)[0]
@@ -187,14 +222,7 @@ def _at_most(d: TrainingDocuments, limit: int) -> TrainingDocuments:
     n = len(d.labels)
     if n <= limit:
         return d
-    rows = np.linspace(0, n - 1, limit).astype(np.int64)
-    sizes = np.diff(d.indptr)[rows]
-    indptr = np.concatenate([[0], np.cumsum(sizes)])
-    cells = np.arange(indptr[-1]) + np.repeat(d.indptr[rows] - indptr[:-1], sizes)
-    return TrainingDocuments(
-        indptr, d.ids[cells], d.counts[cells], d.labels[rows], d.importance[rows], d.class_mass, d.documents,
-        d.log_prior, d.classes,
-    )  # fmt: skip
+    return d.take(np.linspace(0, n - 1, limit).astype(np.int64))
 
 
 def scores(

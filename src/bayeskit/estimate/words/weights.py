@@ -21,7 +21,17 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError
-from bayeskit.estimate.smoothing import MLE, MOST, Automatic, Dirichlet, Laplace, Lidstone, as_smoothing, is_number
+from bayeskit.estimate.smoothing import (
+    MLE,
+    MOST,
+    Automatic,
+    Dirichlet,
+    Laplace,
+    Lidstone,
+    MEstimate,
+    as_smoothing,
+    is_number,
+)
 from bayeskit.tally.words import WordCounts
 from bayeskit.tolerance import POSITIVE
 
@@ -110,12 +120,13 @@ def pseudo_counts(smoothing: Any, words: Words, counts: npt.NDArray[Any]) -> Flo
         pseudo[where[where >= 0]] = [float(smoothing[word]) for word, at in zip(given, where, strict=True) if at >= 0]
         return pseudo
     rule = as_smoothing(smoothing)
-    if not isinstance(rule, (MLE, Laplace, Lidstone, Dirichlet, Automatic)):
+    by_counts = isinstance(rule, MEstimate) and rule.prior == "marginal"  # a document left out would change it
+    if not isinstance(rule, (MLE, Laplace, Lidstone, Dirichlet, MEstimate, Automatic)) or by_counts:
         raise BayesError(
             f"smoothing={smoothing!r} is no rule for words: give a number, a mapping from word to number, "
-            "MLE(), Laplace(), Lidstone(a), Dirichlet(beta) or 'auto'"
+            "MLE(), Laplace(), Lidstone(a), MEstimate(m), Dirichlet(beta) or 'auto'"
         )
-    named = words.tolist() if isinstance(rule, Dirichlet) else range(len(words))
+    named = words.tolist() if isinstance(rule, (Dirichlet, MEstimate)) else range(len(words))
     return np.asarray(rule.pseudo_counts(named, np.ascontiguousarray(counts.T)), dtype=np.float64)
 
 
@@ -146,6 +157,15 @@ def inverse_document_frequency(documents: Floats, n_documents: float) -> Floats:
     """
     with np.errstate(divide="ignore"):
         return np.where(documents > 0, np.log(n_documents / np.maximum(documents, POSITIVE)), 0.0)
+
+
+def smooth_idf(documents: Floats, n_documents: float) -> Floats:
+    """1 + ln((1 + N) / (1 + df)): 1 for a word that every document has.
+
+    >>> smooth_idf(np.array([1.0, 5.0]), 5).round(6).tolist()
+    [2.098612, 1.0]
+    """
+    return np.asarray(1 + np.log((1 + n_documents) / (1 + documents)))
 
 
 def tf_idf(counts: Floats, ids: Index, indptr: Index, idf: Floats) -> Floats:

@@ -18,11 +18,12 @@ from bayeskit.dialects.dialect import Dialect, as_dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import ContextTerm, ScoringForm, TableTerm, WordsTerm
+from bayeskit.export.sql.lookups import double
 from bayeskit.export.sql.naming import check_free, check_keys, class_labels, result_names
 from bayeskit.export.sql.read_cells import ROWS, Cells
 from bayeskit.export.sql.record import ScoringQuery
 from bayeskit.export.sql.relative import relative_form
-from bayeskit.export.sql.terms import CELLS, Join, Scores, TermWriter, cell, double
+from bayeskit.export.sql.terms import CELLS, Join, Scores, TermWriter, cell
 from bayeskit.export.sql.word_sums import WordTable, word_sums
 from bayeskit.tolerance import TIE
 
@@ -88,9 +89,8 @@ class _Query:
         cells = Cells(self.dialect, self.columns)
         writer = TermWriter(self.dialect, cells)
         scores = [self._scores(writer, term, i) for i, term in enumerate(self.form.terms)]
-        lookups = writer.lookups.tables
-        for alias, (columns, rows) in lookups.items():
-            self.steps.append((alias, columns, _values(rows)))
+        for alias, table in writer.lookups.tables.items():
+            self.steps.append((alias, table.columns, table.body(self.dialect)))
         last = self._centred(cells, self._cells(cells))
         last = self._codes(writer, last)
         last = self._sums(scores, last, [*cells.read, *(f"b{i}" for i in range(len(writer.codes)))], parts)
@@ -170,7 +170,7 @@ class _Query:
         for join in joins:
             on = syntax.all_of(
                 [
-                    syntax.compared(cell(theirs), "=", syntax.column(join.alias, ours))
+                    syntax.compared(cell(theirs), "is" if join.missing else "=", syntax.column(join.alias, ours))
                     for ours, theirs in zip(join.keys, join.cells, strict=True)
                 ]
             )
@@ -318,11 +318,6 @@ class _Query:
     def _class_of(self, position: str) -> Node:
         labels = [_label(label, self.form.classes, self.dialect) for label in self.form.classes]
         return syntax.case([(syntax.whole(c), label) for c, label in enumerate(labels)], of=cell(position))
-
-
-def _values(rows: list[list[Node]]) -> Node:
-    exp = syntax.sqlglot().exp
-    return exp.Values(expressions=[exp.Tuple(expressions=row) for row in rows])
 
 
 def _grouped(scores: Sequence[Scores], joins: int) -> Iterator[list[tuple[int, Scores]]]:

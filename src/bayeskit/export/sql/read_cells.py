@@ -69,13 +69,16 @@ class Cells:
     def number(self, column: str, center: float | None = None) -> str:
         """A number as a double, NULL where it is missing; the name of the cell.
 
-        With a centre it is taken from that, and its square is another cell, named with _2 after it.
+        With a centre it is taken from that, and 0 where it is missing; with _0 after the name it is 1 where it is there
+        and else 0, with _2 its square.
         """
         if center is None:
             return self._named(column, "number", lambda: self._number(column))
-        whole = self.number(column)
-        name = f"{whole}_1"
-        away = syntax.minus(syntax.column(CENTRED, whole), syntax.number(center))
+        whole = syntax.column(CENTRED, self.number(column))
+        name = f"{self.number(column)}_1"
+        zero, one = (syntax.cast(syntax.number(x), "double") for x in (0.0, 1.0))
+        away = syntax.first_known(syntax.minus(whole, syntax.number(center)), zero)
+        self.centred[f"{name}_0"] = syntax.case([(syntax.is_null(whole.copy()), zero.copy())], one)
         self.centred[name] = away
         self.centred[f"{name}_2"] = syntax.times(away.copy(), away.copy())
         return name

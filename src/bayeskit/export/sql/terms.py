@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +12,7 @@ from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.export.scoring_form import Coding, Context, ContextTerm, LinearTerm, QuadraticTerm, TableTerm, WordsTerm
+from bayeskit.export.sql.lookups import Key, Lookup, Lookups, double
 from bayeskit.export.sql.read_cells import Cells, kind_of, storable, value_node
 from bayeskit.export.sql.relative import PolynomialTerm
 
@@ -27,6 +27,7 @@ class Join:
     alias: str
     keys: tuple[str, ...]  # its columns
     cells: tuple[str, ...]  # those of the rows
+    missing: bool = False  # whether a missing cell has a row, too
 
 
 @dataclass
@@ -38,28 +39,6 @@ class Scores:
     refused: list[Node] = field(default_factory=list)
 
 
-@dataclass
-class Lookups:
-    """Tables of values and scores, written down in the query."""
-
-    dialect: Dialect
-    tables: dict[str, tuple[tuple[str, ...], list[list[Node]]]] = field(default_factory=dict)
-
-    def add(self, columns: Sequence[str], rows: list[list[Node]]) -> str:
-        """The name of a new table."""
-        alias = f"l{len(self.tables)}"
-        self.tables[alias] = (tuple(columns), rows)
-        return alias
-
-
-def double(x: float, dialect: Dialect) -> Node:
-    """A score as a literal of the database's doubles."""
-    if np.isneginf(x):
-        return dialect.minus_infinity()
-    node = syntax.number(float(x))
-    return syntax.cast(node, "double") if dialect.name == "postgres" else node
-
-
 def cell(name: str) -> Node:
     """A cell of the row that is scored."""
     return syntax.column(CELLS, name)
@@ -69,7 +48,7 @@ class TermWriter:
     """Writes terms of all kinds, the cells that they read and the tables that they look up."""
 
     def __init__(self, dialect: Dialect, cells: Cells) -> None:
-        self.dialect, self.cells, self.lookups = dialect, cells, Lookups(dialect)
+        self.dialect, self.cells, self.lookups = dialect, cells, Lookups()
         self.codes: dict[tuple[str, bool], tuple[Node, list[Join]]] = {}  # made in a step between cells and scores
 
     def write(self, term: TableTerm | PolynomialTerm | QuadraticTerm | LinearTerm | ContextTerm) -> Scores:
@@ -85,13 +64,12 @@ class TermWriter:
     # -- numbers -------------------------------------------------------------------------------------
 
     def _polynomial(self, term: PolynomialTerm) -> Scores:
-        x, zero = self.cells.number(term.name, term.center), double(0.0, self.dialect)
+        x = self.cells.number(term.name, term.center)
         by_class = []
-        for constant, linear, square in zip(term.constant, term.linear, term.square, strict=True):
-            parts = [double(constant, self.dialect)] if constant else []
-            parts += [syntax.times(double(linear, self.dialect), cell(x))] if linear else []
-            parts += [syntax.times(double(square, self.dialect), cell(f"{x}_2"))] if square else []
-            by_class.append(syntax.first_known(syntax.total(parts), zero.copy()) if parts else zero.copy())
+        for of_class in zip(term.constant, term.linear, term.square, strict=True):
+            powers = zip(of_class, (f"{x}_0", x, f"{x}_2"), strict=True)
+            parts = [syntax.times(double(by, self.dialect), cell(power)) for by, power in powers if by]
+            by_class.append(syntax.total(parts) if parts else double(0.0, self.dialect))
         return Scores(by_class)
 
     def _quadratic(self, term: QuadraticTerm) -> Scores:
@@ -139,11 +117,13 @@ class TermWriter:
                 for of_class, other in zip(branches, rest, strict=True)
             ]
             return Scores(by_class, [], self._refusals(term.coding, name, None))
-        columns = ["v", *(f"s{c}" for c in range(len(rest)))]
-        body = [[value, *self._doubles(term.table[code])] for value, code in zip(values, rows, strict=True)]
-        alias = self.lookups.add(columns, body)
+        keys: list[Value | None] = [value for _, value in known]
+        if self.dialect.joins_missing:
+            keys, rows, rest = [*keys, None], [*rows, 0], self._doubles(term.table[-1])
+        alias = self.lookups.add(Lookup({"v": Key(kind, keys)}, _by_class(term.table[rows])))
         by_class = [syntax.first_known(syntax.column(alias, f"s{c}"), other) for c, other in enumerate(rest)]
-        return Scores(by_class, [Join(alias, ("v",), (name,))], self._refusals(term.coding, name, alias))
+        join = Join(alias, ("v",), (name,), self.dialect.joins_missing)
+        return Scores(by_class, [join], self._refusals(term.coding, name, alias))
 
     def _storable(self, coding: Coding) -> list[tuple[int, Value]]:
         """(code, value) of the values that a column of the database can hold."""
@@ -192,14 +172,10 @@ class TermWriter:
         return Scores(by_class, joins, refused)
 
     def _level(self, level: Context) -> str:
-        depth, n_classes = level.codes.shape[1], level.tables.shape[2]
-        columns = ["v", *(f"p{d}" for d in range(depth)), *(f"s{c}" for c in range(n_classes))]
-        rows = [
-            [syntax.whole(value), *map(syntax.whole, codes), *self._doubles(scores)]
-            for codes, table in zip(level.codes.tolist(), level.tables, strict=True)
-            for value, scores in enumerate(table, 1)
-        ]
-        return self.lookups.add(columns, rows)
+        n_contexts, n_values, n_classes = level.tables.shape
+        keys = {"v": Key("integer", np.tile(np.arange(1, n_values + 1), n_contexts).tolist())}
+        keys |= {f"p{d}": Key("integer", np.repeat(codes, n_values).tolist()) for d, codes in enumerate(level.codes.T)}
+        return self.lookups.add(Lookup(keys, _by_class(level.tables.reshape(-1, n_classes))))
 
     def _code(self, coding: Coding) -> str:
         """The name of the code of a column: NULL where it is missing, −1 where the value was never seen."""
@@ -217,10 +193,11 @@ class TermWriter:
             ), []
         name, kind, known = self.cells.text(coding), kind_of(coding), self._storable(coding)
         unseen = syntax.case([(syntax.is_null(cell(name)), syntax.null())], syntax.whole(-1))
-        pairs = [(value_node(value, kind, self.dialect), syntax.whole(code)) for code, value in known]
         if len(known) <= self.dialect.case_up_to:
+            pairs = [(value_node(value, kind, self.dialect), syntax.whole(code)) for code, value in known]
             return (syntax.case(pairs, unseen, of=cell(name)) if pairs else unseen), []
-        alias = self.lookups.add(["v", "code"], [list(pair) for pair in pairs])
+        codes, values = zip(*known, strict=True)
+        alias = self.lookups.add(Lookup({"v": Key(kind, values), "code": Key("integer", codes)}, {}))
         return syntax.first_known(syntax.column(alias, "code"), unseen), [Join(alias, ("v",), (name,))]
 
     # -- words ---------------------------------------------------------------------------------------
@@ -240,3 +217,8 @@ class TermWriter:
                 found = syntax.plus(found, double(term.present[c], self.dialect))
             by_class.append(syntax.first_known(found, zero.copy()))
         return Scores(by_class)
+
+
+def _by_class(table: Floats) -> dict[str, Floats]:
+    """Columns of scores (rows, classes), each by its name."""
+    return {f"s{c}": scores for c, scores in enumerate(table.T)}

@@ -11,8 +11,8 @@ from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import WordsTerm
+from bayeskit.export.sql.lookups import Key, Lookup, double
 from bayeskit.export.sql.read_cells import storable
-from bayeskit.export.sql.terms import double
 
 Step = tuple[str, tuple[str, ...], Node]
 
@@ -59,14 +59,11 @@ def word_sums(term: WordsTerm, alias: str, words: WordTable, keys: Sequence[str]
     n_classes = term.weights.shape[1]
     table, bags = f"{alias}_words", f"{alias}_bags"
     known = [i for i, word in enumerate(term.words) if storable(word, dialect)]
-    rows = []
-    for i in known:
-        row = [dialect.value(term.words[i]), *(double(x, dialect) for x in term.weights[i])]
-        rows.append(row + ([double(x, dialect) for x in term.repeats[i]] if term.repeats is not None else []))
-    columns = ["v", *(f"s{c}" for c in range(n_classes))]
-    columns += [f"r{c}" for c in range(n_classes)] if term.repeats is not None else []
-    lookup = exp.Values(expressions=[exp.Tuple(expressions=row) for row in rows])
-    steps: list[Step] = [(table, tuple(columns), lookup)]
+    scores = {f"s{c}": term.weights[known, c] for c in range(n_classes)}
+    if term.repeats is not None:
+        scores |= {f"r{c}": term.repeats[known, c] for c in range(n_classes)}
+    lookup = Lookup({"v": Key("text", [term.words[i] for i in known])}, scores)
+    steps: list[Step] = [(table, lookup.columns, lookup.body(dialect))]
 
     word = dialect.text(syntax.column("w", words.word))
     n = exp.Count(this=exp.Star()) if words.count is None else exp.Sum(this=syntax.column("w", words.count))

@@ -32,6 +32,7 @@ from bayeskit.kernels.twins.line import line_loss as line_loss
 from bayeskit.kernels.twins.line import score_line as score_line
 from bayeskit.kernels.twins.moments import moments as moments
 from bayeskit.kernels.twins.moments import moments_responsibilities as moments_responsibilities
+from bayeskit.kernels.twins.ridge_logistic import fit_ridge_logistic as fit_ridge_logistic
 from bayeskit.kernels.twins.scoring import best_classes as best_classes
 from bayeskit.kernels.twins.scoring import judge as judge
 from bayeskit.kernels.twins.scoring import normalise as normalise
@@ -58,6 +59,7 @@ from bayeskit.kernels.twins.tree_counts import smooth_leaves as smooth_leaves
 from bayeskit.kernels.twins.tree_counts import total_leaves as total_leaves
 from bayeskit.kernels.twins.tree_growth import grow_trees as grow_trees
 from bayeskit.kernels.twins.word_evidence import left_out_evidence as left_out_evidence
+from bayeskit.kernels.twins.word_evidence import left_out_scores as left_out_scores
 from bayeskit.kernels.twins.word_evidence import softmax_loss as softmax_loss
 from bayeskit.kernels.twins.word_lists import WordIndex as WordIndex
 from bayeskit.kernels.twins.word_lists import score_rows as score_rows

@@ -13,6 +13,33 @@ from bayeskit.kernels.twins.checks import (
 from bayeskit.kernels.twins.scoring import normalise
 
 
+def _check_evidence(
+    start: NDArray[np.int64],
+    words: NDArray[np.uint32],
+    counts: NDArray[np.uint32],
+    mass: Floats,
+    labels: NDArray[np.uint32],
+    class_mass: Floats,
+    bands: NDArray[np.uint8],
+) -> tuple[int, int]:
+    """(documents, classes)"""
+    check_matrix("class_mass", class_mass, len(class_mass))
+    n, (n_words, k) = len(labels), class_mass.shape
+    check_labels(labels, k, n)
+    check_cells("start", start, "int64", n + 1)
+    check_cells("words", words, "uint32", None)
+    check_cells("counts", counts, "uint32", len(words))
+    check_cells("mass", mass, "float64", len(words))
+    check_cells("bands", bands, "uint8", n_words)
+    if (np.diff(start) < 0).any() or (n and (start[0] < 0 or start[-1] > len(words))):
+        raise ValueError("the words of a document start behind their end")
+    if len(words) and (int(words.max()) >= n_words or not counts.all()):
+        raise ValueError(f"word {words.max()} is none of {n_words}, or counted 0 times")
+    if n_words and bands.max() > 7:
+        raise ValueError("a band is beyond 7")
+    return n, k
+
+
 def left_out_evidence(
     start: NDArray[np.int64],
     words: NDArray[np.uint32],
@@ -39,20 +66,7 @@ def left_out_evidence(
     [[-0.346574, 0.346574], [0.346574, -0.346574]]
     """
     check_threads(n_threads)
-    check_matrix("class_mass", class_mass, len(class_mass))
-    n, (n_words, k) = len(labels), class_mass.shape
-    check_labels(labels, k, n)
-    check_cells("start", start, "int64", n + 1)
-    check_cells("words", words, "uint32", None)
-    check_cells("counts", counts, "uint32", len(words))
-    check_cells("mass", mass, "float64", len(words))
-    check_cells("bands", bands, "uint8", n_words)
-    if (np.diff(start) < 0).any() or (n and (start[0] < 0 or start[-1] > len(words))):
-        raise ValueError("the words of a document start behind their end")
-    if len(words) and (int(words.max()) >= n_words or not counts.all()):
-        raise ValueError(f"word {words.max()} is none of {n_words}, or counted 0 times")
-    if n_words and bands.max() > 7:
-        raise ValueError("a band is beyond 7")
+    n, k = _check_evidence(start, words, counts, mass, labels, class_mass, bands)
     features = np.zeros((n, 18 if both else 9, k))
     word_mass, totals = class_mass.sum(axis=1), class_mass.sum(axis=0)
     for i, own in enumerate(labels):
@@ -69,6 +83,34 @@ def left_out_evidence(
             np.add.at(features[i, 9 * kind :], bands[words[at]], (1 + log_count) * logs)
             features[i, 9 * kind + 8] = (log_count * logs).sum(axis=0)
     return np.asarray(features - features.mean(axis=2, keepdims=True))
+
+
+def left_out_scores(
+    start: NDArray[np.int64],
+    words: NDArray[np.uint32],
+    counts: NDArray[np.uint32],
+    mass: Floats,
+    labels: NDArray[np.uint32],
+    class_mass: Floats,
+    bands: NDArray[np.uint8],
+    weights: Floats,
+    a: float,
+    n_threads: int,
+) -> Floats:
+    """The features of :func:`left_out_evidence` times given weights, in single precision: (documents, classes).
+
+    ``weights`` (kinds, 9) are those of the bands and of repetition; there are two kinds of more than two classes. A
+    mass of 0 takes nothing out: so are documents scored that ``class_mass`` does not hold.
+
+    >>> one = np.ones(2, np.uint32)
+    >>> left_out_scores(np.array([0, 1, 2]), 0 * one, one, np.ones(2), np.array([0, 1], np.uint32),
+    ...                 np.array([[1.0, 1.0]]), np.zeros(1, np.uint8), np.ones((1, 9)), 1.0, 1).round(3).tolist()
+    [[-0.347, 0.347], [0.347, -0.347]]
+    """
+    kinds = 2 if class_mass.ndim == 2 and class_mass.shape[1] > 2 else 1
+    features = left_out_evidence(start, words, counts, mass, labels, class_mass, bands, a, kinds == 2, n_threads)
+    check_cells("weights", weights, "float64", kinds, 9)
+    return np.asarray(np.einsum("f,nfk->nk", weights.ravel(), features))
 
 
 def softmax_loss(

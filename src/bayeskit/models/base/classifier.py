@@ -19,6 +19,7 @@ from bayeskit.data.absent_columns import completed
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder, encode_labels
 from bayeskit.data.numbers import raise_unusable
+from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.schema import Schema, Target, infer
 from bayeskit.data.sheet import escaped, left_out
 from bayeskit.data.source import (
@@ -165,15 +166,19 @@ class Classifier(Stored, TakesLabels):
             target = self.schema_.target.name
         return self.with_labels(open_on(engine, source, target))
 
-    def _schema_for(self, source: Source) -> Schema:
+    def inferred_schema(self, source: Source) -> Schema:
+        """The schema that was given, or the one of the source's columns: what must be learnt from rows is not in it."""
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise BayesError(f"schema= takes the schema_ of a model, not {type(self.schema).__name__}")
-            schema = self.schema
-        else:
-            target = Target(source.target or "class")
-            schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
-            advise(source, schema, self.roles, self.decided(schema), self.has_told)
+            return self.schema
+        target = Target(source.target or "class")
+        schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
+        advise(source, schema, self.roles, self.decided(schema), self.has_told)
+        return schema
+
+    def _schema_for(self, source: Source) -> Schema:
+        schema = self.inferred_schema(source)
         return self.complete_schema(schema, for_schema(source, schema, {}, ()))
 
     def _collect(self, source: Source, schema: Schema, plan: Plan) -> Tally:
@@ -298,7 +303,9 @@ class Classifier(Stored, TakesLabels):
         if column is None or (column == self.schema_.target.name and column not in self.schema_.columns):
             name, prior = f"P({self.schema_.target.name})", logspace.exp(self.params_.log_prior).tolist()
             labels, counts = list(self.tally_.classes), self.tally_.class_counts.tolist()
-            return Table({self._class_header(): labels, "count": counts, name: prior})
+            columns = {self._class_header(): labels, "count": counts, name: prior}
+            target, shares = self.schema_.target.name, np.array([prior])
+            return ProbabilityTable(columns, variable=target, values=labels, given="", contexts=[""], shares=shares)
         return self.column_table(self.schema_.find(column))
 
     def _class_header(self) -> str:

@@ -194,3 +194,14 @@ def need_pairs(tally: Tally, name: str) -> None:
 def _is_declared(schema: Schema, name: str) -> bool:
     role = schema.columns[name]
     return getattr(role, "cuts", None) is not None or getattr(role, "domain", None) is not None
+
+
+def refuse_gaps(column: str, n_missing: float) -> None:
+    """Refuse, where a sum over tables has a closed form for whole rows alone, rows with missing cells."""
+    if n_missing > GONE:
+        what = f"column {column!r} or its parents have" if column else "some rows have"
+        raise BayesError(
+            f"{what} missing cells, and the probability of the data has no closed form then: "
+            "leave these rows out, or fill them",
+            culprit=column or None,
+        )

@@ -42,6 +42,7 @@ BETWEEN_FILES = {  # what a model answers to other files
     "has_told",
     "held_state",
     "held_while_left_out",
+    "inferred_schema",
     "is_its_counts",
     "label_codes",
     "learn_plan",
@@ -72,9 +73,11 @@ BETWEEN_FILES = {  # what a model answers to other files
     "to_saved",
     "unwritten",
     "with_all_columns",
+    "with_cuts",
     "with_labels",
     "with_settings",
     "with_words",
+    "written_factors",
     "written_settings",
 }
 

@@ -44,11 +44,12 @@ def honest_scores(
 
 def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, random_state: Any) -> HonestScores:
     left_out, counts = model.left_out(), model.tally_.class_counts.astype(np.float64)
-    rng, share = np.random.default_rng(seed_of(random_state)), max_rows / max(float(counts.sum()), 1.0)
+    share = max_rows / max(float(counts.sum()), 1.0)
+    rng = np.random.default_rng(seed_of(random_state)) if share < 1 else None
     scores, labels, weighing = [np.zeros((0, len(counts)))], [np.zeros(0, dtype=np.intp)], [np.zeros(0)]
     is_weighed = False
     for block in model.blocks_learnt(X, y, sample_weight):
-        asked = np.ones(block.n_rows, dtype=bool) if share >= 1 else rng.random(block.n_rows) < share
+        asked = np.ones(block.n_rows, dtype=bool) if rng is None else rng.random(block.n_rows) < share
         if block.weights is not None:
             asked &= block.weights > 0
         part = block if asked.all() else block.take(np.flatnonzero(asked))
@@ -57,10 +58,9 @@ def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, ran
         own = np.asarray(part.labels, dtype=np.intp)
         unit = None if part.weights is None else np.minimum(part.weights, 1.0)
         of_part = model.tempered(left_out.scores(part))
-        impossible = np.isneginf(of_part.max(axis=1))
-        of_part[impossible] = logspace.log(counts)
+        of_part[np.isneginf(logspace.largest_of_rows(of_part))] = logspace.log(counts)
         alone = takes_class_along(counts, own, unit)
-        stays = np.ones(len(own), dtype=bool) if alone is None else ~alone
+        stays: Any = slice(None) if alone is None else ~alone
         is_weighed |= part.weights is not None
         scores.append(of_part[stays])
         labels.append(own[stays])

@@ -7,6 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.errors import BayesError
+from bayeskit.estimate.prior import written_prior
+from bayeskit.explain.work import Work, work_of
+from bayeskit.models.base.available import available_where, having
 from bayeskit.models.base.classifier import Classifier, Scores, stacked
 
 
@@ -28,6 +32,39 @@ class KnowsJoint(Classifier):
         """ln p(x) of each row."""
         parts = [logspace.log_sum_exp(scores) for _, scores in self._score(X)]
         return np.concatenate(parts) if parts else np.zeros(0)
+
+    @available_where(having("written_factors"), "it is no product of one factor for each column")
+    def work(self, row: Any) -> Work:
+        """The posterior of one row as it is worked by hand: every factor with its counts, the products, their shares.
+
+        The record prints as text, is a table in a notebook, and has ``latex()``.
+        """
+        blocks = list(self._score(row))
+        if len(blocks) != 1 or blocks[0][0].n_rows != 1:
+            n = sum(block.n_rows for block, _ in blocks)
+            raise BayesError(f"work shows one row at a time, and there are {n:,}: pass one of them")
+        block, scores = blocks[0]
+        factors = self.written_factors(block)
+        prior = written_prior(self._prior_setting(), self.tally_.classes, self.tally_.class_counts)
+        spoken = {factor.column for factor in factors}
+        silent = [name for name in self.schema_.used if name not in spoken] if self.rows_are == "rows" else []
+        return work_of(self, block, scores, prior, factors, silent)
+
+    def _prior_setting(self) -> Any:
+        """The class prior as it was asked for."""
+        return self.prior
+
+    @available_where(having("written_factors"), "it is no product of one factor for each column")
+    def predict_column_log_proba(self, X: Any) -> dict[str, Scores]:
+        """ln P(x_j | class) of each column (rows, classes), in a structured model given its parents too.
+
+        With ln P(class) they sum to ``predict_joint_log_proba``; 0 where a cell is missing or says nothing.
+        """
+        parts: dict[str, list[Scores]] = {name: [] for name in self.schema_.used} if self._is_fitted() else {}
+        for block, _ in self._score(X):
+            for name, term in self.log_terms(self.params_, block).items():
+                parts[name].append(term)
+        return {name: stacked(part, len(self.classes_)) for name, part in parts.items()}
 
     def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> LogLikelihood:
         """Σ ln P(x, y) and Σ ln P(y | x) over the rows; −∞ where a row has a class that is not known."""

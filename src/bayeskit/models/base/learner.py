@@ -7,8 +7,8 @@ from functools import wraps
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from bayeskit.data.schema import Schema, Target, as_domain
-from bayeskit.data.source import Source, columns_held, for_schema, naming_the_file
+from bayeskit.data.schema import Schema, Target, as_classes
+from bayeskit.data.source import Source, columns_held, for_schema, in_one_state, naming_the_file
 from bayeskit.errors import BayesError, with_article
 from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import check_is_fitted
@@ -40,9 +40,11 @@ class Learner(Classifier):
         """Learn from files or any other source; an ``engine`` counts, such as ``Processes(2)``, else this machine."""
         self.check_settings()
         source = self._labelled_source(source, target, engine)
-        with naming_the_file(source):
-            schema = self._schema_for(source)
-        self._begin(self._count_new(source, schema))
+        with in_one_state(source):
+            with naming_the_file(source):
+                schema = self._schema_for(source)
+            counted = self._count_new(source, schema)
+        self._begin(counted)
         self._advise(source)
         return self
 
@@ -69,10 +71,12 @@ class Learner(Classifier):
         source = self._labelled(X, y, sample_weight)
         if self._is_fitted():
             return self._with_more(self._count_more(source))
-        schema = self._schema_for(source)
-        if classes is not None:
-            schema = Schema(schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named)
-        return self._begin(self._count_new(source, schema))
+        with in_one_state(source):
+            schema = self._schema_for(source)
+            if classes is not None:
+                schema = Schema(schema.columns, Target(schema.target.name, as_classes(classes, "class")), schema.named)
+            counted = self._count_new(source, schema)
+        return self._begin(counted)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learnt: the counts are then those of a fit without them.

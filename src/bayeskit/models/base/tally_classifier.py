@@ -125,7 +125,10 @@ class TallyClassifier(Learner, KnowsJoint):
     def is_its_counts(self) -> bool:
         """Whether more rows make it the model that a fit on all of them gives: no cuts nor structure are held."""
         self._check_is_fitted()
-        held = any(isinstance(role, Numeric) and role.cuts is not None for role in self.schema_.columns.values())
+        held = any(
+            isinstance(role, Numeric) and (role.cuts, role.kind) != (None, None)
+            for role in self.schema_.columns.values()
+        )
         return not held and not self.tally_.values and type(self).learn_plan is Learner.learn_plan
 
     def blocks_learnt(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Block]:

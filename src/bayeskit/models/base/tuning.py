@@ -99,8 +99,11 @@ class LeavesOut(Protocol):
     def encoder(self) -> Encoder: ...
 
 
-def best_temperature(model: LeavesOut, source: Source) -> float:
-    """The T with the least leave-one-out log loss of softmax(scores / T) on the rows the model has learnt."""
+def best_temperature(model: LeavesOut, source: Source, capped: bool = False) -> float:
+    """The T with the least leave-one-out log loss of softmax(scores / T) on the rows the model has learnt.
+
+    ``capped`` probabilities are (n p + 1) / (n + C): one row that is wholly mistaken decides nothing then.
+    """
     left_out = model.left_out()
     scores, labels, weights = [], [], []
     for block in weighty_blocks(model, source):
@@ -111,7 +114,7 @@ def best_temperature(model: LeavesOut, source: Source) -> float:
         labels.append(own[known])
         weights.append((np.ones(block.n_rows) if block.weights is None else block.weights)[known])
     s, y, w = np.concatenate(scores), np.concatenate(labels), np.concatenate(weights)
-    return 1 / fit_temperature(s, y, w) if len(y) and s.shape[1] > 1 else 1.0
+    return 1 / fit_temperature(s, y, w, capped) if len(y) and s.shape[1] > 1 else 1.0
 
 
 def _golden(loss: object, low: float, high: float) -> float:

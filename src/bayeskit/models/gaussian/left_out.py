@@ -99,7 +99,7 @@ class GaussianLeftOut:
         log_det = logspace.log(np.diagonal(factor, axis1=1, axis2=2) * spread.deviation).sum(axis=1)
         tied = self.model.rule == "tied"
         together = np.full(len(counts), freedom.sum()) if tied else freedom
-        floor = highest_floor(moments, self.model.ddof, self.floor)
+        floor = highest_floor(moments.n, squares, total, self.model.ddof, self.floor)
         least = np.maximum(2 * SINGULAR / smallest, (2 * floor / spread.deviation**2).max(axis=1))
         if not (least < 0.5).all():
             return None

@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.data.schema import Schema
-from bayeskit.data.source import Source
+from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.source import Source, for_schema
 from bayeskit.data.table import Table
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Vocabulary
@@ -30,6 +30,8 @@ from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.kinds import NUMERIC, kind_of
 from bayeskit.estimate.columns.text import TextColumns
+from bayeskit.estimate.formulas import WrittenFactor
+from bayeskit.estimate.learn_cuts import check_cuts
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable
@@ -48,9 +50,13 @@ from bayeskit.models.base.single_row import OneRow
 from bayeskit.models.base.tuning import best_smoothing, best_temperature, judged_terms
 from bayeskit.models.logistic.form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
+from bayeskit.models.naive_bayes.numeric_choice import best_kinds, with_chosen_kinds
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
+
+if TYPE_CHECKING:
+    from bayeskit.network.network import BayesianNetwork
 
 K = TypeVar("K", bound=Columns)
 Floats = npt.NDArray[np.float64]
@@ -113,8 +119,9 @@ class NaiveBayes(Exported, TallyClassifier):
         by leave-one-out likelihood), or ``MLE()``, ``Laplace()``, ``Lidstone(a)``, ``MEstimate(m, prior)``,
         ``Dirichlet(beta)``; a mapping gives some columns their own.
     prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
-    numeric: "gaussian", "student" (a normal with the doubt about its mean and variance), "poisson" (counts),
-        "histogram" or "kernel"; a mapping gives some columns their own.
+    numeric: "gaussian", "student" (a normal with the doubt about its mean and variance), "lognormal" (numbers above
+        zero whose logarithm is normal), "poisson" (counts), "histogram", "kernel", or "auto": the best of these (but
+        Poisson) for each column, chosen by rows that are left out; a mapping gives some columns their own.
     variance: what Gaussians share: "class_feature" (nothing), "feature" (one for all classes), "class", "all".
     ddof: 1 for unbiased variances, 0 for maximum likelihood.
     cuts: for histograms, a number of intervals of equal width, the cut points, or how to learn them: "mdl" (by the
@@ -182,23 +189,36 @@ class NaiveBayes(Exported, TallyClassifier):
         if not isinstance(self.max_values, (int, np.integer)) or not LEAST <= self.max_values <= MOST:
             raise BayesError(f"max_values={self.max_values!r}: give a whole number from {LEAST} to {MOST:,}")
         for value in _all_settings(self.numeric):
-            one_of("numeric", value, tuple(sorted(NUMERIC)))
+            one_of("numeric", value, ("auto", *sorted(NUMERIC)))
         for value in _all_settings(self.variance):
             one_of("variance", value, ("class_feature", "feature", "class", "all"))
         for value in _all_settings(self.smoothing):
             as_smoothing(value)
+        for value in _all_settings(self.cuts):
+            check_cuts(value)
         as_variance_floor(self.variance_floor)
         if self.ddof not in (0, 1):
             raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
-        """Cut points for the histograms: as given, or learnt as the setting says."""
+        """The kinds of columns that are left to choose, and cut points for the histograms: as given, or learnt."""
         for setting in _DEFAULTS:
             for key in given if isinstance(given := getattr(self, setting), Mapping) else ():
                 schema.find(key)  # a misspelt column is an error
+        if automatic := self._automatic(schema):
+            schema = with_chosen_kinds(self, schema, source, automatic)
         wanted = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "histogram"]
         chosen = {name: self.setting_for("cuts", name, schema) for name in wanted}
-        return self._learnt_cuts(schema, source, chosen)
+        return self.with_cuts(schema, source, chosen)
+
+    def _automatic(self, schema: Schema) -> list[str]:
+        """The columns of numbers whose kind is still to be chosen."""
+        open_ = [name for name in schema.measured() if getattr(schema.columns[name], "kind", None) is None]
+        return [name for name in open_ if self._given("numeric", name, schema) == "auto"]
+
+    def with_cuts(self, schema: Schema, source: Source, wanted: Mapping[str, Any]) -> Schema:
+        """The schema with the cut points of columns, as these settings say."""
+        return self._learnt_cuts(schema, source, wanted)
 
     def decided(self, schema: Schema) -> Iterable[str]:
         """Numbers that were called whole ones."""
@@ -269,19 +289,41 @@ class NaiveBayes(Exported, TallyClassifier):
         threads, of = self._threads(), params.by_column
         return {name: of[name].term(name, block, threads) for name in self.schema_.used}
 
+    def written_factors(self, block: Block) -> list[WrittenFactor]:
+        """P(cell | class) of each column of the first row, as it comes about."""
+        of = self.params_.by_column
+        return [factor for name in self.schema_.used for factor in of[name].written(name, block, self.tally_)]
+
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit with the one smoothing and the temperature that predict the classes best, leaving each row out in turn.
 
         Fixes the numbers: ``smoothing``, one for all columns, and ``temperature`` are they afterwards. ("auto" asks
-        the counts alone, column by column.)
+        the counts alone, column by column.) With ``numeric="auto"`` it fixes the kinds, too: ``numeric`` and ``cuts``
+        then say for each column what predicts the classes best at that temperature.
         """
+        capped = "auto" in _all_settings(self.numeric)  # as the kinds were chosen
+        if capped:
+            self._fix_kinds(X, y, sample_weight)
         start = clone(self).set_params(smoothing=1.0, temperature=1.0).fit(X, y, sample_weight)
         if start.schema_.coded() or start.schema_.texts():
-            start.temperature = best_temperature(start, self._labelled(X, y, sample_weight))
+            start.temperature = best_temperature(start, self._labelled(X, y, sample_weight), capped)
             self.smoothing = best_smoothing(start, self._labelled(X, y, sample_weight))
         self.fit_tally(start.tally_)
-        self.temperature = best_temperature(self, self._labelled(X, y, sample_weight))
+        self.temperature = best_temperature(self, self._labelled(X, y, sample_weight), capped)
         return self
+
+    def _fix_kinds(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Make the kinds of columns that are left to choose settings, as they are best at the best temperature."""
+        self.check_settings()
+        source = self._labelled(X, y, sample_weight)
+        schema = self.inferred_schema(source)
+        source = for_schema(source, schema, {}, ())
+        automatic = self._automatic(schema)
+        kinds = best_kinds(self, schema, source, automatic, tempered=True) if automatic else {}
+        every = {name: self._given("numeric", name, schema) for name in schema.measured() if name not in kinds}
+        cuts = {name: self._given("cuts", name, schema) for name, kind in every.items() if kind == "histogram"}
+        self.numeric = every | {name: kind.numeric for name, kind in kinds.items()}
+        self.cuts = cuts | {name: kind.cuts for name, kind in kinds.items() if kind.cuts is not None}
 
     def select(self, X: Any, y: Any, direction: str = "forward", sample_weight: Any = None) -> Selection:
         """The columns that predict the classes best, each row left out in turn: a record, and this model as it was.
@@ -323,7 +365,8 @@ class NaiveBayes(Exported, TallyClassifier):
         return NaiveLeftOut(self)
 
     def held_while_left_out(self) -> tuple[str, ...]:
-        return held_choices(self.smoothing, self.cuts, self.schema_)
+        chosen = "auto" in _all_settings(self.numeric) and bool(self.numeric_)
+        return ("kinds of numbers",) * chosen + held_choices(self.smoothing, self.cuts, self.schema_)
 
     def scoring_form(self) -> ScoringForm:
         """The class prior and the term of each column, as plain numbers."""
@@ -332,6 +375,24 @@ class NaiveBayes(Exported, TallyClassifier):
         params, refuse = self.params_, self.unseen == "error"
         terms = [term for kind in params.kinds for term in column_terms(kind, self.schema_, refuse)]
         return whole_form(self, params.log_prior, terms)
+
+    def to_network(self) -> BayesianNetwork:
+        """The same as a Bayesian network: the class above every column that is a table; measured ones are left out.
+
+        >>> from bayeskit.datasets import load_worked_example
+        >>> network = NaiveBayes().fit(load_worked_example("tennis"), "play").to_network()
+        >>> round(network.query("P(wind = strong)"), 6)          # 4/7 · 5/14 + 4/11 · 9/14
+        0.437848
+        """
+        from bayeskit.models.base.tables_as_network import network_of_tables
+
+        self._check_is_fitted()
+        tables = {
+            name: (table.values, (), table.probabilities[:, 1 : len(table.values) + 1])
+            for name, table in self.params_.tables.items()
+            if table.used
+        }
+        return network_of_tables(self, tables)
 
     def to_logistic(self) -> LogisticForm:
         """The same model as weights and intercept of a logistic function: exact, for tables and shared variances.
@@ -345,11 +406,34 @@ class NaiveBayes(Exported, TallyClassifier):
         return naive_form(self)
 
     @property
+    def numeric_(self) -> dict[str, str]:
+        """The kind of each column of numbers: as given, or as it was chosen."""
+        self._check_is_fitted()
+        params: NaiveParameters = self.params_
+        roles = self.schema_.columns
+        return {name: params.by_column[name].kind for name in self.schema_.used if isinstance(roles[name], Numeric)}
+
+    @property
     def n_parameters_(self) -> int:
         """Free parameters: class prior, tables, means and variances."""
         self._check_is_fitted()
         params: NaiveParameters = self.params_
         return len(self.tally_.classes) - 1 + sum(kind.n_parameters() for kind in params.kinds)
+
+    def log_marginal_likelihood(self) -> float:
+        """ln P(table) before any row was seen: Dirichlet priors by ``smoothing`` over every table, and over classes.
+
+        In closed form, for columns of values and numbers that are cut. Where the class prior is "empirical", all shares
+        of the classes were equally likely. ``smoothing=0`` and "auto" are no priors, and refused.
+
+        >>> from bayeskit.datasets import load_worked_example
+        >>> round(NaiveBayes().fit(load_worked_example("tennis"), "play").log_marginal_likelihood(), 6)
+        -65.357526
+        """
+        from bayeskit.models.naive_bayes.table_evidence import log_table_evidence
+
+        self._check_is_fitted()
+        return log_table_evidence(self)
 
     def column_table(self, column: str) -> Table:
         """P(value | class) with counts, or what describes the density of each class."""
@@ -383,7 +467,16 @@ class NaiveBayes(Exported, TallyClassifier):
         return Table(columns), self.classes_[labels]
 
     def setting_for(self, setting: str, name: str, schema: Schema) -> Any:
-        """A setting for one column: by its name or position where a mapping was given, else the default."""
+        """A setting for one column: by its name or position where a mapping was given, else the default.
+
+        A kind that was chosen is the one the schema has; where nothing was, numbers are Gaussian.
+        """
+        given = self._given(setting, name, schema)
+        if setting == "numeric" and given == "auto":
+            return getattr(schema.columns[name], "kind", None) or "gaussian"
+        return given
+
+    def _given(self, setting: str, name: str, schema: Schema) -> Any:
         value = getattr(self, setting)
         if not isinstance(value, Mapping):
             return value

@@ -15,13 +15,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
+from bayeskit.data.probability_table import table_by_class
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, engine_of
 from bayeskit.data.table import Table
@@ -41,6 +42,9 @@ from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, POSITIVE
+
+if TYPE_CHECKING:
+    from bayeskit.network.network import BayesianNetwork
 
 Floats = npt.NDArray[np.float64]
 ROWS = 20_000  # on which exponents are fitted, at most
@@ -257,14 +261,33 @@ class AODE(CodedClassifier):
         if column not in self.tally_.families:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
         shares, counts = self.params_.model.shares(column), self.tally_.families[column].present
-        columns: dict[str, Any] = {column: names_of(self.params_.model.values[column], self.schema_, column).tolist()}
-        columns |= {f"count | {c}": counts[i].tolist() for i, c in enumerate(self.tally_.classes)}
-        return Table(columns | {f"P({column} | {c})": shares[i].tolist() for i, c in enumerate(self.tally_.classes)})
+        names = names_of(self.params_.model.values[column], self.schema_, column).tolist()
+        return table_by_class(column, names, counts, shares, self.schema_.target.name, self.tally_.classes)
 
     def dependence(self) -> DependenceGraph:
         """I(column; column | class) of all pairs, in bits: what naive Bayes takes for nothing."""
         self._check_is_fitted()
         return pair_dependence(self.tally_)
+
+    def to_network(self, parent: str | int) -> BayesianNetwork:
+        """The member whose columns all hang on ``parent`` besides the class, as a Bayesian network.
+
+        The model is the mean of such members, one for each column, and no network itself.
+        """
+        from bayeskit.models.base.tables_as_network import network_of_tables
+
+        self._check_is_fitted()
+        model, name = self.params_.model, self.schema_.find(parent)
+        values = {n: v for (n, v), used in zip(model.values.items(), model.used, strict=True) if used}
+        if name not in values:
+            raise BayesError(f"column {name!r} has no part in the model, and is no parent", culprit=name)
+        n_classes, n_parent = len(self.tally_.classes), len(values[name])
+        labels, slots = (part.ravel() for part in np.indices((n_classes, n_parent)))
+        tables = {}
+        for column, listed in values.items():
+            given = model.shares_given(name, slots + 1, column, labels) if column != name else model.shares(name)
+            tables[column] = (listed, () if column == name else (name,), np.asarray(given))
+        return network_of_tables(self, tables)
 
     def describe_structure(self) -> StructureDescription:
         """Every column as the parent of all others: how many of its values take part, and with which exponent."""

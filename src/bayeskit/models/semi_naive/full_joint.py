@@ -21,13 +21,15 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
+from bayeskit.data.probability_table import table_by_class
 from bayeskit.data.schema import Schema
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
+from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
 from bayeskit.models.base import Scores
-from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of
+from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
 from bayeskit.remedy import Setting
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.plan import Plan
@@ -172,6 +174,24 @@ class FullJointBayes(CodedClassifier):
         possible = prod(max(len(values), 1) for values in self.params_.values.values())
         return len(self.classes_) * possible - 1
 
+    def log_marginal_likelihood(self) -> float:
+        """ln P(table) before any row was seen: a Dirichlet prior over all possible rows of each class.
+
+        In closed form, for rows without missing cells; ``smoothing=0`` is no prior, and refused.
+        """
+        self._check_is_fitted()
+        params, tally = self.params_, self.tally_
+        alpha = hyperparameters(as_smoothing(self.smoothing), ["row"], self.smoothing)
+        complete = (params.joint.cells > 0).all(axis=1)
+        counts = params.joint.counts[complete].astype(np.float64).T  # (classes, rows that were seen)
+        refuse_gaps("", float(tally.n_rows - counts.sum()))
+        possible = prod(float(len(values)) for values in params.values.values())
+        seen = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
+        beta = np.append(np.full(counts.shape[1], alpha[0]), alpha[0] * max(possible - counts.shape[1], 0.0))
+        if beta[-1] == 0:
+            seen, beta = counts, beta[:-1]
+        return log_class_evidence(self.prior, tally.classes, tally.class_counts) + log_evidence(seen, beta)
+
     def column_table(self, column: str) -> Table:
         """P(value | class) with counts: all other columns summed out."""
         if column not in self.params_.values:
@@ -182,9 +202,8 @@ class FullJointBayes(CodedClassifier):
         )
         one, whole = self.params_.added((column,))
         shares = smoothed(counts, counts.sum(axis=1, keepdims=True), one, whole)
-        columns: dict[str, Any] = {column: names.tolist()}
-        columns |= {f"count | {c}": counts[i].tolist() for i, c in enumerate(self.tally_.classes)}
-        return Table(columns | {f"P({column} | {c})": shares[i].tolist() for i, c in enumerate(self.tally_.classes)})
+        target, classes = self.schema_.target.name, self.tally_.classes
+        return table_by_class(column, names.tolist(), counts, np.asarray(shares), target, classes)
 
     def draw(self, labels: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
         """A training row without missing cells, or by smoothing any possible one."""

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +24,20 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import ConditionalTable
+from bayeskit.estimate.formulas import WrittenFactor
+from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.sampling import draw_slots
+from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.explain.structure import StructureDescription, graph_of_columns
 from bayeskit.export.of_columns import coding, context_term
 from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.models.base import Scores
-from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of
+from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.threads import thread_count
+
+if TYPE_CHECKING:
+    from bayeskit.network.network import BayesianNetwork
 
 Floats = npt.NDArray[np.float64]
 
@@ -73,6 +79,20 @@ class StructuredClassifier(Exported, CodedClassifier):
         n_classes = len(self.tally_.classes)
         return n_classes - 1 + sum(n_classes * table.n_free for table in self.params_.tables.values())
 
+    def log_marginal_likelihood(self) -> float:
+        """ln P(table) before any row was seen, the structure given: a Dirichlet prior by ``smoothing`` in each context.
+
+        In closed form, for rows without missing cells. Smoothing 0, "auto" and "back-off" are no priors, and refused.
+        """
+        self._check_is_fitted()
+        tally, rule = self.tally_, as_smoothing(self.smoothing)
+        total = log_class_evidence(self.prior, tally.classes, tally.class_counts)
+        for name, table in self.params_.tables.items():
+            refuse_gaps(name, float(tally.n_rows - table.contexts.counts[-1].sum()))
+            counts = table.contexts.counts[-1].transpose(0, 2, 1)
+            total += log_evidence(counts, hyperparameters(rule, table.values, self.smoothing))
+        return total
+
     def log_joint(self, params: StructuredParameters, block: Block) -> Scores:
         scores = np.repeat(params.log_prior[None], block.n_rows, axis=0)
         used = {name: table for name, table in params.tables.items() if table.used}
@@ -89,6 +109,24 @@ class StructuredClassifier(Exported, CodedClassifier):
                 columns = context_columns({name: table}, block, self._threads())
                 kernels.score_codes(columns, [table.log_table], terms[name], self._threads())
         return terms
+
+    def written_factors(self, block: Block) -> list[WrittenFactor]:
+        """P(cell | class, parents) of each column of the first row, as counts and what is added to them."""
+        factors = []
+        for name in self.schema_.used:
+            table = self.params_.tables.get(name)
+            if table is None:
+                continue
+            row = int(context_columns({name: table}, block, 1)[0][0])
+            n_known, shares = table.written(row)
+            if shares:
+                cells = {n: self._cell_name(n, int(block.codes[n][0])) for n in (name, *table.parents[:n_known])}
+                given = tuple(f"{parent} {cells[parent]}" for parent in table.parents[:n_known])
+                factors.append(WrittenFactor(name, cells[name], shares, given))
+        return factors
+
+    def _cell_name(self, name: str, code: int) -> str:
+        return str(names_of(self.params_.values[name], self.schema_, name)[code - 1])
 
     def scoring_form(self) -> ScoringForm:
         """The class prior and each column's tables in its contexts, as plain numbers."""
@@ -156,6 +194,18 @@ class StructuredClassifier(Exported, CodedClassifier):
         head = f"Which column hangs on which, given {target}"
         graph = graph_of_columns(head, parents, {}, f"every column hangs on {target} as well")
         return StructureDescription(f"each column hangs on the class and on its parents{rest}", table, graph=graph)
+
+    def to_network(self) -> BayesianNetwork:
+        """The same as a Bayesian network: each column below the class and its parents."""
+        from bayeskit.models.base.tables_as_network import network_of_tables
+
+        self._check_is_fitted()
+        used = {name: table for name, table in self.params_.tables.items() if table.used}
+        tables = {
+            name: (table.values, table.parents, self.factor(name).reshape(-1, len(table.values)))
+            for name, table in used.items()
+        }
+        return network_of_tables(self, tables)
 
     def factor(self, column: str) -> Floats:
         """P(value | class, parents) for every combination of them (classes, values of each parent …, values)."""

@@ -3,7 +3,7 @@
     P(c | x) ∝ P(c) · Σ_s P(s | c) · Π_j P(x_j | s)
 
 A class that is two things at once (XOR) is no product, but each of the two is. The clusters are found by EM, their
-number by the likelihood of held-out rows.
+number by how well the classes of held-out rows are told.
 
 Formula: mixtures inside a class
 """
@@ -45,7 +45,8 @@ from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.base.tally_classifier import TOGETHER, refuse_no_counts
 from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.models.naive_bayes.classifier import NaiveBayes, NaiveParameters
-from bayeskit.models.subclass.em import ClassRows, best_number, by_class, smallest_gaps, widened
+from bayeskit.models.subclass.em import Cells, by_class, smallest_gaps, widened
+from bayeskit.models.subclass.number_of_parts import held_out, numbers_to_try
 from bayeskit.remedy import OtherModel
 from bayeskit.tally.tally import Tally
 
@@ -79,13 +80,13 @@ class SubclassBayes(KnowsJoint):
 
     Parameters
     ----------
-    n_subclasses: "auto" (for each class the number under which held-out rows are most likely), one number for all
-        classes, or a mapping from class to number.
+    n_subclasses: "auto" (for each class the number with which the classes of held-out rows are told best), one number
+        for all classes, or a mapping from class to number.
     max_subclasses: the most that "auto" tries for a class.
     smoothing, prior, numeric, variance, ddof, cuts, roles, domains, schema, missing, unseen, undecidable, ties,
         unlabelled: as in
         ``NaiveBayes``; numbers are "gaussian" or "histogram".
-    folds: of the held-out likelihood.
+    folds: of the rows that are held out to choose the numbers.
     restarts: EM from so many starts; the most likely end is kept.
     max_rounds: of EM.
     random_state: the same seed and the same rows give the same model, for any number of threads.
@@ -99,8 +100,8 @@ class SubclassBayes(KnowsJoint):
     smallest gap between two numbers of the column: its normal is then 1 / gap high. Without that, a subclass for each
     whole number would seem likely without end.
 
-    After ``fit``: ``subclasses_`` (a table of what each is), ``n_subclasses_`` (by class) and ``held_out_`` (ln p a
-    held-out row, by class and number).
+    After ``fit``: ``subclasses_`` (a table of what each is), ``n_subclasses_`` (by class) and ``held_out_`` (mean
+    ln P(class | row) of held-out rows, by class and number).
 
     Examples
     --------
@@ -187,14 +188,15 @@ class SubclassBayes(KnowsJoint):
         block, encoder = self._read(source, counted)
         gaps = smallest_gaps(block)
         with Bar(self.progress) as tell:
-            shares, names = self._clusters(naive, block, encoder, counted, gaps, tell)
+            cells = Cells.of(naive, block, counted, gaps)
+            shares, names = self._clusters(cells, np.asarray(block.labels, dtype=np.int64), counted, tell)
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
         soft = replace(block, labels=None, weights=None, responsibilities=shares * weights[:, None])
-        named = replace(encoder, schema=counted.schema, classes=Vocabulary(names))
-        target_ = replace(counted.schema.target, domain=None)
-        tally = self.count_blocks([soft], named, naive.plan(schema)).with_schema(
-            replace(counted.schema, target=target_)
-        )
+        # A class that is declared and has no rows is one part without any, which its name alone keeps.
+        domain = names if (counted.class_counts == 0).any() else None
+        parts = replace(counted.schema, target=replace(counted.schema.target, domain=domain))
+        named = replace(encoder, schema=parts, classes=Vocabulary(names))
+        tally = self.count_blocks([soft], named, naive.plan(schema)).with_schema(parts)
         return self.fit_parts(tally, gaps)
 
     def _read(self, source: Source, counted: Tally) -> tuple[Block, Encoder]:
@@ -215,54 +217,56 @@ class SubclassBayes(KnowsJoint):
             raise BayesError("SubclassBayes needs one label a row, not responsibilities")
         return block if block.weights is None else block.take(block.weights > 0), encoder
 
-    def _clusters(
-        self, naive: NaiveBayes, block: Block, encoder: Encoder, counted: Tally, gaps: dict[str, float], tell: Progress
-    ) -> tuple[Floats, tuple[str, ...]]:
+    def _clusters(self, cells: Cells, labels: Index, counted: Tally, tell: Progress) -> tuple[Floats, tuple[str, ...]]:
         """(shares of each row (rows, subclasses), names of the subclasses): the largest of each class first."""
-        labels, classes = np.asarray(block.labels), counted.classes
-        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        classes = [label for label, n in zip(counted.classes, counted.class_counts, strict=True) if n > 0]
+        labels = np.searchsorted(np.flatnonzero(counted.class_counts > 0), labels)
         seeds = np.random.SeedSequence(seed_of(self.random_state)).spawn(len(classes))
-        parts: list[tuple[Index, Floats]] = []
+        rngs = [np.random.default_rng(seed) for seed in seeds]
+        tell("classes", 0, len(classes))
+        numbers = self._numbers(cells, labels, classes, rngs, tell)
         names: list[str] = []
-        self.held_out_: dict[Value, dict[int, float]] = {}
-        for c, label in enumerate(classes):
-            tell("classes", c, len(classes))
+        columns: list[Floats] = []
+        for c, (label, k, rng) in enumerate(zip(classes, numbers, rngs, strict=True)):
             rows = np.flatnonzero(labels == c)
-            if not len(rows):
-                continue
-            own = ClassRows(naive, encoder, block.take(rows), weights[rows], gaps)
-            rng = np.random.default_rng(seeds[c])
-            k = self._number(label, own, rng, tell)
-            mixture = own.mixture(k, rng, self.restarts, self.max_rounds)
-            order = np.argsort(-(own.weights @ mixture.shares), kind="stable")
-            parts.append((rows, mixture.shares[:, order]))
-            names += [name_of(label, s + 1) for s in range(len(order))]
+            of_class = cells.take(rows)
+            mixture = of_class.mixture(min(k, len(rows)), rng, self.restarts, self.max_rounds)
+            for s, part in enumerate(np.argsort(-(of_class.weights @ mixture.shares), kind="stable"), 1):
+                names.append(name_of(label, s))
+                columns.append(np.zeros(len(labels)))
+                columns[-1][rows] = mixture.shares[:, part]
         tell("classes", len(classes), len(classes))
-        shares, at = np.zeros((block.n_rows, len(names))), 0
-        for rows, some in parts:
-            shares[rows, at : at + some.shape[1]] = some
-            at += some.shape[1]
+        for label in set(counted.classes) - set(classes):
+            names.append(name_of(label, 1))
+            columns.append(np.zeros(len(labels)))
         by_name = np.argsort(np.array(names, dtype=object))  # as a tally sorts its classes
-        return np.ascontiguousarray(shares[:, by_name]), tuple(names[i] for i in by_name)
+        return np.column_stack([columns[i] for i in by_name]), tuple(names[i] for i in by_name)
 
-    def _number(self, label: Value, rows: ClassRows, rng: np.random.Generator, tell: Progress) -> int:
+    def _numbers(
+        self, cells: Cells, labels: Index, classes: list[Value], rngs: list[np.random.Generator], tell: Progress
+    ) -> list[int]:
+        """How many subclasses each class has: as given, or as held-out rows ask for."""
         given = self.n_subclasses
-        if isinstance(given, Mapping):
-            own = {canonical(key): k for key, k in given.items()}
-            given = own.get(canonical(label), "auto")
-        if not isinstance(given, str):
-            return min(int(given), rows.block.n_rows)
-        best, found = best_number(
-            rows,
-            self.max_subclasses,
-            self.folds,
-            min(self.restarts, 2),
-            min(self.max_rounds, 40),
-            rng,
-            lambda done, of: tell(f"subclasses of {label}", done, of),
-        )
-        self.held_out_[label] = found
-        return best
+        by_class = {canonical(key): k for key, k in given.items()} if isinstance(given, Mapping) else {}
+        sizes = np.bincount(labels, minlength=len(classes))
+        tried = []
+        for label, size in zip(classes, sizes.tolist(), strict=True):
+            number = by_class.get(canonical(label), "auto") if isinstance(given, Mapping) else given
+            is_given = not isinstance(number, str)
+            tried.append((int(number),) if is_given else numbers_to_try(self.max_subclasses, size, self.folds))
+        self.held_out_: dict[Value, dict[int, float]] = {}
+        if all(len(numbers) == 1 for numbers in tried):
+            return [numbers[0] for numbers in tried]
+
+        def prior(counts: Floats) -> Floats:
+            return class_prior(self.prior, classes, counts)
+
+        def told(c: int, done: int, of: int) -> object:
+            return tell(f"subclasses of {classes[c]}", done, of)
+
+        numbers, worths = held_out(cells, labels, tried, rngs, self.folds, prior, told).best()
+        self.held_out_ = {label: w for label, w, of in zip(classes, worths, tried, strict=True) if len(of) > 1}
+        return numbers
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit, and choose the ``temperature`` that predicts the classes best, cross-validated in ``folds`` parts."""
@@ -318,7 +322,7 @@ class SubclassBayes(KnowsJoint):
         rows = np.bincount(owner, counts, minlength=len(classes))
         prior = class_prior(self.prior, classes, rows)
         params = naive.estimate(tally)
-        within = logspace.log(counts / rows[owner])
+        within = logspace.log(np.where(rows[owner] > 0, counts / np.where(rows > 0, rows, 1.0)[owner], 1.0))
         log_prior = logspace.log(prior)
         params = replace(params, log_prior=log_prior[owner] + within)
         of_class = by_class(tally, owner, len(classes))

@@ -1,14 +1,17 @@
-"""Subclasses of one class by EM: a mixture of naive Bayes models, and how many of them the rows ask for.
+"""Subclasses of one class by EM: a mixture of naive Bayes models.
 
 Expected counts make the model of each subclass, and the models share each row among the subclasses, in turns (Dempster,
 Laird and Rubin 1977). The start is k-means++: rows far from those already taken (Arthur and Vassilvitskii 2007).
+
+Rows are matrices here, numbers centred and in standard deviations, values as indicators, so that a round is a few
+products of matrices whatever the columns are.
 
 Formula: mixtures inside a class
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +20,9 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.data.encoder import Encoder
-from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.estimate.columns.gaussian import GaussianColumns
-from bayeskit.estimate.variance import Gaussian
+from bayeskit.estimate.smoothing import as_smoothing
+from bayeskit.estimate.variance import Gaussian, as_variance_floor, shared_variance
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import CONVERGED
@@ -32,68 +34,154 @@ Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 NARROW = 1e-3  # of the variance within the class: no subclass is narrower
 SPACED = 1 / (2 * np.pi)  # of the squared gap between numbers: a normal of this variance is 1 / gap high
-EQUAL = 1e-4  # of ln p a row: numbers of subclasses as good as each other, of which the least is taken
-NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of subclasses that are tried
-MOST_ROWS = 3000  # of a class, by which the number of subclasses is chosen
+DENSE = 1 << 22  # rows × values of indicators that are held as they are; more are held as the ones among them
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What is believed of subclasses: their log shares, log tables (subclasses, slots), means and variances."""
+
+    log_shares: Floats
+    log_tables: Floats
+    mean: Floats
+    variance: Floats  # NaN where a column says nothing
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """Rows shared among subclasses (rows, subclasses), and how likely they are then."""
+    """Rows shared among subclasses (rows, subclasses), how likely they are then, and what is believed."""
 
     shares: Floats
     log_likelihood: float
-    params: NaiveParameters
+    parts: Parts
 
 
 @dataclass(frozen=True)
-class ClassRows:
-    """The rows of one class as codes and numbers, each with a weight; and the gaps between all numbers of a column."""
+class Cells:
+    """Rows as matrices: indicators of slots (rows, slots), the numbers that are there (rows, columns), and weights.
+
+    Slots of a coded column are a missing cell and its values; those that take no part have no pseudo-count.
+    """
 
     model: NaiveBayes
-    encoder: Encoder
-    block: Block
+    slots: Any
+    column_of: Index  # the coded column of each slot
+    pseudo: Floats  # (slots,): NaN where a slot takes no part
+    numbers: Floats  # 0 where missing
+    present: Floats
+    gaps: Floats  # the smallest between two numbers of each column, 0 where there are none
     weights: Floats
-    gaps: Mapping[str, float]
 
-    def take(self, rows: Index) -> ClassRows:
+    @classmethod
+    def of(cls, model: NaiveBayes, block: Block, tally: Tally, gaps: Mapping[str, float]) -> Cells:
+        """All rows of a block that was counted."""
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        pseudo, column_of = [], []
+        for j, (name, family) in enumerate(tally.families.items()):
+            smoothing = as_smoothing(model.setting_for("smoothing", name, tally.schema))
+            first = 0 if model.missing == "value" and bool(family.missing.any()) else 1
+            values = (None, *family.values)[first:]
+            added = smoothing.pseudo_counts(values, family.counts[:, first:]) if values else np.zeros(0)
+            pseudo.append(np.concatenate([np.full(first, np.nan), added]))
+            column_of.append(np.full(len(pseudo[-1]), j))
+        floats = list(block.floats.values())
+        x = np.column_stack(floats) if floats else np.zeros((block.n_rows, 0))
+        present = ~np.isnan(x)
+        n = np.maximum(weights @ present, 1.0)
+        with np.errstate(over="ignore"):
+            x = np.where(present, x - (weights @ np.where(present, x, 0.0)) / n, 0.0)
+            spread = np.sqrt(weights @ (x / np.maximum(np.abs(x).max(axis=0, initial=0.0), 1.0)) ** 2 / n)
+            spread *= np.maximum(np.abs(x).max(axis=0, initial=0.0), 1.0)
+        scale = np.where(spread > 0, spread, 1.0)
+        return cls(
+            model,
+            _indicators(list(block.codes.values()), [len(part) for part in pseudo], block.n_rows),
+            np.concatenate([np.zeros(0, dtype=np.int64), *column_of]).astype(np.int64),
+            np.concatenate([np.zeros(0), *pseudo]),
+            x / scale,
+            present.astype(np.float64),
+            np.array([gaps.get(name, 0.0) for name in block.floats]) / scale,
+            weights,
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """How many there are."""
+        return len(self.weights)
+
+    def take(self, rows: Index) -> Cells:
         """These rows alone."""
-        return replace(self, block=self.block.take(rows), weights=self.weights[rows])
+        return replace(
+            self,
+            slots=self.slots[rows],
+            numbers=self.numbers[rows],
+            present=self.present[rows],
+            weights=self.weights[rows],
+        )
 
     def mixture(self, k: int, rng: np.random.Generator, restarts: int, rounds: int) -> Mixture:
         """The most likely of some mixtures of ``k`` subclasses, each grown from another start."""
-        found = [self._grown(self._start(k, rng), rounds) for _ in range(restarts if k > 1 else 1)]
-        return max(found, key=lambda mixture: mixture.log_likelihood)
+        grown = [self._grown(self._start(k, rng), rounds) for _ in range(restarts if k > 1 else 1)]
+        return max(grown, key=lambda mixture: mixture.log_likelihood)
 
-    def log_density(self, mixture: Mixture) -> Floats:
-        """ln p(x) of each row under a mixture."""
-        return np.asarray(logspace.log_sum_exp(self.model.log_joint(mixture.params, self.block)))
+    def log_density(self, parts: Parts) -> Floats:
+        """ln p(x) of each row under a mixture, but for the scale of the numbers."""
+        return np.asarray(logspace.log_sum_exp(self._log_joint(parts)))
 
     def _grown(self, shares: Floats, rounds: int) -> Mixture:
         before = -np.inf
         for _ in range(rounds):
-            params = self._believed(shares)
-            joint = self.model.log_joint(params, self.block)
-            likelihood = float(self.weights @ logspace.log_sum_exp(joint))
-            shares = logspace.normalise(joint)[0]
+            parts = self._believed(shares)
+            joint = self._log_joint(parts)
+            shares, evidence = logspace.normalise(joint)
+            likelihood = float(self.weights @ evidence)
             if shares.shape[1] == 1 or likelihood - before <= CONVERGED * abs(likelihood):
                 break
             before = likelihood
-        return Mixture(shares, likelihood, params)
+        return Mixture(shares, likelihood, parts)
 
-    def _believed(self, shares: Floats) -> NaiveParameters:
+    def _believed(self, shares: Floats) -> Parts:
         """The model of the expected counts."""
-        names = Vocabulary(range(shares.shape[1]))
-        block = replace(self.block, labels=None, weights=None, responsibilities=shares * self.weights[:, None])
-        schema = self.encoder.schema
-        tally = self.model.count_blocks([block], replace(self.encoder, classes=names), self.model.plan(schema))
-        together = tally.moments.pooled()
-        of_class = together.take(np.zeros(len(tally.classes), dtype=np.int64))
-        return widened(self.model.estimate(tally), of_class, self.gaps)
+        parts = (shares * self.weights[:, None]).T
+        size = parts.sum(axis=1)
+        counts = np.asarray((self.slots.T @ parts.T).T)
+        n, sums, squares = parts @ self.present, parts @ self.numbers, parts @ self.numbers**2
+        total = n.sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = np.where(n > 0, sums / n, 0.0)
+            middle = np.where(total > 0, sums.sum(axis=0) / total, 0.0)
+        squares, all_squares = squares - n * mean**2, squares.sum(axis=0) - total * middle**2
+        model, occurs = self.model, np.ones(len(size), dtype=bool)
+        floor = as_variance_floor(model.variance_floor)
+        spreads = (np.maximum(squares, 0.0), np.maximum(all_squares, 0.0))
+        variance, _ = shared_variance(n, *spreads, occurs, model.variance, model.ddof, floor)
+        least = least_variance(spreads[1] / np.maximum(total, 1.0), self.gaps)
+        return Parts(logspace.log(size / size.sum()), self._log_tables(counts), mean, np.maximum(variance, least))
+
+    def _log_tables(self, counts: Floats) -> Floats:
+        """ln P(value | subclass) of each slot; 0 where it takes no part, or its column has no distribution."""
+        pseudo, n_columns = np.nan_to_num(self.pseudo), int(self.column_of.max(initial=-1)) + 1
+        counts = np.where(np.isnan(self.pseudo), 0.0, counts) + pseudo
+        totals = np.zeros((len(counts), n_columns))
+        if n_columns:
+            totals = np.add.reduceat(counts, np.searchsorted(self.column_of, np.arange(n_columns)), axis=1)
+        empty = np.asarray((totals <= 0).any(axis=0))
+        silent = np.isnan(self.pseudo) | empty[self.column_of]
+        return np.where(silent, 0.0, logspace.log(counts / np.where(totals > 0, totals, 1.0)[:, self.column_of]))
+
+    def _log_joint(self, parts: Parts) -> Floats:
+        """ln P(subclass, x) (rows, subclasses): −½ (x² π − 2 x μπ + μ²π + ln 2πσ²) of numbers with precision π."""
+        joint = parts.log_shares + np.asarray(self.slots @ parts.log_tables.T)
+        if self.numbers.shape[1]:
+            precision = np.nan_to_num(1 / parts.variance)
+            constant = np.nan_to_num(logspace.log(2 * np.pi * parts.variance)) + parts.mean**2 * precision
+            joint += self.numbers @ (parts.mean * precision).T
+            joint -= 0.5 * (self.numbers**2 @ precision.T + self.present @ constant.T)
+        return np.ascontiguousarray(joint)
 
     def _start(self, k: int, rng: np.random.Generator) -> Floats:
         """Each row with the nearest of ``k`` rows that are far from each other."""
-        n = self.block.n_rows
+        n = self.n_rows
         nearest, which = np.full(n, np.inf), np.zeros(n, dtype=np.intp)
         chance = self.weights / self.weights.sum()
         for c in range(k):
@@ -111,14 +199,28 @@ class ClassRows:
 
     def _distances(self, row: int) -> Floats:
         """Squared distance to one row: one for each other value, numbers in standard deviations; gaps are near."""
-        total = np.zeros(self.block.n_rows)
-        for codes in self.block.codes.values():
-            total += (codes != codes[row]) & (codes != 0) & (codes[row] != 0)
-        for numbers in self.block.floats.values():
-            spread = np.nanvar(numbers) if not np.isnan(numbers).all() else 0.0
-            if spread > 0:
-                total += np.nan_to_num((numbers - numbers[row]) ** 2 / spread, nan=0.0)
-        return total
+        spread = np.maximum(self.weights @ self.numbers**2 / self.weights.sum(), 0.0)
+        both = self.present * self.present[row]
+        apart = both * (self.numbers - self.numbers[row]) ** 2 / np.where(spread > 0, spread, np.inf)
+        one = np.asarray(self.slots[[row]].todense() if hasattr(self.slots, "todense") else self.slots[[row]])[0]
+        value = one * ~np.isnan(self.pseudo)  # a slot of a missing cell is no value, unless it counts as one
+        asked = np.isin(self.column_of, self.column_of[value > 0]) & ~np.isnan(self.pseudo)
+        return np.asarray(apart.sum(axis=1) + self.slots @ (asked - value))
+
+
+def _indicators(codes: list[Index], sizes: list[int], n_rows: int) -> Any:
+    """One for the slot of each cell (rows, slots): an array, or a sparse matrix where that would be large."""
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    if n_rows * starts[-1] <= DENSE:
+        slots = np.zeros((n_rows, int(starts[-1])))
+        for start, column in zip(starts, codes, strict=False):
+            slots[np.arange(n_rows), start + column.astype(np.int64)] = 1.0
+        return slots
+    from scipy.sparse import csr_array
+
+    where = np.column_stack([start + column.astype(np.int64) for start, column in zip(starts, codes, strict=False)])
+    pointers = np.arange(n_rows + 1) * len(codes)
+    return csr_array((np.ones(where.size), where.ravel(), pointers), shape=(n_rows, int(starts[-1])))
 
 
 def smallest_gaps(block: Block) -> dict[str, float]:
@@ -127,19 +229,23 @@ def smallest_gaps(block: Block) -> dict[str, float]:
     return {name: float(np.diff(numbers).min()) for name, numbers in distinct.items() if len(numbers) > 1}
 
 
-def widened(params: NaiveParameters, of_class: Moments, gaps: Mapping[str, float]) -> NaiveParameters:
-    """The same with no variance under a share of the one within the whole class: (subclasses, columns).
+def least_variance(of_class: Floats, gaps: Floats) -> Floats:
+    """The least variance of a subclass: a share of its class's, and while that is wider, a normal 1 / gap high.
 
-    Nor is a normal narrower than its class and higher than 1 / gap: all of a column of whole numbers may be one of
-    them, and no density says more of a number than that.
+    All of a column of whole numbers may be one of them, and no density says more of a number than that.
     """
+    return np.maximum(NARROW * of_class, np.minimum(SPACED * gaps**2, of_class))
+
+
+def widened(params: NaiveParameters, of_class: Moments, gaps: Mapping[str, float]) -> NaiveParameters:
+    """The same with no variance under the least of its class: moments of the class of each subclass are given."""
     normal = params.of_kind(GaussianColumns)
     if normal is None:
         return params
     with np.errstate(invalid="ignore", divide="ignore"):
         own = np.nan_to_num(of_class.squared_deviations() / of_class.n, nan=0.0, posinf=0.0)
-    spaced = SPACED * np.array([gaps.get(name, 0.0) for name in normal.names]) ** 2
-    least, known = np.maximum(NARROW * own, np.minimum(spaced, own)), normal.gaussian
+    least = least_variance(own, np.array([gaps.get(name, 0.0) for name in normal.names]))
+    known = normal.gaussian
     wider = Gaussian(known.mean, np.maximum(known.variance, least), known.used)
     return params.with_kind(replace(normal, gaussian=wider))
 
@@ -152,34 +258,3 @@ def by_class(tally: Tally, owner: Index, n_classes: int) -> Moments:
     for i, part in enumerate(parts):
         whole = whole + part.take(np.where(np.arange(len(owner)) == i, 0, -1))
     return whole
-
-
-def best_number(
-    rows: ClassRows,
-    most: int,
-    folds: int,
-    restarts: int,
-    rounds: int,
-    rng: np.random.Generator,
-    tell: Callable[[int, int], object],
-) -> tuple[int, dict[int, float]]:
-    """(the number of subclasses under which held-out rows are most likely, ln p a row by number)."""
-    n = rows.block.n_rows
-    order = rng.permutation(n)[:MOST_ROWS]
-    folds = min(folds, len(order) // 2)
-    numbers = [k for k in NUMBERS if k <= most and k <= len(order) // 4] or [1]
-    if len(numbers) == 1 or folds < 2:
-        return 1, {}
-    parts = np.array_split(order, folds)
-    found: dict[int, float] = {}
-    for k in numbers:
-        total = 0.0
-        for i, held in enumerate(parts):
-            kept = np.concatenate([part for j, part in enumerate(parts) if j != i])
-            mixture = rows.take(kept).mixture(k, rng, restarts, rounds)
-            out = rows.take(held)
-            total += float(out.weights @ out.log_density(mixture))
-        found[k] = total / float(rows.weights[order].sum())
-        tell(len(found), len(numbers))
-    enough = max(found.values()) - EQUAL
-    return min(k for k in numbers if found[k] >= enough), found

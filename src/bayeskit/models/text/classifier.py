@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -18,14 +18,14 @@ from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.estimate.prior import class_prior
 from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.model_file import State
+from bayeskit.model_file import Saved, State
 from bayeskit.models.base import Scores
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.text.document_classifier import DocumentClassifier, TextLeftOut
 from bayeskit.models.text.parameters import Parameters
-from bayeskit.models.text.recipe import CONDITIONAL, Recipe, RecipeAttribute, Training, by_recipe
+from bayeskit.models.text.recipe import CONDITIONAL, ParameterCount, Recipe, RecipeAttribute, Training, by_recipe
 from bayeskit.models.text.recipes import RECIPES
 from bayeskit.models.text.word_choice import tally_of_words, tally_within_limits
 from bayeskit.remedy import Remedy, Setting
@@ -34,6 +34,7 @@ from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 
 LARGEST_TABLE = 1 << 29  # words times classes
+CHOOSES, CHOSE_BEFORE = "auto", "weighted"  # the recipe that becomes another, and the one that it was in older files
 
 
 @by_recipe(*CONDITIONAL)
@@ -43,17 +44,20 @@ class TextClassifier(Exported, DocumentClassifier):
 
     Parameters
     ----------
-    recipe: "auto" (weighted evidence; chooses unigrams or bigrams and its own smoothing), "fast" (the same with
-        everything fixed), "weighted" (the same on the n-grams given), "multinomial", "set_of_words" (Bernoulli,
-        absent words counted), "complement", "wcnb" (complement, weights normalised), "twcnb" (all transforms of Rennie
-        et al. 2003), "tfidf" (multinomial on cosine-normalised tf-idf), "nbsvm" (Wang and Manning 2012).
+    recipe: "auto" ("best" from 500 documents on, of at most 64 classes, else "weighted" on unigrams or bigrams),
+        "best" (weighted evidence with a logistic regression over it, pooled on folds), "weighted" (weighted evidence,
+        which chooses its own smoothing), "fast" (the same with everything fixed), "multinomial", "set_of_words"
+        (Bernoulli, absent words counted), "complement", "wcnb" (complement, weights normalised), "twcnb" (all
+        transforms of Rennie et al. 2003), "tfidf" (multinomial on cosine-normalised tf-idf), "nbsvm" (Wang and
+        Manning 2012).
     smoothing: pseudo-count of every word: a number, a mapping that gives some words their own (others 1), "auto" for
-        the one under which the counts predict each other best, or a rule such as ``Lidstone(0.1)``. None is 1, and
-        for weighted evidence the better one of 1 and 0.3.
+        the one under which the counts predict each other best, or a rule such as ``Lidstone(0.1)`` or
+        ``MEstimate(m)``. None is 1, and for weighted evidence the better one of 1 and 0.3.
     prior: "empirical", "uniform" (off), a mapping from class to probability, or a smoothing of the class counts. None
         is "empirical", and "uniform" for "wcnb", "twcnb" and "nbsvm", whose weights it would drown.
-    pattern, ngrams, lowercase, stop_words, hash_bits: what a word is, see ``Tokenizer``; ``ngrams=None`` is (1, 1), and
-        for "auto" the better one of (1, 1) and (1, 2).
+    pattern, ngrams, lowercase, stop_words, hash_bits: what a word is, see ``Tokenizer``; ``pattern=None`` is "words",
+        and for "best" "words_and_punctuation"; ``ngrams=None`` is (1, 1), and for "auto" and "best" the better one of
+        (1, 1) and (1, 2).
     min_df, max_df, max_features: words in fewer or more documents are left out (a whole number of documents or a
         share), and all but the most frequent ones. The vocabulary is then held.
     column: the name of the text column where documents come in a table.
@@ -61,7 +65,7 @@ class TextClassifier(Exported, DocumentClassifier):
     schema, undecidable, ties, random_state, n_threads, unlabelled: as for ``NaiveBayes``.
 
     Scores of "complement", "wcnb" and "twcnb" are scores, not joint probabilities: what ``predict_proba`` makes of them
-    is not calibrated. That of "auto", "fast" and "weighted" is, by leave-one-out.
+    is not calibrated. That of "auto", "fast" and "weighted" is, by leave-one-out, and that of "best" on folds.
 
     Examples
     --------
@@ -82,7 +86,7 @@ class TextClassifier(Exported, DocumentClassifier):
     recipe: str = "auto"
     smoothing: Any = None
     prior: Any = None
-    pattern: Any = "words"
+    pattern: Any = None
     ngrams: tuple[int, int] | None = None
     lowercase: bool = True
     stop_words: Any = None
@@ -104,11 +108,12 @@ class TextClassifier(Exported, DocumentClassifier):
     candidates_ = RecipeAttribute("candidates")
     held_ = RecipeAttribute("frequencies")
     linear_ = RecipeAttribute("linear")
+    n_parameters_ = ParameterCount()
 
     @property
     def absent_by_recipe(self) -> Mapping[str, str]:
         """Methods that the recipe cannot honour, and why."""
-        return RECIPES[self.recipe].absent if isinstance(self.recipe, str) and self.recipe in RECIPES else {}
+        return self._recipe.absent if isinstance(self.recipe, str) and self.recipe in RECIPES else {}
 
     def check_settings(self) -> None:
         super().check_settings()
@@ -116,10 +121,13 @@ class TextClassifier(Exported, DocumentClassifier):
         RECIPES[self.recipe].check(self)
         self.tokenizer()
 
-    def tokenizer(self, ngrams: tuple[int, int] | None = None) -> Tokenizer:
-        """What a word is; ``ngrams`` in place of those of the settings."""
+    def tokenizer(self, ngrams: tuple[int, int] | None = None, pattern: str | None = None) -> Tokenizer:
+        """What a word is; ``ngrams`` in place of those of the settings, ``pattern`` where they have none."""
         runs = ngrams or self.ngrams or (1, 1)
-        return Tokenizer(self.pattern, runs, self.lowercase, self.stop_words, self.hash_bits)
+        own = self._recipe.pattern if pattern is None else pattern
+        return Tokenizer(
+            own if self.pattern is None else self.pattern, runs, self.lowercase, self.stop_words, self.hash_bits
+        )
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -140,8 +148,8 @@ class TextClassifier(Exported, DocumentClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more documents; new words and classes may appear at any time.
 
-        A vocabulary that was cut (``min_df`` and the like, bigrams of "auto", tf-idf recipes) is held, and so are
-        idf and the fitted weights.
+        A vocabulary that was cut (``min_df`` and the like, bigrams of "auto" and "best", tf-idf recipes) is held, and
+        so are idf and the fitted weights.
         """
         self.check_settings()
         if self._is_fitted() or self._recipe.plain_counts:
@@ -154,7 +162,7 @@ class TextClassifier(Exported, DocumentClassifier):
 
     def fit_recipe(self, recipe: Recipe, tally: Tally) -> Self:
         """Learn from counts under what a recipe has fitted before, such as the ``recipe_`` of another model."""
-        if recipe.name != self.recipe:
+        if self.recipe not in (recipe.name, CHOOSES):
             raise BayesError(Setting.given("recipe", self.recipe), f" cannot go by what {recipe.name!r} has fitted")
         before, known = dict(vars(self)), self.counted_ if self._is_fitted() else None
         self.recipe_ = recipe
@@ -180,6 +188,16 @@ class TextClassifier(Exported, DocumentClassifier):
         """A new model of these words alone (a mask over ``words_``), from the same counts: nothing is read again."""
         self._check_is_fitted()
         return self._with_tally(tally_of_words(self.tally_, np.asarray(keep, dtype=bool)))
+
+    def settings_to_save(self) -> dict[str, Any]:
+        chosen = {"recipe": self._recipe.name} if self._is_fitted() else {}  # of "auto" the one that it chose
+        return super().settings_to_save() | chosen
+
+    @classmethod
+    def of_saved(cls, saved: Saved) -> Self:
+        if saved.settings.get("recipe") == CHOOSES:
+            saved = replace(saved, settings={**saved.settings, "recipe": CHOSE_BEFORE})
+        return super().of_saved(saved)
 
     def held_state(self) -> State | None:
         return self.recipe_.state()
@@ -207,7 +225,7 @@ class TextClassifier(Exported, DocumentClassifier):
     def _recipe(self) -> Recipe:
         """The recipe with what it has fitted; another one, where the setting has changed, has fitted nothing."""
         fitted: Recipe | None = vars(self).get("recipe_")
-        return fitted if fitted is not None and fitted.name == self.recipe else RECIPES[self.recipe]
+        return fitted if fitted is not None and self.recipe in (fitted.name, CHOOSES) else RECIPES[self.recipe]
 
     def estimate(self, tally: Tally) -> Parameters:
         n_words, n_classes = len(tally.words[COLUMN].words), len(tally.classes)
@@ -219,6 +237,9 @@ class TextClassifier(Exported, DocumentClassifier):
             )
         log_prior = logspace.log(class_prior(self._recipe.prior_or(self.prior), tally.classes, tally.class_counts))
         return self._recipe.estimate(tally, log_prior, self)
+
+    def _prior_setting(self) -> Any:
+        return self._recipe.prior_or(self.prior)
 
     def scoring_form(self) -> ScoringForm:
         """What words say, as plain numbers."""

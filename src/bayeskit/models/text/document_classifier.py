@@ -21,8 +21,10 @@ from bayeskit.data.table import Table
 from bayeskit.data.text.folders import COLUMN, FolderSource, TextColumn
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.errors import BayesError, NotLearnt
+from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.prior import log_prior_without
 from bayeskit.evaluate.similarity import cosine_similarity, cosine_to_centroids
+from bayeskit.explain.work import Work
 from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import content_hash, source_of, values_matrix
@@ -52,8 +54,8 @@ class DocumentClassifier(TallyClassifier):
     column: str | None = None
     recipe_: Recipe
 
-    def tokenizer(self, ngrams: tuple[int, int] | None = None) -> Tokenizer:
-        """What a word is; ``ngrams`` in place of those of the settings."""
+    def tokenizer(self, ngrams: tuple[int, int] | None = None, pattern: str | None = None) -> Tokenizer:
+        """What a word is; ``ngrams`` in place of those of the settings, ``pattern`` where they have none."""
         raise TypeError(f"{type(self).__name__} does not say what a word is")
 
     def plan(self, schema: Schema) -> Plan:
@@ -83,6 +85,14 @@ class DocumentClassifier(TallyClassifier):
         """
         self._check_is_fitted()
         return explain_documents(self, self._score(X), against)
+
+    def written_factors(self, block: Block) -> list[WrittenFactor]:
+        """The factors of the first document, by the recipe."""
+        return cast(GenerativeRecipe, self.recipe_).written_out(block.tokens[COLUMN], self.tally_, self.params_)
+
+    def work(self, row: Any) -> Work:
+        """The posterior of one document as it is worked by hand: every word with its counts, and the products."""
+        return super().work([row] if isinstance(row, str) else row)
 
     def telling_words(self, n: int = 10) -> TellingWords:
         """The ``n`` words of each class that say most for it in an average document of the class.

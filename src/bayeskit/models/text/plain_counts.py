@@ -9,11 +9,13 @@ import numpy.typing as npt
 
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows
+from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.words import left_out as words_left_out
 from bayeskit.estimate.words import weights as word_weights
 from bayeskit.estimate.words.generative import draw_bags, draw_sets, log_coefficient, log_length
 from bayeskit.estimate.words.left_out import LeftOutDocuments
 from bayeskit.estimate.words.weights import WordWeights
+from bayeskit.estimate.words.written_out import written_bag, written_set
 from bayeskit.models.text.parameters import PresenceParameters
 from bayeskit.models.text.recipe import GenerativeRecipe, Leaving, Recipe
 from bayeskit.tally.tally import Tally
@@ -40,6 +42,10 @@ class Multinomial(GenerativeRecipe):
         orders = (log_coefficient(rows),) if coefficient else ()
         return (*orders, log_length(rows, counted)) if length else orders
 
+    def written_out(self, rows: TokenRows, tally: Tally, params: Any) -> list[WrittenFactor]:
+        """A factor for each word, to the power of how often it stands there."""
+        return written_bag(rows, tally.words[COLUMN], params.pseudo)
+
     def draw(self, params: Any, counted: WordCounts, labels: Any, rng: np.random.Generator) -> list[str]:
         """A length, and then words."""
         return draw_bags(params.vocabulary, params.table, counted, labels, rng)
@@ -52,6 +58,10 @@ class SetOfWords(GenerativeRecipe):
     parameters = PresenceParameters
     infinite = "every document"
 
+    def n_free(self, n_words: int) -> int:
+        """A coin for each word."""
+        return n_words
+
     def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
         """ln p − ln(1 − p), over the constant of all absent words."""
         return word_weights.set_of_words(counted.table("documents").astype(np.float64), class_counts, pseudo)
@@ -63,6 +73,10 @@ class SetOfWords(GenerativeRecipe):
         class_counts = tally.class_counts.astype(np.float64)
         left = leaving.with_values(present, present)
         return words_left_out.set_of_words(documents, class_counts, params.pseudo, left)
+
+    def written_out(self, rows: TokenRows, tally: Tally, params: Any) -> list[WrittenFactor]:
+        """A factor for each word of the vocabulary, there or not."""
+        return written_set(rows, tally.words[COLUMN], tally.class_counts, params.pseudo)
 
     def draw(self, params: Any, counted: WordCounts, labels: Any, rng: np.random.Generator) -> list[str]:
         """One coin a word."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from inspect import getattr_static
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
@@ -22,6 +23,7 @@ from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.words import weights as word_weights
 from bayeskit.estimate.words.left_out import LeftOutDocuments, LeftOutWords
 from bayeskit.estimate.words.weights import WordWeights
@@ -37,7 +39,7 @@ Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 Model = TypeVar("Model", bound=type)
 
-DRAWING = ("document_log_likelihood", "score_samples", "sample")
+DRAWING = ("document_log_likelihood", "score_samples", "sample", "work")
 LEAVING_OUT = ("left_out", "leave_one_out", "leave_one_out_scores")
 PROBABILITIES = ("predict_proba", "predict_log_proba")
 TALLYING = ("partial_fit", "learn_source", "forget", "forget_source", "merge", "fit_tally")
@@ -58,8 +60,8 @@ class Settings(Protocol):
     beta: float
     n_threads: int | None
 
-    def tokenizer(self, ngrams: tuple[int, int] | None = None) -> Tokenizer:
-        """What a word is."""
+    def tokenizer(self, ngrams: tuple[int, int] | None = None, pattern: str | None = None) -> Tokenizer:
+        """What a word is; ``pattern`` where the setting is None."""
         ...
 
 
@@ -77,7 +79,11 @@ class Training:
     count: Callable[[], Tally]
 
     def read(self) -> LabelledDocuments:
-        """All documents at once, which an engine cannot give."""
+        """All documents at once, which an engine cannot give; they are read once."""
+        return self._documents
+
+    @cached_property
+    def _documents(self) -> LabelledDocuments:
         if engine_of(self.source) is not None:
             raise BayesError.needs_rows(
                 f'recipe="{self.settings.recipe}"',
@@ -114,6 +120,8 @@ class Recipe:
     """The class prior where the setting is None."""
     smoothing: ClassVar[Any] = 1.0
     """The pseudo-count of a word where the setting is None."""
+    pattern: ClassVar[str] = "words"
+    """What a word is where the setting is None."""
     plain_counts: ClassVar[bool] = True
     """The tally holds plain counts: documents are counted in parts, by any engine, and shared among classes by EM."""
     generative: ClassVar[bool] = False
@@ -222,9 +230,17 @@ class GenerativeRecipe(Recipe):
 
     generative = True
 
+    def n_free(self, n_words: int) -> int:
+        """Free parameters of the words in each class: all but one of a distribution over them."""
+        return max(n_words - 1, 0)
+
     def shared_terms(self, rows: TokenRows, counted: WordCounts, coefficient: bool, length: bool) -> tuple[Floats, ...]:
         """Parts of ln P(document ∣ class) that are the same for all classes (documents,), and not in the scores."""
         return ()
+
+    def written_out(self, rows: TokenRows, tally: Tally, params: Any) -> list[WrittenFactor]:
+        """The factors of the first document, as counts and what is added to them."""
+        raise TypeError(f"recipe {self.name!r} writes no documents out")
 
     def draw(self, params: Any, counted: WordCounts, labels: Index, rng: np.random.Generator) -> list[str]:
         """A document of each class that is asked for."""
@@ -261,6 +277,20 @@ class RecipeAttribute(Conditional):
             why = "nothing is fitted yet" if recipe is None else f"recipe={recipe.name!r} fits no {self.held}"
             raise AttributeError(f"{type(model).__name__} has no {self.name}: {why}")
         return getattr(recipe, self.held)
+
+
+class ParameterCount(Conditional):
+    """Free parameters of the class prior and of the words, where the recipe says how documents come about."""
+
+    def __get__(self, model: Any, kind: type | None = None) -> Any:
+        if model is None:
+            return self
+        recipe = vars(model).get("recipe_")
+        if not isinstance(recipe, GenerativeRecipe):
+            why = "nothing is fitted yet" if recipe is None else f"recipe={recipe.name!r} is no distribution over words"
+            raise AttributeError(f"{type(model).__name__} has no n_parameters_: {why}")
+        n_classes = len(model.tally_.classes)
+        return n_classes - 1 + n_classes * recipe.n_free(len(model.words_))
 
 
 def by_recipe(*names: str) -> Callable[[Model], Model]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TypeVar
 
 from bayeskit.errors import BayesError
+from bayeskit.models.text.automatic import Automatic
+from bayeskit.models.text.best import BEST
 from bayeskit.models.text.nbsvm import NaiveBayesSVM
 from bayeskit.models.text.plain_counts import Complement, Multinomial, NormalisedComplement, SetOfWords
 from bayeskit.models.text.recipe import CONDITIONAL, Recipe
 from bayeskit.models.text.tf_idf import TfIdf, TransformedComplement
-from bayeskit.models.text.weighted import AUTO, FAST, WEIGHTED
+from bayeskit.models.text.weighted import FAST, WEIGHTED
 
 BUILT_IN: tuple[Recipe, ...] = (
     Multinomial(),
@@ -19,8 +21,9 @@ BUILT_IN: tuple[Recipe, ...] = (
     TransformedComplement(),
     TfIdf(),
     NaiveBayesSVM(),
+    BEST,
     WEIGHTED,
-    AUTO,
+    Automatic(),
     FAST,
 )
 RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in BUILT_IN}

@@ -18,6 +18,7 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.words import unlabelled_em as text_em
 from bayeskit.estimate.words.unlabelled_em import DocumentEM
+from bayeskit.estimate.words.weights import smooth_idf
 from bayeskit.model_file import State
 from bayeskit.models.base.ties import first_best
 from bayeskit.models.text.classifier import TextClassifier
@@ -122,7 +123,7 @@ def fit_documents(
     rows, _ = rows_within_limits(read, model)
     counts = np.bincount(codes[codes >= 0], minlength=len(classes)).astype(np.float64)
     prior = class_prior("empirical" if model.prior is None else model.prior, classes, counts)
-    idf = text_em.smooth_idf(document_frequency(rows), float(len(codes)))
+    idf = smooth_idf(document_frequency(rows), float(len(codes)))
     x, known = _values(rows, idf), codes >= 0
     told = None if tell is None else lambda r: tell((r.number, r.log_evidence, r.changed))
     em, history = text_em.expectation_maximisation(

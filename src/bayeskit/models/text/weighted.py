@@ -1,7 +1,7 @@
 """Weighted evidence: words weighed by about twenty numbers, fitted on scores that each document gets without itself.
 
-The formulas are those of :mod:`bayeskit.estimate.words.weighted_evidence`. "auto" tries smoothings, length corrections
-and unigrams against bigrams and takes the candidate with the least log loss; "weighted" does so on the n-grams given;
+The formulas are those of :mod:`bayeskit.estimate.words.weighted_evidence`. "weighted" tries smoothings and length
+corrections on the n-grams given and takes the candidate with the least log loss, "auto" also unigrams against bigrams;
 "fast" fits one candidate.
 """
 
@@ -24,7 +24,7 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.words import weighted_evidence
-from bayeskit.estimate.words.weighted_evidence import BANDS, EvidenceWeights
+from bayeskit.estimate.words.weighted_evidence import BANDS, EvidenceWeights, TrainingDocuments
 from bayeskit.export.scoring_form import WordsTerm
 from bayeskit.model_file import State
 from bayeskit.models.text.parameters import Parameters
@@ -130,27 +130,27 @@ class WeightedEvidence(Recipe):
         """The best candidate's weights and tally; the recipe lists all that were tried."""
         candidates = list(self._candidates(training, training.read()))
         weights, best = weighted_evidence.best([(candidate.weights, candidate) for candidate in candidates])
-        listed = Table({
-            "ngrams": [str(c.ngrams) for c in candidates],
-            "a": [c.weights.a for c in candidates],
-            "g": [c.weights.g for c in candidates],
-            "log loss": [c.weights.log_loss for c in candidates],
-        })  # fmt: skip
+        listed = self.listed([(str(candidate.ngrams), candidate.weights) for candidate in candidates])
         return replace(self, weights=weights, candidates=listed), best.tally
+
+    @staticmethod
+    def listed(tried: list[tuple[str, EvidenceWeights]]) -> Table:
+        """N-grams and weights that were tried, with their log loss."""
+        return Table({
+            "ngrams": [ngrams for ngrams, _ in tried],
+            "a": [weights.a for _, weights in tried],
+            "g": [weights.g for _, weights in tried],
+            "log loss": [weights.log_loss for _, weights in tried],
+        })  # fmt: skip
 
     def _candidates(self, training: Training, read: LabelledDocuments) -> Iterator[Candidate]:
         settings, n_threads = training.settings, thread_count(training.settings.n_threads)
         a_values = self.a_values if settings.smoothing is None else (float(settings.smoothing),)
         tries = self.tries if settings.ngrams is None else (settings.ngrams,)
-        rows_of_class = np.bincount(read.labels, read.weights, minlength=len(read.classes))
-        importance = np.ones(len(read.labels)) if read.weights is None else read.weights
         for ngrams, rows, pruned in candidate_rows(read, settings.tokenizer(), tries, limits_of(settings), n_threads):
             schema = replace(training.schema, columns={COLUMN: Text(settings.tokenizer(ngrams))})
             tally, sums = mass_tally(schema, rows, self.values(rows), read, pruned)
-            documents = weighted_evidence.TrainingDocuments(
-                rows.indptr, rows.ids, rows.counts, read.labels, importance, sums,
-                document_frequency(rows, read.weights), weighted_evidence.log_prior_of(rows_of_class), read.classes,
-            )  # fmt: skip
+            documents = training_documents(rows, read, sums)
             for weights in weighted_evidence.fit_weights(documents, a_values, self.g_values, n_threads):
                 yield Candidate(ngrams, weights, tally)
 
@@ -182,7 +182,7 @@ class WeightedEvidence(Recipe):
             self.values(rows) * unit_of_cell, labels.astype(np.uint32),
             counted.table().astype(np.float64), weighted_evidence.bands_of(documents), weights.a, both, 1,
         )  # fmt: skip
-        theta = np.concatenate([weights.bands + weights.first, weights.repeated[:, None]], axis=1).ravel()
+        theta = weights.effective.ravel()
         left = documents[rows.ids] - unit_of_cell > GONE * documents[rows.ids]
         known = np.bincount(np.repeat(np.arange(len(labels)), np.diff(rows.indptr)), left, minlength=len(labels))
         scale = np.maximum(known, 1.0) ** -weights.g
@@ -222,6 +222,17 @@ class WeightedEvidence(Recipe):
         return replace(self, weights=weights, candidates=Table(listed))
 
 
+def training_documents(rows: TokenRows, read: LabelledDocuments, sums: Floats) -> TrainingDocuments:
+    """What weights are fitted on; ``sums`` are the masses of words by class."""
+    rows_of_class = np.bincount(read.labels, read.weights, minlength=len(read.classes))
+    importance = np.ones(len(read.labels)) if read.weights is None else read.weights
+    documents = document_frequency(rows, read.weights)
+    return TrainingDocuments(
+        rows.indptr, rows.ids, rows.counts, read.labels, importance, sums, documents,
+        weighted_evidence.log_prior_of(rows_of_class), read.classes, weighted_evidence.bands_of(documents),
+    )  # fmt: skip
+
+
 def _number(value: Any) -> Any:
     """A cell of the list of candidates, for JSON: None for what is no number."""
     return None if isinstance(value, float) and not isfinite(value) else value
@@ -234,6 +245,5 @@ def _cell(value: Any) -> Any:
     return value if isinstance(value, str) else finite(value)
 
 
-AUTO: WeightedEvidence = WeightedEvidence("auto", tries=((1, 1), (1, 2)))
 FAST: WeightedEvidence = WeightedEvidence("fast", a_values=(1.0,), g_values=(1.0,))
 WEIGHTED: WeightedEvidence = WeightedEvidence("weighted")

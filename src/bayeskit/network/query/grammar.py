@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bayeskit.errors import QueryError
+from bayeskit.remedy import Piece
 
 COMPARISONS = {
     "=": "=",
@@ -121,17 +122,17 @@ class Query:
         sides = [self.event] if self.condition is None else [self.event, self.condition]
         return list(dict.fromkeys(leaf.column for side in sides for leaf in leaves(side)))
 
-    def error(self, at: int, message: str) -> QueryError:
+    def error(self, at: int, *message: Piece) -> QueryError:
         """An error that points at a character."""
-        return error(self.text, at, message)
+        return error(self.text, at, *message)
 
 
-def error(text: str, at: int, message: str) -> QueryError:
+def error(text: str, at: int, *message: Piece) -> QueryError:
     """An error that shows the place; of a long text, the part around it."""
     first, last = max(0, at - 50), at + 30
     shown = ("…" if first else "") + re.sub(r"\s", " ", text[first:last]) + ("…" if last < len(text) else "")
     pointer = " " * (at - first + bool(first)) + "^"
-    return QueryError(f"{message}, at character {at + 1}:\n    {shown}\n    {pointer}")
+    return QueryError(*message, f", at character {at + 1}:\n    {shown}\n    {pointer}")
 
 
 def leaves(statement: Statement) -> Iterator[Comparison]:

@@ -93,6 +93,10 @@ class GaussianHMM(HmmContract):
 
     # -- rows ----------------------------------------------------------------------------------------
 
+    def as_rows(self, X: Any) -> npt.NDArray[Any]:
+        """Rows by column, as every round reads them."""
+        return np.asfortranarray(super().as_rows(X))
+
     def observed(self, X: npt.NDArray[Any], starts: Index) -> Observed:
         """ln of the density of each row in each state."""
         X = X.astype(np.float64, copy=False)

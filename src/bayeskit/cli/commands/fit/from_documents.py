@@ -23,7 +23,7 @@ class DocumentOptions:
     ] = None
     recipe: Annotated[
         str | None,
-        typer.Option("--recipe", metavar="NAME", help="Of documents: auto, fast, multinomial, complement, ..."),
+        typer.Option("--recipe", metavar="NAME", help="Of documents: auto, best, fast, multinomial, ..."),
     ] = None
     pattern: Annotated[
         str | None,
@@ -40,7 +40,7 @@ class DocumentOptions:
 
     def settings(self, shared: Shared) -> dict[str, Any]:
         """Settings of a TextClassifier."""
-        given: dict[str, Any] = {"recipe": self.recipe, "prior": shared.prior, "pattern": self.pattern}
+        given: dict[str, Any] = {"recipe": self.recipe, "prior": shared.class_prior, "pattern": self.pattern}
         given |= {"hash_bits": self.hash_bits, "smoothing": shared.amount, "unlabelled": shared.unlabelled}
         given["ngrams"] = None if self.ngrams is None else _runs(self.ngrams)
         return {name: value for name, value in given.items() if value is not None}
@@ -91,7 +91,7 @@ def fit_documents(
             "data": source.name,
             "documents": n,
             "target": target,
-            "recipe": model.recipe,
+            "recipe": model.recipe_.name,
             "words": len(model.words_),
             "candidates": candidate_records(model),
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
@@ -126,7 +126,12 @@ def _what(model: Any) -> str:
         w = model.weights_
         chosen = f"; chose a = {w.a:g}, g = {w.g:g}{runs or ' and single words'} of {len(model.candidates_['a'])} tried"
         runs = ""
-    return f"recipe {model.recipe}: {counted}{runs}{chosen}"
+    name, fitted = model.recipe, model.recipe_
+    named = name if name == fitted.name else f"{fitted.name}, chosen by {name}"
+    if fitted.name == "best" and fitted.linear is not None:
+        first, second = fitted.linear.shares
+        chosen += f"; {first:.2f} of the evidence and {second:.2f} of the linear half"
+    return f"recipe {named}: {counted}{runs}{chosen}"
 
 
 def _runs(text: str) -> tuple[int, int]:

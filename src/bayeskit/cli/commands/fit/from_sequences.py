@@ -125,12 +125,13 @@ def _hidden(options: SequenceOptions, shared: Shared, tables: TableOptions, stat
     amount = shared.amount
     if amount == "auto":
         raise typer.BadParameter("hidden states have no automatic smoothing: give a number", param_hint="--smoothing")
+    roles, no_steps = pairs("--role", tables.role), (options.sequence, options.order, shared.target)
     given = {
         "n_states": _numbers(states),
         "smoothing": amount,
         "numeric": tables.numeric,
         "unseen": tables.unseen,
-        "roles": pairs("--role", tables.role) or None,
+        "roles": {name: role for name, role in roles.items() if role != "ignore" or name not in no_steps} or None,
         "progress": sys.stderr.isatty() or None,
     }
     return bayeskit.HiddenMarkovModel(**{name: value for name, value in given.items() if value is not None})

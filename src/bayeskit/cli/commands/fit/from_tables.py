@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.capabilities import HasStructure, LeavesOut, SpeaksByColumn, can, reader_of
+from bayeskit.cli.commands.fit.column_options import cuts_of, domains_of
 from bayeskit.cli.commands.fit.shared import Shared
 from bayeskit.cli.options import Reading, Roles, Weight, among, pairs, typed
 from bayeskit.cli.plots import check_plot, plot
@@ -65,8 +66,8 @@ class TableOptions:
         typer.Option(
             "--numeric",
             metavar="KIND",
-            autocompletion=among("gaussian", "student", "poisson", "kernel", "histogram"),
-            help="naive: numbers as gaussian (unless said), student, poisson, kernel or histogram.",
+            autocompletion=among("auto", "gaussian", "student", "lognormal", "poisson", "kernel", "histogram"),
+            help="naive: numbers as gaussian (unless said), student, lognormal, poisson, kernel, histogram; auto.",
         ),
     ] = None
     unseen: Annotated[
@@ -98,6 +99,35 @@ class TableOptions:
         bool,
         typer.Option("--push", help="Count inside the database, so that no row leaves it: DuckDB and PostgreSQL."),
     ] = False
+    variance: Annotated[
+        str | None,
+        typer.Option(
+            "--variance",
+            metavar="SHARED",
+            autocompletion=among("class_feature", "feature", "class", "all"),
+            help="naive: which variances are one: none (class_feature), those of a column (feature), of a class, all.",
+        ),
+    ] = None
+    ddof: Annotated[
+        int | None,
+        typer.Option("--ddof", metavar="0|1", help="naive: variances by maximum likelihood, or unbiased (1)."),
+    ] = None
+    cuts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cuts",
+            metavar="[COLUMN=]HOW",
+            help="How numbers are cut: mdl, frequency:5, width:5, intervals (5), or points (18,65). May be repeated.",
+        ),
+    ] = None
+    domain: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--domain",
+            metavar="COLUMN=A,B,...",
+            help="All values of a column, in their order; they count in smoothing. May be repeated.",
+        ),
+    ] = None
     weight: Weight = None
     role: Roles = None
 
@@ -126,10 +156,19 @@ def fit_table(
     source = source if options.weight is None else source.with_weight(options.weight)
     engine = None if options.processes is None else Processes(options.processes, max_categories=None)
     roles = pairs("--role", options.role)
-    settings = {"smoothing": shared.amount, "prior": shared.prior, "numeric": options.numeric, "unseen": options.unseen}
+    settings = {
+        "smoothing": shared.amount,
+        "prior": shared.class_prior,
+        "numeric": options.numeric,
+        "unseen": options.unseen,
+    }
     settings["unlabelled"] = shared.unlabelled
     settings["memory_limit"] = None if options.memory_limit is None else int(options.memory_limit * 1e9)
     settings["roles"] = roles or None
+    settings |= {"variance": options.variance, "ddof": options.ddof, "cuts": cuts_of(options.cuts)}
+    settings["domains"] = domains_of(options.domain, source.kinds)
+    if kind == "naive":
+        settings["numeric"] = _cut_numbers(options.numeric, settings["cuts"])
     choice = None
     if engine is not None and (kind == AUTO or options.calibrate is not None):
         what = "--model auto" if kind == AUTO else "--calibrate"
@@ -189,7 +228,7 @@ def fit_table(
     plain = kind == "naive" and options.calibrate is None
     if plain and len(tally.classes) > 1 and can_be_read_again and _best_takes(tally):
         rule = None if options.unseen == "smooth" else options.unseen  # the others have no such rule
-        stronger = TableOptions(AUTO, role=options.role, unseen=rule, weight=options.weight)
+        stronger = TableOptions(AUTO, role=options.role, domain=options.domain, unseen=rule, weight=options.weight)
         page.command("stronger:", _again(data, target, output, stronger, given, reading))
     for sentence in advice:
         page.line(f"advice: {sentence}")
@@ -215,6 +254,15 @@ def fit_table(
     )
 
 
+def _cut_numbers(numeric: str | None, cuts: Any) -> Any:
+    """Of naive Bayes, numbers that are cut are histograms, and need not be called so."""
+    if cuts is None or numeric == "histogram":
+        return numeric
+    if numeric is not None:
+        raise typer.BadParameter(f"goes with --numeric histogram, not {numeric}", param_hint="--cuts")
+    return dict.fromkeys(cuts, "histogram") if isinstance(cuts, dict) else "histogram"
+
+
 def _picture(model: Any) -> Any:
     """What tells most of the class, or what joins the columns."""
     return (model.telling() if can(model, SpeaksByColumn) else model.describe_structure()).chart()
@@ -231,12 +279,19 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
     model = getattr(bayeskit, MODELS[kind])()
     said = {name: value for name, value in given.items() if value is not None}
     for name in said.keys() - model.get_params():
-        if name in ("smoothing", "numeric", "memory_limit") or (name == "prior" and said[name] != "empirical"):
-            raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=f"--{name.replace('_', '-')}")
+        if name in ("smoothing", "numeric", "memory_limit", "variance", "ddof", "cuts", "domains") or (
+            name == "prior" and said[name] != "empirical"
+        ):
+            raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=_option(name))
         del said[name]
     model.set_params(**said)
     model.check_settings()
     return model
+
+
+def _option(setting: str) -> str:
+    """The option of a setting."""
+    return "--domain" if setting == "domains" else f"--{setting.replace('_', '-')}"
 
 
 def _calibrated(model: Any, method: str | None) -> Any:
@@ -255,9 +310,8 @@ def _chosen(source: Any, target: str, settings: dict[str, Any], options: TableOp
     from bayeskit.models.choice import SECONDS, choose
 
     for name, value in (*settings.items(), ("calibrate", options.calibrate)):
-        if value is not None and name not in ("roles", "unlabelled", "unseen", "memory_limit"):
-            hint = f"--{name.replace('_', '-')}"
-            raise typer.BadParameter("--model auto has no such setting", param_hint=hint)
+        if value is not None and name not in ("roles", "domains", "unlabelled", "unseen", "memory_limit"):
+            raise typer.BadParameter("--model auto has no such setting", param_hint=_option(name))
     given = {name: value for name, value in settings.items() if value is not None}
     seconds = SECONDS if options.seconds is None else options.seconds
     return _told(lambda: choose(source, target, seconds=seconds, **given))

@@ -35,9 +35,9 @@ class Shared:
         str | None,
         typer.Option(
             "--prior",
-            metavar="empirical|uniform",
-            help="What classes are worth beforehand.",
-            autocompletion=among("empirical", "uniform"),
+            metavar="empirical|uniform|laplace",
+            help="What classes are worth beforehand; laplace counts one row more of each.",
+            autocompletion=among("empirical", "uniform", "laplace"),
         ),
     ] = None
     drop_unlabelled: DropUnlabelled = False
@@ -51,6 +51,13 @@ class Shared:
     def unlabelled(self) -> str | None:
         """What is done with rows without a class, where that was said."""
         return "drop" if self.drop_unlabelled else None
+
+    @property
+    def class_prior(self) -> Any:
+        """The prior as Python has it."""
+        from bayeskit.estimate.smoothing import Laplace
+
+        return Laplace() if self.prior == "laplace" else self.prior
 
     @property
     def amount(self) -> Any:

@@ -1,0 +1,205 @@
+"""Probabilities written out as a person works them: counts as a fraction, a density with its formula filled in.
+
+Each says what it comes to (``log_p``), how it is written in a line of text and in LaTeX, and what the counts alone say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from bayeskit import logspace
+from bayeskit.estimate.smoothing import smoothed
+from bayeskit.estimate.variance import log_peak
+
+LARGEST_FRACTION = 10**15  # numerators and denominators that a person still reads
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class Written(Protocol):
+    """A probability or a density with the way to it."""
+
+    @property
+    def log_p(self) -> float:
+        """Natural logarithm of what it comes to."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The formula, filled in."""
+        ...
+
+    @property
+    def summed(self) -> str:
+        """The same with its sums worked out."""
+        return self.text
+
+    @property
+    def latex(self) -> str:
+        """The formula for LaTeX."""
+        ...
+
+    @property
+    def counted(self) -> Share | None:
+        """What the counts say by themselves; None where nothing was added to them, or nothing counted."""
+        return None
+
+    @property
+    def fraction(self) -> Fraction | None:
+        """The exact value, where it is a fraction of whole numbers."""
+        return None
+
+
+@dataclass(frozen=True)
+class Share(Written):
+    """((n + a) / (N + A))^times: a share of counts with what smoothing adds.
+
+    >>> share = Share(2, 9, 1, 3)
+    >>> share.text, share.summed, share.counted.text, share.fraction, round(share.log_p, 6)
+    ('(2 + 1)/(9 + 3)', '3/12', '2/9', Fraction(1, 4), -1.386294)
+    >>> Share(2, 25, times=2).text
+    '(2/25)²'
+    """
+
+    count: float
+    total: float
+    added: float = 0.0
+    added_total: float = 0.0
+    times: int = 1
+
+    @property
+    def log_p(self) -> float:
+        p = float(smoothed(self.count, self.total, self.added, self.added_total))
+        return float(logspace.log(p)) * self.times
+
+    @property
+    def text(self) -> str:
+        if self.added_total == 0:
+            return self.summed
+        share = f"({number(self.count)} + {number(self.added)})/({number(self.total)} + {number(self.added_total)})"
+        return share if self.times == 1 else f"({share}){str(self.times).translate(_SUPERSCRIPTS)}"
+
+    @property
+    def latex(self) -> str:
+        above, below = number(self.count), number(self.total)
+        if self.added_total:
+            above, below = f"{above} + {number(self.added)}", f"{below} + {number(self.added_total)}"
+        share = rf"\frac{{{above}}}{{{below}}}"
+        return share if self.times == 1 else rf"\left({share}\right)^{{{self.times}}}"
+
+    @property
+    def summed(self) -> str:
+        above, below = number(self.count + self.added), number(self.total + self.added_total)
+        power = str(self.times).translate(_SUPERSCRIPTS)
+        return f"{above}/{below}" if self.times == 1 else f"({above}/{below}){power}"
+
+    @property
+    def counted(self) -> Share | None:
+        return Share(self.count, self.total, times=self.times) if self.added_total else None
+
+    @property
+    def fraction(self) -> Fraction | None:
+        parts = [float(x) for x in (self.count, self.added, self.total, self.added_total)]
+        if any(part != int(part) or part > LARGEST_FRACTION for part in parts) or parts[2] + parts[3] == 0:
+            return None
+        return Fraction(int(parts[0] + parts[1]), int(parts[2] + parts[3])) ** self.times
+
+
+@dataclass(frozen=True)
+class NormalDensity(Written):
+    """exp(−(x − μ)² / 2σ²) / √(2πσ²)
+
+    >>> density = NormalDensity(120.0, 110.0, 2975.0)
+    >>> density.text, round(float(logspace.exp(density.log_p)), 6)
+    ('exp(−(120 − 110)²/(2 · 2975))/√(2π · 2975)', 0.007192)
+    """
+
+    x: float
+    mean: float
+    variance: float
+
+    @property
+    def log_p(self) -> float:
+        away = self.x - self.mean
+        return float(log_peak(self.variance)) - 0.5 * away * away / self.variance
+
+    @property
+    def text(self) -> str:
+        variance = number(self.variance)
+        return f"exp(−({number(self.x)} − {_signed(self.mean)})²/(2 · {variance}))/√(2π · {variance})"
+
+    @property
+    def latex(self) -> str:
+        variance, away = number(self.variance), f"{number(self.x)} - {_signed(self.mean)}".replace("−", "-")
+        return rf"\frac{{1}}{{\sqrt{{2\pi \cdot {variance}}}}} e^{{-\frac{{({away})^2}}{{2 \cdot {variance}}}}}"
+
+
+@dataclass(frozen=True)
+class Given(Written):
+    """A number that comes from elsewhere, and its name: a prior that was given, a density of another kind."""
+
+    logarithm: float
+    name: str = ""
+
+    @property
+    def log_p(self) -> float:
+        return self.logarithm
+
+    @property
+    def text(self) -> str:
+        return self.name or number(float(logspace.exp(self.log_p)))
+
+    @property
+    def latex(self) -> str:
+        return number(float(logspace.exp(self.log_p)))
+
+
+@dataclass(frozen=True)
+class WrittenFactor:
+    """P(column = value | class, given) in each class; ``absent`` where it is that of not having the word."""
+
+    column: str
+    value: str
+    of_class: tuple[Written, ...]
+    given: tuple[str, ...] = ()
+    absent: bool = False
+
+    @property
+    def what(self) -> str:
+        """What it is the probability of; ¬ before a word that is not there."""
+        return " ".join(filter(None, (self.column, f"¬{self.value}" if self.absent else self.value)))
+
+
+def product(factors: Sequence[Written]) -> Fraction | None:
+    """The exact product of fractions that a person still reads; None where it is none.
+
+    >>> product([Share(1, 2), Share(2, 3)])
+    Fraction(1, 3)
+    """
+    result = Fraction(1)
+    for factor in factors:
+        fraction = factor.fraction
+        if fraction is None:
+            return None
+        result *= fraction
+        if result.denominator > LARGEST_FRACTION:
+            return None
+    return result
+
+
+def number(x: Any) -> str:
+    """A number as it is written by hand: whole ones as they are, others with six digits.
+
+    >>> number(9.0), number(746.6666667), number(-2), number(0.25)
+    ('9', '746.667', '−2', '0.25')
+    """
+    x = float(x)
+    text = str(int(x)) if math.isfinite(x) and x == int(x) and abs(x) < LARGEST_FRACTION else f"{x:.6g}"
+    return text.replace("-", "−")
+
+
+def _signed(x: float) -> str:
+    return number(x) if x >= 0 else f"({number(x)})"

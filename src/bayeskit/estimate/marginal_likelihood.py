@@ -1,0 +1,69 @@
+"""How probable the counts were before any was seen: Dirichlet priors over every table, in closed form.
+
+    P(counts) = Π_contexts  B(n + β) / B(β),   B(β) = Π Γ(β_v) / Γ(Σ β_v)
+
+for the rows in the order they came. A smoothing is such a prior where pseudo-counts are the hyperparameters:
+Lidstone(α) is the posterior mean under Dirichlet(α), Laplace under the uniform one. Zero, and what is chosen from the
+same counts, is no prior.
+
+Formula: ln P(table) under Dirichlet priors: Σ ln B(n + β) − ln B(β)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.errors import BayesError
+from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.smoothing import Dirichlet, Laplace, Lidstone, MEstimate, Smoothing
+from bayeskit.remedy import Remedy, Setting
+
+Floats = npt.NDArray[np.float64]
+
+
+def log_evidence(counts: Any, beta: Any) -> float:
+    """Σ over contexts of ln B(n + β) − ln B(β), counts (…, values).
+
+    >>> round(float(logspace.exp(log_evidence([1, 1], [1, 1]))), 6)              # 1/2 · 1/3
+    0.166667
+    """
+    from scipy.special import gammaln
+
+    n, b = np.asarray(counts, dtype=np.float64), np.asarray(beta, dtype=np.float64)
+    b = np.broadcast_to(b, n.shape)
+    of_values = (gammaln(n + b) - gammaln(b)).sum(axis=-1)
+    return float((of_values + gammaln(b.sum(axis=-1)) - gammaln((n + b).sum(axis=-1))).sum())
+
+
+def hyperparameters(rule: Smoothing, values: Sequence[object], setting: Any) -> Floats:
+    """β_v of the prior that a smoothing is; refused where it is none."""
+    is_prior = isinstance(rule, (Laplace, Lidstone, Dirichlet)) or (
+        isinstance(rule, MEstimate) and rule.prior != "marginal"
+    )
+    beta = rule.pseudo_counts(values, np.zeros((1, len(values)))) if is_prior else np.zeros(len(values))
+    if isinstance(rule, Dirichlet):
+        beta = beta + 1  # its pseudo-counts are those of the mode
+    if not is_prior or not (beta > 0).all():
+        raise BayesError(
+            Setting.given("smoothing", setting),
+            " is no prior over tables, which the probability of the data asks for: pass ",
+            Remedy("smoothing", 1.0),
+            culprit=setting,
+        )
+    return beta
+
+
+def log_class_evidence(prior: Any, classes: Sequence[Any], class_counts: npt.NDArray[Any]) -> float:
+    """ln P(labels): a Dirichlet where the prior is a smoothing, uniform where it is "empirical"; else as given."""
+    if isinstance(prior, str) and prior == "empirical":
+        prior = Laplace()
+    if isinstance(prior, Smoothing):
+        return log_evidence(class_counts, hyperparameters(prior, classes, prior))
+    shares = class_prior(prior, classes, class_counts)
+    counted = class_counts > 0
+    return float(class_counts[counted] @ logspace.log(shares[counted]))

@@ -1,0 +1,284 @@
+"""best: weighted evidence as the starting point of a logistic regression on tf-idf words, pooled on folds.
+
+The formulas are those of :mod:`bayeskit.estimate.words.weighted_evidence` and of
+:mod:`bayeskit.estimate.words.linear_half`. Both halves are sums over the words of a document, and so is their pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels
+from bayeskit.data.schema import Text
+from bayeskit.data.table import Table
+from bayeskit.data.text.folders import COLUMN
+from bayeskit.data.text.tokens import TokenRows
+from bayeskit.data.text.word_list import Words
+from bayeskit.data.vocabulary import Value
+from bayeskit.errors import BadFile, BayesError, TooLarge
+from bayeskit.estimate.words import linear_half, weighted_evidence
+from bayeskit.estimate.words.weighted_evidence import EvidenceWeights
+from bayeskit.model_file import State
+from bayeskit.models.text.parameters import Parameters
+from bayeskit.models.text.reading import has_space, mass_tally
+from bayeskit.models.text.recipe import LEAVING_OUT, Recipe, Settings, Training
+from bayeskit.models.text.state import check_numbers, finite
+from bayeskit.models.text.two_halves import GAIN, SAMPLE, Reading, fit_halves
+from bayeskit.models.text.weighted import EvidenceParameters, WeightedEvidence
+from bayeskit.models.text.word_choice import candidate_rows, limits_of
+from bayeskit.remedy import Remedy
+from bayeskit.tally.tally import Tally
+from bayeskit.threads import thread_count
+
+Floats = npt.NDArray[np.float64]
+SEED = 0
+LARGEST = 1 << 27  # documents times classes: 32 bytes each while it is fitted
+WEIGHTED = WeightedEvidence("weighted")
+
+
+def fits_memory(n_documents: int, n_classes: int) -> bool:
+    """Whether a number for each document and class can be held some times over."""
+    return n_documents * n_classes <= LARGEST
+
+
+def refuse_large(n_documents: int, n_classes: int) -> None:
+    """Refuse before memory is taken."""
+    if not fits_memory(n_documents, n_classes):
+        raise TooLarge(
+            f"{n_documents:,} documents of {n_classes:,} classes take over 4 GB to fit: give ",
+            Remedy("recipe", "weighted"),
+        )
+
+
+@dataclass(frozen=True)
+class LinearWeights:
+    """What the linear half holds: words with idf and weights (words, classes), constants and ln P(class) of the fit."""
+
+    words: Words
+    idf: Floats
+    table: npt.NDArray[np.float32]
+    constant: Floats
+    log_prior: Floats
+    classes: tuple[Value, ...]
+    shares: tuple[float, float]
+    """How much of the score is the evidence, and how much the linear half."""
+    log_loss: float
+    """Of both, on folds of the training documents."""
+
+    def packed(self) -> npt.NDArray[np.uint32]:
+        """The table for a file: the bits of its floats; of two classes the second alone, which is minus the first."""
+        kept = self.table[:, 1:] if len(self.classes) == 2 else self.table
+        return np.ascontiguousarray(kept).view(np.uint32)
+
+    @staticmethod
+    def unpacked(bits: npt.NDArray[Any], n_classes: int) -> npt.NDArray[np.float32]:
+        """The table (words, classes) that :meth:`packed` wrote."""
+        if bits.dtype != np.uint32 or bits.ndim != 2 or bits.shape[1] != (1 if n_classes == 2 else n_classes):
+            raise BadFile("the weights of the linear half do not fit their classes")
+        table = bits.view(np.float32)
+        check_numbers(table)
+        return np.concatenate([-table, table], axis=1) if n_classes == 2 else table
+
+
+@dataclass(frozen=True)
+class PooledParameters(Parameters):
+    """score_c = ln P(c) + constant_c + v₁ u^−g Σ [(1 + ln tf) A + ln(tf) T] + v₂ Σ x W."""
+
+    counted: EvidenceParameters
+    idf: Floats
+    runs: npt.NDArray[np.bool_] | None
+    fitted: Floats
+    held: Floats
+
+    @property
+    def log_prior(self) -> Floats:  # type: ignore[override]
+        """ln P(c)."""
+        return self.counted.log_prior
+
+    @property
+    def vocabulary(self) -> Words:  # type: ignore[override]
+        """The words that are counted."""
+        return self.counted.vocabulary
+
+    @property
+    def constant(self) -> Floats:
+        """What words are added to."""
+        return np.asarray(self.log_prior + self.held)
+
+    @property
+    def table(self) -> Floats:
+        """What a word says by being the only one of its kind in a document."""
+        scale = 1.0 if self.runs is None else np.where(self.runs, linear_half.RUNS, 1.0)[:, None]
+        return np.asarray(self.counted.tables[0] + scale * self.fitted)
+
+    def without_words(self, rows: TokenRows) -> Floats:
+        """The scores before any word (documents, classes): the prior, and where there are words the constants."""
+        return np.where((np.diff(rows.indptr) == 0)[:, None], self.log_prior, self.constant)
+
+    def values(self, rows: TokenRows) -> Floats:
+        """x of each cell."""
+        return linear_half.values(rows.counts, rows.ids, rows.indptr, self.idf, self.runs)
+
+    def scores(self, rows: TokenRows, n_threads: int) -> Floats:
+        """(documents, classes)"""
+        out = weighted_evidence.scores(
+            rows.indptr, rows.ids, rows.counts, self.counted.tables, self.counted.g, self.constant, n_threads
+        )
+        kernels.score_rows(rows.indptr, rows.ids, self.values(rows), self.fitted, out, n_threads)
+        out[np.diff(rows.indptr) == 0] = self.log_prior
+        return out
+
+    def parts(self, rows: TokenRows) -> Floats:
+        """What each cell adds to the score (cells, classes)."""
+        return np.asarray(sum(self.halves(rows)))
+
+    def halves(self, rows: TokenRows) -> tuple[Floats, ...]:
+        """What the counts say by each cell, and what the linear half adds (cells, classes)."""
+        return self.counted.parts(rows), np.asarray(self.values(rows)[:, None] * self.fitted[rows.ids])
+
+
+@dataclass(frozen=True, eq=False)
+class Best(Recipe):
+    """``evidence`` and ``linear`` are the halves; nothing is there before a fit, and no linear half of one class."""
+
+    evidence: WeightedEvidence = WEIGHTED
+    linear: LinearWeights | None = None
+    name = "best"
+    pattern = "words_and_punctuation"
+    plain_counts = False
+    weights_by_em = True
+
+    @property
+    def weights(self) -> EvidenceWeights | None:
+        """Those of the evidence."""
+        return self.evidence.weights
+
+    @property
+    def candidates(self) -> Table | None:
+        """What was tried for the evidence."""
+        return self.evidence.candidates
+
+    @property
+    def absent(self) -> Mapping[str, str]:
+        """Leave-one-out: the linear half has seen every document."""
+        why = "its linear half has learnt from every document, and has no closed form without one: cross-validate"
+        return {**super().absent, **dict.fromkeys(LEAVING_OUT, why)}
+
+    def check(self, settings: Settings) -> None:
+        """The smoothing is one number, or 1."""
+        self.evidence.check(settings)
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def learn(self, training: Training) -> tuple[Recipe, Tally]:
+        """Both halves; runs of two words are read where the evidence gains enough by them."""
+        settings, read = training.settings, training.read()
+        n_threads, rng = thread_count(settings.n_threads), np.random.default_rng(SEED)
+        tokenizer = settings.tokenizer(None, self.pattern)
+        refuse_large(len(read.labels), len(read.classes))
+        a = 1.0 if settings.smoothing is None else float(settings.smoothing)
+        tries = ((1, 1), (1, 2)) if settings.ngrams is None else (settings.ngrams,)
+        sample = np.sort(rng.permutation(len(read.labels))[:SAMPLE])
+        chosen: tuple[Reading, EvidenceWeights] | None = None
+        tried: list[tuple[str, EvidenceWeights]] = []
+        for ngrams, rows, pruned in candidate_rows(read, tokenizer, tries, limits_of(settings), n_threads):
+            reading = Reading.of(ngrams, rows, pruned, read)
+            candidates = reading.candidates(a, n_threads, sample)
+            weights, _ = weighted_evidence.best([(candidate, None) for candidate in candidates])
+            tried += [(str(ngrams), candidate) for candidate in candidates]
+            if chosen is None or weights.log_loss < GAIN * chosen[1].log_loss:
+                chosen = (reading, weights)
+        assert chosen is not None  # there is a try at least
+        reading, weights = chosen
+        rows, d = reading.rows, reading.documents
+        schema = replace(training.schema, columns={COLUMN: Text(replace(tokenizer, ngrams=reading.ngrams))})
+        tally, _ = mass_tally(schema, rows, reading.masses, read, reading.pruned)
+        evidence = replace(self.evidence, weights=weights, candidates=WeightedEvidence.listed(tried))
+        if len(read.classes) < 2:
+            return replace(self, evidence=evidence), tally
+        halves = fit_halves(reading, weights, rng, n_threads)
+        linear = LinearWeights(
+            rows.words, halves.idf, halves.table, halves.constant, d.log_prior, d.classes, halves.shares,
+            halves.log_loss,
+        )  # fmt: skip
+        return replace(self, evidence=evidence, linear=linear), tally
+
+    def count(self, training: Training) -> Tally:
+        """The tally of more documents: what moves is the evidence."""
+        return self.evidence.count(training)
+
+    def values(self, rows: TokenRows) -> Floats:
+        """The mass of each cell."""
+        return self.evidence.values(rows)
+
+    # -- believing -----------------------------------------------------------------------------------
+
+    def estimate(self, tally: Tally, log_prior: Floats, settings: Settings) -> Parameters:
+        """What the masses say by now, and the linear half as it was fitted; a word or class that is new has none."""
+        if self.weights is None:
+            raise BayesError(f'recipe="{self.name}" fits weights on documents: call fit, or another recipe on counts')
+        counted = self.evidence.estimate(tally, log_prior, settings)
+        words, k = counted.vocabulary, len(tally.classes)
+        assert isinstance(counted, EvidenceParameters)
+        linear = self.linear
+        if linear is None:
+            return counted
+        first, second = linear.shares
+        at = np.array([linear.classes.index(c) if c in linear.classes else len(linear.classes) for c in tally.classes])
+        held = (first - 1.0) * np.append(linear.log_prior, 0.0)[at]
+        held = held + first * counted.bias + second * np.append(linear.constant, 0.0)[at]
+        where = np.asarray(linear.words.index.find(words.data, words.offsets))
+        known = where >= 0
+        idf, fitted = np.zeros(len(words)), np.zeros((len(words), k))
+        idf[known] = linear.idf[where[known]]
+        old = at < len(linear.classes)
+        fitted[np.ix_(known, old)] = second * linear.table[where[known]][:, at[old]]
+        runs = has_space(words)
+        first_table, repeated = counted.tables
+        pooled = replace(counted, tables=(first * first_table, first * repeated))
+        return PooledParameters(pooled, idf, runs if runs.any() else None, fitted, held)
+
+    # -- storage -------------------------------------------------------------------------------------
+
+    def state(self) -> State | None:
+        """The weights of both halves."""
+        of_evidence = self.evidence.state()
+        assert of_evidence is not None
+        header: dict[str, Any] = {"evidence": of_evidence.header}
+        arrays = list(of_evidence.arrays)
+        if self.linear is not None:
+            w = self.linear
+            header |= {"shares": list(w.shares), "log_loss": w.log_loss, "linear_classes": list(w.classes)}
+            arrays += [w.words.data, w.words.offsets, w.idf, w.packed(), w.constant, w.log_prior]
+        return State(header, arrays)
+
+    def from_state(self, state: State | None, tally: Tally) -> Self:
+        """Weights of both halves that fit together."""
+        if state is None or len(state.arrays) not in (3, 9):
+            raise BadFile(f"a model of recipe {self.name!r} holds weights beside counts")
+        evidence = self.evidence.from_state(State(state.header["evidence"], state.arrays[:3]), tally)
+        if len(state.arrays) == 3:
+            return replace(self, evidence=evidence)
+        data, offsets, idf, bits, constant, log_prior = state.arrays[3:]
+        words, classes = Words.checked(data, offsets), tuple(state.header["linear_classes"])
+        first, second = (finite(share) for share in state.header["shares"])
+        k = len(classes)
+        table = LinearWeights.unpacked(bits, k)
+        fits = (
+            idf.shape == (len(words),) and table.shape == (len(words), k) and constant.shape == log_prior.shape == (k,)
+        )
+        if not fits or k < 2 or len(set(classes)) < k or (idf < 0).any():
+            raise BadFile("the weights of the linear half do not fit together")
+        for array in (idf, constant, log_prior):
+            check_numbers(array)
+        loss = finite(state.header["log_loss"])
+        linear = LinearWeights(words, idf, table, constant, log_prior, classes, (first, second), loss)
+        return replace(self, evidence=evidence, linear=linear)
+
+
+BEST: Best = Best()

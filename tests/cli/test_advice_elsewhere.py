@@ -1,0 +1,173 @@
+"""Advice on sequences, topics, engines and databases is followed here and ends in success: see ``follows``."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import bayeskit as bk
+from bayeskit.errors import BayesError
+from bayeskit.remedy import OtherModel
+from tests.cli.following import follow, follows, rows, said
+
+# -- sequences, topics, engines and databases --------------------------------------------------------
+
+DAYS = (
+    "town,day,wet,sky\nOslo,1,yes,rain\nOslo,2,yes,rain\nOslo,3,no,dry\nBern,1,no,dry\nBern,2,no,dry\nBern,3,yes,rain\n"
+)
+WORDS = "word,letter,pitch,language\n" + "".join(
+    f"{word},{letter},{0.5 * i + len(word)},{language}\n"
+    for language, words in {"it": ("sole", "luna", "mare"), "en": ("wind", "rain", "then")}.items()
+    for word in words
+    for i, letter in enumerate(word)
+)
+
+
+@follows(
+    "cli/commands/fit/__init__.py: command: --sequence",
+    "cli/commands/fit/from_sequences.py: fit_sequences: --states",
+    "cli/commands/fit/from_sequences.py: _classifier: --states",
+    "cli/of_sequences.py: inspected: --column",
+    "cli/of_sequences.py: scored: --folds --held-out",
+)
+def test_rows_that_follow_one_another(bayes):
+    Path("days.csv").write_text(DAYS)
+    told = " ".join(bayes("fit", "days.csv", "-t", "sky", "--order", "day", code=2).err.split())
+    assert "belongs with --sequence" in told
+    told = " ".join(bayes("fit", "days.csv", "--sequence", "town", "--order", "day", code=2).err.split())
+    assert "give --states K" in told
+    bayes("fit", "days.csv", "--sequence", "town", "--order", "day", "--states", "2", "--role", "sky=ignore")
+    Path("words.csv").write_text(WORDS)
+    words = ["fit", "words.csv", "--sequence", "word", "-t", "language", "-o", "w.bayes"]
+    assert "give --states K" in bayes(*words, code=1).err
+    bayes(*words, "--states", "1")
+    told = bayes("evaluate", "w.bayes", "words.csv", code=1).err
+    assert "use --folds 10, or --held-out" in told
+    bayes("evaluate", "w.bayes", "words.csv", "--folds", "2")
+    assert "--column CLASS" in bayes("inspect", "w.bayes").out
+    bayes("inspect", "w.bayes", "--column", "it")
+
+
+@follows("estimate/emissions/symbols.py: one_row: unseen", "sequence/shared_values.py: check_varies: roles",
+         "topics/topic_model.py: _check_number: n_topics")  # fmt: skip
+def test_symbols_never_seen_columns_that_do_not_vary_and_numbers_of_topics():
+    def online(unseen="error"):
+        model = bk.HiddenMarkovModel(unseen=unseen).fit([["a", "b"], ["b", "a"]], [["u", "v"], ["v", "u"]])
+        return model.online().update("c")
+
+    follow(online, "unseen")
+    rows = [[{"x": 1.0, "z": 0.5}, {"x": 1.0, "z": 2.0}], [{"x": 3.0, "z": 1.0}, {"x": 5.0, "z": 0.0}]] * 3
+
+    def classes(roles=None):
+        return bk.SequenceClassifier(bk.HiddenMarkovModel(1, roles=roles)).fit(rows, ["p", "q"] * 3)
+
+    follow(classes, "roles")
+    model = bk.TopicModel(2, n_sweeps=2).fit(["a cat sat", "the dog ran"]).set_params(n_topics=3)
+    (remedy,) = said(lambda: model.partial_fit(["a dog sat"])).remedies
+    model.set_params(**{remedy.setting: remedy.value}).partial_fit(["a dog sat"])
+
+
+@follows(
+    "engines/elsewhere.py: not_here: NaiveBayes", "engines/local.py: check_categories: max_categories",
+    "engines/local.py: check_categories: roles", "estimate/learn_cuts.py: _from_distinct: cuts",
+    "models/nbtree/classifier.py: complete_schema: NaiveBayes", "models/semi_naive/aode.py: fit_source: weights",
+    "models/semi_naive/kdb.py: learn_plan: selective", "models/subclass/classifier.py: fit_source: NaiveBayes",
+    "models/text/recipe.py: read: recipe", "tally/statistic.py: check_movable: NaiveBayes",
+    "tally/distinct.py: with_columns: cuts", "data/source.py: _labelled: sample_weight",
+)  # fmt: skip
+@pytest.mark.slow
+def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here, monkeypatch):
+    from bayeskit.engines import Processes
+
+    rng = np.random.default_rng(0)
+    table = pa.table(
+        {"x": rng.normal(size=60), "sky": rng.choice([*"abc"], 60), "w": [1.0, 2.0] * 30, "y": [*"pq"] * 30}
+    )
+    pa.parquet.write_table(table, "rows.parquet")
+    roles = {"w": "ignore"}
+
+    def attempt(kind=bk.NaiveBayes, max_categories=None, roles=(), sample_weight=None, **settings):
+        source = bk.open_source("rows.parquet", "y", sample_weight)
+        engine = Processes(1, max_categories=max_categories)
+        others = {} if sample_weight else {"w": "ignore"}
+        return kind(roles=others | dict(roles), **settings).fit_source(source, engine=engine)
+
+    for kind in (bk.NBTree, bk.SubclassBayes, bk.BayesClassifier):
+        (instead,) = said(attempt, kind=kind).remedies
+        assert isinstance(instead, OtherModel)
+        attempt(getattr(bk, instead.name))
+    for kind, settings, mended in (
+        (bk.AODE, {"weights": "log-linear"}, {"weights": "equal"}),
+        (bk.KDB, {"selective": True}, {"selective": False}),
+    ):
+        (remedy,) = said(attempt, kind=kind, **settings).remedies
+        assert {remedy.setting: remedy.value} == mended
+        attempt(kind, **mended)
+    message = said(attempt, max_categories=2)
+    assert {remedy.setting for remedy in message.remedies} == {"roles", "max_categories"}
+    attempt(max_categories=2, roles={"sky": "ignore"})
+    attempt(max_categories=None)
+    (remedy,) = said(attempt, sample_weight="w", kind=bk.TAN, cuts=("random", 4)).remedies
+    attempt(bk.TAN, sample_weight="w", cuts=(remedy.value, 4))
+    monkeypatch.setattr("bayeskit.estimate.learn_cuts.FIT", 5)
+    assert said(attempt, kind=bk.TAN).remedies[0].setting == "cuts"
+    attempt(bk.TAN, cuts={"x": [0.0]})
+    with pytest.raises(BayesError, match="name the column that holds them") as problem:
+        bk.NaiveBayes(roles=roles).fit("rows.parquet", "y", sample_weight=[1.0] * 60)
+    assert problem.value.remedies[0].setting == "sample_weight"
+    bk.NaiveBayes().fit("rows.parquet", "y", sample_weight="w")
+
+
+@follows("export/of_columns.py: column_terms: numeric", "data/databases/sql_source.py: at: sql",
+         "cli/inputs.py: open_database: --sql", "cli/commands/export.py: command: --sql",
+         "cli/commands/export.py: command: --sql --onnx --json", "cli/commands/fit/from_tables.py: fit_table: --plot",
+         )  # fmt: skip
+@pytest.mark.slow
+def test_models_and_rows_of_databases(bayes):
+    duckdb = pytest.importorskip("duckdb", reason="the extra sql is not installed")
+    data, y = rows(sky=[*"ab"] * 30)
+
+    def export(numeric="kernel"):
+        return bk.NaiveBayes(numeric=numeric).fit(data, y).to_sql("t", keys="id")
+
+    follow(export, "numeric")
+    with duckdb.connect("shop.duckdb") as shop:
+        shop.sql("CREATE TABLE days AS SELECT i AS id, i % 3 AS x, CASE i % 2 WHEN 0 THEN 'p' ELSE 'q' END AS y "
+                 "FROM range(40) t(i)")  # fmt: skip
+    assert "--sql" in bayes("fit", "shop.duckdb", "-t", "y", code=1).err
+    bayes("fit", "shop.duckdb", "-t", "y", "--sql", "SELECT x, y FROM days", "--role", "x=categorical", "-o", "m.bayes")
+    assert "give the file of one" in bayes("fit", "birds.csv", "-t", "species", "--sql", "SELECT 1", code=1).err
+    assert "give one of --sql, --onnx and --json" in bayes("export", "m.bayes", code=2).err
+    assert "it goes with --sql" in bayes("export", "m.bayes", "--json", "--table", "days", code=2).err
+    bayes("export", "m.bayes", "--sql", "duckdb", "--table", "days", "--key", "id")
+    told = bayes("fit", "birds.csv", "-t", "species", "-m", "joint", "--plot", "p.png", code=1).err
+    assert "bayes evaluate and bayes explain have, with --plot" in told
+    bayes("explain", "m.bayes", "--plot", "p.svg")
+
+
+@follows("cli/commands/inspect.py: _picture: --plot")
+def test_a_column_without_a_picture_is_left_for_the_evidence_of_a_row(bayes):
+    pytest.importorskip("altair", reason="the extra charts is not installed")
+    fit = ("fit", "birds.csv", "-t", "species", "-m", "gaussian", "--no-scores", "-o", "m.bayes")
+    bayes(*fit, *(word for name in ("year", "island", "sex") for word in ("--role", f"{name}=ignore")))
+    told = bayes("inspect", "m.bayes", "--column", "body_mass_g", "--plot", "p.svg", code=1).err
+    assert "bayes explain draws why a row of DATA is put in its class, with --plot" in " ".join(told.split())
+    bayes("explain", "m.bayes", "birds.csv", "--plot", "p.svg")
+    assert Path("p.svg").stat().st_size > 1000
+
+
+@follows("data/source.py: refuse_frame_elsewhere: NaiveBayes")
+@pytest.mark.slow
+def test_a_frame_of_a_cluster_is_brought_here_or_counted_there():
+    frames = pytest.importorskip("dask.dataframe", reason="the extra dask is not installed")
+    data, y = rows(sky=[*"ab"] * 30)
+    there = frames.from_pandas(pd.DataFrame(data | {"y": y}), npartitions=2)
+    with pytest.raises(BayesError, match="lie on other machines") as problem:
+        bk.cross_validate(bk.NaiveBayes(), there, "y")
+    (instead,) = problem.value.remedies
+    assert ".compute()" in str(problem.value)
+    bk.cross_validate(bk.NaiveBayes(), there.compute(), "y")
+    getattr(bk, instead.name)().fit(there, "y")

@@ -1,0 +1,171 @@
+"""The work of a posterior: its factors are those of the model, written out, and its products sum to what is said."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import bayeskit as bk
+from bayeskit import datasets
+from bayeskit.datasets import load_worked_example
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
+DAY = {"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "strong"}
+TABLE = {
+    "sky": ["sun", "rain", None, "sun", "rain", "hail"] * 4,
+    "flag": [True, False, True, True, False, False] * 4,
+    "size": [1.0, 2.5, 2.0, float("nan"), 4.0, 7.0, 3.0, 1.5] * 3,
+}
+LABELS = ["a", "b", "a", "c", "b", "c", "a", "b"] * 3
+MODELS = [
+    bk.NaiveBayes(),
+    bk.NaiveBayes(smoothing=0, prior="uniform"),
+    bk.NaiveBayes(missing="value", unseen="smooth", prior=bk.Laplace()),
+    bk.NaiveBayes(smoothing=bk.MEstimate(3, "marginal"), prior={"a": 0.2, "b": 0.3, "c": 0.5}, missing="value"),
+    bk.NaiveBayes(numeric="histogram", cuts=3, smoothing="auto"),
+    bk.NaiveBayes(numeric="kernel"),
+    bk.NaiveBayes(numeric="student", variance="feature"),
+    bk.TAN(),
+    bk.TAN(smoothing=0.5),
+    bk.TAN(smoothing=0),
+    bk.KDB(),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_the_factors_are_those_of_the_model(model):
+    fitted = model.fit(TABLE, LABELS)
+    rows = [{name: cells[i] for name, cells in TABLE.items()} for i in range(8)]
+    for row in [*rows, {"sky": "snow", "flag": None, "size": 3.0}]:
+        work = fitted.work(row)
+        joint = fitted.predict_joint_log_proba(row)[0]
+        for i, label in enumerate(work.classes):
+            log_p = sum(factor.log_p for factor in work.product(label))
+            assert log_p == pytest.approx(joint[i], abs=1e-9) or (math.isinf(log_p) and math.isinf(joint[i]))
+        assert work.log_joint == pytest.approx(joint)
+        assert work.posterior == pytest.approx(fitted.predict_proba(row)[0])
+        assert all(factor.column in TABLE for factor in work.factors)
+        assert {f.column for f in work.factors} | set(work.left_out) == set(TABLE)
+        assert str(work)
+        assert work._repr_html_()
+        assert work.latex()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_columns_and_prior_sum_to_the_joint(model):
+    fitted = model.fit(TABLE, LABELS)
+    parts = fitted.predict_column_log_proba(TABLE)
+    assert list(parts) == list(TABLE)
+    total = fitted.params_.log_prior + sum(parts.values())
+    np.testing.assert_allclose(total, fitted.predict_joint_log_proba(TABLE), atol=1e-9)
+
+
+def test_tennis_by_hand():
+    work = bk.NaiveBayes(smoothing=0).fit(load_worked_example("tennis"), "play").work(DAY)
+    text = str(work)
+    assert "product: 9/14 · 2/9 · 3/9 · 3/9 · 3/9 = 1/189 = 0.00529101" in text
+    assert "product: 5/14 · 3/5 · 1/5 · 4/5 · 3/5 = 18/875 = 0.0205714" in text
+    assert "P(yes | x) = 0.00529101 / (0.0205714 + 0.00529101) = 0.204583" in text
+    assert "counted" not in text  # nothing was added
+    assert math.prod((f.fraction for f in work.product("yes")), start=Fraction(1)) == Fraction(1, 189)
+
+
+def test_smoothing_stands_beside_the_counts():
+    text = str(bk.NaiveBayes().fit(load_worked_example("tennis"), "play").work(DAY))
+    assert "P(outlook sunny | yes)     2/9 = 0.222222  (2 + 1)/(9 + 3)      0.25" in text
+    assert "product as counted: 9/14 · 2/9 · 3/9 · 3/9 · 3/9 = 1/189 = 0.00529101" in text
+    assert "product: 9/14 · 3/12 · 4/12 · 4/11 · 4/11 = 6/847 = 0.00708383" in text
+
+
+def test_a_normal_density_is_filled_in():
+    table = load_worked_example("tax")
+    model = bk.NaiveBayes(smoothing=0, roles={"tid": "ignore"}).fit(table, "evade")
+    row = {"refund": "no", "marital_status": "married", "taxable_income": 120.0}
+    assert "exp(−(120 − 110)²/(2 · 2975))/√(2π · 2975)" in str(model.work(row))
+    assert r"\frac{1}{\sqrt{2\pi \cdot 2975}} e^{-\frac{(120 - 110)^2}{2 \cdot 2975}}" in model.work(row).latex()
+
+
+def test_words_by_hand():
+    sports = load_worked_example("sports")
+    bag = bk.TextClassifier("multinomial", pattern="words1").fit(sports["text"], sports["tag"])
+    text = str(bag.work("A very close game"))
+    assert "= 54/1953125 = 2.7648e-05" in text
+    assert "= 8/1399205 = 5.71753e-06" in text
+    assert "((2 + 1)/(11 + 14))²" in str(bag.work(["game game"]))
+    there = bk.TextClassifier("set_of_words", pattern="words1").fit(sports["text"], sports["tag"])
+    work = there.work("A very close game")
+    assert work.log_joint == pytest.approx(np.log([1.15871e-5, 2.93534e-4]), abs=1e-5)
+    assert len(work.factors) == 14
+    assert "P(¬but | sports)" in str(work)
+
+
+@pytest.mark.parametrize("recipe", ["multinomial", "set_of_words"])
+def test_documents_of_many_words_have_the_products_of_the_model(recipe):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{k}" for k in rng.integers(0, 90, 20)) for _ in range(12)]
+    model = bk.TextClassifier(recipe).fit(texts, ["a", "b", "c"] * 4)
+    for text in texts[:3]:
+        work = model.work(text)
+        joint = model.predict_joint_log_proba([text])[0]
+        for i, label in enumerate(work.classes):
+            assert sum(factor.log_p for factor in work.product(label)) == pytest.approx(joint[i])
+
+
+def test_texts_inside_a_table():
+    table = {"sky": ["sun", "rain", "sun"], "note": ["fine day", "grey day day", "fine"]}
+    model = bk.NaiveBayes(roles={"note": "text"}).fit(table, ["a", "b", "a"])
+    work = model.work({"sky": "sun", "note": "fine day day"})
+    assert [factor.what for factor in work.factors] == ["sky sun", "note fine", "note day"]
+    assert work.log_joint == pytest.approx(
+        [sum(f.log_p for f in work.product(label)) for label in work.classes], abs=1e-12
+    )
+
+
+def test_products_too_small_to_write_are_powers_of_ten():
+    flips = {f"flip{i}": ["heads", "tails"] for i in range(1200)}
+    work = bk.NaiveBayes(roles="categorical").fit(flips, ["a", "b"]).work({f"flip{i}": "heads" for i in range(1200)})
+    text = str(work)
+    assert "10^-212" in text or "10^-57" in text
+    assert "P(a | x)" in text
+    assert work.posterior[0] == pytest.approx(1.0)
+
+
+def test_a_row_that_is_impossible_everywhere_is_told():
+    model = bk.NaiveBayes(smoothing=0).fit({"a": ["x", "y"], "b": ["u", "v"]}, ["p", "q"])
+    work = model.work({"a": "x", "b": "v"})
+    assert work.undecidable
+    assert "undecidable" in str(work)
+    assert work.posterior == (0.5, 0.5)
+
+
+def test_names_of_strangers_steer_nothing():
+    row = {"a_b": ["x%$#&{}\\^~", "</td><script>"]}
+    work = bk.NaiveBayes().fit(row, ["p_q", "<b>"]).work({"a_b": "</td><script>"})
+    assert "<script>" not in work._repr_html_()
+    latex = bk.NaiveBayes().fit(row, ["p_q", "<b>"]).work({"a_b": "x%$#&{}\\^~"}).latex()
+    assert r"\text{a\_b x\%\$\#\&\{\}\textbackslash{}\textasciicircum{}\textasciitilde{}}" in latex
+
+
+def test_one_row_at_a_time():
+    birds = datasets.load_penguins()
+    model = bk.NaiveBayes(roles={"year": "ignore"}).fit(birds, "species")
+    with pytest.raises(bk.BayesError, match="one row at a time, and there are 344"):
+        model.work(birds)
+    with pytest.raises(Exception, match="fit"):
+        bk.NaiveBayes().work(DAY)
+
+
+def test_what_is_no_product_has_no_work():
+    for model in (bk.AODE(), bk.FullJointBayes(), bk.NBTree(), bk.GaussianBayes(), bk.TextClassifier("complement")):
+        assert not hasattr(model, "work")
+    with pytest.raises(AttributeError, match="AODE has no work: it is no product of one factor for each column"):
+        bk.AODE().work(DAY)
+    with pytest.raises(AttributeError, match=r"complement.*not the probability of a document"):
+        bk.TextClassifier("complement").work("a")
+
+
+def test_the_work_has_a_picture():
+    work = bk.NaiveBayes(smoothing=0).fit(load_worked_example("tennis"), "play").work(DAY | {"outlook": "overcast"})
+    spec = work.chart().to_dict()
+    assert len(str(spec)) < 100_000

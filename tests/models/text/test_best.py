@@ -1,0 +1,155 @@
+"""Recipe "best": both halves sum to the prediction, learn and forget as is said, and answer what is odd."""
+
+import numpy as np
+import pytest
+
+import bayeskit as bk
+from bayeskit.estimate.words import linear_half
+from bayeskit.models import from_bytes, to_bytes
+
+WORDS = {
+    "law": "the judge in the court asked for a vote and heard the jury",
+    "sea": "a calm sea, wind and waves; the ship and the storm!",
+    "art": "the painter and his brush: colour, canvas and light",
+}
+
+
+def documents(n, seed=0, classes=("law", "sea", "art")):
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(np.array(classes, dtype=object), n)
+    common = ["it", "was", "and", "the", "of", "a", "to", "in", "that", "then", "there"]
+    texts = [
+        " ".join([*rng.choice(WORDS[label].split(), rng.integers(1, 6)), *rng.choice(common, 4)]) for label in labels
+    ]
+    return texts, labels
+
+
+def fitted(n=300, **settings):
+    return bk.TextClassifier("best", **settings).fit(*documents(n))
+
+
+def test_halves_are_shown_and_sum_to_the_prediction():
+    model = fitted(ngrams=(1, 2))
+    texts, _ = documents(40, 5)
+    scores = model.predict_joint_log_proba([*texts, "", "never seen"])
+    for record, of_classes in zip(model.explain([*texts, "", "never seen"]), scores, strict=True):
+        chosen, other = (model.tally_.classes.index(c) for c in (record.label, record.other))
+        total = record.base + sum(evidence for _, _, evidence in record.words)
+        assert total == pytest.approx(of_classes[chosen] - of_classes[other], abs=1e-9)
+        assert [sum(parts) for parts in record.halves] == pytest.approx([e for _, _, e in record.words], abs=1e-12)
+    np.testing.assert_array_equal(scores[-2:], np.tile(model.params_.log_prior, (2, 1)))
+
+
+def test_values_are_of_length_one_and_runs_of_half():
+    counts, ids, indptr = np.array([1, 3, 1, 2]), np.array([0, 1, 2, 0]), np.array([0, 3, 4, 4])
+    x = linear_half.values(counts, ids, indptr, np.array([2.0, 1.0, 3.0]), np.array([False, False, True]))
+    np.testing.assert_allclose([np.hypot(x[0], x[1]), x[2], x[3]], [1, 0.5, 1])
+    assert x[0] / x[1] == pytest.approx(2 / (1 + np.log(3)))
+
+
+def test_any_number_of_threads_gives_the_same_model():
+    assert to_bytes(fitted(n_threads=1).set_params(n_threads=None)) == to_bytes(
+        fitted(n_threads=3).set_params(n_threads=None)
+    )
+
+
+def test_it_is_more_certain_and_more_often_right_than_its_evidence_alone():
+    rng = np.random.default_rng(1)  # classes that differ by which of two words goes with which: no sum of counts tells
+    pairs = rng.integers(0, 2, (900, 6))
+    texts = [" ".join(f"w{j}{bit}" for j, bit in enumerate(row)) for row in pairs]
+    labels = np.where(pairs[:, 0] + 0.8 * pairs[:, 1] + 0.6 * pairs[:, 2] > 1.1, "b", "a")
+    best, evidence = (bk.TextClassifier(r, ngrams=(1, 1)).fit(texts[:600], labels[:600]) for r in ("best", "weighted"))
+    at = (np.arange(300), (labels[600:] == "b").astype(int))
+    losses = [-np.log(model.predict_proba(texts[600:])[at]).mean() for model in (best, evidence)]
+    assert losses[0] < losses[1]
+
+
+def test_counts_move_and_the_linear_half_is_held():
+    model = fitted()
+    before, (texts, labels) = to_bytes(model), documents(50, 9)
+    linear = model.linear_
+    model.partial_fit([*texts, "a new word"], [*labels, "new class"])
+    assert model.linear_ is linear
+    assert model.predict_proba(["a new word"]).shape == (1, 4)
+    model.forget([*texts, "a new word"], [*labels, "new class"])
+    again = from_bytes(before)
+    np.testing.assert_allclose(model.predict_proba(texts), again.predict_proba(texts), atol=1e-9)
+    merged = again.merge(fitted(200))
+    assert merged.tally_.n_rows == pytest.approx(500)
+    assert merged.linear_.shares == linear.shares
+
+
+def test_another_prior_moves_the_log_odds_by_its_own_and_nothing_else():
+    model = fitted()
+    texts, _ = documents(5, 3)
+    prior = {"law": 0.2, "sea": 0.3, "art": 0.5}
+    moved = model.with_prior(prior).predict_joint_log_proba(texts) - model.predict_joint_log_proba(texts)
+    expected = np.log([prior[c] for c in model.classes_]) - model.params_.log_prior
+    np.testing.assert_allclose(moved, np.tile(expected, (5, 1)), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels"),
+    [
+        (["sun"], ["a"]),
+        (["sun", "rain"], ["a", "a"]),
+        (["sun", "rain"], ["a", "b"]),
+        (["", ""], ["a", "b"]),
+        (["", "sun", "rain", "sun"], ["a", "b", "c", "c"]),
+        (["sun"] * 30 + ["rain"], ["a"] * 30 + ["b"]),
+        (["sun"] * 20, ["a", "b"] * 10),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:there is one class only")
+def test_few_and_odd_documents_get_probabilities(texts, labels):
+    model = bk.TextClassifier("best").fit(texts, labels)
+    p = model.predict_proba(["sun", "rain", "", "never seen", "sun sun rain"])
+    assert np.isfinite(p).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    again = from_bytes(to_bytes(model))
+    assert np.array_equal(again.predict_proba(["sun", ""]), model.predict_proba(["sun", ""]))
+
+
+def test_weights_of_documents_count_and_none_is_no_document():
+    texts, labels = documents(120)
+    weights = np.resize([0.0, 1.0, 2.5, 0.25], 120)
+    weighted = bk.TextClassifier("best").fit(texts, labels, sample_weight=weights)
+    without = bk.TextClassifier("best").fit(
+        [t for t, w in zip(texts, weights, strict=True) if w], labels[weights > 0], sample_weight=weights[weights > 0]
+    )
+    assert np.array_equal(weighted.predict_proba(texts), without.predict_proba(texts))
+    assert np.isfinite(weighted.predict_proba(texts)).all()
+
+
+def test_leave_one_out_is_absent_with_its_reason():
+    with pytest.raises(AttributeError, match=r"linear half has learnt from every document.*cross-validate"):
+        _ = fitted(60).leave_one_out_scores
+
+
+def test_auto_is_best_of_many_documents_and_weighted_evidence_of_few():
+    many, few = (bk.TextClassifier().fit(*documents(n)) for n in (600, 499))
+    assert (many.recipe, many.recipe_.name, few.recipe_.name) == ("auto", "best", "weighted")
+    again = from_bytes(to_bytes(many))
+    assert again.recipe == "best"
+    texts, labels = documents(20, 4)
+    assert np.array_equal(many.predict_proba(texts), fitted(600).predict_proba(texts))
+    assert np.array_equal(many.partial_fit(texts, labels).predict_proba(texts),
+                          again.partial_fit(texts, labels).predict_proba(texts))  # fmt: skip
+    assert not hasattr(many, "leave_one_out")
+    assert hasattr(few, "leave_one_out")
+
+
+def test_an_older_file_that_says_auto_is_weighted_evidence():
+    from pathlib import Path
+
+    file = Path(__file__).parents[2] / "reference" / "models" / "text-auto.bayes"
+    assert bk.load(file).recipe == "weighted"
+
+
+def test_too_many_documents_and_classes_are_refused_before_memory_is_taken(monkeypatch):
+    from bayeskit.models.text import best
+
+    monkeypatch.setattr(best, "LARGEST", 100)
+    with pytest.raises(bk.errors.TooLarge, match='recipe="weighted"'):
+        bk.TextClassifier("best").fit(*documents(60))
+    assert bk.TextClassifier().fit(*documents(600)).recipe_.name == "weighted"
