@@ -239,7 +239,7 @@ class BayesClassifier(Learner):
                 f"{', '.join(rows.codes)}"
             )
         for name, how in rows.codes.items():
-            if (how.values is None) != (name in structure.cuts[0]):
+            if (how.values is None) != (structure.codes[name].values is None):
                 raise SchemaMismatch(f"column {name!r} is numeric on one side only: pass schema= as well")
         by_name = dict(zip(rows.codes, rows.columns, strict=True))
         codes = {name: rows.codes[name] for name in structure.columns}

@@ -60,6 +60,10 @@ class Parameters(Protocol):
         """What each cell adds to the score (cells, classes)."""
         ...
 
+    def halves(self, rows: TokenRows) -> tuple[Floats, ...]:
+        """Parts of which each cell's is the sum (cells, classes); none where it is one number."""
+        return ()
+
     def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
         """What is said before any word (classes,) and what words add, as plain numbers."""
         raise BayesError(
