@@ -60,8 +60,7 @@ void count_leaves(const TreesView& trees, const CodeTable& codes, const uint32_t
     parallel_for(trees.n_trees, n_threads, [&](size_t t) {
         const OneTree tree(trees, t, codes.n_columns);
         double* own = counts + static_cast<size_t>(trees.start[t]) * C;
-        for (size_t r = 0; r < codes.n; ++r)
-            own[tree.end(codes.row(r)) * C + labels[r]] += weights ? weights[r] : 1.0;
+        for (size_t r = 0; r < codes.n; ++r) own[tree.end(codes.row(r)) * C + labels[r]] += weights ? weights[r] : 1.0;
     });
 }
 
@@ -91,8 +90,7 @@ void smooth_leaves(const TreesView& trees, const double* totals, const double* p
                 for (size_t child = nodes[at].left; child < nodes[at].left + 2; ++child) {
                     double total = by.m;
                     for (size_t k = 0; k < C; ++k) total += g[child * C + k];
-                    for (size_t k = 0; k < C; ++k)
-                        g[child * C + k] = (g[child * C + k] + by.m * g[at * C + k]) / total;
+                    for (size_t k = 0; k < C; ++k) g[child * C + k] = (g[child * C + k] + by.m * g[at * C + k]) / total;
                 }
             for (size_t k = 0; k < C; ++k)
                 values[(first + at) * C + k] = static_cast<float>((by.n * g[at * C + k] + 1) * scale);

@@ -24,3 +24,12 @@ profile("laws", 4, suppress_health_check=list(HealthCheck))  # each runs on some
 profile("few", 12, suppress_health_check=list(HealthCheck))
 profile("slow laws", 2, suppress_health_check=list(HealthCheck))
 settings.load_profile("house")
+
+
+def pytest_collection_modifyitems(items):
+    """A soak draws its number of examples for every test, those with a number of their own among them."""
+    for item in items if SOAK else ():
+        test = getattr(item, "obj", None)
+        own = getattr(test, "_hypothesis_internal_use_settings", None)
+        if own is not None and own.max_examples < SOAK:
+            getattr(test, "__func__", test)._hypothesis_internal_use_settings = settings(own, max_examples=SOAK)

@@ -376,7 +376,7 @@ def test_settings_that_mean_nothing_are_refused():
         "smoothing": {"object": "Popen", "fields": {}},
         "prior": {"object": "Lidstone", "fields": {"alpha": -1}},
         "roles": {"object": "Lidstone", "fields": {"beta": 1}},
-        "numeric": "lognormal",
+        "numeric": "cauchy",
         "missing": [1],
         "no_such_setting": 1,
         "unseen": {"map": 3},

@@ -67,8 +67,8 @@ public:
             fits = start[t] < start[t + 1] && start[t + 1] - start[t] <= INT32_MAX;
         if (!fits) refuse("the arrays of the trees do not fit together");
         static_assert(sizeof(Node) == 2 * sizeof(uint32_t));
-        view = {start.data(), start.size() - 1, reinterpret_cast<const Node*>(nodes.data()),
-                subset.data(), sets.data(), sets.shape(0)};
+        view = {start.data(),  start.size() - 1, reinterpret_cast<const Node*>(nodes.data()),
+                subset.data(), sets.data(),      sets.shape(0)};
     }
     TreesView view;
 
@@ -87,15 +87,15 @@ nb::tuple py_grow_trees(const Array& given_codes, const Array& given_categorical
     const auto* seeds = flat<uint64_t>(given_seeds, "seeds", parts.shape(0));
     if (parts.shape(1) != codes.n) refuse("parts does not have the rows of codes");
     if (n_tried < 1) refuse("n_tried is " + std::to_string(n_tried) + ", not 1 or more");
-    const Growth growth{codes,     categorical,           labels,   C, weights_of(weights, codes.n),
-                        static_cast<size_t>(n_tried), at_random};
+    const Growth growth{codes,    categorical, labels, C, weights_of(weights, codes.n), static_cast<size_t>(n_tried),
+                        at_random};
     std::vector<Tree> trees(parts.shape(0));
     without_lock([&] {
         std::vector<double> x_log_x(growth.weights ? 0 : codes.n + 1, 0.0);
-        for (size_t i = 1; i < x_log_x.size(); ++i) x_log_x[i] = static_cast<double>(i) * std::log(static_cast<double>(i));
-        parallel_for(trees.size(), t, [&](size_t i) {
-            trees[i] = grow_tree(growth, parts.data() + i * codes.n, seeds[i], x_log_x);
-        });
+        for (size_t i = 1; i < x_log_x.size(); ++i)
+            x_log_x[i] = static_cast<double>(i) * std::log(static_cast<double>(i));
+        parallel_for(trees.size(), t,
+                     [&](size_t i) { trees[i] = grow_tree(growth, parts.data() + i * codes.n, seeds[i], x_log_x); });
     });
     size_t n_nodes = 0, n_words = 0;
     const auto start = make<int64_t>("zeros", "int64", trees.size() + 1);
@@ -145,8 +145,8 @@ nb::object py_total_leaves(const nb::object& given_trees, const Array& given_cou
     return totals.array;
 }
 
-nb::object py_smooth_leaves(const nb::object& given_trees, const Array& given_totals, const Array& given_prior, double n,
-                            double m, int64_t n_threads) {
+nb::object py_smooth_leaves(const nb::object& given_trees, const Array& given_totals, const Array& given_prior,
+                            double n, double m, int64_t n_threads) {
     const size_t t = threads(n_threads);
     const GivenTrees trees(given_trees);
     const Cells<double, 2> totals(given_totals, "totals");
@@ -180,7 +180,8 @@ nb::tuple py_leave_out_leaves(const Array& given_codes, const Array& given_label
     const Smoothing by = smoothing_of(n, m);
     if (C < 1 || totals.shape(0) != trees.view.size()) refuse("totals does not have the nodes of the trees");
     if (prior.shape(0) != codes.n || prior.shape(1) != C) refuse("prior does not have the rows and classes");
-    const auto log_sum = make<double>("zeros", "float64", codes.n, C), sum = make<double>("zeros", "float64", codes.n, C);
+    const auto log_sum = make<double>("zeros", "float64", codes.n, C),
+               sum = make<double>("zeros", "float64", codes.n, C);
     without_lock([&] {
         leave_out_leaves(trees.view, codes, labels, taken, parts, totals.data(), prior.data(), C, by, log_sum.data,
                          sum.data, t);
@@ -196,12 +197,14 @@ nb::tuple py_score_leaves(const Array& given_codes, const nb::object& given_tree
     const Cells<float, 2> values(given_values, "values");
     const size_t C = values.shape(1);
     if (C < 1 || values.shape(0) != trees.view.size()) refuse("values does not have the nodes of the trees");
-    const auto log_sum = make<double>("zeros", "float64", codes.n, C), sum = make<double>("zeros", "float64", codes.n, C);
+    const auto log_sum = make<double>("zeros", "float64", codes.n, C),
+               sum = make<double>("zeros", "float64", codes.n, C);
     without_lock([&] { score_leaves(trees.view, codes, values.data(), C, log_sum.data, sum.data, t); });
     return nb::make_tuple(log_sum.array, sum.array);
 }
 
-LineRows line_rows(const Array& given_codes, const Array& given_place, const Array& given_numbers, size_t n_coefficients) {
+LineRows line_rows(const Array& given_codes, const Array& given_place, const Array& given_numbers,
+                   size_t n_coefficients) {
     const CodeTable codes = code_table(given_codes);
     const Cells<double, 2> numbers(given_numbers, "numbers");
     const auto* place = flat<int64_t>(given_place, "place", codes.n_columns + 1);

@@ -75,8 +75,9 @@ def test_symbols_never_seen_columns_that_do_not_vary_and_numbers_of_topics():
     "engines/local.py: check_categories: roles", "estimate/learn_cuts.py: _from_distinct: cuts",
     "models/nbtree/classifier.py: complete_schema: NaiveBayes", "models/semi_naive/aode.py: fit_source: weights",
     "models/semi_naive/kdb.py: learn_plan: selective", "models/subclass/classifier.py: fit_source: NaiveBayes",
-    "models/text/recipe.py: read: recipe", "tally/statistic.py: check_movable: NaiveBayes",
+    "models/text/recipe.py: _documents: recipe", "tally/statistic.py: check_movable: NaiveBayes",
     "tally/distinct.py: with_columns: cuts", "data/source.py: _labelled: sample_weight",
+    "models/naive_bayes/numeric_choice.py: best_kinds: numeric",
 )  # fmt: skip
 @pytest.mark.slow
 def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here, monkeypatch):
@@ -102,6 +103,7 @@ def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here
     for kind, settings, mended in (
         (bk.AODE, {"weights": "log-linear"}, {"weights": "equal"}),
         (bk.KDB, {"selective": True}, {"selective": False}),
+        (bk.NaiveBayes, {"numeric": "auto"}, {"numeric": "gaussian"}),
     ):
         (remedy,) = said(attempt, kind=kind, **settings).remedies
         assert {remedy.setting: remedy.value} == mended
@@ -119,6 +121,11 @@ def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here
         bk.NaiveBayes(roles=roles).fit("rows.parquet", "y", sample_weight=[1.0] * 60)
     assert problem.value.remedies[0].setting == "sample_weight"
     bk.NaiveBayes().fit("rows.parquet", "y", sample_weight="w")
+
+    def documents(recipe="best"):
+        return bk.TextClassifier(recipe, column="sky").fit_source("rows.parquet", "y", engine=Processes(1))
+
+    follow(documents, "recipe")
 
 
 @follows("export/of_columns.py: column_terms: numeric", "data/databases/sql_source.py: at: sql",

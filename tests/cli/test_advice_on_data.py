@@ -267,6 +267,22 @@ def test_rows_for_a_model_are_told_of_no_type_or_role_that_it_has_not_learnt(bay
             attempt({"x": ["tall"]})
 
 
+@follows("tally/logarithms.py: count: numeric", "models/naive_bayes/numeric_choice.py: _rows: numeric")
+def test_numbers_without_a_logarithm_and_kinds_that_cannot_be_chosen(bayes):
+    data, y = {"x": [1.0, -2.0, 3.0, 4.5], "z": [1.0, 2.0, 0.5, 3.0]}, [*"pqpq"]
+    follow(fitting(data, y), "numeric", numeric="lognormal")
+    file_of("logs.csv", x=[i * 0.37 % 11 - 1 for i in range(300)])
+    told = bayes("fit", "logs.csv", "-t", "y", "--numeric", "lognormal", code=1).err
+    bayes("fit", "logs.csv", "-t", "y", *typed(told))
+    some = [*"pqpq", None, None]
+
+    def mixed(numeric="auto"):
+        columns = {"x": [0.5, 1.5, 2.5, 3.0, 4.5, 7.0], "sky": [*"ababab"]}
+        return bk.SemiSupervised(bk.NaiveBayes(numeric=numeric), folds=0).fit(columns, some)
+
+    follow(mixed, "numeric")
+
+
 @follows("data/files/encodings.py: not_in: encoding")
 def test_text_in_another_encoding(bayes):
     Path("west.csv").write_bytes("Größe,play\n12,yes\n9,no\n".encode("cp1252"))

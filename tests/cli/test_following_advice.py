@@ -252,15 +252,17 @@ def test_contexts_of_parents_that_take_too_much():
     follow(attempt, "k", chosen={"k": 0})
 
 
-@follows("models/ensemble/classifier.py: _refuse_too_large: n_members", "tally/rows.py: SAMPLE: NaiveBayes")
+@follows("models/ensemble/classifier.py: _extent: n_members", "tally/rows.py: SAMPLE: NaiveBayes")
 def test_an_ensemble_that_takes_too_much():
     data, y = rows(sky=[*"ab"] * 30)
 
     def attempt(kind=bk.BayesClassifier, n_members=16):
-        more = {"n_members": n_members, "fast": True} if kind is bk.BayesClassifier else {}
-        return kind(**limited(kind, 30_000), n_threads=1, **more).fit(data, y)
+        more = {"n_members": n_members, "n_chains": 2, "n_trees": 2, **limited(kind, 60_000)}
+        return kind(**(more if kind is bk.BayesClassifier else {}), n_threads=1).fit(data, y)
 
     follow(attempt, "n_members", "NaiveBayes", chosen={"n_members": 1})
+    few = bk.BayesClassifier(fast=True, memory_limit=10_000)  # without members, which cannot be fewer then
+    assert [remedy.name for remedy in said(lambda: few.fit(data, y)).remedies] == ["NaiveBayes"]
 
 
 @follows("tally/contexts.py: FEWER: memory_limit", "network/conditional_tables.py: tables_cost: memory_limit",
@@ -296,6 +298,16 @@ def test_words_that_are_too_many_or_too_few(monkeypatch):
 
     follow(counted, "hash_bits", "min_df", chosen={"hash_bits": 1, "min_df": 2})
     counted(max_features=2)
+
+
+@follows("models/text/best.py: refuse_large: recipe")
+def test_documents_that_are_too_many_for_the_best_recipe(monkeypatch):
+    monkeypatch.setattr("bayeskit.models.text.best.LARGEST", 5)
+
+    def attempt(recipe="best"):
+        return bk.TextClassifier(recipe).fit(["a cat sat", "the dog ran", "a dog sat"], ["x", "y", "y"])
+
+    follow(attempt, "recipe")
 
 
 # -- at the terminal alone ---------------------------------------------------------------------------

@@ -181,8 +181,8 @@ def test_inspect_shows_recipe_words_and_the_telling_ones(bayes, mail):
     assert "mail.bayes: TextClassifier of kind, 8 documents" in told.out
     assert "recipe='multinomial'" in told.out
     assert "words: " in told.out
-    assert "evidence" in bayes("inspect", mail, "--column", "body").out
-    assert "evidence" in bayes("inspect", mail, "--column", "text").out
+    assert "P(word | bad)" in bayes("inspect", mail, "--column", "body").out
+    assert "P(word | bad)" in bayes("inspect", mail, "--column", "text").out
 
 
 @pytest.mark.slow

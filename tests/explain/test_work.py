@@ -1,6 +1,7 @@
 """The work of a posterior: its factors are those of the model, written out, and its products sum to what is said."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -169,3 +170,17 @@ def test_the_work_has_a_picture():
     work = bk.NaiveBayes(smoothing=0).fit(load_worked_example("tennis"), "play").work(DAY | {"outlook": "overcast"})
     spec = work.chart().to_dict()
     assert len(str(spec)) < 100_000
+
+
+@pytest.mark.parametrize("name", ["50 % of {a}", "a_b & c#d", "x^2 ~ $5", "back\\slash"])
+def test_the_latex_is_balanced_whatever_the_names_are(name):
+    tables = bk.NaiveBayes().fit({name: ["u}", "v", "u}", "{v"], "x": [1.0, 2.0, 4.0, 3.0]}, [name, name, "q_", "q_"])
+    texts = bk.TextClassifier("set_of_words", pattern="words1", smoothing=0).fit(["a_b c", "c", "d", "c d"], [*"ppqq"])
+    for latex in (tables.work({name: "u}", "x": 2.0}).latex(), texts.work("a_b c").latex()):
+        plain = re.sub(r"\\[{}%&#_$]|\\\\", "", latex)  # without what is escaped, and ends of lines
+        depth = np.cumsum([(sign == "{") - (sign == "}") for sign in plain])
+        assert depth.min() >= 0
+        assert depth[-1] == 0
+        assert not re.search(r"[%#$]", plain.replace(r"$\neg$", ""))  # of a word that is absent
+        assert latex.count(r"\begin{align*}") == latex.count(r"\end{align*}") == 1
+        assert all(line.count("&") == 1 for line in re.sub(r"\\&", "", latex).splitlines()[1:-1])

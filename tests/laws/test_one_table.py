@@ -153,6 +153,8 @@ SOURCES = (
     "learn_source",
     "forget_source",
     "complete_schema",
+    "inferred_schema",
+    "with_cuts",
     "learn_plan",
     "with_labels",
     "with_all_columns",

@@ -228,4 +228,4 @@ def test_a_model_that_has_spoken_of_documents_is_copied_and_pickled_as_it_is(rec
     for again in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert np.array_equal(again.predict_joint_log_proba(texts), scores)
         assert str(again.explain(texts)[0]) == record
-        assert again.recipe_.name == recipe
+        assert again.recipe_.name == model.recipe_.name

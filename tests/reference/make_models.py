@@ -130,6 +130,8 @@ def cases() -> dict[str, Case]:
         "subclass-spikes": spikes(bk.SubclassBayes(2)),
         "bayes": birds(bk.BayesClassifier(n_members=2, n_chains=3)),
         "bayes-fast": birds(bk.BayesClassifier(fast=True, roles=YEAR), sample_weight=WEIGHTS),
+        "bayes-forests": birds(bk.BayesClassifier(n_members=2, n_chains=3, n_trees=3)),
+        "bayes-without-rows": birds(bk.BayesClassifier(keep_rows=False, n_trees=3, roles=YEAR), sample_weight=WEIGHTS),
         **{
             f"text-{recipe.replace('_', '-')}": texts(text(recipe))
             for recipe in (

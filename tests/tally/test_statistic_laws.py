@@ -11,6 +11,7 @@ from bayeskit.data.sequences import Sequences
 from bayeskit.data.source import Responsibilities, open_source
 from bayeskit.engines import local
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
+from bayeskit.models.ensemble.classifier import BayesClassifier
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.statistic import _KINDS
 from bayeskit.tally.tally import Tally
@@ -22,6 +23,17 @@ SCHEMA = Schema(
      "hits": Numeric(), "rate": Numeric()}
 )  # fmt: skip
 CODED, MEASURED = ("sky", "flag", "step"), ("size", "depth")
+
+
+def _leaves():
+    """What asks for the leaves of some trees, over coded columns and a number."""
+    sky, size = ["sun", "rain", None, "hail"] * 12, [0.0, -2.5, 1e9, 4.0, None, 7.0] * 8
+    labels = ["u" if (x or 0) > 1 else "v" if y == "sun" else "w" for x, y in zip(size, sky, strict=True)]
+    model = BayesClassifier(n_members=1, n_chains=1, keep_rows=False, random_state=0)
+    tally = model.fit({"sky": sky, "flag": ["n", "y", "y"] * 16, "size": size}, labels).tally_
+    return tally.statistics["leaves"].request
+
+
 PLANS = {
     "families": Plan(families=CODED),
     "moments": Plan(moments=MEASURED),
@@ -34,6 +46,7 @@ PLANS = {
     "contexts": Plan(contexts=(("flag", "sky"), ("step",), ("flag",))),
     "words": Plan(words=("note",)),
     "rows": Plan(rows=(*CODED, *MEASURED)),
+    "leaves": Plan(_leaves()),
     "transitions": Plan(Request("transitions", (CLASSES,), {"order": 2}), families=CODED),
     "all": Plan(
         families=CODED, moments=MEASURED, products=MEASURED, distinct=MEASURED, pairs=CODED,
@@ -110,7 +123,7 @@ def test_halves_are_the_whole_in_any_order_and_can_be_taken_away(kind, a, b, wei
     assert (one + two).agrees(both)
     assert (two + one).agrees(both)
     assert (both - two).agrees(one) or kind in ("distinct", "all")  # whose bits, once dropped, do not come back
-    if not weighted:
+    if not weighted and kind != "logarithms":  # of which no sum is exact: the bits beyond 1e-27 may differ
         assert one + two == both
     assert (both - two).n_rows == one.n_rows
 
@@ -128,7 +141,7 @@ def test_weights_of_one_are_rows_and_whole_counts_become_weights_beside_them(kin
 
 
 @few
-@given(st.sampled_from([kind for kind in PLANS if kind not in ("rows", "transitions", "all")]), ROWS)
+@given(st.sampled_from([kind for kind in PLANS if kind not in ("rows", "transitions", "leaves", "all")]), ROWS)
 def test_shares_of_zero_and_one_are_labels(kind, rows):
     assert counted(rows, PLANS[kind], soft=True).agrees(counted(rows, PLANS[kind]).as_float())
 

@@ -15,6 +15,7 @@ from bayeskit.charts.style import PALETTE, colour, named_axis, safe, title
 from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.errors import BayesError
 from bayeskit.explain.phrases import cell
+from bayeskit.tolerance import OFF_ONE
 
 MOST = 30  # values that have bars of their own
 ROOM = 140  # bars of a chart
@@ -47,8 +48,11 @@ def _drawn_values(record: ProbabilityTable, n: int) -> tuple[list[str], np.ndarr
     kept = strongest(np.nanmax(record.shares, axis=0).tolist(), n)
     names, shares = [cell(record.values[i]) for i in kept], record.shares[:, kept]
     if len(kept) < len(record.values):
-        rest = float(np.nanmax(record.shares.sum(axis=1) - shares.sum(axis=1)))
-        return names, shares, f"the {len(kept)} most probable of {len(record.values):,} values; {rest_of(rest)}"
+        totals = record.shares.sum(axis=1)
+        drawn = f"the {len(kept)} most probable of {len(record.values):,} values"
+        if np.nanmax(totals) > 1 + OFF_ONE:  # each has a coin of its own
+            return names, shares, drawn
+        return names, shares, f"{drawn}; {rest_of(float(np.nanmax(totals - shares.sum(axis=1))))}"
     return names, shares, ""
 
 

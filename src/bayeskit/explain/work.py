@@ -64,7 +64,7 @@ class Work(Readable, Drawable):
         for i, label in enumerate(self.classes):
             factors, name = self.product(label), _name(label)
             parts = _shortened([f"P({name})", *(self._symbol_latex(f, name) for f in self.factors)], r"\cdots")
-            lines.append(r" \cdot ".join(parts))
+            lines.append("& " + r" \cdot ".join(parts))
             before = [(factor.counted or factor) for factor in factors]
             if any(factor.counted is not None for factor in factors):
                 counted = r" \cdot ".join(_shortened([factor.latex for factor in before], r"\cdots"))
@@ -76,7 +76,6 @@ class Work(Readable, Drawable):
             for label, log_p, p in zip(self.classes, self.log_joint, self.posterior, strict=True):
                 share = rf"\frac{{{_power_of_ten(log_p)}}}{{{all_of}}}"
                 lines.append(rf"P({_name(label)} \mid x) &= {share} = {_short(p)}")
-        lines = [line if "&" in line else f"& {line}" for line in lines]
         return "\n".join([r"\begin{align*}", " \\\\\n".join(lines), r"\end{align*}"])
 
     @staticmethod

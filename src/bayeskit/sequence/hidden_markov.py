@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.schema import Categorical, Schema, Target, as_domain, infer
+from bayeskit.data.schema import Categorical, Schema, Target, as_classes, infer
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, Vocabulary, sort_values
 from bayeskit.errors import BadFile, BayesError, with_article
@@ -285,7 +285,7 @@ class HiddenMarkovModel(AnswersOfStates):
             if not isinstance(self.schema, Schema):
                 raise BayesError(f"schema= takes the schema_ of a model, not {type(self.schema).__name__}")
             return self.schema
-        target = Target(sequences.target or "state", None if self.states is None else as_domain(self.states, "state"))
+        target = Target(sequences.target or "state", None if self.states is None else as_classes(self.states, "state"))
         schema = infer(sequences.kinds, roles=self.roles, domains=self.domains, target=target, named=sequences.named)
         if texts := schema.texts():
             raise BayesError.takes_no_texts("HiddenMarkovModel", texts)

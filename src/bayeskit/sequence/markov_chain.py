@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.schema import Schema, Target, as_domain
+from bayeskit.data.schema import Schema, Target, as_classes
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.sheet import Sheet
 from bayeskit.data.table import Table
@@ -217,7 +217,7 @@ class MarkovChain(Stored):
         self._declared()
 
     def _declared(self) -> tuple[Value, ...] | None:
-        return None if self.symbols is None else as_domain(self.symbols, "symbol")
+        return None if self.symbols is None else as_classes(self.symbols, "symbol")
 
     def read(self, X: Any, lengths: Any = None, weights: Any = None) -> Sequences:
         """The sequences, which have one column of symbols."""

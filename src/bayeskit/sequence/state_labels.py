@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.block import Block
-from bayeskit.data.schema import as_domain
+from bayeskit.data.schema import as_classes
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, Vocabulary, sort_values
 from bayeskit.errors import BayesError
@@ -68,7 +68,7 @@ def states_of(sequences: Sequences, n_states: Any, declared: Any) -> tuple[Value
     """The names of the states: as declared, as labels show them, or numbers; sorted."""
     given = int(n_states) if isinstance(n_states, (int, np.integer)) else None
     if declared is not None:
-        states = tuple(as_domain(declared, "state"))
+        states = tuple(as_classes(declared, "state"))
         if given is not None and given != len(states):
             raise BayesError(f"n_states={given} and {len(states)} names in states: they are not as many")
         return tuple(sort_values(states))

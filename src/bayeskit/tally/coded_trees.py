@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -40,7 +41,7 @@ class TreeColumn:
     table: Bytes  # of the values of a column of codes, missing among them
     missing: bool
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Codes there are."""
         return int(self.table.max(initial=0)) + 1 if len(self.table) else len(self.cuts) + 1 + self.missing
@@ -61,6 +62,11 @@ class CodedTrees:
     def n_nodes(self) -> int:
         """Of all trees."""
         return len(self.arrays[1])
+
+    @cached_property
+    def hot_columns(self) -> list[int]:
+        """Columns of categories that can tell rows apart: what a line reads value by value."""
+        return [j for j, column in enumerate(self.columns) if column.categorical and column.size > 1]
 
     def some(self, first: int, last: int) -> Trees:
         """These trees alone."""

@@ -81,10 +81,10 @@ def test_a_column_that_the_model_measures_is_named_with_what_helps(bayes, model)
     query = "P(species = Gentoo | body_mass_g > 4500)"
     told = bayes("ask", model, query, code=1).err
     assert "the model holds no table of 'body_mass_g' (it is measured, not counted)" in told
-    assert "fit it with --numeric histogram, or ask the data file" in told
+    assert "fit it with --numeric histogram (of bayes fit), or ask the data" in told
     bayes("fit", "birds.csv", "-t", "species", "--numeric", "histogram", "-o", "cut.bayes", "--no-scores")
     assert 0.8 < bayes("ask", "cut.bayes", query, "--json").json["probability"] < 0.9
     bayes("fit", "birds.csv", "-t", "species", "--role", "sex=ignore", "-o", "some.bayes", "--no-scores")
     told = bayes("ask", "some.bayes", "P(species = Gentoo | sex = male)", code=1).err
-    assert "the model holds no table of 'sex' (it is ignored): ask the data file" in told
+    assert "the model holds no table of 'sex' (it is ignored): ask the data" in told
     assert "there is no column 'mass'" in bayes("ask", model, "P(species = Gentoo | mass > 4500)", code=1).err

@@ -67,7 +67,7 @@ FITTED = {
     "aode": bk.AODE(roles={"year": "categorical"}, weights="log-linear"),
     "nbtree": bk.NBTree(roles={"year": "categorical"}),
     "subclass": bk.SubclassBayes(roles={"year": "ignore"}, n_subclasses=2, restarts=1),
-    "best": bk.BayesClassifier(n_members=2, fast=True, roles={"year": "categorical"}),
+    "best": bk.BayesClassifier(n_members=2, n_chains=2, n_trees=4, fast=False, roles={"year": "categorical"}),
     "naive": bk.NaiveBayes(roles={"year": "categorical"}),
 }
 

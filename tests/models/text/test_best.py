@@ -36,6 +36,7 @@ def test_halves_are_shown_and_sum_to_the_prediction():
         chosen, other = (model.tally_.classes.index(c) for c in (record.label, record.other))
         total = record.base + sum(evidence for _, _, evidence in record.words)
         assert total == pytest.approx(of_classes[chosen] - of_classes[other], abs=1e-9)
+        assert [sum(parts) for parts in record.halves] == pytest.approx([e for _, _, e in record.words], abs=1e-12)
     np.testing.assert_array_equal(scores[-2:], np.tile(model.params_.log_prior, (2, 1)))
 
 

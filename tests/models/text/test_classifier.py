@@ -342,7 +342,7 @@ def test_settings_that_mean_nothing_are_refused():
         ({"smoothing": {"a": -1}, "recipe": "multinomial"}, "pseudo-count"),
         ({"smoothing": bk.MEstimate(2, "marginal"), "recipe": "multinomial"}, "rule for words"),
         ({"smoothing": 0, "recipe": "auto"}, "over 0"),
-        ({"smoothing": 0, "recipe": "set_of_words"}, "over 0"),
+        ({"smoothing": 0, "recipe": "complement"}, "over 0"),
         ({"ngrams": (2, 1)}, "ngrams"),
         ({"pattern": "("}, "expression"),
     ]:

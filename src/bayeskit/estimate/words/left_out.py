@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.estimate.words.weights import document_of_cell, sums_by_document
+from bayeskit.estimate.words.weights import document_of_cell, sums_by_document, without
 from bayeskit.tolerance import GONE
 
 Floats = npt.NDArray[np.float64]
@@ -121,17 +121,35 @@ class LeftOutWords:
 def set_of_words(documents: Floats, n_documents: Floats, pseudo: Floats, d: LeftOutDocuments) -> Floats:
     """Bernoulli scores, absent words counted, without the document (documents, classes)."""
     words, alpha = LeftOutWords(documents, pseudo, d), pseudo[:, None]
-    absent = logspace.log(n_documents - documents + alpha) - logspace.log(n_documents + 2 * alpha)
-    present = logspace.log(words.n + words.alpha) - logspace.log(n_documents + 2 * words.alpha)
+    absent, impossible = _absent(without(documents, n_documents) + alpha, n_documents + 2 * alpha)
+    present = _log_share(words.n + words.alpha, n_documents + 2 * words.alpha)
     scores = absent.sum(axis=0) + words.by_document(np.where(words.gone[:, None], 0.0, present) - absent[d.ids])
+    scores[impossible.sum(axis=0) > words.by_document(impossible[d.ids].astype(np.float64))] = -np.inf
     for label, unit in {*zip(d.labels.tolist(), d.unit.tolist(), strict=True)}:  # the own class has a document less
         rows = (d.labels == label) & (d.unit == unit)
         cells = rows[words.document]
-        n = max(float(n_documents[label]) - unit, 0.0)
-        own_absent = logspace.log(np.maximum(n - documents[:, label], 0.0) + pseudo) - logspace.log(n + 2 * pseudo)
-        ids = d.ids[cells]
-        own_present = logspace.log(words.n[cells, label] + pseudo[ids]) - logspace.log(n + 2 * pseudo[ids])
+        n = np.array(max(float(n_documents[label]) - unit, 0.0))
+        own_absent, own_impossible = _absent(without(documents[:, label], n) + pseudo, n + 2 * pseudo)
+        ids, of_cell = d.ids[cells], words.document[cells]
+        own_present = _log_share(words.n[cells, label] + pseudo[ids], n + 2 * pseudo[ids])
         change = np.where(words.gone[cells], 0.0, own_present) - own_absent[ids]
-        sums = np.bincount(words.document[cells], change, minlength=len(d.labels))
-        scores[rows, label] = own_absent.sum() + sums[rows]
+        sums, lacked = (
+            np.bincount(of_cell, values, minlength=len(d.labels)) for values in (change, own_impossible[ids])
+        )
+        own = np.where(own_impossible.sum() > lacked, -np.inf, own_absent.sum() + sums)
+        scores[rows, label] = own[rows]
     return np.asarray(scores)
+
+
+def _log_share(part: Floats, whole: Floats) -> Floats:
+    """ln(part / whole); impossible where there is no whole."""
+    with np.errstate(invalid="ignore"):
+        logs = logspace.log(part) - logspace.log(whole)
+    return np.where(np.isnan(logs), -np.inf, logs)
+
+
+def _absent(lacking: Floats, whole: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """(ln of the share that lacks each word, 0 where none does; where none does)."""
+    logs = _log_share(lacking, whole)
+    impossible = np.isneginf(logs)
+    return np.where(impossible, 0.0, logs), impossible

@@ -149,11 +149,16 @@ def fit_weights(
 
 
 def left_out_scores(
-    d: TrainingDocuments, weights: EvidenceWeights, held_out: npt.NDArray[np.bool_] | None = None, n_threads: int = 1
+    d: TrainingDocuments,
+    mass: Floats,
+    weights: EvidenceWeights,
+    held_out: npt.NDArray[np.bool_] | None = None,
+    n_threads: int = 1,
 ) -> Floats:
     """Scores of documents (documents, classes) with prior and bias, each by the masses without itself.
 
-    ``held_out`` marks documents that ``class_mass`` and ``documents`` do not have: they are scored by all of these.
+    ``mass`` (cells,) are the documents' own :func:`masses`. ``held_out`` marks documents that ``class_mass`` and
+    ``documents`` do not have: they are scored by all of these.
     """
     unit = np.minimum(d.importance, 1.0)
     if held_out is not None:
@@ -161,7 +166,7 @@ def left_out_scores(
     of_cell = np.repeat(unit, np.diff(d.indptr))
     sums = kernels.left_out_scores(
         d.indptr, d.ids.astype(np.uint32, copy=False), d.counts.astype(np.uint32, copy=False),
-        masses(d.counts, d.indptr) * of_cell, d.labels.astype(np.uint32, copy=False), d.class_mass, d.bands,
+        mass * of_cell, d.labels.astype(np.uint32, copy=False), d.class_mass, d.bands,
         weights.effective, weights.a, n_threads,
     )  # fmt: skip
     having = d.documents[d.ids]

@@ -33,7 +33,7 @@ from bayeskit.estimate.smoothing import (
     is_number,
 )
 from bayeskit.tally.words import WordCounts
-from bayeskit.tolerance import POSITIVE
+from bayeskit.tolerance import GONE, POSITIVE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
@@ -91,17 +91,42 @@ def normalised_complement(counts: Floats, pseudo: Floats) -> WordWeights:
     return WordWeights(weights.table / np.where(size > 0, size, 1.0), weights.constant)
 
 
-def set_of_words(documents: Floats, n_documents: Floats, pseudo: Floats) -> WordWeights:
+@dataclass(frozen=True)
+class CoinWeights(WordWeights):
+    """Weights of words that are there or not, ln p − ln(1 − p) over the constant Σ ln(1 − p).
+
+    Without smoothing, a word that every document of a class has is ``certain`` there: a document that lacks it is
+    impossible. Such words are out of the constant, for all classes; ``present`` and ``absent`` (certain words, classes)
+    are their ln p and ln(1 − p).
+    """
+
+    certain: Index
+    present: Floats
+    absent: Floats
+
+
+def set_of_words(documents: Floats, n_documents: Floats, pseudo: Floats) -> CoinWeights:
     """Bernoulli: a word is there or not, p_cw = (documents of c with w + α_w) / (documents of c + 2 α_w).
 
     Absent words count as well: Σ_w ln(1 − p_cw) is the constant, and a word that is present puts
     ln p − ln(1 − p) in its place. So a score costs as much as the words present.
     """
-    total = n_documents + 2 * pseudo[:, None]
-    absent = logspace.log(n_documents - documents + pseudo[:, None])
-    return WordWeights(
-        logspace.log(documents + pseudo[:, None]) - absent, np.asarray((absent - logspace.log(total)).sum(axis=0))
-    )
+    alpha = pseudo[:, None]
+    log_total = logspace.log(n_documents + 2 * alpha)
+    there, lacking = logspace.log(documents + alpha), logspace.log(without(documents, n_documents) + alpha)
+    is_certain = np.isneginf(lacking).any(axis=1)
+    certain, plain = np.flatnonzero(is_certain), ~is_certain
+    constant = (lacking[plain] - log_total[plain]).sum(axis=0)
+    with np.errstate(invalid="ignore"):  # −∞ − −∞: a class without any document
+        table = _no_nan(there - lacking)
+        present, absent = (_no_nan(logs[certain] - log_total[certain]) for logs in (there, lacking))
+    return CoinWeights(table, np.asarray(constant), certain, present, absent)
+
+
+def without(documents: Floats, n_documents: Floats) -> Floats:
+    """How many documents lack each word; what weights leave by rounding is none."""
+    lacking = n_documents - documents
+    return np.where(lacking <= GONE * n_documents, 0.0, lacking)
 
 
 def pseudo_counts(smoothing: Any, words: Words, counts: npt.NDArray[Any]) -> Floats:

@@ -36,9 +36,11 @@ def fit_ridge_logistic(
     the second against the first, and ∥w∥²/2 is the penalty of these.
 
     >>> one = np.ones((1, 1), np.float32)
-    >>> fit_ridge_logistic(np.array([0, 1]), np.zeros(1, np.uint32), one[0], 0 * one, np.ones(1, np.uint32), one[0], 2,
-    ...                    np.zeros(1, np.int64), np.zeros((2, 1), np.float32), 0 * one, 0, 0.0, 1)[0].round(3).tolist()
-    [[0.338], [0.338]]
+    >>> table, beta, rounds = fit_ridge_logistic(
+    ...     np.array([0, 1]), np.zeros(1, np.uint32), one[0], 0 * one, np.ones(1, np.uint32), one[0], 2,
+    ...     np.zeros(1, np.int64), np.zeros((2, 1), np.float32), 0 * one, 0, 0.0, 1)
+    >>> table.astype(float).round(3).tolist()
+    [[0.337], [0.337]]
     """
     n, width = len(labels), 1 if n_classes == 2 else -(-n_classes // 8) * 8
     if not 2 <= n_classes <= 65535 or not 0 <= most_rounds <= 1000:

@@ -7,7 +7,7 @@ from functools import wraps
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from bayeskit.data.schema import Schema, Target, as_domain
+from bayeskit.data.schema import Schema, Target, as_classes
 from bayeskit.data.source import Source, columns_held, for_schema, in_one_state, naming_the_file
 from bayeskit.errors import BayesError, with_article
 from bayeskit.models.base.classifier import Classifier
@@ -74,7 +74,7 @@ class Learner(Classifier):
         with in_one_state(source):
             schema = self._schema_for(source)
             if classes is not None:
-                schema = Schema(schema.columns, Target(schema.target.name, as_domain(classes, "class")), schema.named)
+                schema = Schema(schema.columns, Target(schema.target.name, as_classes(classes, "class")), schema.named)
             counted = self._count_new(source, schema)
         return self._begin(counted)
 

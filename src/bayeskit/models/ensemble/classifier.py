@@ -239,7 +239,7 @@ class BayesClassifier(Learner):
                 f"{', '.join(rows.codes)}"
             )
         for name, how in rows.codes.items():
-            if (how.values is None) != (name in structure.cuts[0]):
+            if (how.values is None) != (structure.codes[name].values is None):
                 raise SchemaMismatch(f"column {name!r} is numeric on one side only: pass schema= as well")
         by_name = dict(zip(rows.codes, rows.columns, strict=True))
         codes = {name: rows.codes[name] for name in structure.columns}
@@ -272,11 +272,12 @@ class BayesClassifier(Learner):
             extent = Extent(0, 0, extent.trees, True)
             needed = memory_needed(size, 0, 0, extent.trees, self._threads())
         if needed > limit:
+            fewer = (Remedy("n_members", clause="ask for fewer n_members, ", without=""),)
             raise TooLarge(
                 f"learning {size} may take {memory_size(needed)}, more than ",
                 Setting("memory_limit", limit, shown=memory_size(limit)),
                 ". Raise it, ",
-                Remedy("n_members", clause="ask for fewer n_members, ", without=""),
+                *(fewer if extent.members > 1 else ()),
                 *SAMPLE,
             )
         return extent

@@ -40,7 +40,7 @@ from bayeskit.tally.coded_trees import CodedTrees
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
-WALKS = 5_000  # rows that the importance of all columns is measured on, one column each
+WALKS = 2_500  # rows that the importance of all columns is measured on, one column each
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ FARTHEST = 4.0  # deviations
 FOLDS, FEWER_FOLDS, MANY = 5, 2, 5_000  # fewer folds above so many rows
 MOST_FITTED = 10_000  # rows of a fold
 MOST_CLASSES = 100  # above which the line is left out: its price is that of all coefficients
-ROUNDS, ENOUGH = 60, 1e-5  # of the fit, and the relative gain below which it ends
+ROUNDS, ENOUGH = 60, 1e-4  # of the fit, and the relative gain below which it ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class LinearPart:
         self, cells: Mapping[str, Any], codes: Bytes, trees: CodedTrees
     ) -> tuple[Bytes, npt.NDArray[np.int64], Floats]:
         """(one-hot codes, where their coefficients begin, numbers) of rows."""
-        hot = [j for j, column in enumerate(trees.columns) if column.categorical]
+        hot = trees.hot_columns
         n_numbers = 1 + len(self.numbers) + len(self.tables)
         numbers = np.empty((len(codes), n_numbers))
         numbers[:, 0] = 1
@@ -178,6 +178,8 @@ def _fitted(
 
     hot, place, numbers = line.features(_some(rows, which), codes[which], trees)
     labels, shape = rows.labels[which], (int(place[-1]), len(rows.classes))
+    if not len(which) or shape[1] < 2:
+        return np.zeros(shape)
     weights = None if rows.weights is None else rows.weights[which] / rows.weights[which].mean()
     precision = np.full((shape[0], 1), 1 / VARIANCE)
     precision[0] = 0
@@ -188,8 +190,6 @@ def _fitted(
         pulled = precision * coefficients
         return value + 0.5 * float((pulled * coefficients).sum()), (slope + pulled).ravel()
 
-    if not len(which) or shape[1] < 2:
-        return np.zeros(shape)
     start, options = np.zeros(shape[0] * shape[1]), {"maxiter": ROUNDS, "ftol": ENOUGH}
     best = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)  # type: ignore[call-overload]
     return np.asarray(best.x, dtype=np.float64).reshape(shape)

@@ -1,6 +1,6 @@
 """The counts of the ensemble, and what it says of new rows with them.
 
-Formula: the counting ensemble: members, chains, exponents, cap
+Formula: the counting ensemble: members, chains, forests, line, exponents, cap
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def _line(header: Any, arrays: list[Array], trees: CodedTrees | None) -> LinearP
     _need(centre.shape == spread.shape == (len(numbers),) and read.shape == (len(tables),), "its line")
     _need(tables.ndim == 2 and tables.shape[1] == CODES, "its line")
     _need(bool(((read >= 0) & (read < len(trees.columns))).all()), "its line")
-    hot = sum(column.size for column in trees.columns if column.categorical)
+    hot = sum(trees.columns[j].size for j in trees.hot_columns)
     _need(coefficients.shape == (1 + len(numbers) + len(tables) + hot, len(classes)), "its line")
     _need(all(_between(array, -LARGEST, LARGEST) for array in (centre, tables, coefficients)), "its line")
     _need(_between(spread, 1 / LARGEST, LARGEST) and _between(np.abs(coefficients), 0, MOST), "its line")

@@ -2,7 +2,8 @@
 
     P(c | x) = exp(z_c) / Σ_k exp(z_k),    z_c = b_c + Σ_j w_cj · x_j + Σ_j t_c[x_j]
 
-A number adds its weight times itself, a value its entry of a table. Logistic regression learns such a form; naive
+A number adds its weight times itself, a value its entry of a table, a word its weight times how often it is there (in a
+set, once). Logistic regression learns such a form; naive
 Bayes with one variance per feature, and with tables, *is* one:
 
     w_cj = μ_cj / σ²_j      b_c = ln P(c) − Σ_j μ²_cj / 2σ²_j      t_c[v] = ln P(v | c)
@@ -12,7 +13,8 @@ Formula: naive Bayes as weights and intercept
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,15 +26,16 @@ from bayeskit.data.encoder import Encoder
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.schema import Numeric
-from bayeskit.data.source import open_source
+from bayeskit.data.source import Source, open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.explain.images import ClassImages, class_images
 from bayeskit.export.of_columns import coding
-from bayeskit.export.scoring_form import LinearTerm, ScoringForm, TableTerm, Term
+from bayeskit.export.scoring_form import LinearTerm, ScoringForm, TableTerm, Term, WordsTerm
 from bayeskit.undecidable import refuse_no_numbers
 
 if TYPE_CHECKING:
@@ -57,6 +60,8 @@ class LogisticForm:
     slope: Floats  # (classes, columns): of x − center
     present: Floats  # (classes, columns): added where the cell is there
     tables: dict[str, Floats]  # (slots, classes) of the coded columns; slot 0 missing, the last unseen
+    texts: Mapping[str, WordsTerm] = field(default_factory=dict)  # the words of the columns of text
+    opened: Callable[[Any], Source] = open_source  # rows or documents, as they are read
 
     def scores(self, block: Block) -> Floats:
         """z of each row (rows, classes)."""
@@ -64,6 +69,10 @@ class LogisticForm:
         z[:] = self.base
         if self.tables:
             kernels.score_codes([block.codes[n] for n in self.tables], list(self.tables.values()), z, 1)
+        for name, term in self.texts.items():
+            rows = block.tokens[name]
+            values = np.ones(len(rows.ids)) if term.presence else rows.counts.astype(np.float64)
+            kernels.score_rows(rows.indptr, rows.ids, values, term.weights, z, 1)
         if self.columns:
             x = np.column_stack([block.floats[name] for name in self.columns])
             gaps = np.isnan(x)
@@ -87,6 +96,7 @@ class LogisticForm:
             cuts = role.cuts if isinstance(role, Numeric) else None
             values = () if cuts is not None else tuple(self.encoder.vocabularies[name].values)
             terms.append(TableTerm(name, coding(name, values, schema, refuse, cuts), table))
+        terms += self.texts.values()
         position = {name: i for i, name in enumerate(schema.used)}
         terms.sort(key=lambda term: position[term.name])
         return ScoringForm(target, tuple(self.classes.tolist()), self.base, tuple(terms), None, model=model)
@@ -105,22 +115,25 @@ class LogisticForm:
         return logspace.normalise(self._stack(X))[0]
 
     def _stack(self, X: Any) -> Floats:
-        parts = [self.scores(block) for block in self.encoder.blocks(open_source(X))]
+        parts = [self.scores(block) for block in self.encoder.blocks(self.opened(X))]
         if not parts:
             raise BayesError(NO_ROWS)
         return np.concatenate(parts)
 
     @property
     def features(self) -> list[str]:
-        """What each weight belongs to: a measured column, or ``column=value``."""
+        """What each weight belongs to: a measured column, ``column=value``, or a word (``text=word`` beside others)."""
         named = [f"{name}={value}" for name in self.tables for value in self._values(name)]
-        return [*self.columns, *named]
+        beside = len(self.columns) + len(self.tables) + len(self.texts) > 1
+        words = [f"{n}={word}" if beside else word for n, term in self.texts.items() for word in term.words]
+        return [*self.columns, *named, *words]
 
     @property
     def weights(self) -> Floats:
         """(1, features) for two classes, the log odds of the second; else (classes, features)."""
         tables = [table[1:-1].T for table in self.tables.values()]
-        return self._against_first(np.column_stack([self.slope, *tables]))
+        words = [term.weights.T for term in self.texts.values()]
+        return self._against_first(np.column_stack([self.slope, *tables, *words]))
 
     @property
     def intercept(self) -> Floats:
@@ -160,9 +173,8 @@ def naive_form(model: NaiveBayes) -> LogisticForm:
     """
     params = model.params_
     for kind in params.kinds:
-        if not isinstance(kind, (CodedColumns, GaussianColumns)):
-            what = "text, and a logistic form has no words yet" if kind.words else f"{kind.kind}: its log odds bend"
-            raise BayesError(f"column {kind.names[0]!r} is {what}: restrict it")
+        if not isinstance(kind, (CodedColumns, GaussianColumns, TextColumns)):
+            raise BayesError(f"column {kind.names[0]!r} is {kind.kind}: its log odds bend: restrict it")
     normal = params.of_kind(GaussianColumns)
     names = () if normal is None else tuple(normal.used)
     rules = {} if normal is None else {n: r for n, r in zip(normal.names, normal.rules, strict=True) if n in names}
@@ -173,10 +185,9 @@ def naive_form(model: NaiveBayes) -> LogisticForm:
             'quadratic in x and no logistic form holds them. Fit with variance="feature".'
         )
     tables = {name: table.log_table for name, table in params.tables.items() if table.used}
-    zero = [name for name, table in tables.items() if not np.isfinite(table).all()]
-    if zero or not np.isfinite(params.log_prior).all():
-        what = f"column {zero[0]!r} has" if zero else "the class prior has"
-        raise BayesError(f"{what} a probability of zero, whose weight would be infinite. Smooth the estimates.")
+    texts = params.of_kind(TextColumns)
+    words = {} if texts is None else {name: table.weights.table for name, table in texts.tables.items()}
+    refuse_infinite({f"column {name!r} has": table for name, table in (tables | words).items()}, params.log_prior)
     nothing = np.zeros((len(params.log_prior), 0))
     mean, precision, _ = (nothing, nothing, nothing) if normal is None else normal.normal_form
     center = mean.mean(axis=0) if names else np.zeros(0)
@@ -185,6 +196,24 @@ def naive_form(model: NaiveBayes) -> LogisticForm:
         model.tempered(part) for part in (params.log_prior, apart * precision, -0.5 * apart**2 * precision)
     )
     tables = {name: model.tempered(table) for name, table in tables.items()}
+    known = {} if texts is None else texts.words
+    terms = {name: WordsTerm(name, tuple(known[name].tolist()), model.tempered(table)) for name, table in words.items()}
     return LogisticForm(
-        model.classes_, model.encoder(), prior, names, center, slope, present, tables
+        model.classes_, model.encoder(), prior, names, center, slope, present, tables, terms
     )  # fmt: skip
+
+
+def words_form(
+    classes: npt.NDArray[Any], encoder: Encoder, base: Floats, term: WordsTerm, opened: Callable[[Any], Source]
+) -> LogisticForm:
+    """The logistic form of a score that is a sum over the words of a document."""
+    refuse_infinite({"a word has": term.weights}, base)
+    nothing = np.zeros((len(classes), 0))
+    return LogisticForm(classes, encoder, base, (), np.zeros(0), nothing, nothing, {}, {term.name: term}, opened)
+
+
+def refuse_infinite(tables: Mapping[str, Floats], log_prior: Floats) -> None:
+    """A probability of zero has no finite weight."""
+    for what, table in {**tables, "the class prior has": log_prior}.items():
+        if not np.isfinite(table).all():
+            raise BayesError(f"{what} a probability of zero, whose weight would be infinite. Smooth the estimates.")

@@ -395,7 +395,7 @@ class NaiveBayes(Exported, TallyClassifier):
         return network_of_tables(self, tables)
 
     def to_logistic(self) -> LogisticForm:
-        """The same model as weights and intercept of a logistic function: exact, for tables and shared variances.
+        """The same model as weights and intercept of a logistic function: exact, of tables, words and shared variances.
 
         >>> x = {"x": [0.0, 2.0, 1.0, 3.0]}                     # means 1 and 2, variance 2
         >>> form = NaiveBayes(variance="feature").fit(x, ["a", "a", "b", "b"]).to_logistic()

@@ -171,7 +171,10 @@ class Cells:
 
     def _log_joint(self, parts: Parts) -> Floats:
         """ln P(subclass, x) (rows, subclasses): −½ (x² π − 2 x μπ + μ²π + ln 2πσ²) of numbers with precision π."""
-        joint = parts.log_shares + np.asarray(self.slots @ parts.log_tables.T)
+        never = np.isneginf(parts.log_tables)  # whose product with "not this slot" is no number
+        joint = parts.log_shares + np.asarray(self.slots @ np.where(never, 0.0, parts.log_tables).T)
+        if never.any():
+            joint[np.asarray(self.slots @ never.T.astype(np.float64)) > 0] = -np.inf
         if self.numbers.shape[1]:
             precision = np.nan_to_num(1 / parts.variance)
             constant = np.nan_to_num(logspace.log(2 * np.pi * parts.variance)) + parts.mean**2 * precision

@@ -135,7 +135,11 @@ class PooledParameters(Parameters):
 
     def parts(self, rows: TokenRows) -> Floats:
         """What each cell adds to the score (cells, classes)."""
-        return np.asarray(self.counted.parts(rows) + self.values(rows)[:, None] * self.fitted[rows.ids])
+        return np.asarray(sum(self.halves(rows)))
+
+    def halves(self, rows: TokenRows) -> tuple[Floats, ...]:
+        """What the counts say by each cell, and what the linear half adds (cells, classes)."""
+        return self.counted.parts(rows), np.asarray(self.values(rows)[:, None] * self.fitted[rows.ids])
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,10 @@ from bayeskit.models.base import Scores
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.models.base.settings import one_of
+from bayeskit.models.logistic.form import LogisticForm, words_form
 from bayeskit.models.text.document_classifier import DocumentClassifier, TextLeftOut
 from bayeskit.models.text.parameters import Parameters
+from bayeskit.models.text.reading import source_of
 from bayeskit.models.text.recipe import CONDITIONAL, ParameterCount, Recipe, RecipeAttribute, Training, by_recipe
 from bayeskit.models.text.recipes import RECIPES
 from bayeskit.models.text.word_choice import tally_of_words, tally_within_limits
@@ -253,6 +255,22 @@ class TextClassifier(Exported, DocumentClassifier):
             raise BayesError(Setting.given("hash_bits", self.hash_bits), ": words in buckets have no names to look up")
         base, term = self.params_.words_term(COLUMN)
         return whole_form(self, base, [term])
+
+    def to_logistic(self) -> LogisticForm:
+        """The same model as a linear boundary over words: an intercept and a weight for each word.
+
+        >>> from bayeskit.datasets import load_worked_example
+        >>> sports = load_worked_example("sports")
+        >>> form = TextClassifier("multinomial", pattern="words1").fit(sports["text"], sports["tag"]).to_logistic()
+        >>> weights = dict(zip(form.features, form.weights[0].round(6).tolist()))
+        >>> round(float(form.intercept[0]), 6), weights["game"]          # ln 3/2, and ln (3/25)/(1/23)
+        (0.405465, 1.015231)
+        """
+        self._check_is_fitted()
+        base, term = self.params_.words_term(COLUMN)
+        prior, weights = self.tempered(base), self.tempered(term.weights)
+        opened = partial(source_of, column=self.column)
+        return words_form(self.classes_, self.encoder(), prior, replace(term, weights=weights), opened)
 
     def decision_function(self, X: Any) -> Scores:
         """Scores (documents, classes), or (documents,) of the second class against the first where there are two."""

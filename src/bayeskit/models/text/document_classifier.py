@@ -14,6 +14,7 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.files.file_source import FileSource
 from bayeskit.data.missing_labels import LabelledRows
+from bayeskit.data.probability_table import table_by_class
 from bayeskit.data.schema import Schema, Target, Text
 from bayeskit.data.sheet import Records
 from bayeskit.data.source import Source, is_source
@@ -104,8 +105,15 @@ class DocumentClassifier(TallyClassifier):
         return telling_words(self, n)
 
     def column_table(self, column: str) -> Table:
-        """The most telling words of each class."""
-        return self.telling_words()
+        """P(word | class) of all words with their counts; of a recipe that has none, the most telling words.
+
+        Counted are occurrences, and for a set of words the documents that have the word.
+        """
+        if not isinstance(self.recipe_, GenerativeRecipe):
+            return self.telling_words()
+        counts, shares = self.recipe_.counts_and_shares(self.tally_, self.params_)
+        target, classes = self.schema_.target.name, self.tally_.classes
+        return table_by_class("word", self.words_.tolist(), counts.T, shares.T, target, classes)
 
     # -- comparing and drawing -----------------------------------------------------------------------
 

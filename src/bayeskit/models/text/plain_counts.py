@@ -7,27 +7,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit import logspace
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.estimate.formulas import WrittenFactor
+from bayeskit.estimate.smoothing import smoothed
 from bayeskit.estimate.words import left_out as words_left_out
 from bayeskit.estimate.words import weights as word_weights
 from bayeskit.estimate.words.generative import draw_bags, draw_sets, log_coefficient, log_length
 from bayeskit.estimate.words.left_out import LeftOutDocuments
 from bayeskit.estimate.words.weights import WordWeights
 from bayeskit.estimate.words.written_out import written_bag, written_set
-from bayeskit.models.text.parameters import PresenceParameters
+from bayeskit.models.text.parameters import CoinParameters
 from bayeskit.models.text.recipe import GenerativeRecipe, Leaving, Recipe
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 
 Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
 
 
 class Multinomial(GenerativeRecipe):
     """ln P(c) + Σ f ln θ_c: a word is drawn anew at every place of the document."""
 
     name = "multinomial"
+    sum_over_words = True
 
     def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
         """ln θ."""
@@ -42,6 +46,10 @@ class Multinomial(GenerativeRecipe):
         orders = (log_coefficient(rows),) if coefficient else ()
         return (*orders, log_length(rows, counted)) if length else orders
 
+    def counts_and_shares(self, tally: Tally, params: Any) -> tuple[Index, Floats]:
+        """Occurrences, and θ."""
+        return tally.words[COLUMN].table(), logspace.exp(params.table)
+
     def written_out(self, rows: TokenRows, tally: Tally, params: Any) -> list[WrittenFactor]:
         """A factor for each word, to the power of how often it stands there."""
         return written_bag(rows, tally.words[COLUMN], params.pseudo)
@@ -55,8 +63,8 @@ class SetOfWords(GenerativeRecipe):
     """Bernoulli: each word is there or not, and absent words count as well."""
 
     name = "set_of_words"
-    parameters = PresenceParameters
-    infinite = "every document"
+    sum_over_words = True
+    parameters = CoinParameters
 
     def n_free(self, n_words: int) -> int:
         """A coin for each word."""
@@ -74,6 +82,11 @@ class SetOfWords(GenerativeRecipe):
         left = leaving.with_values(present, present)
         return words_left_out.set_of_words(documents, class_counts, params.pseudo, left)
 
+    def counts_and_shares(self, tally: Tally, params: Any) -> tuple[Index, Floats]:
+        """Documents that have the word, and p."""
+        documents, alpha = tally.words[COLUMN].table("documents"), params.pseudo[:, None]
+        return documents, smoothed(documents, tally.class_counts, alpha, 2 * alpha)
+
     def written_out(self, rows: TokenRows, tally: Tally, params: Any) -> list[WrittenFactor]:
         """A factor for each word of the vocabulary, there or not."""
         return written_set(rows, tally.words[COLUMN], tally.class_counts, params.pseudo)
@@ -87,6 +100,7 @@ class Complement(Recipe):
     """ln P(c) − Σ f ln θ_c̄, with θ_c̄ from all other classes (Rennie et al. 2003)."""
 
     name = "complement"
+    sum_over_words = True
     probabilities = False
     infinite = "no other class"
 
@@ -103,6 +117,7 @@ class NormalisedComplement(Recipe):
     """Complement with each class's weights divided by Σ∣ln θ_c̄∣."""
 
     name = "wcnb"
+    sum_over_words = True
     prior = "uniform"  # weights below 1 would drown in any other
     probabilities = False
     infinite = "no other class"

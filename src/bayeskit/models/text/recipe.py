@@ -43,7 +43,7 @@ DRAWING = ("document_log_likelihood", "score_samples", "sample", "work")
 LEAVING_OUT = ("left_out", "leave_one_out", "leave_one_out_scores")
 PROBABILITIES = ("predict_proba", "predict_log_proba")
 TALLYING = ("partial_fit", "learn_source", "forget", "forget_source", "merge", "fit_tally")
-CONDITIONAL = (*DRAWING, *LEAVING_OUT, *PROBABILITIES, *TALLYING)
+CONDITIONAL = (*DRAWING, *LEAVING_OUT, *PROBABILITIES, *TALLYING, "to_logistic")
 """Methods of a TextClassifier that a recipe may name as absent."""
 
 
@@ -130,6 +130,8 @@ class Recipe:
     """The softmax of scores is meant as probabilities."""
     weights_by_em: ClassVar[bool] = False
     """Documents without labels teach weights, see ``estimate/words/unlabelled_em.py``, instead of counts."""
+    sum_over_words: ClassVar[bool] = False
+    """A score is a constant and a weight for each word, however the others are."""
     parameters: ClassVar[type[WordParameters]] = WordParameters
     infinite: ClassVar[str] = ""
     """Which word would weigh infinitely without smoothing: one that … has; empty where none does."""
@@ -140,6 +142,8 @@ class Recipe:
         absent: dict[str, str] = {}
         if not self.generative:
             absent |= dict.fromkeys(DRAWING, "its scores are not the probability of a document")
+        if not self.sum_over_words:
+            absent["to_logistic"] = "what a word says hangs on the other words of its document, or is no log odds"
         if type(self).left_out is Recipe.left_out:
             absent |= dict.fromkeys(LEAVING_OUT, "it has no closed form without a document: cross-validate")
         return absent
@@ -237,6 +241,10 @@ class GenerativeRecipe(Recipe):
     def shared_terms(self, rows: TokenRows, counted: WordCounts, coefficient: bool, length: bool) -> tuple[Floats, ...]:
         """Parts of ln P(document ∣ class) that are the same for all classes (documents,), and not in the scores."""
         return ()
+
+    def counts_and_shares(self, tally: Tally, params: Any) -> tuple[Index, Floats]:
+        """What was counted of each word in each class, and P(word | class), both (words, classes)."""
+        raise TypeError(f"recipe {self.name!r} has no probabilities of words")
 
     def written_out(self, rows: TokenRows, tally: Tally, params: Any) -> list[WrittenFactor]:
         """The factors of the first document, as counts and what is added to them."""

@@ -1,4 +1,4 @@
-"""TokenCounter: documents into a matrix of counts, with CountVectorizer's parameters and results."""
+"""TokenCounter: documents into a matrix of counts or of tf-idf, with CountVectorizer's parameters and results."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words, union
 from bayeskit.errors import BayesError
+from bayeskit.estimate.words.weights import inverse_document_frequency, tf_idf
+from bayeskit.evaluate.similarity import cosine_similarity
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.estimator_kinds import Transforms, as_wanted
 from bayeskit.tally.words import choose_words
@@ -41,6 +43,7 @@ class TokenCounter(Transforms):
     max_df, min_df, max_features: which tokens are kept: by the number of their documents, or their share where a float.
     vocabulary: tokens given beforehand. binary: 1 for every count. dtype: of the matrix.
     hash_bits: count in 2^hash_bits buckets instead of by name. n_threads: None for all cores.
+    tf_idf: not counts f but f · ln(N/df), each document of length one, by the N documents learnt (see ``idf_``).
 
     >>> counter = TokenCounter()
     >>> counter.fit_transform(["A very close game", "a great game, a great match"]).toarray()
@@ -48,6 +51,8 @@ class TokenCounter(Transforms):
            [0, 1, 2, 1, 0]])
     >>> counter.get_feature_names_out().tolist()
     ['close', 'game', 'great', 'match', 'very']
+    >>> TokenCounter(tf_idf=True).fit(["a cat sat", "the cat", "the dog"]).idf_.round(6).tolist()   # ln 3/2, ln 3, …
+    [0.405465, 1.098612, 1.098612, 0.405465]
     """
 
     input: str = "content"
@@ -69,6 +74,7 @@ class TokenCounter(Transforms):
     dtype: Any = np.int64
     hash_bits: int | None = None
     n_threads: int | None = None
+    tf_idf: bool = False
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the vocabulary of the documents."""
@@ -82,7 +88,9 @@ class TokenCounter(Transforms):
         if self.vocabulary is not None:
             self._words, self._columns = _given(self.vocabulary)
             self.fixed_vocabulary_ = True
-            return self.transform(raw_documents)
+            counts = self._counts_of(raw_documents)
+            self._document_frequency, self.n_documents_ = _frequency(counts), counts.shape[0]
+            return self._valued(counts)
         rows = self._count(raw_documents, None)
         matrix, words = rows.matrix(self.dtype), rows.words
         if not len(words):
@@ -94,10 +102,15 @@ class TokenCounter(Transforms):
         keep = self._choose()
         if not keep.all():
             matrix = matrix[:, np.flatnonzero(keep)]
-        return self._binary(matrix)
+        return self._valued(matrix)
 
     def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn more documents: the vocabulary is then that of all of them, within the limits of all of them."""
+        if self.vocabulary is not None and hasattr(self, "_document_frequency"):
+            counts = self._counts_of(raw_documents)
+            self._document_frequency = self._document_frequency + _frequency(counts)
+            self.n_documents_ += counts.shape[0]
+            return self
         if self.vocabulary is not None or not hasattr(self, "_all_words"):
             return self.fit(raw_documents)
         self._check_limits()
@@ -116,14 +129,28 @@ class TokenCounter(Transforms):
 
     @as_wanted
     def transform(self, raw_documents: Any) -> Any:
-        """Counts of the known words in each document."""
+        """Counts of the known words in each document, or their tf-idf."""
         self._check_is_fitted()
-        rows = self._count(raw_documents, self._words)
-        matrix = rows.matrix(self.dtype)
-        if self._columns is not None:
-            matrix = matrix[:, self._columns]
-            matrix.sort_indices()
-        return self._binary(matrix)
+        return self._valued(self._counts_of(raw_documents))
+
+    def similarity(self, raw_documents: Any, other: Any = None) -> npt.NDArray[np.float64]:
+        """Cosine of documents to those of ``other``, by default to each other (documents, documents of ``other``).
+
+        >>> counter = TokenCounter(tf_idf=True).fit(["a cat sat", "the cat", "the dog"])
+        >>> counter.similarity(["the cat", "a dog"], ["cat"]).round(4).tolist()
+        [[0.7071], [0.0]]
+        """
+        self._check_is_fitted()
+        one = self._valued(self._counts_of(raw_documents))
+        return cosine_similarity(one, one if other is None else self._valued(self._counts_of(other)))
+
+    @property
+    def idf_(self) -> npt.NDArray[np.float64]:
+        """ln(N / df) of each word (words,): 0 for one that every document has."""
+        self._check_is_fitted()
+        if not hasattr(self, "_document_frequency"):
+            raise AttributeError(f"{type(self).__name__} has no idf_: words were given, and no document is learnt yet")
+        return inverse_document_frequency(self._document_frequency.astype(np.float64), self.n_documents_)
 
     def inverse_transform(self, X: Any) -> list[npt.NDArray[Any]]:
         """The words of each row that have a count."""
@@ -174,6 +201,14 @@ class TokenCounter(Transforms):
             raise _no_utf8(documents)
         return rows
 
+    def _counts_of(self, raw_documents: Any) -> Any:
+        """Counts of the known words (documents, words)."""
+        matrix = self._count(raw_documents, self._words).matrix(self.dtype)
+        if self._columns is not None:
+            matrix = matrix[:, self._columns]
+            matrix.sort_indices()
+        return matrix
+
     def _content(self, raw_documents: Any) -> Any:
         """The text itself, where files or bytes in another encoding were given."""
         plain = self.encoding.lower().replace("_", "-") in ("utf-8", "utf8") and self.decode_error != "ignore"
@@ -216,6 +251,7 @@ class TokenCounter(Transforms):
         if not keep.any():
             raise BayesError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
         self._words, self._columns = self._all_words if keep.all() else self._all_words.take(keep), None
+        self._document_frequency = self._documents[keep]
         return keep
 
     def _check_limits(self) -> None:
@@ -228,22 +264,27 @@ class TokenCounter(Transforms):
         if self.input not in ("content", "filename", "file"):
             raise BayesError(f"input={self.input!r} is not one of 'content', 'filename', 'file'")
 
-    def _binary(self, matrix: Any) -> Any:
+    def _valued(self, matrix: Any) -> Any:
+        """Counts as the settings want them."""
         if self.binary:
             matrix.data.fill(1)
+        if self.tf_idf:
+            counts = matrix.data.astype(np.float64)
+            matrix = matrix.astype(np.float64)
+            matrix.data = tf_idf(counts, matrix.indices, matrix.indptr, self.idf_)
         return matrix
 
     def _forget(self) -> None:
         self.__dict__.pop("_vocabulary", None)
 
     def _check_is_fitted(self) -> None:
-        if not hasattr(self, "_words") and self.vocabulary is not None:
+        if not hasattr(self, "_words") and self.vocabulary is not None and not self.tf_idf:
             self._words, self._columns = _given(self.vocabulary)  # as CountVectorizer: nothing to learn
             self.fixed_vocabulary_ = True
         check_is_fitted(self, "documents")
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_words") or self.vocabulary is not None
+        return hasattr(self, "_words") or (self.vocabulary is not None and not self.tf_idf)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_vocabulary"}
@@ -265,6 +306,11 @@ def _totals(rows: TokenRows) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int6
     """(documents, occurrences) of each word."""
     n = len(rows.words)
     return np.bincount(rows.ids, minlength=n), np.bincount(rows.ids, rows.counts, n).astype(np.int64)
+
+
+def _frequency(counts: Any) -> npt.NDArray[np.int64]:
+    """How many documents have each word (words,)."""
+    return np.bincount(counts.indices, minlength=counts.shape[1])
 
 
 def _given(vocabulary: Any) -> tuple[Words, npt.NDArray[np.int64] | None]:

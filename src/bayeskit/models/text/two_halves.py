@@ -67,7 +67,9 @@ def fit_halves(reading: Reading, weights: EvidenceWeights, rng: np.random.Genera
         (linear_half.COST * d.importance).astype(np.float32), len(rows.words), len(d.classes),
     )  # fmt: skip
     order = rng.permutation(len(d.labels))
-    fit = linear.fit(weighted_evidence.left_out_scores(d, weights, None, n_threads), order, linear.start())
+    fit = linear.fit(
+        weighted_evidence.left_out_scores(d, reading.masses, weights, None, n_threads), order, linear.start()
+    )
     held_out, counted, fitted = _on_folds(reading, weights, linear, fit, order, n_threads)
     importance = d.importance[held_out]
     first, second, loss = linear_half.pool(counted, fitted, d.labels[held_out], importance, n_threads)
@@ -106,7 +108,7 @@ def _fold(
         class_mass=np.maximum(d.class_mass - taken, 0.0),
         documents=np.maximum(d.documents - document_frequency(rows, d.importance[held_out]), 0.0),
     )
-    scores = weighted_evidence.left_out_scores(rest, weights, is_out, n_threads)
+    scores = weighted_evidence.left_out_scores(rest, reading.masses, weights, is_out, n_threads)
     documents = linear.matrix(held_out)
     fitted = linear.fit(scores, order[~is_out[order]], fit.without(documents, held_out))
     return held_out, scores[held_out], fitted.scores(documents)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 SHOWN = 20  # words of a document that its record shows
+HALVES = ("by counts", "by fit")
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,7 +33,8 @@ class WordsForAndAgainst(Readable, Drawable):
     evidence the fitted bias. ``words`` are (word, count, evidence), the strongest first; evidence is infinite where
     the word never occurs in one of the two classes (without smoothing), NaN where in neither. ``undecidable``: the
     document is impossible under every class, its class and ``total`` are those of the prior, and the words are listed
-    but left out of the sum.
+    but left out of the sum. ``halves`` are, for recipe "best", the parts of each word's evidence: what the counts say,
+    and what the linear half adds.
     """
 
     label: Value
@@ -42,6 +44,7 @@ class WordsForAndAgainst(Readable, Drawable):
     words: tuple[tuple[str, int, float], ...]
     n_unknown: int  # occurrences of words the model does not know
     undecidable: bool = False
+    halves: tuple[tuple[float, float], ...] = ()
 
     def table(self, n: int | None = None) -> Table:
         """The words as a table, the strongest ``n``."""
@@ -50,6 +53,7 @@ class WordsForAndAgainst(Readable, Drawable):
             "word": [word for word, _, _ in shown],
             "count": [count for _, count, _ in shown],
             "evidence": [evidence for _, _, evidence in shown],
+            **{name: [parts[i] for parts in self.halves[:n]] for i, name in enumerate(HALVES) if self.halves},
         })  # fmt: skip
 
     @property
@@ -78,10 +82,11 @@ def explain_documents(
         odds = compared(model, scores, block, params.log_prior, rival)
         each = np.arange(block.n_rows)
         document = np.repeat(each, np.diff(rows.indptr))
-        parts, cells = params.parts(rows), np.arange(len(document))
+        parts, halves, cells = params.parts(rows), params.halves(rows), np.arange(len(document))
         base = np.where(odds.undecidable[:, None], params.log_prior, params.without_words(rows))
         with np.errstate(invalid="ignore"):  # −∞ − −∞: a word of neither class
             evidence = parts[cells, odds.chosen[document]] - parts[cells, odds.rivals[document]]
+            by_half = [half[cells, odds.chosen[document]] - half[cells, odds.rivals[document]] for half in halves]
             bases = np.where(odds.chosen == odds.rivals, 0.0, base[each, odds.chosen] - base[each, odds.rivals])
         unknown = rows.lengths - np.bincount(document, rows.counts, minlength=block.n_rows)
         strength = np.where(np.isnan(evidence), np.inf, np.abs(evidence))
@@ -91,8 +96,9 @@ def explain_documents(
             words = tuple((rows.words[int(rows.ids[k])], int(rows.counts[k]), float(evidence[k])) for k in at)
             label, other = labels[odds.chosen[i]], labels[odds.rivals[i]]
             total, undecidable = float(odds.log_odds[i]), bool(odds.undecidable[i])
+            each_half = tuple(zip(*(half[at].tolist() for half in by_half), strict=True))
             records.append(
-                WordsForAndAgainst(label, other, total, float(bases[i]), words, int(unknown[i]), undecidable)
+                WordsForAndAgainst(label, other, total, float(bases[i]), words, int(unknown[i]), undecidable, each_half)
             )
     return Records(records)
 
@@ -102,18 +108,26 @@ class TellingWords(Table, Drawable):
 
 
 def telling_words(model: DocumentClassifier, n: int) -> TellingWords:
-    """The words of each class with the most evidence times their share of the class."""
+    """The words of each class with the most evidence times their share of the class.
+
+    Evidence is infinite of a word that no other class has, without smoothing; ∞ − ∞ tells nothing.
+    """
     table, counts = model.params_.table, model.recipe_.learnt(model.counted_)
     k = len(model.classes_)
     columns: dict[str, list[Any]] = {model.schema_.target.name: [], "word": [], "count": [], "evidence": []}
+    is_finite = bool(np.isfinite(table).all())
     for c in range(k):
-        others = (table.sum(axis=1) - table[:, c]) / max(k - 1, 1)
         with np.errstate(invalid="ignore"):
-            evidence = np.nan_to_num(table[:, c] - others, nan=0.0)
-        weight = evidence * counts[:, c]
+            total = table.sum(axis=1) - table[:, c] if is_finite else np.delete(table, c, axis=1).sum(axis=1)
+            evidence = _no_nan(table[:, c] - total / max(k - 1, 1))
+            weight = _no_nan(evidence * counts[:, c])
         strongest = np.argsort(-weight, kind="stable")[:n]
         for w in strongest[weight[strongest] > 0]:
             record = (model.tally_.classes[c], model.words_[int(w)], float(counts[w, c]), float(evidence[w]))
             for name, value in zip(columns, record, strict=True):
                 columns[name].append(value)
     return TellingWords(columns)
+
+
+def _no_nan(numbers: Floats) -> Floats:
+    return np.where(np.isnan(numbers), 0.0, numbers)

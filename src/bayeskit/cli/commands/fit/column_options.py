@@ -9,7 +9,6 @@ from typing import Any
 import typer
 
 from bayeskit.cli.options import pairs
-from bayeskit.data.vocabulary import canonical
 
 TRUTH = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
 
@@ -30,6 +29,8 @@ def domains_of(given: Sequence[str] | None, kinds: Mapping[str, str]) -> dict[st
 
 
 def _of_kind(value: str, kind: str, name: str) -> Any:
+    from bayeskit.data.vocabulary import canonical
+
     try:
         if kind == "boolean":
             return TRUTH[value.lower()]

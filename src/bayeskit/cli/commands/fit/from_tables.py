@@ -65,7 +65,7 @@ class TableOptions:
         str | None,
         typer.Option(
             "--numeric",
-            metavar="KIND",
+            metavar="[COLUMN=]KIND",
             autocompletion=among("auto", "gaussian", "student", "lognormal", "poisson", "kernel", "histogram"),
             help="naive: numbers as gaussian (unless said), student, lognormal, poisson, kernel, histogram; auto.",
         ),
@@ -159,7 +159,7 @@ def fit_table(
     settings = {
         "smoothing": shared.amount,
         "prior": shared.class_prior,
-        "numeric": options.numeric,
+        "numeric": _kinds_of(options.numeric),
         "unseen": options.unseen,
     }
     settings["unlabelled"] = shared.unlabelled
@@ -168,7 +168,7 @@ def fit_table(
     settings |= {"variance": options.variance, "ddof": options.ddof, "cuts": cuts_of(options.cuts)}
     settings["domains"] = domains_of(options.domain, source.kinds)
     if kind == "naive":
-        settings["numeric"] = _cut_numbers(options.numeric, settings["cuts"])
+        settings["numeric"] = _cut_numbers(settings["numeric"], settings["cuts"])
     choice = None
     if engine is not None and (kind == AUTO or options.calibrate is not None):
         what = "--model auto" if kind == AUTO else "--calibrate"
@@ -254,7 +254,13 @@ def fit_table(
     )
 
 
-def _cut_numbers(numeric: str | None, cuts: Any) -> Any:
+def _kinds_of(numeric: str | None) -> Any:
+    """One kind for all numbers, or, as ``COLUMN=KIND``, that of one column."""
+    column, of_one, kind = (numeric or "").rpartition("=")
+    return {column: kind} if of_one else numeric
+
+
+def _cut_numbers(numeric: Any, cuts: Any) -> Any:
     """Of naive Bayes, numbers that are cut are histograms, and need not be called so."""
     if cuts is None or numeric == "histogram":
         return numeric

@@ -1,0 +1,72 @@
+"""What each part of BayesClassifier is worth: on training parts alone, for the table in docs/quality.md.
+
+Of every set of BAYESKIT_DATA/tabular, the training part of the first fold of benchmarks/quality.py is divided again,
+four fifths to learn and one to judge. ``python benchmarks/quality_parts.py`` measures all forms, then
+``python benchmarks/quality.py page`` writes them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from quality import PARTS, folds, load, measure, ours
+from sklearn.model_selection import StratifiedKFold
+
+import bayeskit as bk
+from bayeskit.models.ensemble import fitting, weighed_terms
+
+FORMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # settings, and constants that are changed
+    "all": ({}, {}),
+    "without forests": ({"n_trees": 0}, {}),
+    "without the line": ({}, {"MOST_CLASSES": 0}),
+    "without members and chains": ({"fast": True}, {}),
+    "without forests and line (the first edition, fewer members)": ({"n_trees": 0}, {"MOST_CLASSES": 0}),
+    "exponents of columns under penalty 1": ({}, {"STIFF": 1.0}),
+}
+
+
+@contextmanager
+def changed(constants: dict[str, Any]) -> Iterator[None]:
+    homes = {"MOST_CLASSES": fitting, "STIFF": weighed_terms}
+    before = {name: getattr(homes[name], name) for name in constants}
+    for name, value in constants.items():
+        setattr(homes[name], name, value)
+    yield
+    for name, value in before.items():
+        setattr(homes[name], name, value)
+
+
+def main() -> int:
+    folder = Path(os.environ["BAYESKIT_DATA"]) / "tabular"
+    names = list(json.loads((folder / "schemas.json").read_text()))
+    worth = json.loads(PARTS.read_text()) if PARTS.exists() else {}
+    for form, (settings, constants) in FORMS.items():
+        if form in worth:
+            continue
+        figures = []
+        for name in names:
+            X, y, _ = load(folder, name)
+            classes, known = sorted(y.unique()), folds(y)[0][0]
+            X, y = X.iloc[known], y.iloc[known]
+            with warnings.catch_warnings(), changed(constants):
+                warnings.simplefilter("ignore")
+                part = next(iter(StratifiedKFold(5, shuffle=True, random_state=1).split(X, y)))
+                figures.append(measure(ours(bk.BayesClassifier, **settings), X, y, [part], classes))
+        accuracy, loss, _, _, _, _ = np.mean(figures, axis=0)
+        worth[form] = [float(accuracy), float(loss), float(np.sum(figures, axis=0)[4])]
+        print(form, [round(figure, 4) for figure in worth[form]], flush=True)
+        PARTS.parent.mkdir(parents=True, exist_ok=True)
+        PARTS.write_text(json.dumps(worth))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
