@@ -116,6 +116,11 @@ void bin_codes(const std::vector<Floats>& columns, size_t n, const std::vector<C
 std::vector<std::vector<double>> mdl_cuts(const std::vector<Floats>& columns, size_t n, const Codes& labels,
                                           size_t n_classes, const double* weights, size_t n_threads);
 
+// Cut points of each column into intervals of equal frequency; a rank this share of the rows beyond a border is on it.
+std::vector<std::vector<double>> frequency_cuts(const std::vector<Floats>& columns, size_t n,
+                                                const std::vector<size_t>& intervals, double tolerance,
+                                                size_t n_threads);
+
 void count_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
                  size_t n_classes, const std::vector<int64_t*>& out, size_t n_threads);
 void weigh_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,

@@ -100,6 +100,16 @@ nb::object py_score_parents(const Arrays& columns, const std::vector<int64_t>& s
     return out.array;
 }
 
+nb::list as_arrays(const std::vector<std::vector<double>>& lists) {
+    nb::list arrays;
+    for (const auto& numbers : lists) {
+        const auto made = make<double>("empty", "float64", numbers.size());
+        std::copy(numbers.begin(), numbers.end(), made.data);
+        arrays.append(made.array);
+    }
+    return arrays;
+}
+
 nb::list py_mdl_cuts(const Arrays& columns, const Array& labels, int64_t n_classes, const std::optional<Array>& weights,
                      int64_t n_threads) {
     const size_t n = labels.ndim() == 1 ? labels.shape(0) : 0, t = threads(n_threads), c = classes(n_classes);
@@ -108,13 +118,21 @@ nb::list py_mdl_cuts(const Arrays& columns, const Array& labels, int64_t n_class
     const auto* by = weights ? flat<double>(*weights, "weights", n) : nullptr;
     std::vector<std::vector<double>> found;
     without_lock([&] { found = mdl_cuts(in, n, own, c, by, t); });
-    nb::list arrays;
-    for (const auto& cuts : found) {
-        const auto made = make<double>("empty", "float64", cuts.size());
-        std::copy(cuts.begin(), cuts.end(), made.data);
-        arrays.append(made.array);
-    }
-    return arrays;
+    return as_arrays(found);
+}
+
+nb::list py_frequency_cuts(const Arrays& columns, const std::vector<int64_t>& intervals, double tolerance,
+                           int64_t n_threads) {
+    const size_t n = length(columns), t = threads(n_threads);
+    const auto in = all<Floats>(columns, n, floats);
+    check_number("intervals", intervals.size(), columns.size());
+    for (const int64_t number : intervals)
+        if (number < 1) refuse("intervals holds " + std::to_string(number) + ", not 1 or more");
+    if (!(tolerance >= 0 && tolerance < 1)) refuse("tolerance is no share of the rows");
+    const std::vector<size_t> into(intervals.begin(), intervals.end());
+    std::vector<std::vector<double>> found;
+    without_lock([&] { found = frequency_cuts(in, n, into, tolerance, t); });
+    return as_arrays(found);
 }
 
 }  // namespace
@@ -129,4 +147,5 @@ void bind_joints(nb::module_& m) {
           "scores"_a.noconvert(), "n_threads"_a);
     m.def("score_parents", &py_score_parents, "columns"_a, "sizes"_a, "tables"_a, "base"_a, "n_threads"_a);
     m.def("mdl_cuts", &py_mdl_cuts, "columns"_a, "labels"_a, "n_classes"_a, "weights"_a.none(), "n_threads"_a);
+    m.def("frequency_cuts", &py_frequency_cuts, "columns"_a, "intervals"_a, "tolerance"_a, "n_threads"_a);
 }

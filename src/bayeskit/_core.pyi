@@ -266,6 +266,9 @@ def score_parents(
 def mdl_cuts(
     columns: Sequence[Floats], labels: Codes, n_classes: int, weights: Floats | None, n_threads: int
 ) -> list[Floats]: ...
+def frequency_cuts(
+    columns: Sequence[Floats], intervals: Sequence[int], tolerance: float, n_threads: int
+) -> list[Floats]: ...
 def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], scores: Floats, n_threads: int) -> None: ...
 def score_gaussian(
     columns: Sequence[Floats], mean: Floats, precision: Floats, constant: Floats, scores: Floats, n_threads: int

@@ -135,6 +135,10 @@ def bin_codes(d: Draw) -> Arguments:
     return {"columns": d.numbers, "cuts": cuts}
 
 
+def frequency_cuts(d: Draw) -> Arguments:
+    return {"columns": d.numbers, "intervals": [int(d.rng.integers(1, 40)) for _ in range(d.k)], "tolerance": 1e-9}
+
+
 def factor_codes(d: Draw) -> Arguments:
     return {"columns": d.columns, "sizes": d.sizes}
 
@@ -577,6 +581,7 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "filter_states": filter_states,
     "fit_ridge_logistic": fit_ridge_logistic,
     "fold_in_topics": fold_in_topics,
+    "frequency_cuts": frequency_cuts,
     "grow_trees": grow_trees,
     "int_ranges": int_ranges,
     "judge": judge,

@@ -145,12 +145,29 @@ def test_cuts_of_many_rows_equal_their_twin(
     )
 
 
+@given(seeds, st.one_of(sizes, st.integers(1000, 6000)), few, st.integers(0, 3), thread_counts)
+def test_cuts_by_frequency_equal_their_twin(seed: int, n: int, k: int, how: int, n_threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, k))
+    x = np.where(rng.random(k) < 0.3, np.exp(9 * x), x)  # skewed: most rows in few buckets
+    x = np.where(rng.random(k) < 0.3, np.maximum(x, 0.5), x)  # a spike
+    x = np.where(rng.random(k) < 0.4, x.round(int(rng.integers(0, 3))), x)
+    x[rng.random((n, k)) < rng.choice([0.0, 0.1, 1.0], p=[0.5, 0.4, 0.1])] = np.nan
+    intervals = [int(rng.choice([1, 2, 5, 10, 100, 2 * n + 1])) for _ in range(k)]
+    same(
+        kernels.frequency_cuts(strided(x, how), intervals, 1e-9, n_threads),
+        twins.frequency_cuts(list(x.T), intervals, 1e-9, 1),
+    )
+
+
 @pytest.mark.parametrize("module", [kernels, twins])
 @pytest.mark.parametrize("huge", [-np.inf, 2e150])
 def test_cuts_refuse_numbers_beyond_the_limit(module: Any, huge: float) -> None:
     x, labels = np.array([1.0, 2.0, huge]), np.array([0, 1, 1], dtype=np.uint8)
     with pytest.raises(ValueError, match="column 1 holds a number beyond 1e150"):
         module.mdl_cuts([np.zeros(3), x], labels, 2, None, 1)
+    with pytest.raises(ValueError, match="column 1 holds a number beyond 1e150"):
+        module.frequency_cuts([np.zeros(3), x], [2, 2], 1e-9, 1)
 
 
 MIXED = ["sun", "rain", None, "sun", "ré", "日本", "re", 1, 1.5, float("nan"), "", "\udc80", "x" * 100, "sun "]

@@ -120,6 +120,9 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
         "32-bit",
         lambda k: k.context_codes([ONE], ONE, 4, [np.array([[0, 0]], np.int32)], 2**62, 1),
     ),
+    "no intervals": ("intervals", lambda k: k.frequency_cuts([X], [0], 1e-9, 1)),
+    "intervals of another column": ("intervals", lambda k: k.frequency_cuts([X], [2, 2], 1e-9, 1)),
+    "a tolerance of all rows": ("tolerance", lambda k: k.frequency_cuts([X], [2], 1.0, 1)),
     "weights that are no numbers": ("weights", lambda k: k.mdl_cuts([X], 0 * ONE, 1, X * np.inf, 1)),
     "more threads than any machine has": ("n_threads", lambda k: k.normalise(np.zeros((300, 2)), 2**40)),
     "no members": (

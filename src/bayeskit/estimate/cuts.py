@@ -40,33 +40,10 @@ def equal_frequency(x: Floats, n_bins: int, weights: Floats | None = None) -> tu
     if n_bins < 1:
         raise BayesError(f"cutting needs at least one interval, not {n_bins}")
     if weights is None:
-        return _selected(x, n_bins)
+        return tuple(kernels.frequency_cuts([x], [n_bins], RANK, 1)[0].tolist())
     x, shares = _sorted(x, weights)
     total = shares[-1] if shares is not None and len(x) else 0.0
     return at_ranks(x, np.arange(1, n_bins) * (total / n_bins), shares)
-
-
-def _selected(x: Floats, n_bins: int) -> tuple[float, ...]:
-    """The same cuts of numbers without weights: the ranks that are asked for are selected, and nothing is sorted."""
-    low, high = (x.min(), x.max()) if len(x) else (0.0, 0.0)
-    if np.isnan(low):
-        x = x[~np.isnan(x)]
-        low, high = (x.min(), x.max()) if len(x) else (0.0, 0.0)
-    n = len(x)
-    ranks = np.minimum(_places(np.arange(1.0, n_bins) * (n / n_bins), n), n - 1)
-    if n < 2 or not len(ranks):
-        return ()
-    x = np.partition(x, np.unique(ranks))
-    starts = np.concatenate([np.unique(ranks), [n]])
-    left = np.unique(x[starts[:-1]])
-    left = left[left < high]
-    # From a selected rank to the next, numbers are between those at the two.
-    runs = [x[a:b] for a, b in pairwise(starts.tolist())]
-    right = []
-    for number in left:
-        above = (run[run > number] for run in runs if run[0] >= number)
-        right.append(next(some.min() for some in above if len(some)))
-    return _between(left, np.array(right))
 
 
 def random(x: Floats, n_bins: int, rng: np.random.Generator, weights: Floats | None = None) -> tuple[float, ...]:

@@ -22,6 +22,7 @@ from bayeskit.remedy import Remedy
 from bayeskit.tally.distinct import MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import RANK
 
 Floats = npt.NDArray[np.float64]
 Count = Callable[[Schema, Plan], Tally]
@@ -76,17 +77,25 @@ def learn_cuts(
     by_mdl = [name for name, (way, _) in learnt.items() if way == "mdl"]
     if by_mdl and labels is None:
         raise BayesError('cuts="mdl" needs one label a row; pass y, or cut by "frequency" or "width"')
-    if by_mdl and labels is not None:
-        try:
-            made = kernels.mdl_cuts([columns[n] for n in by_mdl], labels, n_classes, weights, n_threads)
-        except ValueError:
-            raise_unusable({n: columns[n] for n in by_mdl}, 0)
-            raise
-        found |= {name: tuple(points.tolist()) for name, points in zip(by_mdl, made, strict=True)}
+    by_frequency = [name for name, (way, _) in learnt.items() if way == "frequency" and weights is None]
+    together = by_mdl + by_frequency  # by one kernel each
+    try:
+        made: list[Floats] = []
+        if by_mdl and labels is not None:
+            made += kernels.mdl_cuts([columns[n] for n in by_mdl], labels, n_classes, weights, n_threads)
+        if by_frequency:
+            numbers = [learnt[name][1] for name in by_frequency]
+            made += kernels.frequency_cuts([columns[n] for n in by_frequency], numbers, RANK, n_threads)
+    except ValueError:
+        raise_unusable({n: columns[n] for n in together}, 0)
+        raise
+    found |= {name: tuple(points.tolist()) for name, points in zip(together, made, strict=True)}
     rng = np.random.default_rng(seed)
     for name, (way, number) in learnt.items():
+        if name in found:
+            continue
         x = columns[name]
-        if way != "mdl" and max(np.fmax.reduce(x, initial=0.0), -np.fmin.reduce(x, initial=0.0)) > LARGEST:
+        if max(np.fmax.reduce(x, initial=0.0), -np.fmin.reduce(x, initial=0.0)) > LARGEST:
             raise_unusable({name: x}, 0)
         if way == "frequency":
             found[name] = cut_points.equal_frequency(x, number, weights)

@@ -40,6 +40,7 @@ __all__ = [  # the one list: core and twins both have these names
     "filter_states",
     "fit_ridge_logistic",
     "fold_in_topics",
+    "frequency_cuts",
     "grow_trees",
     "int_ranges",
     "judge",

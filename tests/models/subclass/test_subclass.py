@@ -12,7 +12,7 @@ from bayeskit.datasets import load_penguins
 from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.ensemble import progress as bayes_progress
-from bayeskit.models.subclass.number_of_parts import GAIN
+from bayeskit.models.subclass.number_of_parts import GAIN, HeldOut
 
 XOR = pd.DataFrame({"a": list("0011") * 10, "b": list("0101") * 10})
 XOR_Y = ["same", "other", "other", "same"] * 10
@@ -278,3 +278,19 @@ def test_whole_numbers_are_saved_with_their_gaps(tmp_path):
     model.gaps_ = {"n": -1.0}
     with pytest.raises(bk.BayesError, match="gaps"):
         from_bytes(to_bytes(model))
+
+
+def _held_out(gains):
+    """Rows of two classes, of which a second part of the first makes the odds of each larger by so much."""
+    gains = np.asarray(gains)
+    labels = np.zeros(len(gains), dtype=np.int64)
+    first = {1: np.zeros(len(gains)), 2: gains}
+    return HeldOut([first, {1: np.zeros(len(gains))}], np.zeros((len(gains), 2)), labels, np.ones(len(gains)))
+
+
+def test_more_parts_need_a_gain_that_is_sure():
+    sure = np.full(40, 1.0)
+    for gains, number in ((sure, 2), (0 * sure, 1), (-sure, 1)):
+        assert _held_out(gains).best()[0] == [number, 1]
+    few = np.r_[np.full(4, 50.0), np.full(36, -0.03)]  # ln 2 at most for each of four rows: 2.8 nats less 0.5
+    assert _held_out(few).best()[0] == [1, 1]

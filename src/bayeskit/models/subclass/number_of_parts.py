@@ -6,7 +6,8 @@ rows of that fold are scored by all of them, and the sizes are those with the la
 
     Σ_r ln P(c_r ∣ x_r),
 
-found class after class, from one part each; more parts must gain two nats.
+found class after class, from one part each; more parts must gain two nats, and all of them together more than two
+standard errors of that gain over one part each, which is naive Bayes.
 
 Formula: the number of parts of each class, by Σ ln P(class ∣ row) of held-out rows
 """
@@ -30,6 +31,7 @@ NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of subclasses that are t
 MOST_ROWS = 5000  # of all classes, by which the numbers are chosen
 ROWS = 8  # of a class for each part at least
 GAIN = 2.0  # nats of all rows that more parts must gain
+ERRORS = 2.0  # standard errors that the gain over one part each must exceed
 ROUNDS = 5  # over the classes
 STARTS = 1  # of EM in each fold
 STEPS = 40  # of EM in each fold at most
@@ -46,28 +48,33 @@ class HeldOut:
 
     def best(self) -> tuple[list[int], list[dict[int, float]]]:
         """(The number of parts of each class, ln P(class) a row by its number while the others have theirs)."""
-        numbers = [min(of) for of in self.densities]
+        least = [min(of) for of in self.densities]
+        numbers = list(least)
         worths: list[dict[int, float]] = [{} for _ in numbers]
         for _ in range(ROUNDS):
             before = list(numbers)
             for c, of in enumerate(self.densities):
-                scores = self._scores(numbers)
-                worth = {k: self._worth(scores, c, density) for k, density in of.items()}
+                worth = {k: self._worth([*numbers[:c], k, *numbers[c + 1 :]]) for k in of}
                 numbers[c] = min(k for k in worth if worth[k] >= max(worth.values()) - GAIN)
                 worths[c] = {k: total / float(self.weights.sum()) for k, total in worth.items()}
             if numbers == before:
                 break
-        return numbers, worths
+        return numbers if self._is_sure(numbers, least) else least, worths
 
-    def _scores(self, numbers: Sequence[int]) -> Floats:
-        return self.log_prior + np.column_stack([of[k] for of, k in zip(self.densities, numbers, strict=True)])
+    def _is_sure(self, numbers: Sequence[int], least: Sequence[int]) -> bool:
+        """Whether the gain over one part each is more than two standard errors: a few lucky rows do not count."""
+        gains = self._log_posterior(numbers) - self._log_posterior(least)
+        mean = self.weights @ gains / self.weights.sum()
+        return bool(self.weights @ gains > ERRORS * np.sqrt(self.weights**2 @ (gains - mean) ** 2))
 
-    def _worth(self, scores: Floats, c: int, density: Floats) -> float:
-        """Σ ln P(class | row) with one class's density in the place of another."""
-        scores = scores.copy()
-        scores[:, c] = self.log_prior[:, c] + density
+    def _worth(self, numbers: Sequence[int]) -> float:
+        return float(self.weights @ self._log_posterior(numbers))
+
+    def _log_posterior(self, numbers: Sequence[int]) -> Floats:
+        """ln P(class | row) with so many parts of each class."""
+        scores = self.log_prior + np.column_stack([of[k] for of, k in zip(self.densities, numbers, strict=True)])
         log_p = np.nan_to_num(logspace.log_posterior_of(scores, self.labels), nan=-np.inf)
-        return float(self.weights @ np.maximum(log_p, logspace.log(LEAST_PROBABILITY)))
+        return np.asarray(np.maximum(log_p, logspace.log(LEAST_PROBABILITY)))
 
 
 def numbers_to_try(most: int, n_rows: int, folds: int) -> tuple[int, ...]:
