@@ -59,6 +59,7 @@ def test_no_row_stands_in_a_file_without_rows(penguins):
 def test_the_light_form_has_no_members_and_says_so(penguins):
     X, y = penguins
     model = bk.BayesClassifier(fast=True, n_trees=6).fit(X, y)
+    assert model.describe_structure().table.column_names == ["column", "importance"]
     assert "without members and chains" in " ".join(model.report().split())
     assert "two forests of 6 trees and a line" in model.describe_structure().sentence
     assert len(model.structure_.exponents) == WeighedTerms(0, 0, 4, 1).size

@@ -345,9 +345,12 @@ class BayesClassifier(Learner):
         return telescoped(params.log_start, ((name, joining(name)) for name in self.schema_.used))
 
     def describe_structure(self) -> StructureDescription:
-        """The members in short: of each column its intervals, the parents that most members give it, its exponent."""
+        """The members in short: of each column its intervals, the parents that most members give it, its exponent;
+        where there are none, the importance of each column."""
         self._check_is_fitted()
         held, names = self.structure_, list(self.structure_.columns)
+        if not held.cuts:
+            return StructureDescription(self._in_words(), self.importance_)
         rows: dict[str, list[Any]] = {"column": names, "exponent": [], "intervals": [], "parents in members": []}
         for i, name in enumerate(names):
             sizes = sorted({len(cuts[name]) + 1 for cuts in held.cuts if name in cuts})
