@@ -219,6 +219,14 @@ def test_two_columns_of_one_name_are_refused(shop):
         )
 
 
+@pytest.mark.parametrize("place", ["shop", "corner_shop"])
+def test_two_columns_that_are_one_to_a_database_that_folds_names_are_refused(place, request):
+    """Both would be read from the first."""
+    rows = sql('SELECT sky AS "x", wind AS "X", play FROM days', request.getfixturevalue(place))
+    with pytest.raises(bk.BayesError, match="more than one column named x or X"):
+        bk.NaiveBayes().fit(rows, "play")
+
+
 def test_a_table_that_changes_between_two_readings_is_refused(shop):
     connection = duckdb.connect(str(shop))
     source = sql("SELECT * FROM days", connection).with_target("play")

@@ -100,6 +100,17 @@ def test_a_name_that_no_database_can_hold_is_refused(name):
         model.to_sql("t", keys="key", columns={"x": name})
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_columns_that_are_one_to_a_database_are_given_other_names(dialect):
+    model = bk.NaiveBayes().fit({"x": ["a", "b"], "X": ["b", "b"]}, [0, 1])
+    if dialect == "postgres":
+        assert '"t"."X"' in model.to_sql("t", dialect=dialect, keys="key").query
+        return
+    with pytest.raises(bk.BayesError, match="takes 'x' and 'X' for one column: say by columns="):
+        model.to_sql("t", dialect=dialect, keys="key")
+    assert "x_2" in model.to_sql("t", dialect=dialect, keys="key", columns={"X": "x_2"}).query
+
+
 def test_case_is_not_folded_by_a_collation(database):
     if database.dialect == "spark":
         pytest.skip("a temporary view has no collations")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bayeskit.dialects import syntax
@@ -21,7 +22,8 @@ class Dialect:
     variable. infinity: how −∞ is written. fences: whether OFFSET 0 keeps a step from being merged into the next, so
     that it need not be written down. unnests: whether a table in a query is best written as lists, one for each column.
     joins_missing: whether a lookup table has a row for missing cells. Rows without a partner in a join go on through
-    DuckDB by themselves, so that ten joins would cut its thousands of rows into pieces of a few.
+    DuckDB by themselves, so that ten joins would cut its thousands of rows into pieces of a few. folds_names: whether
+    "x" and "X" are one column, though they are quoted.
     """
 
     name: str
@@ -38,6 +40,18 @@ class Dialect:
     unnests: bool = False
     joins_missing: bool = False
     longest_name: int = 255
+    folds_names: bool = True
+
+    def one_to_it(self, names: Iterable[str]) -> list[str]:
+        """Names that are one column to this database, the first such; empty where it tells all apart.
+
+        >>> DIALECTS["sqlite"].one_to_it(["x", "y", "X"]), DIALECTS["postgres"].one_to_it(["x", "y", "X"])
+        (['x', 'X'], [])
+        """
+        alike: dict[str, list[str]] = {}
+        for name in names:
+            alike.setdefault(name.casefold() if self.folds_names else name, []).append(name)
+        return next((group for group in alike.values() if len(group) > 1), [])
 
     def text(self, node: Node) -> Node:
         """A column of texts as it is compared: byte by byte, whatever its collation. A column of another type is an
@@ -100,6 +114,7 @@ DIALECTS: dict[str, Dialect] = {
         nul_in_text=False,
         fences=True,
         longest_name=63,
+        folds_names=False,
     ),
     "sqlite": Dialect("sqlite", "SQLite", "CHAR", "MAX", True, 150, 50, "", ""),
     "spark": Dialect("spark", "Spark SQL", "CHR", "GREATEST", False, 30, 50, "'$", "-Infinity"),

@@ -75,10 +75,9 @@ class SqlSource:
         """All columns of the query."""
         listed = self.database.fields(self.database.dialect.sql(self.query, pretty=False))
         names = [column.name for column in listed]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise SchemaMismatch(
-                f"the query has more than one column named {', '.join(twice)}: name each with AS", culprit=twice[0]
-            )
+        if twice := self.database.dialect.one_to_it(names):
+            told = " or ".join(dict.fromkeys(twice))
+            raise SchemaMismatch(f"the query has more than one column named {told}: name each with AS", culprit=twice[0])
         return {column.name: column for column in listed}
 
     @property

@@ -51,6 +51,16 @@ def check_free(names: Iterable[str], keys: Sequence[str]) -> None:
         )
 
 
+def check_told_apart(columns: Iterable[str], dialect: Dialect) -> None:
+    """Refuse columns of the model that the database would read from one of its own."""
+    if alike := dialect.one_to_it(columns):
+        raise BayesError(
+            f"{dialect.title} takes {' and '.join(map(repr, alike))} for one column: say by columns= what each is called "
+            "in the table",
+            culprit=alike[1],
+        )
+
+
 def class_labels(classes: Sequence[Value]) -> list[object]:
     """Classes as they stand in names: 3.0 is 3."""
     return [int(c) if isinstance(c, float) and c.is_integer() else c for c in classes]

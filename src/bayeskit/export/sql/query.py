@@ -19,7 +19,7 @@ from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import ContextTerm, ScoringForm, TableTerm, WordsTerm
 from bayeskit.export.sql.lookups import double
-from bayeskit.export.sql.naming import check_free, check_keys, class_labels, result_names
+from bayeskit.export.sql.naming import check_free, check_keys, check_told_apart, class_labels, result_names
 from bayeskit.export.sql.read_cells import ROWS, Cells
 from bayeskit.export.sql.record import ScoringQuery
 from bayeskit.export.sql.relative import relative_form
@@ -47,6 +47,7 @@ def scoring_query(
             f"columns= names {unknown[0]!r}, which the model does not read (it reads: {', '.join(form.columns)})",
             culprit=unknown[0],
         )
+    check_told_apart(dict.fromkeys(named.get(name, name) for name in form.columns), of)
     if evidence and len(form.classes) < 2:
         raise BayesError("there is one class only: there are no odds to give as evidence")
     shift = len(form.classes) > 1 and not can_be_impossible(form)
