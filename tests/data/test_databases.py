@@ -329,6 +329,11 @@ SECRET = "s3cr%t/w'rd"
         f"postgresql://ann:{SECRET}@127.0.0.1:1/shop?table=days",
         "postgresql://ann:s3cr%25t%2Fw%27rd@127.0.0.1:1/shop?table=days",
         "postgresql://127.0.0.1:1/shop?table=days&user=ann&password=s3cr%25t%2Fw%27rd",
+        "postgresql://ann:s3cr?t@127.0.0.1:1/shop?table=days",
+        "postgresql://ann:s3cr/x?t@127.0.0.1:1/shop?table=days",
+        "POSTGRESQL://ann:s3cr@127.0.0.1:1/shop?table=days",
+        "postgresql+psycopg2://ann:s3cr@127.0.0.1:1/shop?table=days",
+        "host=127.0.0.1 password=s3cr dbname=shop",
     ],
 )
 def test_a_password_never_reaches_a_message_a_traceback_or_a_name(address, tmp_path):
@@ -340,7 +345,12 @@ def test_a_password_never_reaches_a_message_a_traceback_or_a_name(address, tmp_p
         assert secret not in str(told.value)
         assert secret not in shown.replace("SECRET", "")
     assert told.value.__context__ is None
-    assert "s3cr" not in repr(Address.of(address))
+    if address.startswith("postgresql://"):
+        assert "s3cr" not in repr(Address.of(address))
+        return
+    with pytest.raises(bk.BayesError, match="is no database") as told:
+        sql("SELECT 1", address)
+    assert "s3cr" not in str(told.value)
 
 
 def test_a_password_never_reaches_a_model_file(tmp_path):

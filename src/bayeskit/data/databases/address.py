@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote, unquote_plus
 
@@ -42,7 +42,7 @@ class Address:
         if ending in DUCKDB_FILES or ending in SQLITE_FILES:
             return cls("duckdb" if ending in DUCKDB_FILES else "sqlite", written, written)
         raise BayesError(
-            f"{_without_user(written)!r} is no database: give a connection, postgresql://host/name, or a file whose "
+            f"{without_secrets(written)!r} is no database: give a connection, postgresql://host/name, or a file whose "
             f"name ends in {', '.join((*DUCKDB_FILES, *SQLITE_FILES))}"
         )
 
@@ -65,7 +65,11 @@ def is_database_file(path: object) -> bool:
 
 def _postgres(text: str) -> Address:
     """What a driver is told, and what is shown. Passwords with signs that should be escaped are found all the same."""
-    before, sign, query = text.partition("://")[2].partition("?")
+    whole = text.partition("://")[2]
+    signed_in = re.match("[^@/]*@", whole)  # as libpq reads it: up to there a question mark is part of a password
+    start = signed_in.end() if signed_in else 0
+    before, sign, query = whole[start:].partition("?")
+    before = whole[:start] + before
     user, _, place = before.rpartition("@")
     written = [part.partition("=")[::2] for part in query.split("&")] if sign else []
     given = [(unquote_plus(name), value) for name, value in written]
@@ -73,9 +77,12 @@ def _postgres(text: str) -> Address:
     kept = "&".join(f"{name}={value}" for name, value in written if unquote_plus(name) != "table")
     passwords = [value for name, value in given if name.lower() in SECRETS]
     passwords.append(user.partition(":")[2])
+    if "@" in query and not user:  # a slash and a question mark within a password, or an @ within the query
+        passwords.append(whole.rpartition("@")[0].partition(":")[2])
     secrets = {piece for password in passwords for piece in _pieces(password)}
     driver = f"postgresql://{before}{'?' + kept if kept else ''}"
-    return Address("postgres", driver, f"postgresql://{place}", table, tuple(sorted(secrets, key=len, reverse=True)))
+    address = Address("postgres", driver, "", table, tuple(sorted(secrets, key=len, reverse=True)))
+    return replace(address, shown=f"postgresql://{place if user else address.hide(place)}")
 
 
 def _pieces(password: str) -> set[str]:
@@ -88,7 +95,13 @@ def _pieces(password: str) -> set[str]:
     return {piece for form in forms for piece in (form, *re.split("[/?#@:&=]", form)) if piece}
 
 
-def _without_user(text: str) -> str:
-    """An address of another kind, as it may be shown."""
+def without_secrets(text: str) -> str:
+    """A path or an address of another kind, as it may be shown.
+
+    >>> without_secrets("mysql://ann:secret@shop/sales?x=y"), without_secrets("host=shop password='my secret' user=ann")
+    ('mysql://shop/sales', 'host=shop password=*** user=ann')
+    """
     scheme, there, rest = text.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}" if there else text
+    if there:
+        return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
+    return re.sub(rf"(?i)\b({'|'.join(SECRETS)})(\s*=\s*)('[^']*'|\S+)", rf"\1\2{HIDDEN}", text)
