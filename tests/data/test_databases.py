@@ -70,6 +70,24 @@ def test_sqlite_does_not_count_itself(corner_shop):
         sql("SELECT * FROM days", corner_shop, push=True)
 
 
+def test_a_file_of_sqlite_that_is_not_there_is_not_made(tmp_path):
+    with pytest.raises(bk.BayesError, match="there is no file"):
+        sql("SELECT 1", tmp_path / "nothing.sqlite")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("cells", [(1.23456781, 1.23456782, "text"), (2**53 + 1, 2**53, 0.5), (1, b"1", "1")])
+def test_values_that_the_driver_of_sqlite_would_change_are_refused(cells, tmp_path):
+    with sqlite3.connect(tmp_path / "mixed.sqlite") as connection:
+        connection.execute("CREATE TABLE mixed (x, y)")
+        connection.executemany("INSERT INTO mixed VALUES (?, ?)", [(cell, "ab"[i % 2]) for i, cell in enumerate(cells)])
+    connection.close()
+    with pytest.raises(bk.BayesError, match="column 'x' holds values of several types"):
+        bk.NaiveBayes().fit(sql("SELECT * FROM mixed", tmp_path / "mixed.sqlite"), "y")
+    there = sql("SELECT CAST(x AS TEXT) AS x, y FROM mixed", tmp_path / "mixed.sqlite")
+    assert bk.NaiveBayes().fit(there, "y").tally_.n_rows == 3
+
+
 def test_a_database_in_memory_of_sqlite3_is_refused():
     with sqlite3.connect(":memory:") as connection, pytest.raises(bk.BayesError, match="is in memory"):
         sql("SELECT 1", connection)

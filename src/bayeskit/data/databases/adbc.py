@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.data.databases.address import Address
@@ -45,7 +46,9 @@ class AdbcDatabase:
 
     @classmethod
     def at(cls, address: Address) -> AdbcDatabase:
-        """Opened for reading."""
+        """Opened for reading; SQLite would make a file that is not there."""
+        if address.dialect == "sqlite" and not Path(address.driver).is_file():
+            raise BayesError(f"there is no file {address.shown!r} (looked in {Path.cwd()})", place=address.shown)
         module = driver(address.dialect)
         connection = attempt(
             lambda: module.connect(address.driver, autocommit=True), (module.Error,), address.shown, address
@@ -125,6 +128,22 @@ class AdbcDatabase:
 
         return [_field(field) for field in attempt(look, self._problems, self.shown, self._address)]
 
+    def _refuse_changed_values(self, query: str, schema: pa.Schema) -> None:
+        """SQLite's columns have no types that hold, and its driver makes one of what it finds: numbers among texts are
+        rounded to seven digits, whole numbers among others to doubles."""
+        exp = syntax.sqlglot().exp
+        odd = {field.name: _changed(syntax.column("q", field.name), field.type) for field in schema}
+        columns = [syntax.named(exp.Max(this=condition), f"o{i}") for i, condition in enumerate(odd.values())]
+        alias = exp.TableAlias(this=syntax.name("q"))
+        rows = exp.Subquery(this=syntax.parsed(query, self.dialect), alias=alias)
+        table = self.table(self.dialect.sql(exp.Select(expressions=columns).from_(rows), pretty=False))
+        if changed := [name for i, name in enumerate(odd) if table[f"o{i}"][0].as_py()]:
+            raise BayesError(
+                f"{self.shown}: column {changed[0]!r} holds values of several types, which SQLite's driver does not "
+                "hand over as they are: CAST it in the query, to TEXT or to REAL",
+                culprit=changed[0],
+            )
+
     def _cursor(self) -> Any:
         options = {"adbc.sqlite.query.batch_rows": INFERRED} if self.dialect.name == "sqlite" else None
         return self.connection.cursor(adbc_stmt_kwargs=options)
@@ -139,6 +158,8 @@ class AdbcDatabase:
                 return cursor.fetch_record_batch()
 
             reader = attempt(begin, self._problems, self.shown, self._address)
+            if self.dialect.name == "sqlite":
+                self._refuse_changed_values(query, reader.schema)
             while (batch := attempt(lambda: next(reader, None), self._problems, self.shown, self._address)) is not None:
                 yield batch
         finally:
@@ -153,6 +174,22 @@ class AdbcDatabase:
                 return cursor.fetch_arrow_table()
 
         return attempt(work, self._problems, self.shown, self._address)
+
+
+def _changed(cell: Node, type_: pa.DataType) -> Node:
+    """Whether a cell of SQLite is of another type than the one that its column is handed over as."""
+    import pyarrow as pa
+
+    exp = syntax.sqlglot().exp
+    kind = "text" if pa.types.is_string(type_) else "blob" if pa.types.is_binary(type_) else "number"
+    if kind != "number":
+        kinds = [exp.Literal.string(stored) for stored in (kind, "null")]
+        return exp.Not(this=exp.In(this=syntax.called("TYPEOF", cell), expressions=kinds))
+    if not pa.types.is_floating(type_):  # of which the driver refuses all others itself
+        return syntax.whole(0)
+    is_whole = syntax.compared(syntax.called("TYPEOF", cell), "=", exp.Literal.string("integer"))
+    large = syntax.compared(syntax.called("ABS", syntax.cast(cell.copy(), "double")), ">=", syntax.number(2.0**53))
+    return syntax.all_of([is_whole, large])
 
 
 TEXTS = ("text", "varchar", "bpchar", "name", "citext")
