@@ -1,5 +1,7 @@
 """Names, values and model files cannot say more than they are: whatever is in them, a query only reads."""
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -186,3 +188,48 @@ def test_truths_and_large_whole_numbers_are_compared_exactly(database):
     found = sorted(database.rows(model.to_sql("large", dialect=database.dialect, keys="id").query))
     assert np.abs(np.array([row[2:] for row in found]) - model.predict_proba(rows)).max() < NEAR
     assert [row[1] for row in found] == model.predict(rows).tolist()
+
+
+@pytest.mark.parametrize("n", [2, 200], ids=["told apart by CASE", "looked up"])
+@pytest.mark.parametrize("dtype", ["uint64", "float64"])
+def test_whole_numbers_beyond_64_bits_are_compared_exactly(database, dtype, n):
+    if database.dialect == "spark":
+        pytest.skip("asked of the others: Spark's queries take seconds")
+    if dtype == "uint64" and database.dialect != "duckdb":
+        pytest.skip("asked of DuckDB, which has such numbers")
+    step, kind = 1 if dtype == "uint64" else 2**12, partial(np.array, dtype=dtype)
+    rows = pa.table({"number": pa.array(kind([2**63 + step * (i % n) for i in range(3 * n)]))})
+    model = bk.NaiveBayes(roles={"number": "categorical"}).fit(rows, ["ab"[i % n == 0] for i in range(3 * n)])
+    asked = pa.table({"number": pa.array(kind([2**63, 2**63 + step, 2**63 + step * n, 3]))})
+    database.load("beyond", asked.append_column("id", pa.array(range(4))))
+    found = sorted(database.rows(model.to_sql("beyond", dialect=database.dialect, keys="id").query))
+    assert np.abs(np.array([row[2:] for row in found]) - model.predict_proba(asked)).max() < NEAR
+
+
+@pytest.mark.parametrize("n", [2, 200], ids=["told apart by CASE", "looked up"])
+def test_what_is_no_number_is_missing_among_whole_numbers_too(database, n):
+    if database.dialect == "spark":
+        pytest.skip("asked of the others: Spark's queries take seconds")
+    rows = pa.table({"k": pa.array([float(i % n) for i in range(3 * n)] + [np.nan] * n)})
+    model = bk.NaiveBayes(roles={"k": "categorical"}, missing="value").fit(rows, ["a"] * 3 * n + ["b"] * n)
+    asked = pa.table({"k": pa.array([np.nan, 1.0, -7.0, None])})
+    database.load("gaps", asked.append_column("id", pa.array(range(4))))
+    found = sorted(database.rows(model.to_sql("gaps", dialect=database.dialect, keys="id").query))
+    assert np.abs(np.array([row[2:] for row in found]) - model.predict_proba(asked)).max() < NEAR
+
+
+def test_truths_among_many_whole_numbers_are_ones(database):
+    if database.dialect == "spark":
+        pytest.skip("asked of the others: Spark's queries take seconds")
+    values = np.array([True, *range(2, 200)] * 2, dtype=object)
+    model = bk.NaiveBayes(roles={"k": "categorical"}).fit({"k": values}, ["a", "b"] * 199)
+    database.load("truths", pa.table({"id": [0, 1], "k": [1, 2]}))
+    found = sorted(database.rows(model.to_sql("truths", dialect=database.dialect, keys="id").query))
+    assert np.abs(np.array([row[2:] for row in found]) - model.predict_proba({"k": [1, 2]})).max() < NEAR
+
+
+def test_a_class_that_sqlite_would_round_is_refused():
+    model = bk.NaiveBayes().fit({"k": ["a", "b"]}, np.array([2**63 + 5, 2**63 + 6], dtype=np.uint64))
+    assert str(2**63 + 5) in model.to_sql("t", dialect="duckdb", keys="id").query
+    with pytest.raises(bk.BayesError, match="class 9223372036854775813 is beyond the whole numbers of SQLite"):
+        model.to_sql("t", dialect="sqlite", keys="id")

@@ -77,7 +77,9 @@ class SqlSource:
         names = [column.name for column in listed]
         if twice := self.database.dialect.one_to_it(names):
             told = " or ".join(dict.fromkeys(twice))
-            raise SchemaMismatch(f"the query has more than one column named {told}: name each with AS", culprit=twice[0])
+            raise SchemaMismatch(
+                f"the query has more than one column named {told}: name each with AS", culprit=twice[0]
+            )
         return {column.name: column for column in listed}
 
     @property

@@ -12,7 +12,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
-from bayeskit.export.sql.read_cells import value_node
+from bayeskit.export.sql.read_cells import in_64_bits, value_node
 
 Floats = npt.NDArray[np.float64]
 
@@ -63,8 +63,10 @@ def _keys_in_a_list(key: Key, dialect: Dialect) -> Node:
     """The values of a key, of which one may be None: the missing cell."""
     exp = syntax.sqlglot().exp
     if key.kind in ("integer", "float"):
-        digits = ("NULL" if value is None else repr(value) for value in key.values)
-        return _numbers_in_a_list(digits, "bigint[]" if key.kind == "integer" else "double[]")
+        number = int if key.kind == "integer" else float
+        fits = all(value is None or in_64_bits(value) for value in key.values)
+        kind = "double[]" if number is float else "bigint[]" if fits else "hugeint[]"
+        return _numbers_in_a_list(["NULL" if value is None else repr(number(value)) for value in key.values], kind)
     if key.kind == "text":
         texts = [syntax.null() if value is None else syntax.text(str(value), dialect) for value in key.values]
         return dialect.text(syntax.called("UNNEST", exp.Array(expressions=texts)))

@@ -55,8 +55,8 @@ def check_told_apart(columns: Iterable[str], dialect: Dialect) -> None:
     """Refuse columns of the model that the database would read from one of its own."""
     if alike := dialect.one_to_it(columns):
         raise BayesError(
-            f"{dialect.title} takes {' and '.join(map(repr, alike))} for one column: say by columns= what each is called "
-            "in the table",
+            f"{dialect.title} takes {' and '.join(map(repr, alike))} for one column: say by columns= what each is "
+            "called in the table",
             culprit=alike[1],
         )
 

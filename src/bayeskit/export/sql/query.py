@@ -20,7 +20,7 @@ from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import ContextTerm, ScoringForm, TableTerm, WordsTerm
 from bayeskit.export.sql.lookups import double
 from bayeskit.export.sql.naming import check_free, check_keys, check_told_apart, class_labels, result_names
-from bayeskit.export.sql.read_cells import ROWS, Cells
+from bayeskit.export.sql.read_cells import ROWS, Cells, in_64_bits
 from bayeskit.export.sql.record import ScoringQuery
 from bayeskit.export.sql.relative import relative_form
 from bayeskit.export.sql.terms import CELLS, Join, Scores, TermWriter, cell
@@ -367,4 +367,6 @@ def _label(label: Value, classes: Sequence[Value], dialect: Dialect) -> Node:
         return dialect.truth(label)
     if any(isinstance(c, float) and not c.is_integer() for c in classes):
         return syntax.cast(syntax.number(float(label)), "double")
+    if dialect.name == "sqlite" and not in_64_bits(label):  # which would be a double there
+        raise BayesError(f"class {label!r} is beyond the whole numbers of {dialect.title}", culprit=label)
     return syntax.whole(int(label))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from bayeskit.data.numbers import LARGEST
 from bayeskit.data.vocabulary import Value
@@ -60,7 +61,12 @@ class Cells:
             )
         if kind == "float":
             return self._without_nan(syntax.cast(raw, "double"))
-        return syntax.plus(raw, syntax.whole(0))  # of a text there is no sum, and the database says so
+        whole = syntax.plus(raw, syntax.whole(0))  # of a text there is no sum, and the database says so
+        nan = dialect.nan()
+        if nan is None:
+            return whole
+        is_nan = syntax.compared(syntax.cast(raw.copy(), "double"), "=", nan)  # NULLIF would make it a double
+        return syntax.case([(is_nan, syntax.null())], whole)
 
     def _without_nan(self, node: Node) -> Node:
         nan = self.dialect.nan()
@@ -139,7 +145,10 @@ def kind_of(coding: Coding) -> str:
             f"column {coding.column!r} holds texts and numbers, and a column of a database has one type",
             culprit=coding.column,
         )
-    return "integer" if kinds <= {int, bool} else "float"
+    if not kinds <= {int, bool}:
+        return "float"
+    are_doubles = not all(map(in_64_bits, coding.values)) and all(map(_is_double, coding.values))
+    return "float" if are_doubles else "integer"
 
 
 def value_node(value: Value, kind: str, dialect: Dialect) -> Node:
@@ -155,4 +164,13 @@ def storable(value: Value, dialect: Dialect) -> bool:
     """Whether a column of the database can hold this value at all."""
     if isinstance(value, str):
         return dialect.nul_in_text or "\x00" not in value
-    return isinstance(value, float) or -(2**63) <= value < 2**63
+    return dialect.name != "sqlite" or isinstance(value, float) or in_64_bits(value) or _is_double(value)
+
+
+def in_64_bits(value: Any) -> bool:
+    """Whether a number is one of the whole numbers that every database has."""
+    return bool(-(2**63) <= value < 2**63)
+
+
+def _is_double(value: Any) -> bool:
+    return abs(value) < 2**1023 and int(float(value)) == value
