@@ -78,7 +78,7 @@ class Dask:
 
     def _computed(self, total: Any) -> Counted:
         try:
-            found = self.client.compute(total).result() if self.client is not None else total.compute()
+            counted = self.client.compute(total).result() if self.client is not None else total.compute()
         except BayesError:
             raise
         except Exception as problem:
@@ -86,8 +86,8 @@ class Dask:
                 raise
             why = str(problem).strip().split("\n")[0][:300]
             raise LostParts(f"Dask did not count every part, so nothing was learnt: {why}") from problem
-        assert isinstance(found, Counted)
-        return found
+        assert isinstance(counted, Counted)
+        return counted
 
     def map_rows(self, frame: Any, work: Work, new: Mapping[str, pa.DataType]) -> Any:
         """The frame with more columns, each made of the rows by ``work``, which is sent to every worker once."""

@@ -201,10 +201,10 @@ class GroupedCounts:
             None if self.source.target is None else table[f"={CLASS}"],
             table[NUMBER].to_numpy().astype(np.float64),
         )
-        own = replace(request, columns=asked)
+        narrowed = replace(request, columns=asked)
         coded = [name for name in names if name in schema.coded()]
         alone = [Request("families", tuple(coded))] if request.kind != "families" and coded else []
-        tally = whole(local.collect_part(source, schema, Plan(*alone, own), memory_limit=self.memory_limit))
+        tally = whole(local.collect_part(source, schema, Plan(*alone, narrowed), memory_limit=self.memory_limit))
         return replace(tally, statistics={request.kind: tally.statistics[request.kind]})  # alone, only to keep values
 
     def _cells(self, name: str, column: pa.ChunkedArray) -> Any:
@@ -277,12 +277,12 @@ def assembled(
     statistics: dict[str, Statistic] = dict(measured)
     for request in plan:
         if request.kind not in statistics:
-            own = [
+            recoded = [
                 piece.recode(piece.schema, classes, {name: values[name] for name in piece.space.values})
                 for piece in pieces
                 if request.kind in piece.statistics
             ]
-            statistics[request.kind] = _joined(request, [piece.statistics[request.kind] for piece in own], space)
+            statistics[request.kind] = _joined(request, [piece.statistics[request.kind] for piece in recoded], space)
     in_order = {request.kind: statistics[request.kind] for request in plan}
     return Tally(space, class_counts, in_order).tidy()
 

@@ -41,11 +41,11 @@ def merged(tallies: Sequence[Tally]) -> Tally:
 
 def _all(lists: Iterable[Sequence[Value]]) -> tuple[Value, ...]:
     """Every value of the lists, sorted; lists that are equal are looked at once."""
-    found: tuple[Value, ...] = ()
+    values: tuple[Value, ...] = ()
     for listed in dict.fromkeys(map(tuple, lists)):
-        if listed != found:
-            found = union(found, listed)
-    return found
+        if listed != values:
+            values = union(values, listed)
+    return values
 
 
 def groups(n: int, fan_in: int = FAN_IN) -> list[range]:

@@ -115,15 +115,15 @@ class Ledger:
 
     def close(self, records: Sequence[Counted], task: Task, source: Any) -> Tally:
         """The tally of all parts, in the order of their numbers; refused where a part came twice or is lost."""
-        found = [part for record in records for part in record.parts]
-        self._check_numbers([number for number, _ in found])
-        self._check_rows(dict(found))
+        parts = [part for record in records for part in record.parts]
+        self._check_numbers([number for number, _ in parts])
+        self._check_rows(dict(parts))
         nothing = Counted((), Tally.empty(task.schema, task.plan).to_bytes())
         whole = Counted.together(records) if records else nothing
         tally = Tally.from_bytes(whole.tally)
         if task.max_categories is not None:
             local.check_categories(tally.space, task.max_categories)
-        _tell(whole, sum(rows for _, rows in found), source)
+        _tell(whole, sum(rows for _, rows in parts), source)
         return local.settled(tally)
 
     def _check_numbers(self, numbers: Sequence[int]) -> None:

@@ -70,14 +70,14 @@ class Spark:
         if isinstance(rows, SparkFrame):
             frame, total = rows.watched()
             records = frame.mapInArrow(counting_rows(task, rows.columns, rows.target, rows.weight), RECORD)
-            found = self._run(records, rows.may_have_many_parts)
+            counted = self._run(records, rows.may_have_many_parts)
             # Within a tree a stage that is tried again may report its rows twice; then the numbers of parts tell alone.
             read = None if rows.may_have_many_parts else int(total.get["rows"])
-            return Ledger(None, None, read, rows.passes).close(found, task, source)
+            return Ledger(None, None, read, rows.passes).close(counted, task, source)
         parts = rows.parts(self._n_parts(rows))
         numbers = self.session.range(0, len(parts), 1, max(len(parts), 1))
-        found = self._run(numbers.mapInArrow(counting_parts(task, parts), RECORD), len(parts) > FAN_IN)
-        return Ledger.of(parts, rows.passes).close(found, task, source)
+        counted = self._run(numbers.mapInArrow(counting_parts(task, parts), RECORD), len(parts) > FAN_IN)
+        return Ledger.of(parts, rows.passes).close(counted, task, source)
 
     def _n_parts(self, rows: Elsewhere) -> int:
         if self.parts is not None:
@@ -100,11 +100,11 @@ class Spark:
             told = re.search(r"Job aborted[^\n]*", str(problem))
             why = (told[0] if told else str(problem).strip().split("\n")[0])[:300]
             raise LostParts(f"Spark did not count every part, so nothing was learnt: {why}") from problem
-        found = table.to_pylist()
-        failed = min((row for row in found if row["error"] is not None), key=lambda row: row["parts"], default=None)
+        rows = table.to_pylist()
+        failed = min((row for row in rows if row["error"] is not None), key=lambda row: row["parts"], default=None)
         if failed is not None:
             raise pickle.loads(failed["error"])
-        return [_record(row) for row in found]
+        return [_record(row) for row in rows]
 
     def map_rows(self, frame: Any, work: Work, new: Mapping[str, pa.DataType]) -> Any:
         """The frame with more columns, each made of the rows by ``work``, which is sent to every worker once."""

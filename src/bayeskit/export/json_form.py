@@ -58,8 +58,8 @@ def numbers(array: npt.ArrayLike) -> Any:
 
 
 def _coding(coding: Coding) -> dict[str, Any]:
-    how = {"values": list(coding.values)} if coding.cuts is None else {"cuts": list(coding.cuts)}
-    return {"column": coding.column, **how, "refuses_unseen": coding.refuses_unseen}
+    cells = {"values": list(coding.values)} if coding.cuts is None else {"cuts": list(coding.cuts)}
+    return {"column": coding.column, **cells, "refuses_unseen": coding.refuses_unseen}
 
 
 def _term(term: Term) -> dict[str, Any]:

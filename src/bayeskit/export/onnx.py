@@ -157,19 +157,19 @@ class _Graph:
         near = self.op("LessOrEqual", self.op("Abs", there), self.constant(float(EXACT)))
         whole = self.op("And", near, self.op("Equal", there, self.op("Floor", there)))
         looked_up = self.cast(self.op("Where", whole, there, zero), "INT64")
-        found = self.op("LabelEncoder", looked_up, domain="ai.onnx.ml", **encoded)
-        found = self.op("Where", whole, found, self.constant(unseen, np.int64))
-        return self.op("Where", gap, self.constant(0, np.int64), found)
+        code = self.op("LabelEncoder", looked_up, domain="ai.onnx.ml", **encoded)
+        code = self.op("Where", whole, code, self.constant(unseen, np.int64))
+        return self.op("Where", gap, self.constant(0, np.int64), code)
 
     def _among(self, coding: Coding) -> str:
         """Numbers with fractions: compared with each value."""
         x = self.column(coding.column, "DOUBLE")
         same = self.cast(self.op("Equal", x, self.constant([[float(v) for v in coding.values]])), "INT64")
         codes = self.constant([np.arange(1, coding.n_codes + 1)], np.int64)
-        found = self.op("ReduceSum", self.op("Mul", same, codes), self.constant([1], np.int64), keepdims=1)
-        nowhere = self.op("Equal", found, self.constant(0, np.int64))
-        found = self.op("Where", nowhere, self.constant(coding.n_codes + 1, np.int64), found)
-        return self.op("Where", self.op("IsNaN", x), self.constant(0, np.int64), found)
+        code = self.op("ReduceSum", self.op("Mul", same, codes), self.constant([1], np.int64), keepdims=1)
+        nowhere = self.op("Equal", code, self.constant(0, np.int64))
+        code = self.op("Where", nowhere, self.constant(coding.n_codes + 1, np.int64), code)
+        return self.op("Where", self.op("IsNaN", x), self.constant(0, np.int64), code)
 
     # -- terms ---------------------------------------------------------------------------------------
 
@@ -193,12 +193,12 @@ class _Graph:
         if isinstance(term, QuadraticTerm):
             away = self.op("Sub", x, self.constant([term.mean]))
             square = self.op("Mul", self.constant([0.5 * term.precision]), self.op("Mul", away, away))
-            said = self.op("Sub", self.constant([term.constant]), square)
+            score = self.op("Sub", self.constant([term.constant]), square)
         else:
             assert isinstance(term, LinearTerm)
             away = self.op("Sub", x, self.constant(term.center))
-            said = self.op("Add", self.constant([term.present]), self.op("Mul", self.constant([term.slope]), away))
-        return self.op("Where", self.op("IsNaN", x), self.constant(0.0), said)
+            score = self.op("Add", self.constant([term.present]), self.op("Mul", self.constant([term.slope]), away))
+        return self.op("Where", self.op("IsNaN", x), self.constant(0.0), score)
 
     def _contexts(self, term: ContextTerm) -> str:
         """Down the tree of contexts as far as the parents' codes lead, then into the table that is there."""

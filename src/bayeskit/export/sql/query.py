@@ -51,8 +51,8 @@ def scoring_query(
     if evidence and len(form.classes) < 2:
         raise BayesError("there is one class only: there are no odds to give as evidence")
     shift = len(form.classes) > 1 and not can_be_impossible(form)
-    said = relative_form(form) if shift else form
-    return _Query(said, of, table, check_keys(keys, of), named, evidence, words or {}, shift).record()
+    form = relative_form(form) if shift else form
+    return _Query(form, of, table, check_keys(keys, of), named, evidence, words or {}, shift).record()
 
 
 @dataclass

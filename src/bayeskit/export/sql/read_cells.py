@@ -173,4 +173,4 @@ def in_64_bits(value: Any) -> bool:
 
 
 def _is_double(value: Any) -> bool:
-    return abs(value) < 2**1023 and int(float(value)) == value
+    return bool(abs(value) < 2**1023 and int(float(value)) == value)

@@ -80,8 +80,8 @@ class TermWriter:
             square = syntax.times(double(half, self.dialect), syntax.times(away, away.copy()))
             by_class.append(syntax.minus(double(constant, self.dialect), square))
         first = by_class[0]
-        said = [zero] + [syntax.minus(density, first.copy()) for density in by_class[1:]]
-        return Scores([syntax.first_known(node, zero.copy()) for node in said])
+        relative = [zero] + [syntax.minus(density, first.copy()) for density in by_class[1:]]
+        return Scores([syntax.first_known(node, zero.copy()) for node in relative])
 
     def _linear(self, term: LinearTerm) -> Scores:
         x, zero = self.cells.number(term.name), double(0.0, self.dialect)
@@ -98,9 +98,9 @@ class TermWriter:
         by_class = []
         for scores in term.table.T:
             leaves = [double(score, self.dialect) for score in scores[1:-1]]
-            found = syntax.interval(cell(x), cuts, leaves)
+            leaf = syntax.interval(cell(x), cuts, leaves)
             missing = (syntax.is_null(cell(x)), double(scores[0], self.dialect))
-            by_class.append(syntax.case([missing], found))
+            by_class.append(syntax.case([missing], leaf))
         return Scores(by_class)
 
     # -- values --------------------------------------------------------------------------------------
@@ -155,15 +155,15 @@ class TermWriter:
     def _contexts(self, term: ContextTerm) -> Scores:
         """The tables of all levels are joined; the longest context that has a row says it."""
         child, parents = self._code(term.coding), [self._code(parent) for parent in term.parents]
-        joins, found = [], []
+        joins, aliases = [], []
         for depth, level in enumerate(term.levels):
             alias = self._level(level)
             keys = ("v", *(f"p{d}" for d in range(depth)))
             joins.append(Join(alias, keys, (child, *parents[:depth])))
-            found.append(alias)
+            aliases.append(alias)
         zero = double(0.0, self.dialect)
         by_class = [
-            syntax.first_known(*(syntax.column(alias, f"s{c}") for alias in reversed(found)), zero.copy())
+            syntax.first_known(*(syntax.column(alias, f"s{c}") for alias in reversed(aliases)), zero.copy())
             for c in range(term.levels[0].tables.shape[2])
         ]
         refused: list[Node] = []
@@ -207,15 +207,15 @@ class TermWriter:
         zero, by_class = double(0.0, self.dialect), []
         n_classes = term.weights.shape[1]
         for c in range(n_classes):
-            found = syntax.column(alias, f"s{c}")
+            score = syntax.column(alias, f"s{c}")
             if term.scale:
                 power = syntax.called(
                     "POWER", syntax.cast(syntax.column(alias, "u"), "double"), double(-term.scale, self.dialect)
                 )
-                found = syntax.times(found, power)
+                score = syntax.times(score, power)
             if term.present is not None:
-                found = syntax.plus(found, double(term.present[c], self.dialect))
-            by_class.append(syntax.first_known(found, zero.copy()))
+                score = syntax.plus(score, double(term.present[c], self.dialect))
+            by_class.append(syntax.first_known(score, zero.copy()))
         return Scores(by_class)
 
 
