@@ -79,3 +79,12 @@ def test_it_is_written_as_a_whole(tmp_path):
     model = bk.NaiveBayes(roles={"code": "categorical"}).fit(rows, labels)
     content = model.to_onnx(tmp_path / "model.onnx")
     assert (tmp_path / "model.onnx").read_bytes() == content
+
+
+def test_whole_numbers_beyond_64_bits_are_refused():
+    large = np.array([2**63 + 5, 2**63 + 6], dtype=np.uint64)
+    of_values = bk.NaiveBayes(roles={"k": "categorical"}).fit({"k": large}, ["a", "b"])
+    of_classes = bk.NaiveBayes().fit({"k": ["a", "b"]}, large)
+    for model in (of_values, of_classes):
+        with pytest.raises(bk.BayesError, match="holds 9223372036854775813, beyond the whole numbers of ONNX"):
+            model.to_onnx()

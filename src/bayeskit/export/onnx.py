@@ -7,6 +7,7 @@ and truths as doubles, where NaN is missing (whole numbers beyond 2^53 as int64)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,7 @@ class _Graph:
         if float in kinds:
             return self._among(coding)
         keys = [int(value) for value in coding.values]
+        _refuse_beyond_64_bits(keys, f"column {coding.column!r}", coding.column)
         encoded = {"keys_int64s": keys, "values_int64s": codes, "default_int64": unseen}
         if max((abs(key) for key in keys), default=0) >= EXACT:
             return self.op("LabelEncoder", self.column(coding.column, "INT64"), domain="ai.onnx.ml", **encoded)
@@ -250,9 +252,17 @@ class _Graph:
             self.label_kind = "STRING"
             return self.constant(form.classes, object)
         self.label_kind = "BOOL" if kinds == {bool} else "INT64" if float not in kinds else "DOUBLE"
+        if self.label_kind == "INT64":
+            _refuse_beyond_64_bits(form.classes, "the target", form.target)
         return self.constant(form.classes, {"BOOL": np.bool_, "INT64": np.int64, "DOUBLE": np.float64}[self.label_kind])
 
     def _result(self, name: str, op: str, *arguments: str, shape: list[Any] | None = None, kind: str = "") -> None:
         self.nodes.append(self.onnx.helper.make_node(op, list(arguments), [name]))
         element = getattr(self.onnx.TensorProto, kind or self.label_kind)
         self.results.append(self.onnx.helper.make_tensor_value_info(name, element, shape or ["rows"]))
+
+
+def _refuse_beyond_64_bits(values: Sequence[Any], place: str, culprit: str) -> None:
+    """Whole numbers of ONNX have 64 bits."""
+    if beyond := [value for value in values if not -(2**63) <= value < 2**63]:
+        raise BayesError(f"{place} holds {beyond[0]}, beyond the whole numbers of ONNX: make it text", culprit=culprit)
