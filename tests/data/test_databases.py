@@ -223,6 +223,18 @@ def test_only_one_select_is_run(shop, query):
     assert duckdb.connect(str(shop), read_only=True).execute("SELECT COUNT(*) FROM days").fetchall() == [(4,)]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    ["INSERT INTO days SELECT * FROM days RETURNING *", "DELETE FROM days RETURNING *", "UPDATE days SET wind = 0"],
+)
+@pytest.mark.parametrize("push", [False, True])
+def test_a_query_that_would_write_within_is_not_run(shop, statement, push):
+    with duckdb.connect(str(shop)) as connection:
+        with pytest.raises(bk.BayesError, match="is no SELECT: rows are read, and nothing else is done"):
+            bk.NaiveBayes().fit(sql(f"WITH d AS ({statement}) SELECT * FROM d", connection, push=push), "play")
+        assert connection.execute("SELECT COUNT(*), MAX(wind) FROM days").fetchall() == [(4, 3.5)]
+
+
 def test_an_unknown_table_or_column_is_told_with_the_database(shop):
     with pytest.raises(bk.BayesError, match=r"shop.duckdb: Catalog Error: Table with name nothing does not exist"):
         bk.NaiveBayes().fit(sql("SELECT * FROM nothing", shop), "play")

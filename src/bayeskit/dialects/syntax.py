@@ -258,9 +258,16 @@ def parsed(query: str, dialect: Dialect) -> Node:
     except glot.errors.SqlglotError as problem:
         where = str(problem).partition("\n")[0].rstrip(".")
         raise BayesError(f"this query cannot be read as {dialect.title}: {where}", culprit=query) from None
-    if len(statements) != 1 or not isinstance(statements[0], glot.exp.Query):
+    if len(statements) != 1 or not isinstance(statements[0], glot.exp.Query) or _writes(statements[0]):
         raise BayesError(f"{query[:80]!r} is no SELECT: rows are read, and nothing else is done", culprit=query)
     return statements[0]
+
+
+def _writes(query: Node) -> bool:
+    """Whether a statement within a query changes something: DuckDB and PostgreSQL take some after WITH."""
+    exp = sqlglot().exp
+    doing = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Copy, exp.Command, exp.Into)
+    return query.find(*doing) is not None
 
 
 def one_of_dialects(dialect: str, known: Iterable[str]) -> BayesError:
