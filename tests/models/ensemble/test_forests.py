@@ -9,6 +9,7 @@ from bayeskit import kernels
 from bayeskit.datasets import load_penguins
 from bayeskit.errors import BadFile
 from bayeskit.models import from_bytes, to_bytes
+from bayeskit.models.ensemble.parameters import from_leaves
 from bayeskit.models.ensemble.weighed_terms import WeighedTerms
 from bayeskit.tally.coded_trees import CodedTrees
 from bayeskit.tally.leaves import Leaves
@@ -106,3 +107,11 @@ def test_counts_of_leaves_that_no_memory_holds_are_refused_before_they_are_made(
     monkeypatch.setattr("bayeskit.memory.memory_of_the_machine", lambda: 16.0 * len(arrays[3]))
     with pytest.raises(bk.BayesError, match="would take"):
         Leaves.from_parts(statistic.request, header, arrays, leaves.space)
+
+
+def test_leaves_heavier_than_single_precision_are_refused_without_rows_as_with_them(penguins):
+    model = bk.BayesClassifier(**SMALL, keep_rows=False).fit(*penguins)
+    held, tally = model.tally_.statistics["leaves"], model.tally_
+    heavy = Leaves(held.trees, held.counts * 1e60)
+    with pytest.raises(bk.BayesError, match="single precision"):
+        from_leaves(heavy, tally.class_counts * 1e60, tally.classes, model.structure_, 1)
