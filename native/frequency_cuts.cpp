@@ -110,10 +110,10 @@ std::vector<std::vector<double>> frequency_cuts(const std::vector<Floats>& colum
         const auto buckets = put_in_buckets(columns, j, together, n, 1, nullptr, of, n_threads);
         parallel_for(together, n_threads, [&](size_t i) {
             Ranked column(columns[j + i], n, buckets[i], of.data() + i * n);
-            const auto size = static_cast<double>(column.numbers()),
-                       width = size / static_cast<double>(intervals[j + i]);
+            const size_t most = std::min(intervals[j + i], column.numbers());  // more have no number
+            const auto size = static_cast<double>(column.numbers()), width = size / static_cast<double>(most);
             std::vector<size_t> ranks;
-            for (size_t k = 1; k < intervals[j + i] && size >= 2; ++k) {
+            for (size_t k = 1; k < most; ++k) {
                 const double place = std::ceil(static_cast<double>(k) * width - tolerance * size);
                 const size_t rank = std::min(static_cast<size_t>(std::max(place, 1.0)), column.numbers()) - 1;
                 if (ranks.empty() || ranks.back() < rank) ranks.push_back(rank);

@@ -55,7 +55,7 @@ public:
         for (size_t r = 0; r < g_.codes.n; ++r)
             if (part[r]) rows_.push_back(static_cast<uint32_t>(r));
         spare_.resize(rows_.size());
-        histogram_.assign(g_.at_random ? 0 : kCodes * C_, 0.0);
+        histogram_.assign(!g_.at_random && fills_histogram(rows_.size()) ? kCodes * C_ : 0, 0.0);
     }
 
     Tree grow() {
@@ -147,10 +147,12 @@ private:
         }
     }
 
+    bool fills_histogram(size_t n_rows) const { return n_rows * 8 >= kCodes * C_; }
+
     // Cells of all codes and classes in their order: by a table where there are many rows, else sorted.
     void find_cells(size_t column, size_t first, size_t last) {
         cells_.clear();
-        if ((last - first) * 8 >= kCodes * C_) {
+        if (fills_histogram(last - first)) {
             for (size_t i = first; i < last; ++i)
                 histogram_[code(rows_[i], column) * C_ + g_.labels[rows_[i]]] += weight(rows_[i]);
             for (const uint8_t c : codes_)

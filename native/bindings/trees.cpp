@@ -36,6 +36,14 @@ const double* weights_of(const std::optional<Array>& weights, size_t n) {
     return weights ? flat<double>(*weights, "weights", n) : nullptr;
 }
 
+// Of rows that grow trees: of one without weight no share of a class can be told.
+const double* weights_above_zero(const std::optional<Array>& weights, size_t n) {
+    const double* by = weights_of(weights, n);
+    for (size_t r = 0; by && r < n; ++r)
+        if (!(by[r] > 0) || !std::isfinite(by[r])) refuse("weights hold a number that is not finite and above zero");
+    return by;
+}
+
 Smoothing smoothing_of(double n, double m) {
     if (!(n >= 0) || !std::isfinite(n)) refuse("n is no number of rows");
     if (!(m > 0) || !std::isfinite(m)) refuse("m is no finite number above zero");
@@ -87,8 +95,8 @@ nb::tuple py_grow_trees(const Array& given_codes, const Array& given_categorical
     const auto* seeds = flat<uint64_t>(given_seeds, "seeds", parts.shape(0));
     if (parts.shape(1) != codes.n) refuse("parts does not have the rows of codes");
     if (n_tried < 1) refuse("n_tried is " + std::to_string(n_tried) + ", not 1 or more");
-    const Growth growth{codes,    categorical, labels, C, weights_of(weights, codes.n), static_cast<size_t>(n_tried),
-                        at_random};
+    const Growth growth{
+        codes, categorical, labels, C, weights_above_zero(weights, codes.n), static_cast<size_t>(n_tried), at_random};
     std::vector<Tree> trees(parts.shape(0));
     without_lock([&] {
         std::vector<double> x_log_x(growth.weights ? 0 : codes.n + 1, 0.0);

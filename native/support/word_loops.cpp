@@ -17,6 +17,7 @@ constexpr size_t kLine = 16;       // floats of a line of the cache
 constexpr int kSteps = 25;         // of Newton's method
 constexpr float kClose = 1e-3f;    // of log odds
 constexpr float kMinus = -1e30f;   // the score of what is no class
+constexpr float kLeast = 1e-30f;   // of q C: below it a document moves no score, and 1 / qC is infinite
 
 inline float larger(float a, float b) { return a > b ? a : b; }
 
@@ -170,7 +171,7 @@ void ridge_visit(const WordCells& cells, const WordCells& ahead, const float* of
         for (size_t c = 0; c < width; c += kLine) BAYESKIT_PREFETCH(task.table + size_t{ahead.words[i]} * width + c);
     for (size_t c = task.n_classes; c < width; ++c) s[c] = kMinus;
     for (size_t c = 0; c < width; ++c) z[c] = s[c] - q * beta[c];
-    best_scores(s, z, label, 1.0f / (q * cost), task.n_classes, width, p, d);
+    best_scores(s, z, label, 1.0f / larger(q * cost, kLeast), task.n_classes, width, p, d);
     float changed = 0.0f, now = 0.0f;
     for (size_t c = 0; c < task.n_classes; ++c) {
         const float best = cost * ((c == label ? 1.0f : 0.0f) - p[c]);

@@ -80,6 +80,7 @@ def test_threads_of_one_process_wait_for_each_other(model):
 
 def command(*words):
     """``bayes`` in a process of its own, which has loaded all it needs."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests that run in the background ignore it
     sys.argv = ["bayes", *map(str, words)]
     main()
 

@@ -80,6 +80,17 @@ def test_ridge_logistic_equals_its_twin(seed: int, n: int, n_classes: int, round
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("cost", [0.0, 1e-45, 1e-39, 1e-30])
+def test_a_document_of_hardly_any_cost_changes_nothing(n_classes: int, cost: float) -> None:
+    given_ = ridge_arguments(5, 40, n_classes)
+    given_[5][::4] = cost
+    ours, theirs = (module.fit_ridge_logistic(*given_, 1, -1.0, 4) for module in (kernels, twins))
+    for a, b in zip(ours[:2], theirs[:2], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
+    assert np.abs(ours[1][::4]).max() <= 1e-29
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
 def test_ridge_logistic_finds_the_minimum_that_a_general_solver_finds(n_classes: int) -> None:
     from scipy.optimize import minimize
 

@@ -113,3 +113,13 @@ def part_of(counts, trees, t):
 def end_of(one, row):
     counts = kernels.count_leaves(row[None].copy(), np.zeros(1, dtype=np.uint32), 1, None, one, 1)
     return int(counts.argmax())
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf])
+@pytest.mark.parametrize("module", [kernels, twins])
+def test_rows_without_weight_grow_no_tree(module, weight):
+    codes, labels = np.arange(4, dtype=np.uint8)[:, None], np.zeros(4, dtype=np.uint32)
+    parts, seeds = np.ones((1, 4), dtype=np.uint8), np.array([7], dtype=np.uint64)
+    weights = np.array([weight, weight, 1.0, 1.0])
+    with pytest.raises(ValueError, match="above zero"):
+        module.grow_trees(codes, np.zeros(1, np.uint8), labels, 2, weights, parts, seeds, 1, False, 1)

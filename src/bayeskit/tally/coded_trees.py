@@ -146,6 +146,9 @@ class CodedTrees:
         left, place = nodes[:, 0].astype(np.int64), np.arange(len(nodes)) - np.repeat(start[:-1], size)
         behind = (left > place) & (left < np.repeat(size, size) - 1)
         need(bool(((left == 0) | behind).all()))
+        children = (np.repeat(start[:-1], size) + left)[left > 0]
+        above = np.bincount(np.concatenate([start[:-1], children, children + 1]), minlength=len(nodes))
+        need(bool((above == 1).all()))  # one node above each but the roots: shared ones would count rows twice
         asks_set, column = nodes[:, 1] >= 2**31, (nodes[:, 1].astype(np.int64) & (2**31 - 1)) >> 8
         need(bool(((left == 0) | ((column < len(columns)) & (~asks_set | (subset >= 0)))).all()))
         words = np.ascontiguousarray(sets).view(np.uint64).reshape(-1, 4)

@@ -5,6 +5,7 @@ The trees are part of what is asked for; they do not change while rows come and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -16,7 +17,7 @@ from bayeskit import kernels
 from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.errors import BadFile, BayesError, NotLearnt
-from bayeskit.memory import Need
+from bayeskit.memory import Need, check_memory
 from bayeskit.tally.coded_trees import CodedTrees
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, taken, without
@@ -157,6 +158,8 @@ class Leaves(Statistic):
         kinds = ("f",) if space.weighted else ("i", "u")
         if numbers.dtype.kind not in kinds or not np.isfinite(numbers).all() or numbers.min(initial=1) <= 0:
             raise BadFile("the tally holds counts that are negative or no numbers")
+        if (whole := cls.needs(LeavesRequest.of(trees), space)) is not None:  # a file holds few of its cells
+            check_memory(whole, math.inf)
         counts = np.zeros((trees.n_nodes, space.n_classes), dtype=space.dtype)
         counts.ravel()[at] = numbers
         return cls(trees, counts)

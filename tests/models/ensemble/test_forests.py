@@ -7,8 +7,12 @@ import pytest
 import bayeskit as bk
 from bayeskit import kernels
 from bayeskit.datasets import load_penguins
+from bayeskit.errors import BadFile
 from bayeskit.models import from_bytes, to_bytes
+from bayeskit.models.ensemble.parameters import from_leaves
 from bayeskit.models.ensemble.weighed_terms import WeighedTerms
+from bayeskit.tally.coded_trees import CodedTrees
+from bayeskit.tally.leaves import Leaves
 
 SMALL = {"n_members": 2, "n_chains": 4, "n_trees": 6, "n_threads": 1}
 
@@ -77,3 +81,37 @@ def test_a_new_class_has_its_prior_in_the_line_and_rows_that_go_take_their_class
 def test_settings_that_mean_nothing_are_refused_by_name(setting):
     with pytest.raises(bk.BayesError, match=next(iter(setting))):
         bk.BayesClassifier(**setting).fit([[1.0], [2.0]], [0, 1])
+
+
+@pytest.fixture(scope="module")
+def leaves(penguins):
+    X, y = penguins
+    return bk.BayesClassifier(**SMALL, keep_rows=False).fit(X, y).tally_
+
+
+def test_trees_of_a_file_whose_nodes_have_two_above_them_are_refused(leaves):
+    trees, n = leaves.statistics["leaves"].trees, 3001  # sums over such nodes double at each step, up to infinity
+    header, arrays = trees.to_parts()
+    nodes = np.zeros((n, 2), dtype=np.uint32)
+    nodes[: n - 2, 0] = np.arange(1, n - 1)
+    shared = [*arrays[:2], np.array([0, n]), nodes, np.full(n, -1), np.zeros((0, 8), dtype=np.uint32)]
+    with pytest.raises(BadFile, match="no trees"):
+        CodedTrees.from_parts(trees.coding, header, shared)
+    assert CodedTrees.from_parts(trees.coding, header, arrays) == trees
+
+
+def test_counts_of_leaves_that_no_memory_holds_are_refused_before_they_are_made(leaves, monkeypatch):
+    statistic = leaves.statistics["leaves"]
+    header, arrays = statistic.to_parts()
+    assert Leaves.from_parts(statistic.request, header, arrays, leaves.space) == statistic
+    monkeypatch.setattr("bayeskit.memory.memory_of_the_machine", lambda: 16.0 * len(arrays[3]))
+    with pytest.raises(bk.BayesError, match="would take"):
+        Leaves.from_parts(statistic.request, header, arrays, leaves.space)
+
+
+def test_leaves_heavier_than_single_precision_are_refused_without_rows_as_with_them(penguins):
+    model = bk.BayesClassifier(**SMALL, keep_rows=False).fit(*penguins)
+    held, tally = model.tally_.statistics["leaves"], model.tally_
+    heavy = Leaves(held.trees, held.counts * 1e60)
+    with pytest.raises(bk.BayesError, match="single precision"):
+        from_leaves(heavy, tally.class_counts * 1e60, tally.classes, model.structure_, 1)

@@ -28,6 +28,7 @@ def frequency_cuts(
         if (np.abs(column) > 1e150).any():
             raise ValueError(f"column {i} holds a number beyond 1e150")
         x = np.sort(column[~np.isnan(column)])
+        k = min(k, max(len(x), 1))  # more intervals have no number
         places = np.ceil(np.arange(1.0, k) * (len(x) / k) - tolerance * len(x))
         left = np.unique(x[np.clip(places, 1, len(x)).astype(np.int64) - 1]) if len(x) > 1 else x[:0]
         left = left[left < x[-1:]]

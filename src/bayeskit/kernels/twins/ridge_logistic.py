@@ -9,6 +9,7 @@ from bayeskit.kernels.twins.topics import mixed
 
 Singles = NDArray[np.float32]
 STEPS, CLOSE = 25, 1e-3
+LEAST = 1e-30  # of q C: below it a document moves no score
 
 
 def fit_ridge_logistic(
@@ -108,10 +109,11 @@ def _wrong(s: float) -> float:
 def _best_scores(score: Floats, beta: Floats, label: int, q: float, cost: float) -> Floats:
     """C (e_y − p) where s = z + q C (e_y − p), p = softmax(s), by damped Newton steps."""
     z, s, own = score - q * beta, score, np.eye(len(score))[label]
+    reach = max(q * cost, LEAST)
     for _ in range(STEPS):
         p = normalise(s[None], 1)[0][0]
-        hessian = np.eye(len(s)) / (q * cost) + np.diag(p) - np.outer(p, p)
-        d = np.linalg.solve(hessian, (z - s) / (q * cost) + own - p)
+        hessian = np.eye(len(s)) / reach + np.diag(p) - np.outer(p, p)
+        d = np.linalg.solve(hessian, (z - s) / reach + own - p)
         spread = np.ptp(d)
         s = s + d * (np.log1p(spread) / spread if spread > 1e-4 else 1.0)
         if not spread > CLOSE:

@@ -48,6 +48,8 @@ def grow_trees(
     check_cells("categorical", categorical, "uint8", codes.shape[1])
     check_labels(labels, n_classes, len(codes))
     check_weights(weights, len(codes))
+    if weights is not None and not ((weights > 0) & (weights < np.inf)).all():
+        raise ValueError("weights hold a number that is not finite and above zero")
     check_cells("parts", parts, "uint8", None, len(codes))
     check_cells("seeds", seeds, "uint64", len(parts))
     if n_tried < 1:

@@ -36,12 +36,7 @@ class LearntRows:
 
     def __post_init__(self) -> None:
         if self.weights is not None and len(self.weights):
-            least, total = float(self.weights.min()), float(self.weights.sum())
-            if least < LIGHTEST or not total <= HEAVIEST:
-                raise BayesError(
-                    f"weights from {least:g} on that sum to {total:g}: BayesClassifier counts in single precision, for "
-                    f"weights from {LIGHTEST:g} on that sum to {HEAVIEST:g} at most; scale them"
-                )
+            check_range(float(self.weights.min()), float(self.weights.sum()))
 
     @property
     def cells(self) -> dict[str, npt.NDArray[Any]]:
@@ -116,3 +111,12 @@ def block_columns(block: Block, codes: Mapping[str, ColumnCodes]) -> list[npt.ND
             coded = how.shift(block.codes[name])
             found.append(np.minimum(coded, how.size).astype(np.min_scalar_type(how.size)))
     return found
+
+
+def check_range(least: float, total: float) -> None:
+    """Refuse weights that single precision cannot hold."""
+    if least < LIGHTEST or not total <= HEAVIEST:
+        raise BayesError(
+            f"weights from {least:g} on that sum to {total:g}: BayesClassifier counts in single precision, for "
+            f"weights from {LIGHTEST:g} on that sum to {HEAVIEST:g} at most; scale them"
+        )

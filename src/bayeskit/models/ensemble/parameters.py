@@ -19,7 +19,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.estimate.smoothing import smoothed
 from bayeskit.models.ensemble.ensemble_structure import Structure
 from bayeskit.models.ensemble.forests import MOST_GROWN, count_leaves, means_of, ready_leaves, total_leaves
-from bayeskit.models.ensemble.learnt_rows import LearntRows
+from bayeskit.models.ensemble.learnt_rows import LearntRows, check_range
 from bayeskit.models.ensemble.members import Members
 from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.tally import Tally
@@ -123,6 +123,8 @@ def from_leaves(
     """Forests that were counted and the line, without rows."""
     class_weights = np.asarray(class_counts, dtype=np.float64)
     n = float(class_weights.sum())
+    if n:
+        check_range(n, n)
     prior = np.asarray(smoothed(class_weights, n, PSEUDO, PSEUDO * len(class_weights)))
     codes = dict(structure.codes)
     totals = total_leaves(leaves.trees, leaves.counts, n_threads)
