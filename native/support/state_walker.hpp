@@ -165,8 +165,8 @@ public:
             }
             std::copy_n(logs_.data(), width_, &checkpoints_[s * width_]);
             const int64_t impossible = log_again(span, s, log);
+            see(s);  // the rows before an impossible one are believed, too
             if (impossible >= 0) return {kNever, impossible};
-            see(s);
         }
         return {log + log_sum(last_log_row(span.length(n - 1)), k_), -1};
     }

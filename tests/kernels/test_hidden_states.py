@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bayeskit import kernels
@@ -42,6 +42,7 @@ def all_paths(given: dict[str, Any]) -> tuple[list[tuple[int, ...]], np.ndarray]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
+@example(seed=5519, n_threads=2)  # rows before one that no path can have
 @beside_twins
 @given(seed=seeds, n_threads=thread_counts)
 def test_the_kernels_equal_their_twins_for_any_number_of_threads(name: str, seed: int, n_threads: int) -> None:
