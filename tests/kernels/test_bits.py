@@ -90,6 +90,7 @@ def topics_of_words(rng: np.random.Generator, n_threads: int) -> list[np.ndarray
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not kernels.NATIVE, reason="twins have one thread, whatever they are told")
 @pytest.mark.parametrize("n_threads", [2, 3, 8])
 def test_any_number_of_threads_gives_the_same_bits(n_threads: int) -> None:
     for one, many in zip(everything(1), everything(n_threads), strict=True):

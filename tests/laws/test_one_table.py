@@ -131,7 +131,7 @@ MODELS = {
     "NBTree": (bk.NBTree(), MIXED),
     "FullJointBayes": (bk.FullJointBayes(), MIXED),
     "SubclassBayes": (bk.SubclassBayes(n_subclasses=2, restarts=1, folds=2, max_rounds=5), MIXED),
-    "BayesClassifier": (bk.BayesClassifier(n_members=1, fast=True), MIXED),
+    "BayesClassifier": (bk.BayesClassifier(n_members=1, n_trees=2, fast=True), MIXED),
     "LogisticRegression": (bk.LogisticRegression(), MIXED),
     "DiscriminativeWeights": (bk.DiscriminativeWeights(), MIXED),
     "CostSensitive": (bk.CostSensitive(bk.NaiveBayes(), {"a": {"a": 0, "b": 5}, "b": {"a": 1, "b": 0}}), MIXED),
