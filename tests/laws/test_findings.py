@@ -91,3 +91,10 @@ def test_a_twin_that_is_sure_of_the_wrong_does_not_lead_the_logistic_fit_astray(
     X, y = {"x": [0.0, 0.0], "y": [0.0, 1.0], "c": ["u", "u"]}, ["b", "a"]
     model = bk.LogisticRegression().fit(X, y, sample_weight=[0.5, 10.0])
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("cells", [[None] * 4, ["u", None, None, None]])
+def test_exponents_are_fitted_beside_a_column_that_says_nothing(cells):
+    table, y = {"k": cells, "x": [1.0, 2.0, 3.0, 4.0]}, [*"aabb"]
+    model = bk.DiscriminativeWeights(bk.NaiveBayes(smoothing=0)).fit(table, y)
+    assert np.isfinite(model.predict_proba(table)).all()

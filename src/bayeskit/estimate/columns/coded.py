@@ -163,6 +163,8 @@ class LeftOutCodes(LeftOutColumns):
 
     def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
         """The terms of each column, a class of rows at a time."""
+        if not self.columns:
+            return {}
         block, labels, unit = leaving.block, leaving.labels, leaving.unit
         terms = {name: np.zeros((block.n_rows, len(leaving.classes))) for name in self.columns}
         for label in np.unique(labels):
