@@ -98,3 +98,11 @@ def test_exponents_are_fitted_beside_a_column_that_says_nothing(cells):
     table, y = {"k": cells, "x": [1.0, 2.0, 3.0, 4.0]}, [*"aabb"]
     model = bk.DiscriminativeWeights(bk.NaiveBayes(smoothing=0)).fit(table, y)
     assert np.isfinite(model.predict_proba(table)).all()
+
+
+@pytest.mark.parametrize("recipe", ["weighted", "best", "auto"])
+def test_evidence_that_is_rounding_gets_no_weight(recipe):
+    """Without its document, a word that is repeated there alone spoke by 1e-16: its weight became 2e15."""
+    texts, y = ["sun sea", "sun sea", "sun sun sun rain", ""], [*"abba"]
+    fitted = bk.TextClassifier(recipe).fit(texts, y)
+    assert np.abs(fitted.predict_joint_log_proba(["sun sun sun"])).max() < 100

@@ -129,6 +129,7 @@ def test_what_is_said_sums_up_and_does_not_depend_on_its_neighbours(recipe, a, b
     log_proba = fitted.predict_log_proba(texts)
     np.testing.assert_allclose(np.exp(log_proba).sum(axis=1), 1, rtol=1e-12)
     np.testing.assert_allclose(np.exp(log_proba), p, rtol=1e-11, atol=1e-300)
+    assert np.abs(fitted.predict_joint_log_proba(texts)).max() < 1e4  # eight words say no more, in nats
     alone = np.vstack([fitted.predict_joint_log_proba([text]) for text in texts])
     np.testing.assert_allclose(alone, fitted.predict_joint_log_proba(texts), rtol=1e-12, atol=1e-12)
     for record, scores in zip(fitted.explain(texts), fitted.predict_joint_log_proba(texts), strict=True):

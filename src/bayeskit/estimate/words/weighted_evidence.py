@@ -27,7 +27,7 @@ from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.words.weights import cosine_normalised, document_of_cell
 from bayeskit.threads import one_blas_thread
-from bayeskit.tolerance import GONE, LEAST_SHARE, POSITIVE
+from bayeskit.tolerance import GONE, LEAST_SHARE, NO_INFORMATION, POSITIVE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
@@ -196,7 +196,8 @@ def _fitted(
         by_row @ np.einsum("nfk,nfk->nf", features, features),
     ])  # fmt: skip
     size = np.sqrt(squares)
-    unit = np.where(size > 0, 1 / np.where(size > 0, size, 1.0), 0.0)  # a feature that says nothing has no weight
+    speaks = size > NO_INFORMATION  # a feature that says nothing has no weight
+    unit = np.where(speaks, 1 / np.where(speaks, size, 1.0), 0.0)
     penalty = np.concatenate([[FIRST_PENALTY], np.ones(n_features + k)]) * (PENALTY / n)
 
     def effective(v: Floats) -> Floats:
