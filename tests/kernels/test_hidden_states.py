@@ -43,6 +43,7 @@ def all_paths(given: dict[str, Any]) -> tuple[list[tuple[int, ...]], np.ndarray]
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 @example(seed=5519, n_threads=2)  # rows before one that no path can have
+@example(seed=71332, n_threads=1)  # a last state that no path ends in
 @beside_twins
 @given(seed=seeds, n_threads=thread_counts)
 def test_the_kernels_equal_their_twins_for_any_number_of_threads(name: str, seed: int, n_threads: int) -> None:

@@ -185,6 +185,9 @@ def _check_last(last: int, k: int) -> None:
 
 
 def _drawn(logs: Floats, uniform: float) -> int:
+    """A state drawn by its weight; the first one where a last state was given that no path ends in."""
+    if logs.max() == -np.inf:
+        return 0
     weights = np.exp(logs - logs.max())
     reached = np.cumsum(weights)
     possible = np.flatnonzero(weights > 0)
