@@ -69,7 +69,7 @@ def mistake_probability(model: Any, boundaries: Sequence[float] | None = None) -
         from sklearn.utils.validation import check_is_fitted  # loads slowly
 
         check_is_fitted(model)
-    params = getattr(model, "params_", None)
+    params: Any = getattr(model, "params_", None)
     if not hasattr(params, "normal") and not hasattr(params, "by_column"):
         who = with_article(type(model).__name__)
         raise BayesError(f"{who} has no density of one column by itself: P(mistake) is of NaiveBayes or GaussianBayes")
