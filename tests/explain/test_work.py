@@ -220,3 +220,18 @@ def test_the_latex_says_what_the_text_says_of_the_last_step():
     assert r"\text{each product is taken to the power 1/2" in warm
     lost = bk.NaiveBayes(smoothing=0).fit({"a": ["x", "y"], "b": ["u", "v"]}, ["p", "q"]).work({"a": "x", "b": "v"})
     assert r"\text{every product is 0: undecidable;" in lost.latex()
+
+
+@pytest.mark.parametrize("recipe", ["multinomial", "set_of_words"])
+@pytest.mark.parametrize("prior", ["empirical", {"a": 0.0, "b": 1.0}])
+def test_what_documents_say_and_the_prior_sum_to_the_joint(recipe, prior):
+    model = bk.TextClassifier(recipe, prior=prior).fit(["fine day", "grey day", "fine"], ["a", "b", "a"])
+    parts = model.predict_column_log_proba(["fine day", "grey", ""])
+    assert list(parts) == ["text"]
+    assert np.isfinite(parts["text"]).all()
+    np.testing.assert_allclose(
+        parts["text"] + model.params_.log_prior, model.predict_joint_log_proba(["fine day", "grey", ""]), atol=1e-12
+    )
+    assert np.isfinite(model.document_log_likelihood(["fine day", "grey", ""])).all()
+    assert np.isfinite(model.score_samples(["fine day", "grey", ""])).all()
+    assert not hasattr(bk.TextClassifier("complement"), "predict_column_log_proba")
