@@ -188,3 +188,22 @@ def test_named_refusals_read_alike_wherever_they_are_raised():
     for model in (bayeskit.NBTree, bayeskit.SubclassBayes):
         with pytest.raises(BayesError, match=f"^{model.__name__} takes no texts: leave column 't' out with roles="):
             model(roles={"t": "text"}).fit(table, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("setting", "wrong", "typed"),
+    [
+        ("variance", "foo", "--variance 'foo' is not one of"),
+        ("ddof", 3, "--ddof 3: it is 1 (unbiased) or 0"),
+        (
+            "cuts",
+            "x",
+            "--cuts x: it is mdl, frequency, width or random, one of these with a number of intervals such as fr",
+        ),
+    ],
+)
+def test_settings_of_numbers_are_told_as_they_are_typed(setting, wrong, typed):
+    with pytest.raises(BayesError) as refused:
+        bayeskit.NaiveBayes(**{setting: wrong}).fit({"x": [1.0, 2.0]}, ["a", "b"])
+    assert str(refused.value).startswith(f"{setting}={wrong!r}")
+    assert in_options(refused.value).startswith(typed)

@@ -87,3 +87,26 @@ def test_counts_outside_a_declared_domain_are_refused():
         bk.Tally.from_counts(counts, domains={"level": ORDER})
     with pytest.raises(bk.BayesError, match="'size', which has no counts"):
         bk.Tally.from_counts(counts, domains={"size": ORDER})
+
+
+def test_what_a_column_holds_is_listed_in_its_declared_order():
+    sizes = {"size": ["High", "Medium", "High", "Low", "Medium", "High"]}
+    assert "3: Low, Medium, High" in str(
+        bk.NaiveBayes(domains={"size": ["Low", "Medium", "High"]}).fit(sizes, [*"aabbab"])
+    )
+    assert "3: High, Medium, Low" in str(bk.NaiveBayes().fit(sizes, [*"aabbab"]))  # the most frequent first
+    cut = bk.NaiveBayes(numeric="histogram", cuts=[10, 20]).fit({"x": [5.0, 15.5, 15.2, 25.0]}, [*"aabb"])
+    assert "3: ≤ 10, 10 – 20, > 20" in str(cut)
+
+
+@pytest.mark.parametrize(
+    ("domains", "message"),
+    [
+        ({"size": "Low"}, "the domain of column 'size' is a list of its values, not 'Low'"),
+        ({"size": 3}, "the domain of column 'size' is a list of its values, not 3"),
+        (["Low"], r"domains=\['Low'\]: it is a mapping from column to its values"),
+    ],
+)
+def test_a_domain_is_a_list_of_values(domains, message):
+    with pytest.raises(bk.BayesError, match=message):
+        bk.NaiveBayes(domains=domains).fit({"size": ["Low", "High"]}, [*"ab"])

@@ -338,3 +338,28 @@ def test_likelihoods_of_what_is_no_distribution_are_refused():
         coin.log_likelihood(1.5)
     with pytest.raises(BayesError, match="0/0"):
         coin.likelihood_ratio(0.0, 0.0)
+
+
+def test_a_likelihood_is_asked_of_probabilities():
+    coin = BetaBernoulli().update({True: 7, False: 3})
+    with pytest.raises(BayesError, match="θ is 'a'; a probability lies between 0 and 1"):
+        coin.log_likelihood("a")
+    die = DirichletCategorical({"a": 1, "b": 1, "c": 1}).update(["a", "a", "b"])
+    with pytest.raises(BayesError, match=r"no probability of 'c'\. Give one for each value"):
+        die.log_likelihood({"a": 0.5, "b": 0.5})
+    with pytest.raises(BayesError, match="'z' is none of its values"):
+        die.log_likelihood({"a": 0.5, "b": 0.3, "c": 0.2, "z": 0})
+    with pytest.raises(BayesError, match="are no numbers"):
+        die.log_likelihood(["x", "y", "z"])
+    with pytest.raises(BayesError, match="'z' is not among its values"):
+        die.likelihood("z")
+
+
+def test_the_likelihood_of_one_value_of_a_die_is_that_of_a_coin_up_to_a_factor():
+    die = DirichletCategorical({"a": 1, "b": 1, "c": 1}).update(["a", "a", "b", "c", "c", "c"])
+    curve = die.likelihood("a")
+    with_shares = [die.log_likelihood([p, (1 - p) / 4, (1 - p) * 3 / 4]) for p in curve.line[1:-1]]
+    np.testing.assert_allclose(np.diff(with_shares), np.diff(curve.log_likelihood[1:-1]), atol=1e-12)
+    assert curve.maximum == pytest.approx(1 / 3)
+    assert len(repr(curve)) < 200
+    assert curve.chart().to_dict()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from sklearn.exceptions import NotFittedError
 
 import bayeskit as bk
 from bayeskit.evaluate.generative_discriminative import CASES, generative_vs_discriminative, simulated_grid
@@ -137,3 +138,19 @@ def test_the_comparison_by_training_size_is_a_list_of_records():
         generative_vs_discriminative(X, y, sizes=[1000])
     with pytest.raises(bk.BayesError, match="two classes"):
         generative_vs_discriminative(X, np.zeros(200))
+
+
+def test_what_has_no_densities_is_refused():
+    with pytest.raises(NotFittedError):
+        bk.mistake_probability(bk.NaiveBayes())
+    fitted = bk.LogisticRegression().fit({"x": [0.0, 1.0, 2.0, 3.0]}, list("aabb"))
+    for model in (fitted, 5):
+        with pytest.raises(bk.BayesError, match=r"an? \w+ has no density of one column by itself"):
+            bk.mistake_probability(model)
+
+
+@pytest.mark.parametrize("wrong", ["a", float("nan"), float("inf"), None])
+def test_boundaries_are_finite_numbers(wrong):
+    model = bk.NaiveBayes().fit({"x": [-2.0, 0.0, 0.0, 2.0]}, list("aabb"))
+    with pytest.raises(bk.BayesError, match=r"boundaries\[1\] is .*: give finite numbers"):
+        bk.mistake_probability(model, [0.5, wrong])

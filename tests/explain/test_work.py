@@ -10,6 +10,7 @@ import pytest
 import bayeskit as bk
 from bayeskit import datasets
 from bayeskit.datasets import load_worked_example
+from bayeskit.latex import LINE, width_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 DAY = {"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "strong"}
@@ -182,5 +183,55 @@ def test_the_latex_is_balanced_whatever_the_names_are(name):
         assert depth.min() >= 0
         assert depth[-1] == 0
         assert not re.search(r"[%#$]", plain.replace(r"$\neg$", ""))  # of a word that is absent
-        assert latex.count(r"\begin{align*}") == latex.count(r"\end{align*}") == 1
-        assert all(line.count("&") == 1 for line in re.sub(r"\\&", "", latex).splitlines()[1:-1])
+        assert latex.count(r"\begin{align*}") == latex.count(r"\end{align*}") == 3  # two classes and their shares
+        lines = re.sub(r"\\&", "", latex).splitlines()
+        assert all(line.count("&") == 1 for line in lines if not re.match(r"\\(begin|end){align", line))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [bk.NaiveBayes(), bk.NaiveBayes(numeric="kernel"), bk.NaiveBayes(numeric="histogram", temperature=2), bk.TAN()],
+    ids=repr,
+)
+def test_the_latex_fits_a_page_and_has_no_sign_that_its_fonts_lack(model):
+    birds = datasets.load_penguins()
+    text = model.set_params(roles={"year": "ignore"}).fit(birds, "species").work(birds.slice(0, 1)).latex()
+    assert text.isascii()  # − and ≤ are none of pdflatex's
+    assert not re.search(r"\de[-+]?\d", text)  # powers of ten, not 1e-12
+    assert max(width_of(line.strip("\\ ")) for line in text.splitlines()) < 2 * LINE  # halves of fractions stand above
+    assert all(r"\mid" not in line or width_of(line) <= LINE + 10 for line in text.splitlines())
+
+
+def test_signs_that_other_fonts_show_as_letters_are_set_as_mathematics():
+    row = {"a": ['<30 | "x"', "≥ 2 – 3"]}
+    for value in row["a"]:
+        text = bk.NaiveBayes().fit(row, ["p", "q"]).work({"a": value}).latex()
+        assert text.isascii()
+        assert not re.search(r'[<>|"]', re.sub(r"\$[<>|]\$", "", text))
+
+
+def test_the_latex_says_what_the_text_says_of_the_last_step():
+    flips = np.array([[True] * 2000, [False] * 2000] * 2)
+    coins = bk.NaiveBayes(smoothing=0, prior={"a": 0.25, "b": 0.75}).fit(flips, ["a", "a", "b", "b"])
+    text = coins.work(flips[:1]).latex()
+    assert r"\frac{0.333333}{0.333333 + 1} = 0.25" in text  # not 10^-602 / (10^-602 + 10^-602)
+    assert r"\text{the products are too small to be written: all are}" in text
+    warm = bk.NaiveBayes(smoothing=0, temperature=2).fit(load_worked_example("tennis"), "play").work(DAY).latex()
+    assert r"\text{each product is taken to the power 1/2" in warm
+    lost = bk.NaiveBayes(smoothing=0).fit({"a": ["x", "y"], "b": ["u", "v"]}, ["p", "q"]).work({"a": "x", "b": "v"})
+    assert r"\text{every product is 0: undecidable;" in lost.latex()
+
+
+@pytest.mark.parametrize("recipe", ["multinomial", "set_of_words"])
+@pytest.mark.parametrize("prior", ["empirical", {"a": 0.0, "b": 1.0}])
+def test_what_documents_say_and_the_prior_sum_to_the_joint(recipe, prior):
+    model = bk.TextClassifier(recipe, prior=prior).fit(["fine day", "grey day", "fine"], ["a", "b", "a"])
+    parts = model.predict_column_log_proba(["fine day", "grey", ""])
+    assert list(parts) == ["text"]
+    assert np.isfinite(parts["text"]).all()
+    np.testing.assert_allclose(
+        parts["text"] + model.params_.log_prior, model.predict_joint_log_proba(["fine day", "grey", ""]), atol=1e-12
+    )
+    assert np.isfinite(model.document_log_likelihood(["fine day", "grey", ""])).all()
+    assert np.isfinite(model.score_samples(["fine day", "grey", ""])).all()
+    assert not hasattr(bk.TextClassifier("complement"), "predict_column_log_proba")

@@ -130,3 +130,15 @@ def test_votes_that_mean_nothing_are_refused(votes, told):
 def test_draws_that_mean_nothing_are_refused():
     with pytest.raises(bk.BayesError, match="whole number of draws"):
         bk.Hypotheses({"h1": 1.0}).gibbs({"h1": {"+": 1}}, n=1.5)
+
+
+def test_votes_that_are_no_probabilities_name_their_hypothesis():
+    two = bk.Hypotheses({"h1": 0.5, "h2": 0.5})
+    with pytest.raises(bk.BayesError, match=r"the votes of 'h2' sum to 0\.5, not to one"):
+        two.predict({"h1": {"+": 1}, "h2": {"+": 0.5}})
+    with pytest.raises(bk.BayesError, match="the votes of 'h1' are finite and not negative"):
+        two.gibbs({"h1": {"+": -0.5, "-": 1.5}, "h2": {"+": 1}})
+    with pytest.raises(
+        bk.BayesError, match=r"no vote for 'h2'\. Give one mapping from outcome to probability for each"
+    ):
+        two.predict({"h1": {"+": 1}})

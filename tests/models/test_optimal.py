@@ -133,3 +133,19 @@ def test_a_member_without_probabilities_votes_but_cannot_be_weighed_by_likelihoo
         bk.BayesOptimalClassifier([LinearSVC()]).fit(X, Y)
     model = bk.BayesOptimalClassifier([LinearSVC()], weights=[1]).fit(X, Y)
     assert set(model.predict_proba(X).ravel().tolist()) == {0.0, 1.0}
+
+
+def test_a_member_without_evidence_is_named():
+    days = bk.datasets.load_worked_example("tennis")
+    for member, message in (
+        (bk.TAN(), r"member 'tree': smoothing='back-off' is no prior over tables"),
+        (bk.AODE(), r'weights="evidence": \'tree\' \(AODE\) cannot say that; use "cross-validation"'),
+    ):
+        with pytest.raises(bk.BayesError, match=message):
+            bk.BayesOptimalClassifier({"naive": bk.NaiveBayes(), "tree": member}, weights="evidence").fit(days, "play")
+    with pytest.raises(bk.BayesError, match="members are classifiers, and there is none: give a list"):
+        bk.BayesOptimalClassifier([]).fit(days, "play")
+    with pytest.raises(bk.BayesError, match="members are classifiers, and 'h2' is 3"):
+        bk.BayesOptimalClassifier([bk.NaiveBayes(), 3]).fit(days, "play")
+    with pytest.raises(bk.BayesError, match=r"weights sum to 1\.4"):
+        bk.BayesOptimalClassifier([bk.NaiveBayes(), bk.TAN()], weights=[0.5, 0.9]).fit(days, "play")

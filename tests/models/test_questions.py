@@ -86,3 +86,12 @@ def test_the_members_of_aode_are_networks_whose_mean_it_is():
     np.testing.assert_allclose(np.mean(joints, axis=0), np.exp(model.predict_joint_log_proba(rows)), atol=1e-9)
     with pytest.raises(bk.BayesError, match="wnd"):
         model.to_network("wnd")
+
+
+def test_what_is_no_fitted_model_is_told():
+    with pytest.raises(Exception, match="NaiveBayes instance is not fitted yet"):
+        bk.ask(bk.NaiveBayes(), "P(play = yes)")
+    with pytest.raises(bk.BayesError, match="5 is nothing to ask of: pass rows, a file, a network or a fitted model"):
+        bk.ask(5, "P(play = yes)")
+    with pytest.raises(bk.BayesError, match=r"ask one of its members, model\.to_network\(column\)"):
+        bk.ask(bk.AODE().fit(TENNIS, "play"), "P(play = yes)")

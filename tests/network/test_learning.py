@@ -135,7 +135,7 @@ def test_the_course_prints_the_diabetes_network_as_it_is(course):
 
 
 def test_the_diabetes_network_of_the_course_is_counted_from_its_rows(course):
-    n, pima = course[0]["n"], course[0]["pima"]
+    n, pima = course[0]["diabetes"], course[0]["pima"]
     assert len(n.table("mass")) * (len(n.states["mass"]) - 1) == 24
     assert n.n_parameters_ == 3 + 2 + 24 + 36 + 2 + 4
     here = pima[(pima["age"] <= 25) & (pima["pregnancies"] == 0) & pima["mass"].notna()]

@@ -29,6 +29,8 @@ OPTIONS = {
     "numeric": "--numeric",
     "prior": "--prior",
     "smoothing": "--smoothing",
+    "variance": "--variance",
+    "ddof": "--ddof",
     "memory_limit": "--memory-limit",
     "timeout": "--wait",
     "recipe": "--recipe",

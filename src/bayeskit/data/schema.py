@@ -294,6 +294,8 @@ def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:
     >>> as_domain(["Low", "Medium", "High", "Low"], "size")
     ('Low', 'Medium', 'High')
     """
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise BayesError(f"the domain of column {name!r} is a list of its values, not {values!r}", culprit=name)
     found = [canonical(value) for value in values]
     if not found or None in found:
         raise BayesError(f"the domain of column {name!r} needs at least one value, and missing is none: {found}")
@@ -328,6 +330,8 @@ def infer(
         if twice := [part for part in made if part != name and part in kinds]:
             raise SchemaMismatch(f"column {name!r} would become {twice[0]!r}, which is there: rename it", culprit=name)
         columns |= made
+    if domains is not None and not isinstance(domains, Mapping):
+        raise BayesError(f"domains={domains!r}: it is a mapping from column to its values", culprit=domains)
     for key, values in (domains or {}).items():
         if key == schema.target.name and key not in columns:
             schema = replace(schema, target=replace(schema.target, domain=as_classes(values, key)))

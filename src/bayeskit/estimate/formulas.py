@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from bayeskit import logspace
+from bayeskit import latex, logspace
 from bayeskit.estimate.smoothing import smoothed
 from bayeskit.estimate.variance import log_peak
 
 LARGEST_FRACTION = 10**15  # numerators and denominators that a person still reads
+SMALLEST = -690.0  # logarithms of numbers that can still be written
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -84,9 +85,11 @@ class Share(Written):
 
     @property
     def latex(self) -> str:
-        above, below = number(self.count), number(self.total)
+        above, below, added, added_below = (
+            latex.number(number(x)) for x in (self.count, self.total, self.added, self.added_total)
+        )
         if self.added_total:
-            above, below = f"{above} + {number(self.added)}", f"{below} + {number(self.added_total)}"
+            above, below = f"{above} + {added}", f"{below} + {added_below}"
         share = rf"\frac{{{above}}}{{{below}}}"
         return share if self.times == 1 else rf"\left({share}\right)^{{{self.times}}}"
 
@@ -133,7 +136,8 @@ class NormalDensity(Written):
 
     @property
     def latex(self) -> str:
-        variance, away = number(self.variance), f"{number(self.x)} - {_signed(self.mean)}".replace("−", "-")
+        x, mean, variance = (latex.number(number(x)) for x in (self.x, self.mean, self.variance))
+        away = f"{x} - {mean if self.mean >= 0 else f'({mean})'}"
         return rf"\frac{{1}}{{\sqrt{{2\pi \cdot {variance}}}}} e^{{-\frac{{({away})^2}}{{2 \cdot {variance}}}}}"
 
 
@@ -154,7 +158,7 @@ class Given(Written):
 
     @property
     def latex(self) -> str:
-        return number(float(logspace.exp(self.log_p)))
+        return latex.number(probability(self.log_p))
 
 
 @dataclass(frozen=True)
@@ -188,6 +192,24 @@ def product(factors: Sequence[Written]) -> Fraction | None:
         if result.denominator > LARGEST_FRACTION:
             return None
     return result
+
+
+def probability(log_p: float) -> str:
+    """A probability from its logarithm, however small; none where it is 0/0.
+
+    >>> probability(-1386.294361), probability(-math.inf), probability(math.nan), probability(0.0)
+    ('10^-602', '0', 'none', '1')
+    """
+    if math.isnan(log_p):
+        return "none"
+    if -math.inf < log_p < SMALLEST:
+        return f"10^{log_p / logspace.log(10.0):.0f}"
+    return short(float(logspace.exp(log_p)))
+
+
+def short(p: float) -> str:
+    """A number with six digits; 1 only where it is."""
+    return "above 0.999999" if 0.9999995 <= p < 1 else f"{p:.6g}"
 
 
 def number(x: Any) -> str:

@@ -18,7 +18,7 @@ from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.distinct import MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
@@ -40,14 +40,23 @@ def check_cuts(spec: object) -> None:
     if isinstance(spec, str) or (isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str)):
         way, number = (spec, INTERVALS) if isinstance(spec, str) else spec
         if way not in WAYS or not isinstance(number, (int, np.integer)) or number < 1:
-            raise BayesError(f"cuts={spec!r}: {_HELP}{did_you_mean(spec, WAYS)}")
+            raise _no_way(spec)
     elif isinstance(spec, (bool, float)) or (isinstance(spec, (int, np.integer)) and spec < 1):
-        raise BayesError(f"cuts={spec!r}: {_HELP}")
+        raise _no_way(spec)
 
 
-_HELP = (
-    'it is "mdl", "frequency", "width" or "random", one of these with a number of intervals such as '
+def _no_way(spec: Any) -> BayesError:
+    said = Setting("cuts", spec, shown=repr(spec), without=f"--cuts {spec}")
+    return BayesError(said, ": it is ", Remedy("cuts", clause=_PYTHON, without=_TYPED), did_you_mean(spec, WAYS))
+
+
+_PYTHON = (
+    '"mdl", "frequency", "width" or "random", one of these with a number of intervals such as '
     '("frequency", 5), a number of intervals of equal width, or a list of rising numbers'
+)
+_TYPED = (
+    "mdl, frequency, width or random, one of these with a number of intervals such as frequency:5, "
+    "a number of intervals of equal width, or rising numbers such as 10,20.5"
 )
 
 

@@ -134,20 +134,20 @@ def shares_without(
     return np.asarray(smoothed(left, left.sum(axis=1, keepdims=True), pseudo, pseudo * left.shape[1]))
 
 
-def normalised(shares: Any) -> npt.NDArray[np.float64]:
+def normalised(shares: Any, what: str = "prior probabilities") -> npt.NDArray[np.float64]:
     """Probabilities that sum to one; within 1e-3 of it they are divided by their sum, and that is said."""
     try:
         p = np.asarray(shares, dtype=np.float64)
     except (TypeError, ValueError):
-        raise BayesError(f"prior probabilities are numbers: {list(shares)}") from None
+        raise BayesError(f"{what} are numbers: {list(shares)}") from None
     if not np.isfinite(p).all() or (p < 0).any():
-        raise BayesError(f"prior probabilities are finite and not negative: {p.tolist()}")
+        raise BayesError(f"{what} are finite and not negative: {p.tolist()}")
     if abs(p.sum() - 1) > SLACK:
-        raise BayesError(f"prior probabilities sum to {p.sum():.6g}, not to one: {p.tolist()}")
+        raise BayesError(f"{what} sum to {p.sum():.6g}, not to one: {p.tolist()}")
     if abs(p.sum() - 1) > OFF_ONE:
         import warnings
 
         from bayeskit.errors import BayesWarning
 
-        warnings.warn(f"prior probabilities sum to {p.sum():.9g}; they were normalised", BayesWarning, stacklevel=6)
+        warnings.warn(f"{what} sum to {p.sum():.9g}; they were normalised", BayesWarning, stacklevel=6)
     return np.asarray(p / p.sum())

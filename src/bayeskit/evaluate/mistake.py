@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.columns.histogram import Histogram
 from bayeskit.estimate.columns.kernel import KernelColumns
 from bayeskit.estimate.columns.student import StudentColumns
+from bayeskit.estimate.smoothing import is_number
 from bayeskit.tolerance import PARALLEL
 
 Floats = npt.NDArray[np.float64]
@@ -64,16 +65,20 @@ def mistake_probability(model: Any, boundaries: Sequence[float] | None = None) -
     >>> found.regions, round(found.probability, 6), round(found.correct, 6)              # Φ(−1/√2)
     (((-inf, 0.0, 'a'), (0.0, inf, 'b')), 0.23975, 0.76025)
     """
-    params, classes = model.params_, np.asarray(model.classes_).tolist()
-    prior = logspace.exp(params.log_prior)
+    if hasattr(model, "fit"):
+        from sklearn.utils.validation import check_is_fitted  # loads slowly
+
+        check_is_fitted(model)
+    params: Any = getattr(model, "params_", None)
+    if not hasattr(params, "normal") and not hasattr(params, "by_column"):
+        who = with_article(type(model).__name__)
+        raise BayesError(f"{who} has no density of one column by itself: P(mistake) is of NaiveBayes or GaussianBayes")
+    classes, prior = np.asarray(model.classes_).tolist(), logspace.exp(params.log_prior)
     if hasattr(params, "normal"):  # multivariate, of one column
         _check_one([name for name in params.columns if name not in params.silent])
         i = int(np.flatnonzero(params.normal.spread.used)[0])
         mean, variance = params.normal.mean[:, i], np.array([c[i, i] for c in params.normal.covariance])
         return _of_line(Normals(mean, np.sqrt(variance)), prior, classes, boundaries)
-    if not hasattr(params, "by_column"):
-        who = with_article(type(model).__name__)
-        raise BayesError(f"{who} has no density of one column by itself: P(mistake) is of NaiveBayes or GaussianBayes")
     if params.words:
         raise BayesError(f"column {next(iter(params.words))!r} is text: P(mistake) is of a table or a line of numbers")
     _check_one(params.used)
@@ -199,12 +204,19 @@ def _below(bells: Any, edges: Floats) -> Floats:
 
 
 def _of_line(line: Normals | Line, prior: Floats, classes: list[Any], given: Sequence[float] | None) -> Mistake:
-    cuts = line.cuts(prior) if given is None else sorted(float(cut) for cut in given)
+    cuts = line.cuts(prior) if given is None else _boundaries(given)
     edges = np.array([-inf, *cuts, inf])
     mass = prior[:, None] * np.diff(line.below(edges), axis=1)  # (classes, parts)
     chosen = mass.argmax(axis=0) if given is not None else _densest(line, prior, edges)
     wrong = _wrong(mass, chosen)
     return Mistake(sum(wrong), dict(zip(classes, wrong, strict=True)), _merged(edges, chosen, classes))
+
+
+def _boundaries(given: Sequence[float]) -> list[float]:
+    for i, cut in enumerate(given):
+        if not is_number(cut) or not isfinite(cut):
+            raise BayesError(f"boundaries[{i}] is {cut!r}: give finite numbers", culprit=cut, place=i)
+    return sorted(float(cut) for cut in given)
 
 
 def _wrong(mass: Floats, chosen: Index) -> list[float]:

@@ -113,7 +113,9 @@ def column_records(tally: Tally) -> list[dict[str, Any]]:
             top = sorted(range(len(present)), key=lambda i, n=present: (-n[i], i))[:3]  # type: ignore[misc]
             cuts = getattr(role, "cuts", None)
             names = family.values if cuts is None else intervals(cuts)
-            record |= {"values": len(family.values), "most_frequent": [names[i] for i in top]}
+            has_order = cuts is not None or getattr(role, "domain", None) is not None
+            frequent = [names[i] for i in (sorted(top) if has_order else top)]
+            record |= {"values": len(family.values), "most_frequent": frequent}
             record["missing"] = count_of(family.missing.sum().item())
         elif name in tally.logged:
             record["missing"] = count_of(rows - tally.moments_of([name]).pooled().n[0, 0].item())

@@ -8,6 +8,7 @@ A factor stands as counts, as what smoothing makes of them, and as a number.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,23 +16,26 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import logspace
+from bayeskit import latex, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
-from bayeskit.estimate.formulas import LARGEST_FRACTION, Written, WrittenFactor, product
-from bayeskit.printable import printable
+from bayeskit.estimate.formulas import (
+    LARGEST_FRACTION,
+    SMALLEST,
+    Written,
+    WrittenFactor,
+    probability,
+    product,
+    short,
+)
 from bayeskit.tally.tally import Tally
 from bayeskit.undecidable import Impossible
 
 Floats = npt.NDArray[np.float64]
 CHAIN = 14  # factors of a product that stand in a line
-SMALLEST = -690.0  # logarithms of numbers that can still be written
-_LATEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
-    "¬": r"$\neg$", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-}  # fmt: skip
+MOST_ADDED = 2  # classes whose sum stands below each of them
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,29 +63,36 @@ class Work(Readable, Drawable):
         return (self.prior[i], *(factor.of_class[i] for factor in self.factors))
 
     def latex(self) -> str:
-        """An ``align*`` of all of it, for LaTeX with amsmath; notebooks show it by ``IPython.display.Latex``."""
-        lines: list[str] = []
-        for i, label in enumerate(self.classes):
-            factors, name = self.product(label), _name(label)
-            parts = _shortened([f"P({name})", *(self._symbol_latex(f, name) for f in self.factors)], r"\cdots")
-            lines.append("& " + r" \cdot ".join(parts))
-            before = [(factor.counted or factor) for factor in factors]
-            if any(factor.counted is not None for factor in factors):
-                counted = r" \cdot ".join(_shortened([factor.latex for factor in before], r"\cdots"))
-                lines.append(rf"&\stackrel{{\text{{counted}}}}{{=}} {counted} = {_power_of_ten(_sum_of(before))}")
-            filled = r" \cdot ".join(_shortened([factor.latex for factor in factors], r"\cdots"))
-            lines += [f"&= {filled}", f"&= {_power_of_ten(self.log_joint[i])}"]
-        if not self.undecidable and self.temperature == 1:
-            all_of = " + ".join(_power_of_ten(log_p) for log_p in self.log_joint)
-            for label, log_p, p in zip(self.classes, self.log_joint, self.posterior, strict=True):
-                share = rf"\frac{{{_power_of_ten(log_p)}}}{{{all_of}}}"
-                lines.append(rf"P({_name(label)} \mid x) &= {share} = {_short(p)}")
-        return "\n".join([r"\begin{align*}", " \\\\\n".join(lines), r"\end{align*}"])
+        """An ``align*`` for each class and one for the shares, for LaTeX with amsmath.
 
-    @staticmethod
-    def _symbol_latex(factor: WrittenFactor, label: str) -> str:
-        given = "".join(f", {_name(part)}" for part in factor.given)
-        return rf"P({_name(factor.what)} \mid {label}{given})"
+        Notebooks show it by ``IPython.display.Latex``.
+        """
+        parts: list[list[str]] = []
+        for i, label in enumerate(self.classes):
+            factors, name = self.product(label), latex.name(label)
+            lines = _aligned("", [f"P({name})", *(_symbol_latex(f, name) for f in self.factors)])
+            if any(factor.counted is not None for factor in factors):
+                before = [(factor.counted or factor) for factor in factors]
+                lines += _aligned(r"\stackrel{\text{counted}}{=}", [factor.latex for factor in before], _sum_of(before))
+            parts.append(lines + _aligned("=", [factor.latex for factor in factors], self.log_joint[i]))
+        parts.append(self._shares_latex())
+        return "\n".join(
+            line for lines in parts for line in (r"\begin{align*}", " \\\\\n".join(lines), r"\end{align*}")
+        )
+
+    def _shares_latex(self) -> list[str]:
+        notes, powers = self._shares()
+        values = [latex.number(probability(log_p)) for log_p in powers]
+        lines = [f"&{latex.name(line)}" for note in notes for line in textwrap.wrap(note, latex.LINE)]
+        below = latex.lines(values, "+")
+        if len(below) > 1 or len(values) > MOST_ADDED:  # too long to stand below each class
+            total = latex.number(probability(float(logspace.log_sum_exp(np.array([powers]))[0])))
+            lines += [f"Z &= {below[0]}", *(f"&{line}" for line in below[1:]), f"&= {total}"]
+            below = ["Z"]
+        for label, value, p in zip(self.classes, values, self.posterior, strict=False):  # none if undecidable
+            share = rf"\frac{{{value}}}{{{below[0]}}}"
+            lines.append(rf"P({latex.name(label)} \mid x) &= {share} = {latex.number(short(p))}")
+        return lines
 
     @property
     def sheet(self) -> Sheet:
@@ -95,7 +106,7 @@ class Work(Readable, Drawable):
             if is_smoothed:
                 columns["counted"] = [_counted(factor) for factor in factors]
             columns["smoothed" if is_smoothed else "formula"] = [factor.text for factor in factors]
-            columns["P"] = [Figure(_value(factor.log_p)) for factor in factors]
+            columns["P"] = [Figure(probability(factor.log_p)) for factor in factors]
             parts += ["", Grid(columns)]
             if is_smoothed:
                 before = [factor.counted or factor for factor in factors]
@@ -112,17 +123,22 @@ class Work(Readable, Drawable):
         return f"{self.target} given {cells or 'nothing'}{f' and {more:,} more' if more > 0 else ''}"
 
     def _normalised(self) -> list[str]:
+        lines, powers = self._shares()
+        values = [probability(log_p) for log_p in powers]
+        for label, value, p in zip(self.classes, values, self.posterior, strict=False):  # none if undecidable
+            lines.append(f"P({label} | x) = {value} / ({' + '.join(values)}) = {short(p)}")
+        return lines
+
+    def _shares(self) -> tuple[list[str], list[float]]:
+        """What is to be known of the last step, and for each class ln of what is divided by the sum of all."""
         if self.undecidable:
-            return ["every product is 0: undecidable; the posterior is what the setting undecidable= makes of it"]
+            return ["every product is 0: undecidable; the posterior is what the setting undecidable= makes of it"], []
         powers = [log_p / self.temperature for log_p in self.log_joint]
-        lines = [f"each product is taken to the power 1/{self.temperature:g} (temperature)"] * (self.temperature != 1)
+        notes = [f"each product is taken to the power 1/{self.temperature:g} (temperature)"] * (self.temperature != 1)
         top = max(powers) if max(powers) < SMALLEST else 0.0
         if top:
-            lines.append("the products are too small to be written: all are divided by the largest")
-        values = [_value(log_p - top) for log_p in powers]
-        for label, value, p in zip(self.classes, values, self.posterior, strict=True):
-            lines.append(f"P({label} | x) = {value} / ({' + '.join(values)}) = {_short(p)}")
-        return lines
+            notes.append("the products are too small to be written: all are divided by the largest")
+        return notes, [log_p - top for log_p in powers]
 
 
 class Worked(Protocol):
@@ -171,7 +187,7 @@ def _symbol(factor: WrittenFactor, label: Value) -> str:
 
 def _counted(factor: Written) -> str:
     plain = factor.counted
-    return "" if plain is None else f"{plain.text} = {_value(plain.log_p)}"
+    return "" if plain is None else f"{plain.text} = {probability(plain.log_p)}"
 
 
 def _sum_of(factors: Sequence[Written]) -> float:
@@ -185,39 +201,20 @@ def _chain(factors: Sequence[Written], log_p: float) -> str:
     exact = product(factors)
     is_short = exact is not None and exact.numerator and exact.denominator < LARGEST_FRACTION // 1000
     fraction = f" = {exact}" if is_short and len(factors) > 1 else ""
-    return f"{chain}{fraction} = {_value(log_p)}"
+    return f"{chain}{fraction} = {probability(log_p)}"
 
 
 def _shortened(parts: list[str], dots: str) -> list[str]:
     return parts if len(parts) <= CHAIN else [*parts[: CHAIN - 2], dots, parts[-1]]
 
 
-def _value(log_p: float) -> str:
-    """A probability from its logarithm, however small; none where it is 0/0.
-
-    >>> _value(-1386.294361), _value(-math.inf), _value(math.nan), _value(0.0)
-    ('10^-602', '0', 'none', '1')
-    """
-    if math.isnan(log_p):
-        return "none"
-    if -math.inf < log_p < SMALLEST:
-        return f"10^{log_p / logspace.log(10.0):.0f}"
-    return _short(float(logspace.exp(log_p)))
+def _symbol_latex(factor: WrittenFactor, label: str) -> str:
+    given = "".join(f", {latex.name(part)}" for part in factor.given)
+    return rf"P({latex.name(factor.what)} \mid {label}{given})"
 
 
-def _short(p: float) -> str:
-    """A number with six digits; 1 only where it is."""
-    return "above 0.999999" if 0.9999995 <= p < 1 else f"{p:.6g}"
-
-
-def _power_of_ten(log_p: float) -> str:
-    """The same for LaTeX."""
-    text = _value(log_p).replace("10^", "1e")
-    digits, _, power = text.partition("e")
-    return text if not power else rf"{digits} \cdot 10^{{{int(power)}}}"
-
-
-def _name(text: object) -> str:
-    """A name inside a formula."""
-    escaped = "".join(_LATEX.get(letter, letter) for letter in printable(str(text), keep=""))
-    return rf"\text{{{escaped}}}"
+def _aligned(sign: str, factors: list[str], log_p: float | None = None) -> list[str]:
+    """Lines of an ``align*``: a product after its sign, and what it comes to."""
+    first, *more = latex.lines(_shortened(factors, r"\cdots"), r"\cdot")
+    result = [] if log_p is None else [f"&= {latex.number(probability(log_p))}"]
+    return [f"&{sign} {first}", *(f"&{line}" for line in more), *result]

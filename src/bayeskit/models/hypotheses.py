@@ -159,10 +159,10 @@ class Hypotheses(Readable, Drawable):
         """(outcomes, P(outcome | h) (hypotheses, outcomes))"""
         if not isinstance(votes, Mapping) or not all(isinstance(vote, Mapping) for vote in votes.values()):
             raise BayesError("give a mapping from hypothesis to the probability of each outcome: {'h1': {'+': 1}, …}")
-        self._aligned(dict.fromkeys(votes, 0.0), "vote")
+        self._aligned(dict.fromkeys(votes, 0.0), "vote", "one mapping from outcome to probability")
         outcomes = list(dict.fromkeys(outcome for name in self.names for outcome in votes[name]))
-        table = np.array([normalised([votes[h].get(outcome, 0.0) for outcome in outcomes]) for h in self.names])
-        return outcomes, table
+        rows = {name: [votes[name].get(outcome, 0.0) for outcome in outcomes] for name in self.names}
+        return outcomes, np.array([normalised(row, f"the votes of {name!r}") for name, row in rows.items()])
 
     @property
     def map(self) -> Any:
@@ -226,14 +226,14 @@ class Hypotheses(Readable, Drawable):
             raise BayesError(f"there is no hypothesis {name!r} (there are: {_some(self.names)}){meant}", culprit=name)
         return self._index[name]
 
-    def _aligned(self, given: Mapping[Any, float], what: str) -> Floats:
+    def _aligned(self, given: Mapping[Any, float], what: str, shape: str = "one number") -> Floats:
         if not isinstance(given, Mapping):
             raise BayesError(f"{given!r} is no mapping from hypothesis to {what}")
         if given.keys() != self._index.keys():
             lacking = [name for name in self.names if name not in given]
             unknown = [name for name in given if name not in self._index]
             problem = f"no {what} for {_some(lacking)}" if lacking else f"{_some(unknown)}: no such hypothesis"
-            raise BayesError(f"{problem}. Give one number for each hypothesis ({_some(self.names)}).")
+            raise BayesError(f"{problem}. Give {shape} for each hypothesis ({_some(self.names)}).")
         return _numbers([given[name] for name in self.names], what)
 
 

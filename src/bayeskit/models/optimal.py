@@ -59,9 +59,9 @@ class _Committee(PredictsClasses):
             members = [clone(member).fit(X, y, **extra) for member in members]
         prior = normalised(_by_name(self.prior, names, "prior") if self.prior is not None else _even(len(names)))
         if given:
-            posterior, scores, how = normalised(_by_name(self.weights, names, "weights")), None, "given"
+            posterior, scores, how = normalised(_by_name(self.weights, names, "weights"), "weights"), None, "given"
         else:
-            how, scores = _score(self.weights, members, X, y, sample_weight, self.cv)
+            how, scores = _score(self.weights, dict(zip(names, members, strict=True)), X, y, sample_weight, self.cv)
             posterior = logspace.normalise((logspace.log(prior) + scores)[None])[0][0]
             if np.isnan(posterior).any():
                 raise BayesError("the labels are impossible under every member; smooth them, or give weights")
@@ -208,8 +208,12 @@ def _named(members: Any) -> tuple[list[str], list[Any]]:
         named = [(str(name), member) for name, member in members.items()]
     else:
         named = [m if isinstance(m, tuple) and len(m) == 2 else (f"h{i + 1}", m) for i, m in enumerate(members)]
-    if not named or any(not hasattr(member, "predict") for _, member in named):
-        raise BayesError("members are classifiers: a list, (name, classifier) pairs, or a mapping from name")
+    bad = next((f"{name!r} is {member!r}" for name, member in named if not hasattr(member, "predict")), "")
+    if not named or bad:
+        problem = bad or "there is none"
+        raise BayesError(
+            f"members are classifiers, and {problem}: give a list, (name, classifier) pairs, or a mapping from name"
+        )
     if len({name for name, _ in named}) < len(named):
         raise BayesError("two members have the same name; give each its own")
     return [name for name, _ in named], [member for _, member in named]
@@ -229,25 +233,36 @@ def _even(n: int) -> Floats:
     return np.full(n, 1 / n)
 
 
-def _score(how: str, members: list[Any], X: Any, y: Any, weight: Any, cv: Any) -> tuple[str, Floats]:
+def _score(how: str, named: dict[str, Any], X: Any, y: Any, weight: Any, cv: Any) -> tuple[str, Floats]:
     """(which score, ln P(labels | member))."""
-    possible = {
-        "evidence": all(hasattr(m, "log_marginal_likelihood") for m in members),
-        "leave-one-out": all(can(m, LeavesOut) for m in members),
-        "cross-validation": True,
+    unable = {
+        "evidence": [name for name, m in named.items() if not hasattr(m, "log_marginal_likelihood")],
+        "leave-one-out": [name for name, m in named.items() if not can(m, LeavesOut)],
+        "cross-validation": [],
     }
     if how == "auto":  # what predicts labels comes before what explains whole tables, which asks for the same columns
         order = ("leave-one-out", "evidence", "cross-validation")
-        how = next(name for name in order if possible[name])
-    if not possible[how]:
-        raise BayesError(f'weights="{how}": not every member can say that; use "cross-validation" or "auto"')
+        how = next(name for name in order if not unable[name])
+    if unable[how]:
+        who = ", ".join(f"{name!r} ({type(named[name]).__name__})" for name in unable[how])
+        raise BayesError(
+            f'weights="{how}": {who} cannot say that; use "cross-validation" or "auto"', culprit=unable[how][0]
+        )
+    members = list(named.values())
     if how == "evidence":
         _check_same_table(members)
-        own = (m.log_marginal_likelihood for m in members)
-        return how, np.array([float(e() if callable(e) else e) for e in own])
+        return how, np.array([_evidence(name, member) for name, member in named.items()])
     if how == "leave-one-out":
         return how, np.array([_left_out(m, X, y, weight) for m in members])
     return how, np.array([_cross_validated(m, X, y, weight, cv) for m in members])
+
+
+def _evidence(name: str, member: Any) -> float:
+    own = member.log_marginal_likelihood
+    try:
+        return float(own() if callable(own) else own)
+    except BayesError as refused:
+        raise refused.within(f"member {name!r}") from None
 
 
 def _check_same_table(members: list[Any]) -> None:

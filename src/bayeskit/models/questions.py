@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, with_article
+from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.remedy import Remedy
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def ask(
     from bayeskit.network.query.grammar import parse
 
     query = parse(question)
+    if isinstance(of, (int, float, complex)):
+        raise BayesError(f"{of!r} is nothing to ask of: pass rows, a file, a network or a fitted model", culprit=of)
     if isinstance(of, (BayesianNetwork, JointDistribution)) or hasattr(of, "params_") or hasattr(of, "fit"):
         if probability is not None or count is not None:
             raise BayesError("probability= and count= name columns of a table, and this is a model")
@@ -224,9 +227,10 @@ def network_of(model: Any) -> BayesianNetwork:
     if isinstance(model, BayesianNetwork):
         return model
     if getattr(getattr(model, "params_", None), "tables", None) is None or not hasattr(model, "to_network"):
-        raise BayesError(
-            f"{with_article(type(model).__name__)} holds no tables to ask of; "
-            "save a network, or a naive, tan or kdb model"
-        )
+        if hasattr(model, "fit"):
+            check_is_fitted(model)
+        who = with_article(type(model).__name__)
+        member = ", or ask one of its members, model.to_network(column)" if hasattr(model, "to_network") else ""
+        raise BayesError(f"{who} holds no tables to ask of; save a network, or a naive, tan or kdb model{member}")
     network: BayesianNetwork = model.to_network()
     return network

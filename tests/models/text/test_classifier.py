@@ -446,3 +446,13 @@ def test_a_document_of_100_mb_is_learnt_and_classified():
     model = bk.TextClassifier("multinomial").fit([long, "sun and sea"], ["bad", "good"])
     assert model.counted_.n_tokens.tolist() == [21_000_000, 3]
     assert model.predict([long, "sea"]).tolist() == ["bad", "good"]
+
+
+@pytest.mark.parametrize("wrong", [5, 2.5, object()])
+def test_what_is_no_list_of_documents_is_refused(wrong):
+    model = bk.TextClassifier().fit(["fine day", "grey day"], ["a", "b"])
+    for call in (model.predict, model.work if hasattr(model, "work") else model.explain):
+        with pytest.raises(bk.BayesError, match=r"documents are strings in a list, series or column, not an? "):
+            call(wrong)
+    with pytest.raises(bk.BayesError, match="documents are strings in a list"):
+        bk.TextClassifier().fit(wrong, ["a"])

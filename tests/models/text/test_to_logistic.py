@@ -63,3 +63,13 @@ def test_texts_beside_columns_have_a_form_too():
     assert form.features[:2] == ["x", "sky=u"]
     assert "body=w1" in form.features
     assert {term.name for term in form.scoring_form("class").terms} == {"body", "sky", "x"}
+
+
+def test_the_form_prints_as_its_weights():
+    form = bk.TextClassifier("multinomial").fit(["fine day", "grey day"], ["a", "b"]).to_logistic()
+    assert str(form).splitlines()[:2] == [
+        "ln P(b) / P(a) is the intercept and the weights of what a row has",
+        "feature      log odds of b",
+    ]
+    assert "fine" in repr(form)
+    assert "<table>" in form._repr_html_()

@@ -24,8 +24,8 @@ class BeliefCurves(Drawable):
     the parameter may be, where that has ends."""
 
     parameter: str
-    line: Floats = field(compare=False)
-    curves: tuple[tuple[str, Floats], ...] = field(compare=False)
+    line: Floats = field(compare=False, repr=False)
+    curves: tuple[tuple[str, Floats], ...] = field(compare=False, repr=False)
     marks: tuple[tuple[str, float], ...] = ()
     n: float = 0
     between: tuple[float, float] | None = None
@@ -36,8 +36,8 @@ class LikelihoodCurve(Drawable):
     """ln P(data | parameter) along a ``line``, highest at ``maximum``, where it is ``log_maximum``."""
 
     parameter: str
-    line: Floats = field(compare=False)
-    log_likelihood: Floats = field(compare=False)
+    line: Floats = field(compare=False, repr=False)
+    log_likelihood: Floats = field(compare=False, repr=False)
     maximum: float
     log_maximum: float
     n: float

@@ -157,9 +157,12 @@ class BetaBernoulli(Readable, Drawable):
         >>> round(float(seven.log_likelihood(0.7) - seven.log_likelihood(0.5)), 6)   # as probable as 2.276932 to 1
         0.822829
         """
-        x = np.asarray(theta, dtype=np.float64)
+        try:
+            x = np.asarray(theta, dtype=np.float64)
+        except (TypeError, ValueError):
+            x = np.array(np.nan)
         if not ((x >= 0) & (x <= 1)).all():
-            raise BayesError(f"BetaBernoulli: θ is {theta!r}; a probability lies between 0 and 1.")
+            raise BayesError(f"BetaBernoulli: θ is {theta!r}; a probability lies between 0 and 1.", culprit=theta)
         of_heads = self.seen_heads * logspace.log(x) if self.seen_heads else np.zeros(x.shape)
         return (of_heads + (self.seen_tails * logspace.log(1 - x) if self.seen_tails else 0.0))[()]
 
@@ -353,11 +356,32 @@ class DirichletCategorical(Readable, Drawable):
     def _point(self, p: Mapping[Any, float] | Sequence[float], who: str) -> npt.NDArray[np.float64]:
         """A distribution over the values, in the order of β."""
         if isinstance(p, Mapping):
-            p = [p[_known(value, p, f"the distribution given to {who}")] for value in self.beta]
-        point = np.asarray(p, dtype=np.float64)
+            if p.keys() != self.beta.keys():
+                lacking, unknown = [v for v in self.beta if v not in p], [v for v in p if v not in self.beta]
+                problem = f"no probability of {lacking[0]!r}" if lacking else f"{unknown[0]!r} is none of its values"
+                raise UnknownValue(f"{self._of(who)}: {problem}. Give one for each value ({_some(self.beta)}).")
+            p = [p[value] for value in self.beta]
+        try:
+            point = np.asarray(p, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise BayesError(f"{self._of(who)}: {p!r} are no numbers. Give one for each value.", culprit=p) from None
         if point.shape != (len(self.beta),):
-            raise BayesError(f"DirichletCategorical.{who}: {point.size} probabilities for {len(self.beta)} values.")
+            raise BayesError(f"{self._of(who)}: {point.size} probabilities for {len(self.beta)} values.")
         return point
+
+    @staticmethod
+    def _of(method: str) -> str:
+        return f"DirichletCategorical.{method}"
+
+    def likelihood(self, value: Any) -> LikelihoodCurve:
+        """The likelihood of each probability of one value against all others, and where it is highest.
+
+        >>> DirichletCategorical({"a": 1, "b": 1, "c": 1}).update(["a", "a", "b"]).likelihood("a").maximum    # 2/3
+        0.6666666666666666
+        """
+        n = self.seen[_known(value, self.beta, self._of("likelihood"))]
+        curve = BetaBernoulli().update({True: n, False: self.n - n}).likelihood()
+        return replace(curve, parameter=f"the probability of {value}")
 
     def curves(self) -> BeliefIntervals:
         """What is believed of each value: the means before and after, and the intervals of 95 %."""
@@ -396,12 +420,17 @@ def _counted(data: Any, values: Iterable[Any], who: str) -> dict[Any, float]:
     return counts
 
 
+def _some(values: Iterable[Any]) -> str:
+    first = list(islice(values, 9))
+    return ", ".join(map(repr, first[:8])) + ", …" * (len(first) > 8)
+
+
 def _known(value: Any, known: Mapping[Any, float], who: str, place: str = "") -> Any:
     if isinstance(value, Hashable) and value in known:
         return value
     raise UnknownValue(
-        f"{who}: {value!r}{place} is not among its values ({', '.join(map(repr, list(known)[:8]))}"
-        f"{', …' if len(known) > 8 else ''}). Leave it out, or begin with a prior that holds it"
+        f"{who}: {value!r}{place} is not among its values ({_some(known)}). "
+        "Leave it out, or begin with a prior that holds it"
         f"{did_you_mean(value, known) or '.'}"
     )
 

@@ -26,6 +26,7 @@ from bayeskit.data.encoder import Encoder
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.schema import Numeric
+from bayeskit.data.sheet import Readable, Sheet
 from bayeskit.data.source import Source, open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class LogisticForm:
+@dataclass(frozen=True, repr=False)
+class LogisticForm(Readable):
     """Weights and intercept that give probabilities (rows, classes).
 
     Numbers are taken from a `center`, so that far from zero no digits are lost; `weights` and `intercept` are those of
@@ -155,6 +156,12 @@ class LogisticForm:
         weights = self.slope - self.slope.mean(axis=0)
         by_column = dict(zip(self.columns, weights.T, strict=True))
         return class_images(self.encoder.schema, self.classes.tolist(), by_column, shape, "weight", signed=True)
+
+    @property
+    def sheet(self) -> Sheet:
+        """What the weights add up to, and their table."""
+        odds = f"ln P({self.classes[1]}) / P({self.classes[0]})" if len(self.classes) == 2 else "the score of a class"
+        return Sheet(f"{odds} is the intercept and the weights of what a row has", (self.table().grid,))
 
     def table(self) -> Table:
         """The weights, readable."""

@@ -51,6 +51,7 @@ from bayeskit.models.base.tuning import best_smoothing, best_temperature, judged
 from bayeskit.models.logistic.form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
 from bayeskit.models.naive_bayes.numeric_choice import best_kinds, with_chosen_kinds
+from bayeskit.remedy import Setting
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
@@ -198,7 +199,9 @@ class NaiveBayes(Exported, TallyClassifier):
             check_cuts(value)
         as_variance_floor(self.variance_floor)
         if self.ddof not in (0, 1):
-            raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
+            raise BayesError(
+                Setting.given("ddof", self.ddof), ": it is 1 (unbiased) or 0 (maximum likelihood)", culprit=self.ddof
+            )
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
         """The kinds of columns that are left to choose, and cut points for the histograms: as given, or learnt."""

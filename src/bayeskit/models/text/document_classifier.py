@@ -27,6 +27,7 @@ from bayeskit.estimate.prior import log_prior_without
 from bayeskit.evaluate.similarity import cosine_similarity, cosine_to_centroids
 from bayeskit.explain.work import Work
 from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.base.classifier import stacked
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import content_hash, source_of, values_matrix
 from bayeskit.models.text.recipe import GenerativeRecipe, Leaving, Recipe
@@ -91,6 +92,19 @@ class DocumentClassifier(TallyClassifier):
         """The factors of the first document, by the recipe."""
         return cast(GenerativeRecipe, self.recipe_).written_out(block.tokens[COLUMN], self.tally_, self.params_)
 
+    def predict_column_log_proba(self, X: Any) -> dict[str, Scores]:
+        """ln P(words | class) of each document, in the order they stand (documents, classes), as the column ``text``.
+
+        With ln P(class) it sums to ``predict_joint_log_proba``.
+        """
+        self._check_is_fitted()
+        return {COLUMN: stacked([self._log_words(block) for block, _ in self._score(X)], len(self.classes_))}
+
+    def _log_words(self, block: Block) -> Scores:
+        """What the documents add to the class prior, which may be 0 for some class."""
+        params: Any = self.params_
+        return self.log_joint(replace(params, log_prior=np.zeros_like(params.log_prior)), block)
+
     def work(self, row: Any) -> Work:
         """The posterior of one document as it is worked by hand: every word with its counts, and the products."""
         return super().work([row] if isinstance(row, str) else row)
@@ -145,8 +159,8 @@ class DocumentClassifier(TallyClassifier):
         """
         self._check_is_fitted()
         parts, recipe = [], cast(GenerativeRecipe, self.recipe_)
-        for block, scores in self._score(X):
-            scores = scores - self.params_.log_prior
+        for block, _ in self._score(X):
+            scores = self._log_words(block)
             for term in recipe.shared_terms(block.tokens[COLUMN], self.counted_, coefficient, length):
                 scores = scores + term[:, None]
             parts.append(scores)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, with_article
 from bayeskit.nearest import did_you_mean
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
@@ -59,6 +59,11 @@ def text_column(X: Any, name: str | None = None) -> Any:
         return _arrow(X)
     if isinstance(X, np.ndarray):
         return X
+    if not isinstance(X, Iterable):
+        raise BayesError(
+            f"documents are strings in a list, series or column, not {with_article(type(X).__name__)}: pass [text]",
+            culprit=X,
+        )
     cells = list(X)
     column = np.empty(len(cells), dtype=object)
     column[:] = cells

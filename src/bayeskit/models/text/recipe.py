@@ -39,7 +39,7 @@ Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 Model = TypeVar("Model", bound=type)
 
-DRAWING = ("document_log_likelihood", "score_samples", "sample", "work")
+DRAWING = ("document_log_likelihood", "score_samples", "sample", "work", "predict_column_log_proba")
 LEAVING_OUT = ("left_out", "leave_one_out", "leave_one_out_scores")
 PROBABILITIES = ("predict_proba", "predict_log_proba")
 TALLYING = ("partial_fit", "learn_source", "forget", "forget_source", "merge", "fit_tally")

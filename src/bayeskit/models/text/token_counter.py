@@ -94,7 +94,10 @@ class TokenCounter(Transforms):
         rows = self._count(raw_documents, None)
         matrix, words = rows.matrix(self.dtype), rows.words
         if not len(words):
-            raise BayesError("empty vocabulary; perhaps the documents only contain stop words")
+            raise BayesError(
+                "empty vocabulary; perhaps the documents only contain stop words, or words of one letter, which "
+                f"token_pattern={self.token_pattern!r} may leave out"
+            )
         documents, counts = _totals(rows)
         self._forget()
         self.fixed_vocabulary_ = False
