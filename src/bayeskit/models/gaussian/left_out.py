@@ -118,8 +118,8 @@ class GaussianLeftOut:
         q = (z * z).sum(axis=2).T
         n, freedom = short.counts[labels], short.freedom[labels]
         a = unit * n / (n - unit) / freedom  # of Σ
-        own = q[rows, labels]
-        rest = 1 - a * own
+        own_distance = q[rows, labels]
+        rest = 1 - a * own_distance
         long: Index = ~(rest > short.least[labels]) | ~(n - unit > SEVERAL) | np.isnan(x).any(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             grown = freedom / (freedom - unit)  # Σ' = grown · (Σ − a d dᵀ)
@@ -128,12 +128,12 @@ class GaussianLeftOut:
             if short.tied:
                 across = np.einsum("crk,rk->rc", z, z[labels, rows])
                 distance = (q + a[:, None] * across**2 / rest[:, None]) / grown[:, None]
-                found = base - short.log_det - half_log[:, None] - 0.5 * distance
+                log_densities = base - short.log_det - half_log[:, None] - 0.5 * distance
             else:
-                found = base - short.log_det - 0.5 * q
-            lost = (n / (n - unit)) ** 2 * own / rest / grown
-            found[rows, labels] = base - short.log_det[labels] - half_log - 0.5 * lost
-        scores[~long] = found[~long]
+                log_densities = base - short.log_det - 0.5 * q
+            lost = (n / (n - unit)) ** 2 * own_distance / rest / grown
+            log_densities[rows, labels] = base - short.log_det[labels] - half_log - 0.5 * lost
+        scores[~long] = log_densities[~long]
         return long
 
     def _refuse_unlearnt(self, x: Floats, labels: Index, unit: Floats, at: Index) -> None:
@@ -149,7 +149,7 @@ class GaussianLeftOut:
 
     def _long_way(self, x: Floats, labels: Index, unit: Floats) -> Floats:
         """The covariances of the counts without each row, and the row's density under them."""
-        k, own = x.shape[1], (np.arange(len(x)), labels)
+        k, at_label = x.shape[1], (np.arange(len(x)), labels)
         cells = products_of_rows(x, unit)
         diagonal = np.arange(k) * (k + 1)
         left = self.products.take(labels) - cells
@@ -158,12 +158,12 @@ class GaussianLeftOut:
         total = together.squared_deviations()
         n, spread = pairs(self.products)
         n, spread = (np.repeat(part.astype(np.float64)[None], len(x), axis=0) for part in (n, spread))
-        n[own], spread[own] = pairs(left)
+        n[at_label], spread[at_label] = pairs(left)
         mean = np.repeat(self.params.normal.mean[None], len(x), axis=0)
-        mean[own] = left.columns(diagonal).mean()
+        mean[at_label] = left.columns(diagonal).mean()
         mean = np.where(np.diagonal(n, axis1=-2, axis2=-1) > 0, mean, together.mean()[:, None, :])
         counts = np.repeat(self.tally.class_counts.astype(np.float64)[None], len(x), axis=0)
-        counts[own] -= unit
+        counts[at_label] -= unit
         occurs = counts > GONE * self.tally.n_rows
         held = self.params.normal.spread.shrinkage
         made = covariances(n, spread, total, occurs, self.model.rule, self.model.ddof, held, self.floor)

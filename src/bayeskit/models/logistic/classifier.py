@@ -158,16 +158,18 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         codes = encode_labels(labels_of, classes, 0, grow=True).astype(np.int64)
         if weights is not None:
             M, codes, weights = M[weights > 0], codes[weights > 0], weights[weights > 0]
-        shown = sort_values(classes.values[code] for code in np.unique(codes))
-        labels = np.array([shown.index(v) if v in shown else -1 for v in classes.values], dtype=np.int64)[codes]
-        self_classes = np.array(shown)
+        class_values = sort_values(classes.values[code] for code in np.unique(codes))
+        labels = np.array([class_values.index(v) if v in class_values else -1 for v in classes.values], dtype=np.int64)[
+            codes
+        ]
+        self_classes = np.array(class_values)
         _refuse_one_class(self_classes)
         w = np.ones(len(labels)) if weights is None else weights
         mean, squares = w @ M / w.sum(), w @ M.multiply(M).tocsr() / w.sum()
         spread = np.sqrt(np.maximum(squares - mean**2, 0.0))
         spread[spread <= CONSTANT * np.abs(mean)] = 0.0
-        loss = LogisticLoss(M, labels, len(shown), weights, mean, spread)
-        start = _sparse_twin(M, labels, w, len(shown), loss, squares)
+        loss = LogisticLoss(M, labels, len(class_values), weights, mean, spread)
+        start = _sparse_twin(M, labels, w, len(class_values), loss, squares)
         theta = self._solve(loss, start, [f"x{j}" for j in range(M.shape[1])], spread)
         return self._become_sparse(self_classes, *loss.plain(theta))
 
@@ -181,13 +183,13 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         return self
 
     def _solve(self, loss: LogisticLoss, start: Floats, names: list[str], spread: Floats) -> Floats:
-        how = (self.solver, float(self.tol), int(self.max_iter))
+        solver_settings = (self.solver, float(self.tol), int(self.max_iter))
         self.path_ = None
         if self.penalty == "evidence":
-            self.penalty_ = logistic_loss.by_evidence(loss, start, self.scale, *how)
+            self.penalty_ = logistic_loss.by_evidence(loss, start, self.scale, *solver_settings)
         elif self.penalty == "cv":
             self.penalty_, self.path_ = logistic_loss.by_cross_validation(
-                loss, start, self.scale, self.cv, self.random_state, *how
+                loss, start, self.scale, self.cv, self.random_state, *solver_settings
             )
         else:
             self.penalty_ = float(self.penalty)
@@ -198,7 +200,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         loss.with_penalty(self.penalty_, self.scale)
         if self.penalty_ == 0:
             loss.penalty[loss.inverse > 0] = 0.0
-        theta, self.n_iter_ = logistic_loss.fit_from(loss, start, *how)
+        theta, self.n_iter_ = logistic_loss.fit_from(loss, start, *solver_settings)
         if self.penalty_ == 0:
             _refuse_separable(loss, theta, names, float(self.tol))
         if np.abs(loss.gradient(theta)).max() > 100 * self.tol * loss.total:
@@ -230,8 +232,8 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         with np.errstate(all="ignore"):  # what overflows is refused
             z = M @ self.coef_.T + self.intercept_
         if not np.isfinite(z).all():
-            shown = self.classes_ if z.shape[1] > 1 else self.classes_[1:]
-            refuse_no_numbers(np.where(np.isfinite(z), z, np.nan), 0, shown)
+            scored_classes = self.classes_ if z.shape[1] > 1 else self.classes_[1:]
+            refuse_no_numbers(np.where(np.isfinite(z), z, np.nan), 0, scored_classes)
         return np.asarray(z[:, 0] if len(self.classes_) == 2 else z)
 
     def predict_log_proba(self, X: Any) -> Floats:
@@ -292,11 +294,11 @@ class LogisticRegression(Composite, TakesLabels, Exported):
     def held_state(self) -> State:
         """The weights, and how they were found."""
         header = {"penalty": self.penalty_, "iterations": int(self.n_iter_), "path": self.path_}
-        found = np.array([float(self.log_loss_)])
+        log_loss = np.array([float(self.log_loss_)])
         if self._sparse:
-            return State(header | {"classes": self.classes_.tolist()}, [found, self.intercept_, self.coef_])
+            return State(header | {"classes": self.classes_.tolist()}, [log_loss, self.intercept_, self.coef_])
         form = self.form_
-        return State(header, [found, form.base, form.center, form.slope, *form.tables.values()])
+        return State(header, [log_loss, form.base, form.center, form.slope, *form.tables.values()])
 
     def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """The model of a file."""

@@ -246,8 +246,8 @@ def widened(params: NaiveParameters, of_class: Moments, gaps: Mapping[str, float
     if normal is None:
         return params
     with np.errstate(invalid="ignore", divide="ignore"):
-        own = np.nan_to_num(of_class.squared_deviations() / of_class.n, nan=0.0, posinf=0.0)
-    least = least_variance(own, np.array([gaps.get(name, 0.0) for name in normal.names]))
+        class_variance = np.nan_to_num(of_class.squared_deviations() / of_class.n, nan=0.0, posinf=0.0)
+    least = least_variance(class_variance, np.array([gaps.get(name, 0.0) for name in normal.names]))
     known = normal.gaussian
     wider = Gaussian(known.mean, np.maximum(known.variance, least), known.used)
     return params.with_kind(replace(normal, gaussian=wider))
