@@ -59,17 +59,17 @@ class _Committee(PredictsClasses):
             members = [clone(member).fit(X, y, **extra) for member in members]
         prior = normalised(_by_name(self.prior, names, "prior") if self.prior is not None else _even(len(names)))
         if given:
-            posterior, scores, how = normalised(_by_name(self.weights, names, "weights")), None, "given"
+            posterior, scores, weighting = normalised(_by_name(self.weights, names, "weights")), None, "given"
         else:
-            how, scores = _score(self.weights, members, X, y, sample_weight, self.cv)
+            weighting, scores = _score(self.weights, members, X, y, sample_weight, self.cv)
             posterior = logspace.normalise((logspace.log(prior) + scores)[None])[0][0]
             if np.isnan(posterior).any():
                 raise BayesError("the labels are impossible under every member; smooth them, or give weights")
         self.members_, self.names_, self.posterior_ = members, names, posterior
-        self.weighting_ = how
+        self.weighting_ = weighting
         self.classes_ = np.array(sort_values({label for m in members for label in np.asarray(m.classes_).tolist()}))
         columns = {"member": names, "prior": prior, "posterior": posterior}
-        self.report_ = Table(columns | ({} if scores is None else {f"log score ({how})": scores}))
+        self.report_ = Table(columns | ({} if scores is None else {f"log score ({weighting})": scores}))
         first = members[0]
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(first, name):
@@ -87,14 +87,14 @@ class _Committee(PredictsClasses):
         self._check_is_fitted()
         votes = []
         for member in self.members_:
-            own = [int(i) for i in np.searchsorted(self.classes_, np.asarray(member.classes_))]
+            positions = [int(i) for i in np.searchsorted(self.classes_, np.asarray(member.classes_))]
             if can(member, HasProbabilities):
                 p = np.asarray(member.predict_proba(X))
             else:
-                said = np.asarray(member.predict(X))
-                p = (said[:, None] == np.asarray(member.classes_)).astype(np.float64)
+                labels = np.asarray(member.predict(X))
+                p = (labels[:, None] == np.asarray(member.classes_)).astype(np.float64)
             full = np.zeros((len(p), len(self.classes_)))
-            full[:, own] = p
+            full[:, positions] = p
             votes.append(full)
         return np.array(votes)
 
@@ -106,9 +106,9 @@ class _Committee(PredictsClasses):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        own = [member.__sklearn_tags__().input_tags for member in _named(self.members)[1] if _has_tags(member)]
+        member_tags = [member.__sklearn_tags__().input_tags for member in _named(self.members)[1] if _has_tags(member)]
         for name in ("allow_nan", "sparse", "categorical"):
-            setattr(tags.input_tags, name, all(getattr(part, name) for part in own))
+            setattr(tags.input_tags, name, all(getattr(part, name) for part in member_tags))
         return tags
 
 
@@ -229,25 +229,26 @@ def _even(n: int) -> Floats:
     return np.full(n, 1 / n)
 
 
-def _score(how: str, members: list[Any], X: Any, y: Any, weight: Any, cv: Any) -> tuple[str, Floats]:
+def _score(weighting: str, members: list[Any], X: Any, y: Any, weight: Any, cv: Any) -> tuple[str, Floats]:
     """(which score, ln P(labels | member))."""
     possible = {
         "evidence": all(hasattr(m, "log_marginal_likelihood") for m in members),
         "leave-one-out": all(can(m, LeavesOut) for m in members),
         "cross-validation": True,
     }
-    if how == "auto":  # what predicts labels comes before what explains whole tables, which asks for the same columns
+    if weighting == "auto":
+        # what predicts labels comes before what explains whole tables, which asks for the same columns
         order = ("leave-one-out", "evidence", "cross-validation")
-        how = next(name for name in order if possible[name])
-    if not possible[how]:
-        raise BayesError(f'weights="{how}": not every member can say that; use "cross-validation" or "auto"')
-    if how == "evidence":
+        weighting = next(name for name in order if possible[name])
+    if not possible[weighting]:
+        raise BayesError(f'weights="{weighting}": not every member can say that; use "cross-validation" or "auto"')
+    if weighting == "evidence":
         _check_same_table(members)
-        own = (m.log_marginal_likelihood for m in members)
-        return how, np.array([float(e() if callable(e) else e) for e in own])
-    if how == "leave-one-out":
-        return how, np.array([_left_out(m, X, y, weight) for m in members])
-    return how, np.array([_cross_validated(m, X, y, weight, cv) for m in members])
+        evidences = (m.log_marginal_likelihood for m in members)
+        return weighting, np.array([float(e() if callable(e) else e) for e in evidences])
+    if weighting == "leave-one-out":
+        return weighting, np.array([_left_out(m, X, y, weight) for m in members])
+    return weighting, np.array([_cross_validated(m, X, y, weight, cv) for m in members])
 
 
 def _check_same_table(members: list[Any]) -> None:
@@ -299,8 +300,8 @@ def _cross_validated(member: Any, X: Any, y: Any, weight: Any, cv: Any) -> float
         extra = {} if weight is None else {"sample_weight": np.asarray(weight)[learn]}
         part = clone(member).fit(table.take(learn), labels[learn], **extra)
         p = np.asarray(part.predict_proba(table.take(test)))
-        own = (p * (labels[test][:, None] == np.asarray(part.classes_))).sum(axis=1)
-        log_p = logspace.log(np.clip(own, LEAST_PROBABILITY, 1.0))
+        label_probability = (p * (labels[test][:, None] == np.asarray(part.classes_))).sum(axis=1)
+        log_p = logspace.log(np.clip(label_probability, LEAST_PROBABILITY, 1.0))
         total += float((log_p * (1.0 if weight is None else np.asarray(weight)[test])).sum())
     return total
 

@@ -480,8 +480,10 @@ class NaiveBayes(Exported, TallyClassifier):
         value = getattr(self, setting)
         if not isinstance(value, Mapping):
             return value
-        own = {schema.find(key): v for key, v in value.items() if key in schema.columns or not isinstance(key, str)}
-        return own.get(name, _DEFAULTS[setting])
+        by_column = {
+            schema.find(key): v for key, v in value.items() if key in schema.columns or not isinstance(key, str)
+        }
+        return by_column.get(name, _DEFAULTS[setting])
 
 
 _DEFAULTS = {"smoothing": 1.0, "numeric": "gaussian", "variance": "class_feature", "cuts": 10}
