@@ -351,8 +351,8 @@ class NaiveBayes(Exported, TallyClassifier):
         >>> rng = np.random.default_rng(0)
         >>> play, sky = rng.integers(0, 2, 300), rng.integers(0, 3, 300)
         >>> table = {"sky": sky, "again": sky, "wind": rng.integers(0, 3, 300)}
-        >>> found = NaiveBayes(roles="categorical").diagnose(table, play)
-        >>> [(pair.first, pair.second, round(pair.bits, 1)) for pair in found.pairs]
+        >>> diagnosis = NaiveBayes(roles="categorical").diagnose(table, play)
+        >>> [(pair.first, pair.second, round(pair.bits, 1)) for pair in diagnosis.pairs]
         [('sky', 'again', 1.6)]
         """
         from bayeskit.models.naive_bayes.dependence import diagnose_columns
