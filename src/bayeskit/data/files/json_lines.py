@@ -146,8 +146,8 @@ class JsonLines:
             )
         if other_type := re.search(r"Failed to convert JSON to (\w+).*?:(.*)", text):
             return SchemaMismatch(
-                f"{where}: {other_type[2][:40]!r} stands where the first lines have {other_type[1]} alone. Mend the cell, "
-                "or write the numbers of the first lines with a decimal point."
+                f"{where}: {other_type[2][:40]!r} stands where the first lines have {other_type[1]} alone. Mend the "
+                "cell, or write the numbers of the first lines with a decimal point."
             )
         reason = re.sub(r"^JSON parse error: |\.? in row \d+", "", text)
         return BadFile(f"{where}: this is no JSON object ({reason}). Mend or remove the line.")
