@@ -60,7 +60,7 @@ MOVED = {
     "bayeskit.models.kdb": "bayeskit.models.semi_naive.kdb",
     "bayeskit.models.label_codes": "bayeskit.data.label_codes",
     "bayeskit.models.logistic_form": "bayeskit.models.logistic.form",
-    "bayeskit.models.logistic_loss": "bayeskit.models.logistic.loss",
+    "bayeskit.models.logistic_loss": "bayeskit.estimate.conditional_likelihood",
     "bayeskit.models.naive_left_out": "bayeskit.models.naive_bayes.left_out",
     "bayeskit.models.naive_text": "bayeskit.estimate.columns.text",
     "bayeskit.models.nbtree_growth": "bayeskit.models.nbtree.growth",

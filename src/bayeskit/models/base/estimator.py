@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from bayeskit.data.sheet import Sheet
 from bayeskit.errors import BayesError
 from bayeskit.explain.overview import overview
-from bayeskit.models.base.available import Conditional, absent
-from bayeskit.models.base.completion import is_offered
+from bayeskit.models.base.available import Conditional, absent, is_offered
 from bayeskit.nearest import did_you_mean
 
 WIDTH = 80  # of a line that shows a model

@@ -24,6 +24,8 @@ from bayeskit.data.source import Responsibilities, open_source, taken
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate import conditional_likelihood
+from bayeskit.estimate.conditional_likelihood import LogisticLoss
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.model_file import Saved, State
@@ -33,9 +35,7 @@ from bayeskit.models.base.labels import TakesLabels
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.design import Design, as_it_is, collinear, collinear_sentence, sparse_matrix
-from bayeskit.models.logistic import loss as logistic_loss
 from bayeskit.models.logistic.form import LogisticForm, naive_form
-from bayeskit.models.logistic.loss import LogisticLoss
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import CONSTANT, NOISE
@@ -186,9 +186,9 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         solver_settings = (self.solver, float(self.tol), int(self.max_iter))
         self.path_ = None
         if self.penalty == "evidence":
-            self.penalty_ = logistic_loss.by_evidence(loss, start, self.scale, *solver_settings)
+            self.penalty_ = conditional_likelihood.by_evidence(loss, start, self.scale, *solver_settings)
         elif self.penalty == "cv":
-            self.penalty_, self.path_ = logistic_loss.by_cross_validation(
+            self.penalty_, self.path_ = conditional_likelihood.by_cross_validation(
                 loss, start, self.scale, self.cv, self.random_state, *solver_settings
             )
         else:
@@ -200,7 +200,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         loss.with_penalty(self.penalty_, self.scale)
         if self.penalty_ == 0:
             loss.penalty[loss.inverse > 0] = 0.0
-        theta, self.n_iter_ = logistic_loss.fit_from(loss, start, *solver_settings)
+        theta, self.n_iter_ = conditional_likelihood.fit_from(loss, start, *solver_settings)
         if self.penalty_ == 0:
             _refuse_separable(loss, theta, names, float(self.tol))
         if np.abs(loss.gradient(theta)).max() > 100 * self.tol * loss.total:
@@ -460,11 +460,11 @@ def _refuse_separable(loss: LogisticLoss, theta: Floats, names: list[str], tol: 
             f"ever with the weights and has no maximum. {remedy}"
         )
     # Where the loss falls like e^−t for ever, Newton's step stays one nat long however near the end is.
-    if len(theta) > logistic_loss.NEWTON:
+    if len(theta) > conditional_likelihood.NEWTON:
         return
     for tighter in (1.0, 1e-4):
         if tighter < 1:
-            theta, _ = logistic_loss.solve(loss, theta, "newton", tol * tighter, 100)
+            theta, _ = conditional_likelihood.solve(loss, theta, "newton", tol * tighter, 100)
         step = np.linalg.lstsq(loss.hessian(theta), loss.gradient(theta), rcond=None)[0].reshape(loss.K, -1)
         if np.abs(step).max() < LONG_STEP:
             return
