@@ -20,8 +20,8 @@ from tests.cli.following import TEXTS, file_of, fitting, follow, follows, rows, 
 
 @follows(
     "estimate/marginal_likelihood.py: hyperparameters: smoothing",
-    "models/naive_bayes/table_evidence.py: log_table_evidence: numeric",
-    "models/naive_bayes/table_evidence.py: log_table_evidence: roles",
+    "models/naive_bayes/classifier.py: log_marginal_likelihood: numeric",
+    "models/naive_bayes/classifier.py: log_marginal_likelihood: roles",
 )
 def test_evidence_asks_for_priors_and_tables():
     data, y = rows(sky=np.resize([*"abca"], 60))

@@ -44,7 +44,8 @@ from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.base.tally_classifier import TOGETHER, refuse_no_counts
 from bayeskit.models.ensemble.progress import Bar, check_progress
-from bayeskit.models.naive_bayes.classifier import NaiveBayes, NaiveParameters
+from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.naive_bayes.parameters import NaiveParameters
 from bayeskit.models.subclass.em import Cells, by_class, smallest_gaps, widened
 from bayeskit.models.subclass.number_of_parts import held_out, numbers_to_try
 from bayeskit.remedy import OtherModel
