@@ -65,7 +65,7 @@ _HOMES = {
     "cross_validate": "evaluate.cross_validation",
     "f_measure": "evaluate.metrics",
     "NaiveBayes": "models.naive_bayes.classifier",
-    "GaussianBayes": "models.gaussian.classifier",
+    "GaussianBayes": "models.gaussian",
     "SubclassBayes": "models.subclass.classifier",
     "NBTree": "models.nbtree.classifier",
     "Discretizer": "models.discretizer",

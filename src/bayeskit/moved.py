@@ -55,7 +55,7 @@ MOVED = {
     "bayeskit.models.bayes_structure": "bayeskit.models.ensemble.members",
     "bayeskit.models.coded": "bayeskit.models.base.coded_classifier",
     "bayeskit.models.exponents": "bayeskit.estimate.exponents",
-    "bayeskit.models.gaussian_left_out": "bayeskit.models.gaussian.left_out",
+    "bayeskit.models.gaussian_left_out": "bayeskit.estimate.left_out_normals",
     "bayeskit.models.joint": "bayeskit.models.semi_naive.full_joint",
     "bayeskit.models.kdb": "bayeskit.models.semi_naive.kdb",
     "bayeskit.models.label_codes": "bayeskit.data.label_codes",
@@ -97,7 +97,6 @@ MOVED = {
 
 SPLIT = {
     "bayeskit.data.files": "bayeskit.data.files.file_source",
-    "bayeskit.models.gaussian": "bayeskit.models.gaussian.classifier",
     "bayeskit.models.logistic": "bayeskit.models.logistic.classifier",
     "bayeskit.models.naive_bayes": "bayeskit.models.naive_bayes.classifier",
     "bayeskit.models.nbtree": "bayeskit.models.nbtree.classifier",

@@ -27,6 +27,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError, BayesWarning, TooLarge
 from bayeskit.estimate.covariance import CovarianceRule, Normal, log_density, normal
+from bayeskit.estimate.left_out_normals import NormalsLeftOut
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.variance import BEFORE, as_variance_floor
@@ -36,7 +37,6 @@ from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.base.tuning import best_temperature, weighty_blocks
-from bayeskit.models.gaussian.left_out import GaussianLeftOut
 from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -214,10 +214,11 @@ class GaussianBayes(TallyClassifier):
         at = {name: i for i, name in enumerate(params.columns)}
         return {name: np.ascontiguousarray(terms[:, :, at[name]]) for name in self.schema_.used}
 
-    def left_out(self) -> GaussianLeftOut:
+    def left_out(self) -> NormalsLeftOut:
         """Scores of learnt rows under the estimates made without them."""
         self._check_is_fitted()
-        return GaussianLeftOut(self)
+        floor = as_variance_floor(self.variance_floor)
+        return NormalsLeftOut(self.tally_, self.params_.normal, self.prior, self.rule, self.ddof, floor)
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit with the ``shrinkage``, then the ``temperature``, that predict best, each row left out in turn.
