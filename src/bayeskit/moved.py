@@ -55,6 +55,7 @@ MOVED = {
     "bayeskit.models.bayes_structure": "bayeskit.models.ensemble.members",
     "bayeskit.models.coded": "bayeskit.models.base.coded_classifier",
     "bayeskit.models.exponents": "bayeskit.estimate.exponents",
+    "bayeskit.models.gaussian": "bayeskit.models.gaussian_bayes",
     "bayeskit.models.gaussian_left_out": "bayeskit.estimate.left_out_normals",
     "bayeskit.models.joint": "bayeskit.models.semi_naive.full_joint",
     "bayeskit.models.kdb": "bayeskit.models.semi_naive.kdb",
@@ -69,7 +70,7 @@ MOVED = {
     "bayeskit.models.parts_of_classes": "bayeskit.models.base.parts_of_classes",
     "bayeskit.models.settings": "bayeskit.models.base.settings",
     "bayeskit.models.structured": "bayeskit.models.semi_naive.structured",
-    "bayeskit.models.subclass_em": "bayeskit.models.subclass.em",
+    "bayeskit.models.subclass_em": "bayeskit.estimate.mixtures.em",
     "bayeskit.models.tan": "bayeskit.models.semi_naive.tan",
     "bayeskit.models.text_sources": "bayeskit.models.text.sources",
     "bayeskit.models.ties": "bayeskit.models.base.ties",
@@ -100,7 +101,6 @@ SPLIT = {
     "bayeskit.models.logistic": "bayeskit.models.logistic.classifier",
     "bayeskit.models.naive_bayes": "bayeskit.models.naive_bayes.classifier",
     "bayeskit.models.nbtree": "bayeskit.models.nbtree.classifier",
-    "bayeskit.models.subclass": "bayeskit.models.subclass.classifier",
     "bayeskit.network.query": "bayeskit.network.query.grammar",
 }
 """Modules that became packages, and where what they held is now."""

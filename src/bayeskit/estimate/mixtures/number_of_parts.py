@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.models.subclass.em import Cells
+from bayeskit.estimate.mixtures.em import Cells
 from bayeskit.tolerance import LEAST_PROBABILITY
 
 Floats = npt.NDArray[np.float64]

@@ -30,6 +30,8 @@ from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.calibration import fit_temperature
 from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.estimate.mixtures.em import Cells, by_class, smallest_gaps, widened
+from bayeskit.estimate.mixtures.number_of_parts import held_out, numbers_to_try
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.variance import BEFORE
 from bayeskit.explain.evidence import telescoped
@@ -46,8 +48,6 @@ from bayeskit.models.base.tally_classifier import TOGETHER, refuse_no_counts
 from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
-from bayeskit.models.subclass.em import Cells, by_class, smallest_gaps, widened
-from bayeskit.models.subclass.number_of_parts import held_out, numbers_to_try
 from bayeskit.remedy import OtherModel
 from bayeskit.tally.tally import Tally
 
@@ -189,7 +189,7 @@ class SubclassBayes(KnowsJoint):
         block, encoder = self._read(source, counted)
         gaps = smallest_gaps(block)
         with Bar(self.progress) as tell:
-            cells = Cells.of(naive, block, counted, gaps)
+            cells = Cells.of(naive, naive.variance, block, counted, gaps)
             shares, names = self._clusters(cells, np.asarray(block.labels, dtype=np.int64), counted, tell)
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
         soft = replace(block, labels=None, weights=None, responsibilities=shares * weights[:, None])
@@ -326,8 +326,9 @@ class SubclassBayes(KnowsJoint):
         within = logspace.log(np.where(rows[owner] > 0, counts / np.where(rows > 0, rows, 1.0)[owner], 1.0))
         log_prior = logspace.log(prior)
         params = replace(params, log_prior=log_prior[owner] + within)
-        of_class = by_class(tally, owner, len(classes))
-        return SubclassParameters(log_prior, widened(params, of_class, gaps), owner)
+        if (normal := params.of_kind(GaussianColumns)) is not None:
+            params = params.with_kind(widened(normal, by_class(tally, owner, len(classes)), gaps))
+        return SubclassParameters(log_prior, params, owner)
 
     def with_prior(self, prior: Any) -> Self:
         """A new model with another class prior, from the same subclasses."""
