@@ -169,9 +169,8 @@ def _with_histogram(drawn: ClassDensities, schema: Schema, rows: Source) -> Clas
     for numbers, labels, weights in _numbers(drawn, schema, rows):
         for c in range(len(drawn.classes)):
             of_class = labels == c
-            counts[c] += np.histogram(numbers[of_class], edges, weights=None if weights is None else weights[of_class])[
-                0
-            ]
+            part = None if weights is None else weights[of_class]
+            counts[c] += np.histogram(numbers[of_class], edges, weights=part)[0]
     return replace(drawn, edges=edges, counts=counts)
 
 

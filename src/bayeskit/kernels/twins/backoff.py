@@ -101,11 +101,8 @@ def _learn_family(
     weight = np.ones(n) if weights is None else weights
     taken = np.minimum(weight, 1.0)
     inside, context = np.arange(n), np.zeros(n, dtype=np.int64)
-    own_class, full, left_out = (
-        np.full(n, 1 / size),
-        np.full((n, n_classes), 1 / size),
-        np.full((n, n_classes), 1 / size),
-    )
+    own_class, full = np.full(n, 1 / size), np.full((n, n_classes), 1 / size)
+    left_out = full.copy()
     first_child, n_children, value, counts = [0], [0], [0], []
     first_entry: list[int] = []
     n_entries: list[int] = []
