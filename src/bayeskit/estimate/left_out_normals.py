@@ -100,7 +100,7 @@ class NormalsLeftOut:
             near = np.abs(moments.mean()) < FAR * np.sqrt(squares / counts[:, None])
         if not enough.all() or not above.all() or not near.all():
             return None
-        factor = np.linalg.cholesky(spread.correlation)
+        factor = np.asarray(np.linalg.cholesky(spread.correlation), dtype=np.float64)
         smallest = np.linalg.eigvalsh(spread.correlation)[:, 0]
         log_det = logspace.log(np.diagonal(factor, axis1=1, axis2=2) * spread.deviation).sum(axis=1)
         tied = self.rule == "tied"
