@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import bayeskit as bk
-from bayeskit.models.base.completion import BETWEEN_FILES
+from bayeskit.models.base.available import BETWEEN_FILES
 
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 if not PAGE.parent.exists():

@@ -21,9 +21,7 @@ def test_an_old_name_gives_the_module_and_says_where_it_is(old):
 
 @pytest.mark.parametrize(("old", "name"), [
     ("bayeskit.models.naive_bayes", "NaiveBayes"),
-    ("bayeskit.models.gaussian", "GaussianBayes"),
     ("bayeskit.models.nbtree", "NBTree"),
-    ("bayeskit.models.subclass", "SubclassBayes"),
     ("bayeskit.models.logistic", "LogisticRegression"),
 ])  # fmt: skip
 def test_a_module_that_became_a_package_still_has_its_names(old, name):

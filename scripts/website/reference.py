@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import bayeskit as bk
-from bayeskit.models.base.completion import BETWEEN_FILES
+from bayeskit.models.base.available import BETWEEN_FILES
 
 TITLES = {
     "models": "Models",

@@ -74,7 +74,7 @@ from bayeskit.models.drop_in import GaussianNB as GaussianNB
 from bayeskit.models.drop_in import MultinomialNB as MultinomialNB
 from bayeskit.models.encoded import Encoded as Encoded
 from bayeskit.models.ensemble.classifier import BayesClassifier as BayesClassifier
-from bayeskit.models.gaussian.classifier import GaussianBayes as GaussianBayes
+from bayeskit.models.gaussian_bayes import GaussianBayes as GaussianBayes
 from bayeskit.models.hypotheses import Hypotheses as Hypotheses
 from bayeskit.models.linear import LinearRegression as LinearRegression
 from bayeskit.models.logistic.classifier import LogisticRegression as LogisticRegression
@@ -89,7 +89,7 @@ from bayeskit.models.semi_naive.full_joint import FullJointBayes as FullJointBay
 from bayeskit.models.semi_naive.kdb import KDB as KDB
 from bayeskit.models.semi_naive.tan import TAN as TAN
 from bayeskit.models.semi_supervised import SemiSupervised as SemiSupervised
-from bayeskit.models.subclass.classifier import SubclassBayes as SubclassBayes
+from bayeskit.models.subclass import SubclassBayes as SubclassBayes
 from bayeskit.models.tagger import Tagger as Tagger
 from bayeskit.models.text.classifier import TextClassifier as TextClassifier
 from bayeskit.models.text.token_counter import TokenCounter as TokenCounter

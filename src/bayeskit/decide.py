@@ -163,8 +163,8 @@ def decide(
     Throwing away a letter costs 10, reading an advertisement 1:
 
     >>> costs = {"ham": {"spam": 10}, "spam": {"ham": 1}}
-    >>> said = decide([[0.2, 0.8], [0.05, 0.95]], costs, classes=["ham", "spam"])
-    >>> said.labels.tolist(), said.expected_loss.tolist()           # 0.8 < 10 · 0.2, but 10 · 0.05 < 0.95
+    >>> decisions = decide([[0.2, 0.8], [0.05, 0.95]], costs, classes=["ham", "spam"])
+    >>> decisions.labels.tolist(), decisions.expected_loss.tolist()           # 0.8 < 10 · 0.2, but 10 · 0.05 < 0.95
     (['ham', 'spam'], [0.8, 0.5])
     >>> decide([[0.2, 0.8], [0.05, 0.95]], costs, reject_cost=0.6, classes=["ham", "spam"]).labels.tolist()
     [None, 'spam']

@@ -55,12 +55,13 @@ MOVED = {
     "bayeskit.models.bayes_structure": "bayeskit.models.ensemble.members",
     "bayeskit.models.coded": "bayeskit.models.base.coded_classifier",
     "bayeskit.models.exponents": "bayeskit.estimate.exponents",
-    "bayeskit.models.gaussian_left_out": "bayeskit.models.gaussian.left_out",
+    "bayeskit.models.gaussian": "bayeskit.models.gaussian_bayes",
+    "bayeskit.models.gaussian_left_out": "bayeskit.estimate.left_out_normals",
     "bayeskit.models.joint": "bayeskit.models.semi_naive.full_joint",
     "bayeskit.models.kdb": "bayeskit.models.semi_naive.kdb",
     "bayeskit.models.label_codes": "bayeskit.data.label_codes",
     "bayeskit.models.logistic_form": "bayeskit.models.logistic.form",
-    "bayeskit.models.logistic_loss": "bayeskit.models.logistic.loss",
+    "bayeskit.models.logistic_loss": "bayeskit.estimate.conditional_likelihood",
     "bayeskit.models.naive_left_out": "bayeskit.models.naive_bayes.left_out",
     "bayeskit.models.naive_text": "bayeskit.estimate.columns.text",
     "bayeskit.models.nbtree_growth": "bayeskit.models.nbtree.growth",
@@ -69,7 +70,7 @@ MOVED = {
     "bayeskit.models.parts_of_classes": "bayeskit.models.base.parts_of_classes",
     "bayeskit.models.settings": "bayeskit.models.base.settings",
     "bayeskit.models.structured": "bayeskit.models.semi_naive.structured",
-    "bayeskit.models.subclass_em": "bayeskit.models.subclass.em",
+    "bayeskit.models.subclass_em": "bayeskit.estimate.mixtures.em",
     "bayeskit.models.tan": "bayeskit.models.semi_naive.tan",
     "bayeskit.models.text_sources": "bayeskit.models.text.sources",
     "bayeskit.models.ties": "bayeskit.models.base.ties",
@@ -97,11 +98,9 @@ MOVED = {
 
 SPLIT = {
     "bayeskit.data.files": "bayeskit.data.files.file_source",
-    "bayeskit.models.gaussian": "bayeskit.models.gaussian.classifier",
     "bayeskit.models.logistic": "bayeskit.models.logistic.classifier",
     "bayeskit.models.naive_bayes": "bayeskit.models.naive_bayes.classifier",
     "bayeskit.models.nbtree": "bayeskit.models.nbtree.classifier",
-    "bayeskit.models.subclass": "bayeskit.models.subclass.classifier",
     "bayeskit.network.query": "bayeskit.network.query.grammar",
 }
 """Modules that became packages, and where what they held is now."""

@@ -20,8 +20,8 @@ from tests.cli.following import TEXTS, file_of, fitting, follow, follows, rows, 
 
 @follows(
     "estimate/marginal_likelihood.py: hyperparameters: smoothing",
-    "models/naive_bayes/table_evidence.py: log_table_evidence: numeric",
-    "models/naive_bayes/table_evidence.py: log_table_evidence: roles",
+    "models/naive_bayes/classifier.py: log_marginal_likelihood: numeric",
+    "models/naive_bayes/classifier.py: log_marginal_likelihood: roles",
 )
 def test_evidence_asks_for_priors_and_tables():
     data, y = rows(sky=np.resize([*"abca"], 60))
@@ -128,7 +128,7 @@ def test_numbers_as_text_and_cells_of_several_types():
     follow(fitting(*rows(mixed=[i % 3 if i % 2 else "few" for i in range(60)])), "roles")
 
 
-@follows("data/files/csv.py: _told: decimal")
+@follows("data/files/csv.py: _error: decimal")
 def test_a_decimal_comma_where_points_were_seen(bayes):
     Path("new.csv").write_text("x;y\n1,5;p\n2,5;q\n3,5;q\n")
 
@@ -237,7 +237,7 @@ def test_values_never_seen(bayes):
     follow(fit, "domains", chosen={"domains": ("a", "b", "c")})
 
 
-@follows("data/files/csv.py: _told: types", "data/numbers.py: _not_a_number: roles")
+@follows("data/files/csv.py: _error: types", "data/numbers.py: _not_a_number: roles")
 def test_cells_that_are_no_numbers(bayes, monkeypatch):
     monkeypatch.setattr("bayeskit.data.files.csv.SAMPLE", 1 << 10)
     file_of("codes.csv", code=["A7" if i == 250 else i for i in range(300)])

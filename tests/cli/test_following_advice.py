@@ -53,9 +53,7 @@ def test_an_ensemble_takes_no_texts():
     follow(attempt, "roles", "NaiveBayes")
 
 
-@follows(
-    *(f"models/gaussian/classifier.py: complete_schema: {what}" for what in ("roles", "NaiveBayes", "memory_limit"))
-)
+@follows(*(f"models/gaussian_bayes.py: complete_schema: {what}" for what in ("roles", "NaiveBayes", "memory_limit")))
 def test_multivariate_normals_are_of_numbers():
     data, y = rows(z=np.arange(60) ** 2 % 17 * 0.5, sky=[*"ab"] * 30, wind=[*"uv"] * 30)
     follow(fitting(data, y, bk.GaussianBayes), "roles", "NaiveBayes")
@@ -67,7 +65,7 @@ def test_multivariate_normals_are_of_numbers():
     follow(attempt, "memory_limit", "NaiveBayes", chosen={"memory_limit": 1e6})
 
 
-@follows("models/gaussian/classifier.py: _tell_singular: covariance")
+@follows("models/gaussian_bayes.py: _tell_singular: covariance")
 @pytest.mark.parametrize("given", ["full", "tied"])
 def test_covariances_that_are_singular_are_shared_or_shrunk(given):
     one = np.random.default_rng(1).normal(size=60)

@@ -10,8 +10,7 @@ import bayeskit as bk
 from bayeskit import capabilities
 from bayeskit.capabilities import Explains, Forgets, Learns, LeavesOut, Merges, Samples, can, methods_of
 from bayeskit.models.base import Classifier, Learner, TallyClassifier
-from bayeskit.models.base.available import Conditional, available_where
-from bayeskit.models.base.completion import BETWEEN_FILES
+from bayeskit.models.base.available import BETWEEN_FILES, Conditional, available_where
 
 MODELS = {
     name: public

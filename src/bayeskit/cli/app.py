@@ -86,9 +86,9 @@ def run() -> None:
         if ended:  # such as by an interrupt
             sys.exit(ended)
     except WrongCommand as problem:
-        told = io.StringIO()
-        problem.show(told)
-        print(printable(told.getvalue()), end="", file=sys.stderr)
+        text = io.StringIO()
+        problem.show(text)
+        print(printable(text.getvalue()), end="", file=sys.stderr)
         sys.exit(problem.exit_code)
     except typer.Abort:
         _say("bayes: ended")
@@ -133,7 +133,7 @@ class _Notes:
 
     def __init__(self) -> None:
         self.undecidable = 0
-        self.told: set[str] = set()
+        self.notes: set[str] = set()
 
     def __call__(self, message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         if issubclass(category, UndecidableWarning):
@@ -144,9 +144,9 @@ class _Notes:
                 return
         if issubclass(category, BayesWarning) or "compiled core" in str(message):
             note = in_options(message, _whose)
-            if note not in self.told:
+            if note not in self.notes:
                 _say(f"bayes: note: {note}")
-            self.told.add(note)
+            self.notes.add(note)
 
 
 def _say(line: str) -> None:

@@ -77,14 +77,14 @@ class Page:
                 self.console.print(printable(title, keep=""), style="bold", markup=False)
             elif i:
                 self.console.print("")
-            shown = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="dim", show_edge=False)
+            table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="dim", show_edge=False)
             for name in names:
                 justify: Any = "right" if numeric[name] else "left"
                 head = Text("\n".join(_head(name, wide[name])))
-                shown.add_column(head, justify=justify, vertical="bottom", no_wrap=True)
+                table.add_column(head, justify=justify, vertical="bottom", no_wrap=True)
             for row in zip(*(cells[name] for name in names), strict=True):
-                shown.add_row(*(Text(_clip(cell, wide[name])) for name, cell in zip(names, row, strict=True)))
-            self.console.print(shown)
+                table.add_row(*(Text(_clip(cell, wide[name])) for name, cell in zip(names, row, strict=True)))
+            self.console.print(table)
 
     def json(self, record: Any) -> None:
         """The whole record, where the command was asked for JSON."""

@@ -114,21 +114,21 @@ class _Bar:
     def __init__(self, doing: str) -> None:
         self.doing = doing
         self.started = time.monotonic()
-        self.shown: Any = None
+        self.bar: Any = None
         self.task: Any = None
 
     def __call__(self, progress: Progress) -> None:
-        if self.shown is None:
+        if self.bar is None:
             if time.monotonic() - self.started < BAR_AFTER:
                 return
             self._show(progress.bytes_total)
-        self.shown.update(self.task, completed=progress.bytes_read, rows=f"{progress.rows:,} rows")
+        self.bar.update(self.task, completed=progress.bytes_read, rows=f"{progress.rows:,} rows")
 
     def _show(self, total: int | None) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self.shown = Progress(
+        self.bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=16),
             TextColumn("{task.fields[rows]}"),
@@ -138,12 +138,12 @@ class _Bar:
             console=Console(file=sys.stderr),
             transient=True,
         )
-        self.task = self.shown.add_task(self.doing, total=total, rows="")
-        self.shown.start()
+        self.task = self.bar.add_task(self.doing, total=total, rows="")
+        self.bar.start()
 
     def close(self) -> None:
-        if self.shown is not None:
-            self.shown.stop()
+        if self.bar is not None:
+            self.bar.stop()
 
 
 def load_model(path: str) -> Any:

@@ -90,22 +90,24 @@ def answered(model: Any, data: Sequence[str], rows: Rows, reading: Reading, prob
     sequences = Sequences.of(table, sequence=model.sequence, order=model.order)
     classes = model.classes_.tolist()
     if is_of_whole_sequences(model):
-        said, probabilities = model.predict(sequences).tolist(), model.predict_proba(sequences)
+        labels, probabilities = model.predict(sequences).tolist(), model.predict_proba(sequences)
         columns = {model.sequence: list(sequences.ids or ())}
     else:
-        said = [state for states in model.predict(sequences) for state in states]
+        labels = [state for states in model.predict(sequences) for state in states]
         probabilities = np.concatenate([np.zeros((0, len(classes))), *model.predict_proba(sequences)])
         back = np.argsort(sequences.rows) if sequences.rows is not None else np.arange(sequences.n_rows)
-        said, probabilities = [said[i] for i in back.tolist()], probabilities[back]
+        labels, probabilities = [labels[i] for i in back.tolist()], probabilities[back]
         columns = {name: table[name] for name in keep}
     target = target_of(model)
-    answers: dict[str, Any] = {target: said}
+    answers: dict[str, Any] = {target: labels}
     if proba:
         answers |= {f"P({label})": probabilities[:, j] for j, label in enumerate(classes)}
     else:
         code = {label: j for j, label in enumerate(classes)}
-        own = [row[code[label]] if label in code else np.nan for row, label in zip(probabilities, said, strict=True)]
-        answers["probability"] = np.array(own, dtype=np.float64)
+        of_label = [
+            row[code[label]] if label in code else np.nan for row, label in zip(probabilities, labels, strict=True)
+        ]
+        answers["probability"] = np.array(of_label, dtype=np.float64)
     columns |= {name if name not in columns else f"predicted {name}": column for name, column in answers.items()}
     return pa.table({name: _as_column(column) for name, column in columns.items()})
 
@@ -127,14 +129,14 @@ def how_many(model: Any) -> int | float:
     return counted
 
 
-def moved(model: Any, how: str, data: Sequence[str], reading: Reading) -> None:
+def moved(model: Any, action: str, data: Sequence[str], reading: Reading) -> None:
     """Learn or forget the sequences of a file; where the states are hidden, more are learnt as they are."""
     from bayeskit.cli.inputs import open_data
 
-    method = {"learn": "partial_fit", "forget": "forget"}[how]
+    method = {"learn": "partial_fit", "forget": "forget"}[action]
     getattr(model, method)  # says why, where it is not there
     target = target_of(model)
-    if how == "learn" and not is_of_whole_sequences(model) and target not in open_data(data, None, reading).head:
+    if action == "learn" and not is_of_whole_sequences(model) and target not in open_data(data, None, reading).head:
         _, table = open_sequences(model, data, reading)
         model.partial_fit(table)
         return
@@ -151,26 +153,26 @@ def scored(
     target = target_of(model)
     source, table = open_sequences(model, data, reading, target=target)
     sequences = Sequences.of(table, sequence=model.sequence, order=model.order)
-    found = []
+    evaluations = []
     if is_of_whole_sequences(model):
         rest, labels = sequences.of_sequence(target)
         if held_out:
-            found.append(_held_out_classes(model, rest, labels))
+            evaluations.append(_held_out_classes(model, rest, labels))
         elif folds is None or hasattr(model, "leave_one_out"):
             if not hasattr(model, "leave_one_out"):
                 raise BayesError(
                     "a SequenceClassifier of hidden states has no leave-one-out in closed form: use --folds 10, or "
                     "--held-out if the sequences are new to the model"
                 )
-            found.append(model.leave_one_out(rest, labels))
+            evaluations.append(model.leave_one_out(rest, labels))
         if folds is not None:
             from bayeskit.evaluate.cross_validation import cross_validate
 
-            found.append(cross_validate(_as_read(model), rest, labels, folds))
-        return source, found
+            evaluations.append(cross_validate(_as_read(model), rest, labels, folds))
+        return source, evaluations
     labelled = Sequences.of(table, sequence=model.sequence, order=model.order, labels=target)
     if held_out:
-        found.append(_judged_states(model, [(model, labelled)], "held-out rows"))
+        evaluations.append(_judged_states(model, [(model, labelled)], "held-out rows"))
     elif folds is None:
         raise BayesError(
             "a HiddenMarkovModel has no leave-one-out in closed form: use --folds 10, or --held-out if the sequences "
@@ -178,8 +180,8 @@ def scored(
         )
     if folds is not None:
         folded = _folded(_as_read(model), model.states_.tolist(), labelled, folds)
-        found.append(_judged_states(model, folded, f"{folds}-fold cross-validation"))
-    return source, found
+        evaluations.append(_judged_states(model, folded, f"{folds}-fold cross-validation"))
+    return source, evaluations
 
 
 def _as_read(model: Any) -> Any:
@@ -206,9 +208,15 @@ def _held_out_classes(model: Any, sequences: Any, labels: Any) -> Evaluation:
     if None in true:
         raise BayesError(f"{sequences.name(true.index(None))} has no {model.target_!r} to compare with")
     shares = model.class_counts_ / model.class_counts_.sum()
-    log_proba, said = model.predict_log_proba(sequences), model.predict(sequences).tolist()
+    log_proba, predicted = model.predict_log_proba(sequences), model.predict(sequences).tolist()
     return judged(
-        "held-out sequences", model.target_, model.classes_.tolist(), shares, cast(list[Value], true), log_proba, said
+        "held-out sequences",
+        model.target_,
+        model.classes_.tolist(),
+        shares,
+        cast(list[Value], true),
+        log_proba,
+        predicted,
     )
 
 
@@ -232,22 +240,22 @@ def _judged_states(model: Any, asked: Any, method: str) -> Evaluation:
 
     classes = model.states_.tolist()
     true: list[Any] = []
-    said: list[Any] = []
+    predicted: list[Any] = []
     logs = []
     for fitted, sequences in asked:
         vocabulary = Vocabulary()
         codes = sequences.coded(sequences.labels, vocabulary, grow=True, name="state")
         known = codes >= 0
-        found = [state for states in fitted.predict(sequences) for state in states]
+        of_rows = [state for states in fitted.predict(sequences) for state in states]
         posterior = np.concatenate([np.zeros((0, len(classes))), *fitted.predict_proba(sequences)])
         true += [vocabulary.values[code] for code in codes[known].tolist()]
-        said += [state for state, there in zip(found, known.tolist(), strict=True) if there]
+        predicted += [state for state, there in zip(of_rows, known.tolist(), strict=True) if there]
         logs.append(logspace.log(posterior[known]))
     if not true:
         raise BayesError(f"there is no {target_of(model)!r} in any row to compare with")
     counts = model.tally_.class_counts
     shares = counts / counts.sum() if counts.sum() else np.full(len(classes), 1 / len(classes))
-    return judged(method, target_of(model), classes, shares, true, np.concatenate(logs), said)
+    return judged(method, target_of(model), classes, shares, true, np.concatenate(logs), predicted)
 
 
 def inspected(page: Page, model: Any, part: str | None = None) -> None:
@@ -278,8 +286,8 @@ def _class_of(model: Any, text: str) -> Any:
 
 
 def _show(page: Page, table: Any) -> None:
-    shown = {name: [_figure(cell) for cell in table[name]] for name in table.column_names}
-    page.table(shown)
+    columns = {name: [_figure(cell) for cell in table[name]] for name in table.column_names}
+    page.table(columns)
 
 
 def _signed(cell: Any) -> Any:
@@ -335,9 +343,11 @@ def explained(
     for i, number in enumerate(numbers):
         page.line() if i else None
         if is_of_whole_sequences(model):
-            found = model.explain(sequences.take([number]), against=_class_of(model, against) if against else None)[0]
-            show_row(page, found, number, f"sequence {sequences.ids[number] if sequences.ids else number}")
-            records.append(record_of_row(found, number))
+            explanation = model.explain(
+                sequences.take([number]), against=_class_of(model, against) if against else None
+            )[0]
+            show_row(page, explanation, number, f"sequence {sequences.ids[number] if sequences.ids else number}")
+            records.append(record_of_row(explanation, number))
             continue
         at = number if sequences.rows is None else int(np.flatnonzero(sequences.rows == number)[0])
         sequence, step = sequences.place(at)
@@ -345,8 +355,8 @@ def explained(
         page.line(f"row {number}: {state.sentences[0]}", style="bold")
         page.line()
         parts = state.table
-        shown = {name: [_signed(cell) for cell in parts[name]] for name in parts.column_names}
-        page.table(shown)
+        columns = {name: [_signed(cell) for cell in parts[name]] for name in parts.column_names}
+        page.table(columns)
         page.line()
         for sentence in state.sentences[1:]:
             page.line(sentence)

@@ -216,10 +216,10 @@ def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
     >>> pairs("--role", ["=ignore"])                            # a column without a name, such as a saved index
     {'': 'ignore'}
     """
-    found = {}
+    values = {}
     for text in given or ():
         name, sign, value = text.rpartition("=")
         if not sign:
             raise typer.BadParameter(f"{text!r} is no COLUMN=…", param_hint=option)
-        found[name] = value
-    return found
+        values[name] = value
+    return values

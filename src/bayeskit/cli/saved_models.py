@@ -29,9 +29,11 @@ def load_classifier(path: str) -> Any:
 def refuse_no_classes(model: Any, path: str) -> None:
     """Refuse a distribution or a regression where a classifier is needed."""
     if not hasattr(model, "classes_"):
-        told = "bayes predict gives its numbers" if hasattr(model, "predict_interval") else "bayes ask answers from it"
-        told = "bayes inspect shows its topics" if is_topic_model(model) else told
-        raise BayesError(f"{path} holds {with_article(type(model).__name__)}, which knows no classes: {told}")
+        instead = (
+            "bayes predict gives its numbers" if hasattr(model, "predict_interval") else "bayes ask answers from it"
+        )
+        instead = "bayes inspect shows its topics" if is_topic_model(model) else instead
+        raise BayesError(f"{path} holds {with_article(type(model).__name__)}, which knows no classes: {instead}")
 
 
 def believed(model: Any) -> Any:

@@ -18,34 +18,34 @@ SHOWN = 12  # columns and classes in a table; --json has them all
 
 def show_columns(page: Page, records: list[dict[str, Any]]) -> None:
     """The columns as a table."""
-    shown = records[:SHOWN] if len(records) > SHOWN + 3 else records
+    first = records[:SHOWN] if len(records) > SHOWN + 3 else records
     page.table(
         {
-            "column": [record["column"] for record in shown],
-            "taken as": [record["role"] for record in shown],
-            "holds": [contents(record) for record in shown],
-            "missing": [record.get("missing") for record in shown],
+            "column": [record["column"] for record in first],
+            "taken as": [record["role"] for record in first],
+            "holds": [contents(record) for record in first],
+            "missing": [record.get("missing") for record in first],
         }
     )
-    _tell_more(page, len(records) - len(shown), "columns")
+    _tell_more(page, len(records) - len(first), "columns")
 
 
 def show_classes(page: Page, tally: Tally) -> None:
     """How many rows each class has."""
     counts = [count_of(n) for n in tally.class_counts.tolist()]
     order = sorted(range(len(counts)), key=lambda i: -counts[i])
-    shown = order if len(order) <= SHOWN + 3 else order[:SHOWN]
-    if len(order) == len(shown):
-        shown = sorted(shown)
+    listed = order if len(order) <= SHOWN + 3 else order[:SHOWN]
+    if len(order) == len(listed):
+        listed = sorted(listed)
     total = sum(counts)
     page.table(
         {
-            tally.schema.target.name: [str(tally.classes[i]) for i in shown],
-            "rows": [counts[i] for i in shown],
-            "share": [percent(counts[i] / total) for i in shown],
+            tally.schema.target.name: [str(tally.classes[i]) for i in listed],
+            "rows": [counts[i] for i in listed],
+            "share": [percent(counts[i] / total) for i in listed],
         }
     )
-    _tell_more(page, len(order) - len(shown), "classes")
+    _tell_more(page, len(order) - len(listed), "classes")
 
 
 def _tell_more(page: Page, more: int, what: str) -> None:
@@ -53,29 +53,29 @@ def _tell_more(page: Page, more: int, what: str) -> None:
         page.line(f"… and {more:,} more {what}", style="dim")
 
 
-def evaluation_record(found: Evaluation) -> dict[str, Any]:
+def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
     """Scores as plain data."""
-    by_class, confusion = found.by_class, found.confusion
+    by_class, confusion = evaluation.by_class, evaluation.confusion
     names = ("accuracy", "log_loss", "brier")
     return {
-        "method": found.method,
-        "rows": found.n_rows,
-        **{name: getattr(found, name) for name in names},
-        "baseline": {name: getattr(found.baseline, name) for name in names},
+        "method": evaluation.method,
+        "rows": evaluation.n_rows,
+        **{name: getattr(evaluation, name) for name in names},
+        "baseline": {name: getattr(evaluation.baseline, name) for name in names},
         "by_class": [dict(zip(by_class.column_names, row, strict=True)) for row in _rows(by_class)],
-        "classes": list(found.classes),
+        "classes": list(evaluation.classes),
         "confusion": [list(row[1:]) for row in _rows(confusion)],
-        "calibration": calibration_record(found),
-        "notes": found.notes,
+        "calibration": calibration_record(evaluation),
+        "notes": evaluation.notes,
     }
 
 
-def calibration_record(found: Evaluation) -> dict[str, Any] | None:
+def calibration_record(evaluation: Evaluation) -> dict[str, Any] | None:
     """How far probabilities are from what they say, and the parts of the Brier score; None where none were said."""
-    curve = found.trust
+    curve = evaluation.trust
     if curve is None:
         return None
-    parts = found.brier_parts()
+    parts = evaluation.brier_parts()
     return {
         "error": curve.error,
         "by_chance": curve.by_chance,
@@ -90,42 +90,44 @@ def _rows(table: Any) -> list[tuple[Any, ...]]:
     return list(zip(*(table[name] for name in table.column_names), strict=True))
 
 
-def show_measures(page: Page, found: Evaluation) -> None:
+def show_measures(page: Page, evaluation: Evaluation) -> None:
     """Scores beside those of always saying the commonest class."""
-    model = [percent(found.accuracy), short(found.log_loss), short(found.brier)]
-    base = found.baseline
+    model = [percent(evaluation.accuracy), short(evaluation.log_loss), short(evaluation.brier)]
+    base = evaluation.baseline
     majority = [percent(base.accuracy), short(base.log_loss), short(base.brier)]
     page.table(
         {
-            found.method: ["accuracy", "log loss (nats)", "Brier score"],
+            evaluation.method: ["accuracy", "log loss (nats)", "Brier score"],
             "model": model,
             "majority class": majority,
         }
     )
-    for note in found.notes:
+    for note in evaluation.notes:
         page.line(note)
 
 
 def show_telling(page: Page, model: Any, limit: int = 6) -> None:
     """The columns that tell most of the class."""
-    found = telling_of(model)
-    if found is None:
+    informative = telling_of(model)
+    if informative is None:
         return
     page.table(
         {
-            "most telling columns": [column.column for column in found.columns[:limit]],
-            f"bits of {found.class_bits:.3g}": [Figure(f"{column.bits:.3f}") for column in found.columns[:limit]],
-            "share": [Figure(f"{column.share:.0%}") for column in found.columns[:limit]],
+            "most telling columns": [column.column for column in informative.columns[:limit]],
+            f"bits of {informative.class_bits:.3g}": [
+                Figure(f"{column.bits:.3f}") for column in informative.columns[:limit]
+            ],
+            "share": [Figure(f"{column.share:.0%}") for column in informative.columns[:limit]],
         }
     )
 
 
 def telling_records(model: Any) -> list[dict[str, Any]] | None:
     """Mutual information of each column with the class, the most telling first."""
-    found = telling_of(model)
-    if found is None:
+    informative = telling_of(model)
+    if informative is None:
         return None
-    return [{"column": c.column, "bits": c.bits, "share": c.share} for c in found.columns]
+    return [{"column": c.column, "bits": c.bits, "share": c.share} for c in informative.columns]
 
 
 def telling_of(model: Any) -> Any:
@@ -143,7 +145,7 @@ def show_left_out(page: Page, model: Any) -> None:
     """The ensemble's scores on rows left out, beside naive Bayes and the majority, and its columns by importance."""
     from bayeskit.models.ensemble.parameters import MOST_FITTED
 
-    scores, found = model.left_out_, model.importance_
+    scores, importance = model.left_out_, model.importance_
     page.table(
         {
             "leave-one-out": scores["model"],
@@ -158,7 +160,7 @@ def show_left_out(page: Page, model: Any) -> None:
         "Cross-validate for a figure to rely on."
     )
     page.line()
-    order = sorted(zip(found["importance"], found["column"], strict=True), key=lambda pair: -pair[0])[:SHOWN]
+    order = sorted(zip(importance["importance"], importance["column"], strict=True), key=lambda pair: -pair[0])[:SHOWN]
     page.table(
         {
             "most important columns": [column for _, column in order],
@@ -169,9 +171,9 @@ def show_left_out(page: Page, model: Any) -> None:
 
 def left_out_record(model: Any) -> dict[str, Any]:
     """The same as plain data."""
-    scores, found = model.left_out_, model.importance_
+    scores, importance = model.left_out_, model.importance_
     return {
         "optimistic": True,
         "models": [dict(zip(scores.column_names, row, strict=True)) for row in _rows(scores)],
-        "importance": dict(zip(found["column"], found["importance"], strict=True)),
+        "importance": dict(zip(importance["column"], importance["importance"], strict=True)),
     }

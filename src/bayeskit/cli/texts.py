@@ -132,59 +132,59 @@ def show_words(page: Page, model: Any, n: int = 8) -> None:
 def telling_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
     """Class → its most telling words, with counts and evidence."""
     table = model.telling_words(n)
-    found: dict[str, list[dict[str, Any]]] = {str(label): [] for label in model.classes_.tolist()}
+    words_of: dict[str, list[dict[str, Any]]] = {str(label): [] for label in model.classes_.tolist()}
     columns = [table[name] for name in table.column_names]
     for label, word, count, evidence in zip(*columns, strict=True):
-        found[str(label)].append({"word": word, "count": count, "evidence": evidence})
-    return found
+        words_of[str(label)].append({"word": word, "count": count, "evidence": evidence})
+    return words_of
 
 
-def show_document(page: Page, found: Any, record: dict[str, Any], shown: int = 20) -> None:
+def show_document(page: Page, explanation: Any, record: dict[str, Any], n_words: int = 20) -> None:
     """Why a document is put in its class: its strongest words."""
     from bayeskit.data.sheet import Figure
     from bayeskit.explain.phrases import chance, signed
 
     sure = "" if record["probability"] is None else f" with probability {chance(record['probability'])}"
-    page.line(f"{record['document']}: {found.label}{sure}", style="bold")
+    page.line(f"{record['document']}: {explanation.label}{sure}", style="bold")
     page.line()
-    words = found.words[:shown]
-    rest = sum(evidence for _, _, evidence in found.words[shown:])
+    words = explanation.words[:n_words]
+    rest = sum(evidence for _, _, evidence in explanation.words[n_words:])
     names = ["(without words)", *(word for word, _, _ in words)]
     counts = [Figure(""), *(Figure(f"{count:,}") for _, count, _ in words)]
-    evidence = [found.base, *(evidence for _, _, evidence in words)]
-    if len(found.words) > shown:
-        names.append(f"(and {len(found.words) - shown:,} more)")
+    evidence = [explanation.base, *(evidence for _, _, evidence in words)]
+    if len(explanation.words) > n_words:
+        names.append(f"(and {len(explanation.words) - n_words:,} more)")
         counts.append(Figure(""))
         evidence.append(rest)
     page.table({
-        "word": names, "count": counts, f"evidence for {found.label}": [Figure(signed(x)) for x in evidence],
+        "word": names, "count": counts, f"evidence for {explanation.label}": [Figure(signed(x)) for x in evidence],
     })  # fmt: skip
     scores = "a difference of scores" if record["probability"] is None else "the natural logarithm of the odds"
-    if found.undecidable:
+    if explanation.undecidable:
         page.line("undecidable: impossible under every class; the words are left out, and the prior alone decides")
-    page.line(f"sum: {signed(found.total)}, {scores} {found.label} : {found.other}")
-    if not found.words:
+    page.line(f"sum: {signed(explanation.total)}, {scores} {explanation.label} : {explanation.other}")
+    if not explanation.words:
         page.line("it has no word that the model knows: the class is what is likely beforehand")
-    if found.n_unknown:
-        page.line(f"words that the model does not know, and that say nothing: {found.n_unknown:,}")
+    if explanation.n_unknown:
+        page.line(f"words that the model does not know, and that say nothing: {explanation.n_unknown:,}")
 
 
-def document_record(model: Any, found: Any, text: Any, document: str) -> dict[str, Any]:
+def document_record(model: Any, explanation: Any, text: Any, document: str) -> dict[str, Any]:
     """An explanation as plain data."""
-    own = model.tally_.classes.index(found.label)
+    class_index = model.tally_.classes.index(explanation.label)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndecidableWarning)  # the record tells
-        proba = model.predict_proba(text)[0, own].item() if can(model, HasProbabilities) else None
+        proba = model.predict_proba(text)[0, class_index].item() if can(model, HasProbabilities) else None
     return {
         "document": document,
-        "predicted": found.label,
+        "predicted": explanation.label,
         "probability": proba,
-        "against": found.other,
-        "log_odds": found.total,
-        "without_words": found.base,
-        "words": [{"word": word, "count": count, "log_odds": evidence} for word, count, evidence in found.words],
-        "unknown_words": found.n_unknown,
-        "undecidable": found.undecidable,
+        "against": explanation.other,
+        "log_odds": explanation.total,
+        "without_words": explanation.base,
+        "words": [{"word": word, "count": count, "log_odds": evidence} for word, count, evidence in explanation.words],
+        "unknown_words": explanation.n_unknown,
+        "undecidable": explanation.undecidable,
     }
 
 

@@ -161,17 +161,21 @@ def _numbers_among(factor: Factor, name: str, is_text: bool) -> AdviceWarning | 
     return AdviceWarning(reason, empty, IN_PYTHON, culprit=name)
 
 
-def of_memory(told: AdviceWarning) -> AdviceWarning:
+def of_memory(suggestion: AdviceWarning) -> AdviceWarning:
     """The same for a table that no file is read for: its cells are mended where they are."""
-    if not any(isinstance(part, Remedy) and part.setting in ("missing", "decimal") for part in told.args):
-        return told
-    reason, remedy = told.args[:2]
+    if not any(isinstance(part, Remedy) and part.setting in ("missing", "decimal") for part in suggestion.args):
+        return suggestion
+    reason, remedy = suggestion.args[:2]
     if remedy.setting == "decimal":
-        return AdviceWarning(f"{reason}; write them with a decimal point, and they are numbers", culprit=told.culprit)
-    return by_role(told.culprit, reason, "make these cells missing, and, to take the others as numbers", "numeric")
+        return AdviceWarning(
+            f"{reason}; write them with a decimal point, and they are numbers", culprit=suggestion.culprit
+        )
+    return by_role(
+        suggestion.culprit, reason, "make these cells missing, and, to take the others as numbers", "numeric"
+    )
 
 
-def together(told: Sequence[AdviceWarning]) -> list[AdviceWarning]:
+def together(suggestions: Sequence[AdviceWarning]) -> list[AdviceWarning]:
     """One message for all that another role would mend, with one mapping; the others as they are.
 
     >>> key = by_role("id", "column 'id' is like an identifier", "to leave it out", "ignore")
@@ -180,13 +184,13 @@ def together(told: Sequence[AdviceWarning]) -> list[AdviceWarning]:
     column 'id' is like an identifier; column 'note' holds free text; to follow this, pass
     roles={'id': "ignore", 'note': "text"}
     """
-    roles = [one for one in told if isinstance(one.args[-1], Remedy) and one.args[-1].setting == "roles"]
+    roles = [one for one in suggestions if isinstance(one.args[-1], Remedy) and one.args[-1].setting == "roles"]
     if len(roles) < 2:
-        return list(told)
+        return list(suggestions)
     mapping = {name: role for one in roles for name, role in one.args[-1].value.items()}
     reasons = "; ".join(one.args[0] for one in roles)
     whole = AdviceWarning(reasons, "; to follow this, pass ", Remedy("roles", mapping), culprit=tuple(mapping))
-    return [whole, *(one for one in told if one not in roles)]
+    return [whole, *(one for one in suggestions if one not in roles)]
 
 
 def by_role(name: str | int, reason: str, purpose: str, role: str) -> AdviceWarning:
@@ -204,8 +208,8 @@ def _numbers_as_text(values: Sequence[str], column: str | int) -> AdviceWarning 
 
 def _of_several_types(values: Sequence[Any], name: str) -> AdviceWarning:
     first = {type(value).__name__: value for value in reversed(values)}
-    shown = ", ".join(f"the {kind} {value!r}" for kind, value in sorted(first.items()))
-    reason = f"column {name!r} holds cells of several types ({shown}), and each value is taken as a category"
+    examples = ", ".join(f"the {kind} {value!r}" for kind, value in sorted(first.items()))
+    reason = f"column {name!r} holds cells of several types ({examples}), and each value is taken as a category"
     return by_role(name, reason, "give them one type, or, to have it so", "categorical")
 
 

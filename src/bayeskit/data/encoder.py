@@ -158,8 +158,8 @@ class Encoder:
             if factor.table is None:
                 if not grows and vocabulary.is_foreign([v for v in factor.values if v is not None]):
                     raise self._foreign(name, factor, start)
-                found = vocabulary.grow(factor.values) if grows else vocabulary.codes(factor.values)
-                factor.table = np.array(found, dtype=np.uint32)
+                value_codes = vocabulary.grow(factor.values) if grows else vocabulary.codes(factor.values)
+                factor.table = np.array(value_codes, dtype=np.uint32)
             indices.append(factor.indices)
             lows.append(factor.low)
             tables.append(factor.table)
@@ -190,8 +190,8 @@ class Encoder:
 
     def _narrow_integers(self, factors: dict[str, Factor]) -> None:
         open_ = [name for name, factor in factors.items() if factor.values is None]
-        found = factor_integers([factors[name].indices for name in open_], open_, self.n_threads)
-        factors.update(zip(open_, found, strict=True))
+        narrowed = factor_integers([factors[name].indices for name in open_], open_, self.n_threads)
+        factors.update(zip(open_, narrowed, strict=True))
 
     def _vocabulary(self, name: str) -> Vocabulary:
         if name not in self.vocabularies:
@@ -256,9 +256,9 @@ def encode_labels(column: Column, classes: Vocabulary, start: int, *, grow: bool
     known = classes.values[:1] + [value for value in factor.values if value is not None]
     if len({isinstance(value, str) for value in known}) > 1:
         raise BayesError(f"labels are all strings or all numbers, not both: {known[0]!r} and {_other(known)!r}")
-    found = classes.grow(factor.values) if grow else classes.codes(factor.values)
+    value_codes = classes.grow(factor.values) if grow else classes.codes(factor.values)
     codes = kernels.lookup_codes(
-        [factor.indices], np.array([factor.low]), [np.array(found, dtype=np.uint32)],
+        [factor.indices], np.array([factor.low]), [np.array(value_codes, dtype=np.uint32)],
         np.array([classes.unseen], dtype=np.uint32), 1,
     )[0]  # fmt: skip
     if None in factor.values and not codes.all():

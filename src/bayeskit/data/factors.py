@@ -53,8 +53,8 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
     import pyarrow as pa
 
     if not is_arrow(column):
-        if column.dtype == object and (found := kernels.factor_strings(column, MANY)) is not None:
-            indices, first = found
+        if column.dtype == object and (factored := kernels.factor_strings(column, MANY)) is not None:
+            indices, first = factored
             return Factor(indices, 0, _canonical_cells(column[first].tolist(), name, start + first))
         try:
             column = pa.array(column, from_pandas=True)

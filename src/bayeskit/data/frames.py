@@ -71,8 +71,8 @@ class MemorySource:
             raise SchemaMismatch(f"there is no column {name!r} {known}", culprit=name)
         return self.columns[name]
 
-    def _without(self, name: str, **said: Any) -> MemorySource:
-        return replace(self, columns={n: column for n, column in self.columns.items() if n != name}, **said)
+    def _without(self, name: str, **changes: Any) -> MemorySource:
+        return replace(self, columns={n: column for n, column in self.columns.items() if n != name}, **changes)
 
     def parts(self, n: int) -> list[MemorySource]:
         """Runs of rows, each a table by itself."""
@@ -82,8 +82,8 @@ class MemorySource:
     def _part(self, start: int, stop: int) -> MemorySource:
         batch = self._batch(start, stop)
         columns = {name: _compact(column) for name, column in batch.columns.items()}
-        said = (self.named, self.target, batch.labels, batch.weights, batch.start)
-        return MemorySource(columns, stop - start, *said)
+        details = (self.named, self.target, batch.labels, batch.weights, batch.start)
+        return MemorySource(columns, stop - start, *details)
 
     def _blocks(self, size: int) -> Iterator[Batch]:
         for start in range(0, self.n_rows, size):
@@ -282,9 +282,9 @@ def unmasked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return array
     gaps, plain = np.ma.getmaskarray(array), array.data
     if gaps.any():
-        kept = plain.dtype if plain.dtype.kind in "mM" else np.float64 if plain.dtype.kind in "iuf" else object
-        plain = plain.astype(kept)
-        plain[gaps] = None if kept is object else np.array("NaT" if plain.dtype.kind in "mM" else np.nan, kept)
+        dtype = plain.dtype if plain.dtype.kind in "mM" else np.float64 if plain.dtype.kind in "iuf" else object
+        plain = plain.astype(dtype)
+        plain[gaps] = None if dtype is object else np.array("NaT" if plain.dtype.kind in "mM" else np.nan, dtype)
     return plain
 
 

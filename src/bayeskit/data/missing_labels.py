@@ -57,7 +57,7 @@ class Gaps:
     n_rows: int = 0
     n_missing: int = 0
     places: list[tuple[str | None, int]] = field(default_factory=list)
-    told: bool = False
+    is_warned_of: bool = False
 
     def add(self, n_rows: int, missing: npt.NDArray[np.bool_] | None, start: int, file: str | None = None) -> None:
         """Some more rows."""
@@ -109,8 +109,8 @@ def refusal_of_all(source: Any, problem: Unlabelled) -> Unlabelled:
         return problem
     name, target = getattr(source, "name", None), source.target or "class"
     column = f" in column {target!r}" if source.target else ""
-    told = Unlabelled(gaps.sentence(source), column, *REMEDY, culprit=target, place=tuple(r for _, r in gaps.places))
-    return told if name is None else told.within(name)
+    of_all = Unlabelled(gaps.sentence(source), column, *REMEDY, culprit=target, place=tuple(r for _, r in gaps.places))
+    return of_all if name is None else of_all.within(name)
 
 
 @dataclass(frozen=True)
@@ -192,8 +192,8 @@ class LabelledRows:
             return
         if gaps.n_rows and not n_kept:
             raise self.none_labelled(gaps.n_rows)
-        if gaps.n_missing and not self.gaps.told:
-            self.gaps.told = True
+        if gaps.n_missing and not self.gaps.is_warned_of:
+            self.gaps.is_warned_of = True
             place = "" if self.name is None else f"{self.name}: "
             warnings.warn(BayesWarning(f"{place}{gaps.sentence(self.source)}: left out"), stacklevel=2)
 

@@ -85,8 +85,8 @@ class WholeTable:
             return self, sample_weight
         tell_dropped(missing)
         rows = np.flatnonzero(~missing)
-        kept = replace(self, data=self.take(rows), n_rows=len(rows), labels=taken(self.labels, rows))
-        return kept, None if sample_weight is None else np.asarray(sample_weight)[rows]
+        labelled = replace(self, data=self.take(rows), n_rows=len(rows), labels=taken(self.labels, rows))
+        return labelled, None if sample_weight is None else np.asarray(sample_weight)[rows]
 
     def listed_labels(self) -> npt.NDArray[Any]:
         """The labels as an array of plain values."""

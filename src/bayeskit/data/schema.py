@@ -193,11 +193,11 @@ class Schema:
 
     def find(self, name: str | int) -> str:
         """The column's name, given its name or position; unknown ones are an error that names all."""
-        found = self._name(name)
-        if found is None:
+        column = self._name(name)
+        if column is None:
             meant = did_you_mean(name, self.columns)
             raise SchemaMismatch(f"there is no column {name!r} (columns: {_list(self.columns)}){meant}", culprit=name)
-        return found
+        return column
 
     def _name(self, name: object) -> str | None:
         if isinstance(name, bool):
@@ -296,10 +296,10 @@ def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:
     """
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise BayesError(f"the domain of column {name!r} is a list of its values, not {values!r}", culprit=name)
-    found = [canonical(value) for value in values]
-    if not found or None in found:
-        raise BayesError(f"the domain of column {name!r} needs at least one value, and missing is none: {found}")
-    return tuple(v for v in dict.fromkeys(found) if v is not None)
+    domain = [canonical(value) for value in values]
+    if not domain or None in domain:
+        raise BayesError(f"the domain of column {name!r} needs at least one value, and missing is none: {domain}")
+    return tuple(v for v in dict.fromkeys(domain) if v is not None)
 
 
 def as_classes(values: Iterable[object], name: str) -> tuple[Value, ...]:
@@ -425,8 +425,8 @@ def _default(name: str, kind: Kind, every: str | Role | Date | None) -> Role | D
 
 
 def _list(names: Iterable[object]) -> str:
-    shown = [str(name) for name in names]
-    return ", ".join(shown[:12]) + (f", … ({len(shown)} in all)" if len(shown) > 12 else "")
+    listed = [str(name) for name in names]
+    return ", ".join(listed[:12]) + (f", … ({len(listed)} in all)" if len(listed) > 12 else "")
 
 
 def _plural(word: str, items: Sequence[object]) -> str:

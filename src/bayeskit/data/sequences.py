@@ -202,8 +202,8 @@ class Sequences(Taken):
                 "same in all its rows",
                 culprit=name,
             )
-        kept = {other: cells for other, cells in self.columns.items() if other != name}
-        return replace(self, columns=kept), taken(column, self.starts[:-1])
+        others = {other: cells for other, cells in self.columns.items() if other != name}
+        return replace(self, columns=others), taken(column, self.starts[:-1])
 
     def coded(
         self, column: Column, vocabulary: Vocabulary, *, grow: bool = False, name: str = "symbol"
@@ -215,8 +215,8 @@ class Sequences(Taken):
         [1, -1, -2]
         """
         factor = factor_values(column, name, 0)
-        found = vocabulary.grow(factor.values) if grow else vocabulary.codes(factor.values)
-        table = np.array(found, dtype=np.int64) - 1
+        codes = vocabulary.grow(factor.values) if grow else vocabulary.codes(factor.values)
+        table = np.array(codes, dtype=np.int64) - 1
         table[table == vocabulary.unseen - 1] = -2
         return table[factor.indices.astype(np.int64) - factor.low]
 

@@ -64,12 +64,12 @@ class Grid:
     @cached_property
     def _cells(self) -> list[tuple[list[str], bool]]:
         """Of each column that is shown its name and cells as text, and whether they are words."""
-        shown = []
+        cells = []
         for name, values in islice(self.columns.items(), COLUMNS):
             first = list(islice(values, ROWS))
             is_words = any(isinstance(value, str) and not isinstance(value, Figure) for value in first)
-            shown.append(([_clipped(printable(name, keep="")), *map(_cell, first)], is_words))
-        return shown or [([""], True)]
+            cells.append(([_clipped(printable(name, keep="")), *map(_cell, first)], is_words))
+        return cells or [([""], True)]
 
     @property
     def _left_out(self) -> list[str]:

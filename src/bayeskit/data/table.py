@@ -60,9 +60,9 @@ class Table:
     @property
     def grid(self) -> Grid:
         """What is shown of it: the first rows, and how many more there are."""
-        shown = self.arrow.slice(0, ROWS)
-        columns = {name: shown.column(name).to_pylist() for name in self.column_names}
-        return Grid(columns, more=len(self) - len(shown))
+        first_rows = self.arrow.slice(0, ROWS)
+        columns = {name: first_rows.column(name).to_pylist() for name in self.column_names}
+        return Grid(columns, more=len(self) - len(first_rows))
 
     def __str__(self) -> str:
         return self.grid.text

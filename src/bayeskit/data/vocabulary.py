@@ -81,13 +81,13 @@ def union(a: Sequence[Value], b: Sequence[Value]) -> tuple[Value, ...]:
     return tuple(sort_values(merged.values()))
 
 
-def declared_first(declared: Sequence[Value], shown: Sequence[Value]) -> tuple[Value, ...]:
+def declared_first(declared: Sequence[Value], seen: Sequence[Value]) -> tuple[Value, ...]:
     """All values of both: declared ones in the order in which they were declared, then the others, sorted.
 
     >>> declared_first(("low", "high"), ("medium", "high"))
     ('low', 'high', 'medium')
     """
-    merged = {value: value for value in union(declared, shown)}
+    merged = {value: value for value in union(declared, seen)}
     return (*(merged.pop(value) for value in dict.fromkeys(declared)), *merged.values())
 
 
@@ -125,18 +125,18 @@ class Vocabulary:
     def grow(self, values: Iterable[Value | None]) -> list[int]:
         """Codes of all values, the new ones taken in."""
         index = self._index
-        found = []
+        codes = []
         for value in values:
             if value is None:
-                found.append(MISSING)
+                codes.append(MISSING)
                 continue
             code = index.setdefault(value, len(self.values) + 1)
             if code > len(self.values):
                 self.values.append(value)
             elif type(value) is not str:  # True, 1 and 1.0 are equal, and one name
                 self.values[code - 1] = plainest(self.values[code - 1], value)
-            found.append(code)
-        return found
+            codes.append(code)
+        return codes
 
     def integer_table(self) -> tuple[int, npt.NDArray[np.uint32]] | None:
         """(lowest integer, codes from there on) where the integers among the values lie close together."""

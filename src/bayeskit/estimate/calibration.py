@@ -40,8 +40,8 @@ def fit_exponents(
         return value + float(penalty * away @ away), gradient + 2 * penalty * away
 
     bounds = [(0, None)] * len(centre)
-    found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": ROUNDS})
-    return np.maximum(np.asarray(found.x, dtype=np.float64), 0.0)
+    minimum = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": ROUNDS})
+    return np.maximum(np.asarray(minimum.x, dtype=np.float64), 0.0)
 
 
 def fit_temperature(scores: Floats, labels: npt.NDArray[Any], weights: Floats | None, capped: bool = False) -> float:

@@ -43,8 +43,8 @@ class Contexts:
         """From slots (cells, parents + child) that occur and their counts (cells, classes).
 
         >>> cells, counts = np.array([[1, 1], [1, 2], [2, 2]]), np.array([[3, 0], [1, 1], [0, 2]])
-        >>> found = Contexts.of(cells, counts, [2, 2])
-        >>> found.counts[1][0].tolist()                  # the first parent's value: (values, classes)
+        >>> contexts = Contexts.of(cells, counts, [2, 2])
+        >>> contexts.counts[1][0].tolist()                  # the first parent's value: (values, classes)
         [[3.0, 0.0], [1.0, 1.0]]
         """
         child, n_child, n_classes = cells[:, -1].astype(np.int64) - 1, n_values[-1], counts.shape[1]
@@ -52,14 +52,14 @@ class Contexts:
         levels, steps, above = [_summed(node[alive], child[alive], counts[alive], 1, n_child)], [], []
         for parent, n_parent in enumerate(n_values[:-1]):
             alive = alive & (cells[:, parent] > 0)
-            keys, found = np.unique(node[alive] * (n_parent + 2) + cells[alive, parent], return_inverse=True)
+            keys, child_node = np.unique(node[alive] * (n_parent + 2) + cells[alive, parent], return_inverse=True)
             step = np.full((n_nodes, n_parent + 2), -1, dtype=np.int32)
             step.flat[keys] = np.arange(len(keys))
             n_bytes = 32.0 * (len(keys) * n_child * n_classes)  # counts and tables, and once more for leaving out
             what = f"{len(keys):,} contexts of {n_child} values and {n_classes} classes"
             remedy = ("Use fewer parents", Remedy("k", clause=" ({})", without=""), ", or cut numbers more coarsely.")
             check_memory(Need(what, n_bytes, remedy), memory_limit)
-            node[alive], n_nodes = found.ravel(), len(keys)
+            node[alive], n_nodes = child_node.ravel(), len(keys)
             levels.append(_summed(node[alive], child[alive], counts[alive], n_nodes, n_child))
             steps.append(step)
             above.append(keys // (n_parent + 2))
@@ -95,11 +95,11 @@ class ConditionalTable:
 
     def _levels(self, unit: float) -> tuple[Floats, ...]:
         """Probabilities of each cell; with a unit, those of a row of its own class that is taken away first."""
-        found: list[Floats] = []
+        levels: list[Floats] = []
         for d, (n, pseudo) in enumerate(zip(self.contexts.counts, self.pseudo, strict=True)):
-            lower = found[-1][self.contexts.above[d - 1]] if d else np.full(n.shape, 1 / max(n.shape[1], 1))
-            found.append(_estimate(n, pseudo, lower, d, self.backs_off, unit))
-        return tuple(found)
+            lower = levels[-1][self.contexts.above[d - 1]] if d else np.full(n.shape, 1 / max(n.shape[1], 1))
+            levels.append(_estimate(n, pseudo, lower, d, self.backs_off, unit))
+        return tuple(levels)
 
     @cached_property
     def log_table(self) -> Floats:
@@ -189,11 +189,11 @@ def _estimate(n: Floats, pseudo: Any, lower: Floats, level: int, backs_off: bool
     total = n.sum(axis=1, keepdims=True)
     less = total - unit
     less = np.where(np.abs(less) <= GONE * total, 0.0, less)
-    own = np.maximum(n - unit, 0.0)
+    counts = np.maximum(n - unit, 0.0)
     if backs_off:
-        return np.asarray(backed_off(own, np.maximum(less, 0.0), pseudo, lower))
-    found = smoothed(own, less, pseudo[:, None], np.sum(pseudo))
+        return np.asarray(backed_off(counts, np.maximum(less, 0.0), pseudo, lower))
+    estimate = smoothed(counts, less, pseudo[:, None], np.sum(pseudo))
     if level == 0:
         nowhere = less + np.sum(pseudo) <= 0
-        return np.where(nowhere, lower if unit == 0 else np.nan, found)
-    return np.where(less > 0, found, lower)
+        return np.where(nowhere, lower if unit == 0 else np.nan, estimate)
+    return np.where(less > 0, estimate, lower)

@@ -60,8 +60,8 @@ class Normal:
     def covariance(self) -> Floats:
         """(classes, columns, columns); NaN for a column that is left out."""
         s, used = self.spread, self.spread.used
-        found = s.correlation * s.deviation[:, :, None] * s.deviation[:, None, :]
-        return np.where(used[:, None] & used[None, :], found, np.nan)
+        covariance = s.correlation * s.deviation[:, :, None] * s.deviation[:, None, :]
+        return np.where(used[:, None] & used[None, :], covariance, np.nan)
 
 
 def normal(
@@ -90,9 +90,9 @@ def normal(
     together = moments.pooled()
     amounts = np.full(len(n), np.nan if shrinkage is None else shrinkage)
     total, occurs = together.squared_deviations()[0], class_counts > 0
-    found = covariances(n.astype(np.float64), spread, total, occurs, rule, ddof, amounts, floor or VarianceFloor())
+    spreads = covariances(n.astype(np.float64), spread, total, occurs, rule, ddof, amounts, floor or VarianceFloor())
     mean = np.where(moments.n > 0, moments.mean(), together.mean())
-    return Normal(mean, found)
+    return Normal(mean, spreads)
 
 
 def covariances(
@@ -110,9 +110,9 @@ def covariances(
     ``total_squares`` (…, columns) are Σ(x − mean)² about the mean of all classes; ``occurs`` (…, classes) tells the
     classes that have rows; ``shrinkage`` (classes,) is NaN where the counts choose it.
     """
-    own, squares = _diagonal(n), _diagonal(spread)
+    n_present, squares = _diagonal(n), _diagonal(spread)
     shared: VarianceRule = "feature" if rule == "tied" else "class_feature"
-    variance, used = shared_variance(own, squares, total_squares, occurs, shared, ddof, floor)
+    variance, used = shared_variance(n_present, squares, total_squares, occurs, shared, ddof, floor)
     both = used[..., None, :, None] & used[..., None, None, :]
     deviation = np.where(used[..., None, :], np.sqrt(variance), 1.0)
 
@@ -125,11 +125,11 @@ def covariances(
         pooled = _correlation(known.sum(axis=-3), freedom.sum(axis=-3))[..., None, :, :]
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = known / freedom / (deviation[..., :, None] * deviation[..., None, :])
-        several = (n >= 2) & (own >= 2)[..., :, None] & (own >= 2)[..., None, :] & (freedom > 0)
-        found = np.where(several, apart, pooled) if rule == "full" else np.broadcast_to(pooled, n.shape)
+        several = (n >= 2) & (n_present >= 2)[..., :, None] & (n_present >= 2)[..., None, :] & (freedom > 0)
+        estimated = np.where(several, apart, pooled) if rule == "full" else np.broadcast_to(pooled, n.shape)
         off = both & ~np.eye(k, dtype=bool)
-        correlation = np.where(off, np.clip(found, -1.0, 1.0), correlation)
-        rows = own.mean(axis=-1)
+        correlation = np.where(off, np.clip(estimated, -1.0, 1.0), correlation)
+        rows = n_present.mean(axis=-1)
         if rule == "tied":
             rows = np.broadcast_to(rows.sum(axis=-1, keepdims=True), rows.shape)
         chosen = _from_counts(correlation, rows, used.sum(axis=-1)[..., None])
@@ -167,8 +167,8 @@ def _correlation(spread: Floats, freedom: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         covariance = spread / freedom
         deviation = np.sqrt(_diagonal(covariance))
-        found = covariance / (deviation[..., :, None] * deviation[..., None, :])
-    return np.where(np.isfinite(found), found, 0.0)
+        correlation = covariance / (deviation[..., :, None] * deviation[..., None, :])
+    return np.where(np.isfinite(correlation), correlation, 0.0)
 
 
 def _diagonal(square: Floats) -> Floats:

@@ -84,8 +84,8 @@ def mdl(x: Floats, labels: npt.NDArray[Any], n_classes: int, weights: Floats | N
     >>> mdl(ages, buys, 2)
     (27.0,)
     """
-    found = kernels.mdl_cuts([x], np.ascontiguousarray(labels, dtype=np.uint32), n_classes, weights, 1)[0]
-    return tuple(found.tolist())
+    points = kernels.mdl_cuts([x], np.ascontiguousarray(labels, dtype=np.uint32), n_classes, weights, 1)[0]
+    return tuple(points.tolist())
 
 
 def at_ranks(x: Floats, ranks: Floats, shares: Floats | None = None) -> tuple[float, ...]:

@@ -40,8 +40,8 @@ def by_chi_squared(counts: npt.NDArray[Any]) -> Surprise:
     """From a table (classes, values, values).
 
     >>> xor = np.array([[[25, 0], [0, 25]], [[0, 25], [25, 0]]])
-    >>> found = by_chi_squared(xor)
-    >>> round(found.bits + found.by_chance, 6), found.p_value < 1e-20
+    >>> surprise = by_chi_squared(xor)
+    >>> round(surprise.bits + surprise.by_chance, 6), surprise.p_value < 1e-20
     (1.0, True)
     """
     from scipy.special import chdtrc

@@ -59,21 +59,21 @@ class Run:
         if len(self.points) <= FEW:
             return self.total(x)
         before, after = self.points[0] - x, x - self.points[-1]
-        found = np.asarray(self._inside(x))
+        log_sums = np.asarray(self._inside(x))
         for side, t in enumerate((before, after)):
             beyond = t > MARGIN
             if beyond.any():
-                found[beyond] = self._outside(t[beyond], side)
-        return found
+                log_sums[beyond] = self._outside(t[beyond], side)
+        return log_sums
 
     def total(self, x: Floats) -> Floats:
         """ln Σ n_v exp(−(x − v)² / 2), as it stands."""
-        found = np.empty(len(x))
+        log_sums = np.empty(len(x))
         step = max(1, CELLS // len(self.points))
         for rows in (slice(i, i + step) for i in range(0, len(x), step)):
             away = x[rows, None] - self.points
-            found[rows] = logspace.log_sum_exp(self.log_counts - 0.5 * away * away)
-        return found
+            log_sums[rows] = logspace.log_sum_exp(self.log_counts - 0.5 * away * away)
+        return log_sums
 
     def sums(self, x: Floats) -> tuple[Floats, Floats, Floats]:
         """ln Σ n_v exp(−(x − v)² / 2) and its first two derivatives."""
@@ -147,9 +147,9 @@ class Bells:
     def log_density(self, x: Floats) -> Floats:
         """ln p of numbers; NaN has 0."""
         present = ~np.isnan(x)
-        found = np.zeros(len(x))
-        found[present] = self._log_sums((x[present] - self.origin) / self.bandwidth) - self.log_scale
-        return found
+        log_p = np.zeros(len(x))
+        log_p[present] = self._log_sums((x[present] - self.origin) / self.bandwidth) - self.log_scale
+        return log_p
 
     def direct(self, x: Floats) -> Floats:
         """ln p of numbers by the whole sum: what :meth:`log_density` is measured by."""
@@ -157,19 +157,19 @@ class Bells:
 
     def left_out(self, x: Floats, unit: Floats) -> Floats:
         """ln p of numbers that are among the points, without so much of the count of each; −∞ where nothing is left."""
-        own = np.searchsorted(self.points, x)
+        point_of_row = np.searchsorted(self.points, x)
         n = self.counts.sum()
         rest = np.where(n - unit > GONE * n, n - unit, 0.0)
-        found = np.empty(len(x))
+        log_sums = np.empty(len(x))
         step = max(1, CELLS // len(self.points))
         for rows in (slice(i, i + step) for i in range(0, len(x), step)):
             away = (x[rows, None] - self.points) / self.bandwidth
             counts = np.tile(self.counts, (len(away), 1))
-            left = counts[np.arange(len(away)), own[rows]] - unit[rows]
-            counts[np.arange(len(away)), own[rows]] = np.where(left > GONE * n, left, 0.0)
-            found[rows] = logspace.log_sum_exp(logspace.log(counts) - 0.5 * away * away)
+            left = counts[np.arange(len(away)), point_of_row[rows]] - unit[rows]
+            counts[np.arange(len(away)), point_of_row[rows]] = np.where(left > GONE * n, left, 0.0)
+            log_sums[rows] = logspace.log_sum_exp(logspace.log(counts) - 0.5 * away * away)
         scale = logspace.log(np.where(rest > 0, rest, 1.0)) + np.log(self.bandwidth) + LOG_ROOT
-        return np.asarray(np.where(rest > 0, found - scale, -np.inf))
+        return np.asarray(np.where(rest > 0, log_sums - scale, -np.inf))
 
     @property
     def log_scale(self) -> float:
@@ -207,9 +207,9 @@ class Bells:
             felt = slice(*np.searchsorted(nearest, [k - REACH, k + REACH + 1]))
             if felt.start < felt.stop:
                 total[felt] = logspace.log_add_exp(total[felt], run(rising[felt]))
-        found = np.empty(len(x))
-        found[order] = total
-        return found
+        log_sums = np.empty(len(x))
+        log_sums[order] = total
+        return log_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,13 +239,13 @@ class KernelDensity:
 
     def draw(self, labels: npt.NDArray[Any], rng: np.random.Generator) -> Floats:
         """A number for each row of these classes; NaN where the column is left out."""
-        found = np.full(len(labels), np.nan)
+        numbers = np.full(len(labels), np.nan)
         for c, bells in enumerate(self.classes):
             rows = np.flatnonzero(labels == c)
             if bells is not None and len(rows):
                 which = rng.choice(len(bells.points), size=len(rows), p=bells.counts / bells.counts.sum())
-                found[rows] = bells.points[which] + bells.bandwidth * rng.standard_normal(len(rows))
-        return found
+                numbers[rows] = bells.points[which] + bells.bandwidth * rng.standard_normal(len(rows))
+        return numbers
 
     def equally_probable(self, n: int) -> Floats:
         """Numbers that stand for equal parts of the probability of each class (classes, n).
@@ -256,17 +256,17 @@ class KernelDensity:
 
         even = (np.arange(n) + 0.5) / n
         moved = ndtri((np.arange(n) * 0.6180339887498949 + 0.5) % 1.0)
-        found = np.zeros((len(self.classes), n))
+        numbers = np.zeros((len(self.classes), n))
         for c, bells in enumerate(self.classes):
             if bells is not None:
                 reached = np.searchsorted(np.cumsum(bells.counts) / bells.counts.sum(), even)
-                found[c] = bells.points[np.minimum(reached, len(bells.points) - 1)] + bells.bandwidth * moved
-        return found
+                numbers[c] = bells.points[np.minimum(reached, len(bells.points) - 1)] + bells.bandwidth * moved
+        return numbers
 
     def restrict(self, classes: npt.NDArray[Any]) -> KernelDensity:
         """The same for some of the classes, bandwidths held."""
-        kept = tuple(self.classes[c] for c in classes)
-        return replace(self, values=self.values.take(classes), bandwidths=self.bandwidths[classes], classes=kept)
+        bells = tuple(self.classes[c] for c in classes)
+        return replace(self, values=self.values.take(classes), bandwidths=self.bandwidths[classes], classes=bells)
 
 
 def kernel_density(
@@ -278,8 +278,8 @@ def kernel_density(
     """The densities from counted numbers, with Silverman's bandwidths, none below the floor, or those given.
 
     >>> x, labels = np.array([1.0, 2.0, 3.0, 4.0, 10.0]), np.array([0, 0, 0, 0, 1])
-    >>> found = kernel_density(Values.of(x, labels, 2), np.array([4, 1]))
-    >>> found.bandwidths.round(4).tolist()          # 0.9 · 1.291 · 4^(−1/5) and, without own spread, 0.9 · 3.5355
+    >>> density = kernel_density(Values.of(x, labels, 2), np.array([4, 1]))
+    >>> density.bandwidths.round(4).tolist()          # 0.9 · 1.291 · 4^(−1/5) and, without own spread, 0.9 · 3.5355
     [0.8806, 3.182]
     """
     points, counts = values.points, values.counts.astype(np.float64)
@@ -294,8 +294,8 @@ def kernel_density(
         bandwidths = np.array([_bandwidth(points, row, total, float(np.sqrt(least))) for row in counts])
     bells = []
     for row, h in zip(counts, bandwidths, strict=True):
-        shown = row > 0 if row.any() else counts.sum(axis=0) > 0  # a class that no row shows is like all together
-        bells.append(Bells(points[shown], (row if row.any() else counts.sum(axis=0))[shown], float(h)))
+        occurring = row > 0 if row.any() else counts.sum(axis=0) > 0  # a class that no row shows is like all together
+        bells.append(Bells(points[occurring], (row if row.any() else counts.sum(axis=0))[occurring], float(h)))
     return KernelDensity(values, bandwidths, True, tuple(bells))
 
 

@@ -78,10 +78,10 @@ def learn_cuts(
         check_cuts(spec)
     ways = {name: _way(spec) for name, spec in wanted.items()}
     learnt = {name: way for name, way in ways.items() if way}
-    found = {n: cut_points.given(spec, n) for n, spec in wanted.items() if n not in learnt}
+    cuts = {n: cut_points.given(spec, n) for n, spec in wanted.items() if n not in learnt}
     if count is not None:
-        found |= _from_distinct(schema, learnt, n_threads, seed, count) if learnt else {}
-        return schema.replace({name: Numeric(found[name]) for name in wanted})
+        cuts |= _from_distinct(schema, learnt, n_threads, seed, count) if learnt else {}
+        return schema.replace({name: Numeric(cuts[name]) for name in wanted})
     columns, labels, n_classes, weights = _read(schema, source, learnt)
     by_mdl = [name for name, (way, _) in learnt.items() if way == "mdl"]
     if by_mdl and labels is None:
@@ -98,22 +98,22 @@ def learn_cuts(
     except ValueError:
         raise_unusable({n: columns[n] for n in together}, 0)
         raise
-    found |= {name: tuple(points.tolist()) for name, points in zip(together, made, strict=True)}
+    cuts |= {name: tuple(points.tolist()) for name, points in zip(together, made, strict=True)}
     rng = np.random.default_rng(seed)
     for name, (way, number) in learnt.items():
-        if name in found:
+        if name in cuts:
             continue
         x = columns[name]
         if max(np.fmax.reduce(x, initial=0.0), -np.fmin.reduce(x, initial=0.0)) > LARGEST:
             raise_unusable({name: x}, 0)
         if way == "frequency":
-            found[name] = cut_points.equal_frequency(x, number, weights)
+            cuts[name] = cut_points.equal_frequency(x, number, weights)
         elif way == "random":
-            found[name] = cut_points.random(x, number, rng, weights)
+            cuts[name] = cut_points.random(x, number, rng, weights)
         elif way == "width":
             x = x[~np.isnan(x) & (True if weights is None else weights > 0)]
-            found[name] = cut_points.equal_width(x.min(initial=np.inf), x.max(initial=-np.inf), number)
-    return schema.replace({name: Numeric(found[name]) for name in wanted})
+            cuts[name] = cut_points.equal_width(x.min(initial=np.inf), x.max(initial=-np.inf), number)
+    return schema.replace({name: Numeric(cuts[name]) for name in wanted})
 
 
 def _from_distinct(
@@ -122,7 +122,7 @@ def _from_distinct(
     """The cuts of each column from its distinct numbers, by class and with their counts."""
     numbers = schema.restrict(learnt)
     tally = count(numbers, Plan(Request("distinct", tuple(learnt), {"max_values": MOST, "refuse_beyond": FIT})))
-    found: dict[str, tuple[float, ...]] = {}
+    cuts: dict[str, tuple[float, ...]] = {}
     rng = np.random.default_rng(seed)
     for name, (way, number) in learnt.items():
         values = tally.values[name]
@@ -131,9 +131,9 @@ def _from_distinct(
             c, i = np.nonzero(values.counts)
             labels, weights = c.astype(np.uint32), values.counts[c, i].astype(np.float64)
             points = kernels.mdl_cuts([x[i]], labels, len(tally.classes), weights, n_threads)[0]
-            found[name] = tuple(points.tolist())
+            cuts[name] = tuple(points.tolist())
         elif way == "frequency":
-            found[name] = cut_points.equal_frequency(x, number, counts)
+            cuts[name] = cut_points.equal_frequency(x, number, counts)
         elif way == "random":
             if tally.weighted:
                 raise BayesError(
@@ -141,10 +141,10 @@ def _from_distinct(
                     Remedy("cuts", "frequency", clause=": pass {}, or the points", without=": count on one process"),
                     culprit=name,
                 )
-            found[name] = cut_points.random_of_distinct(x, values.counts.sum(axis=0), number, rng)
+            cuts[name] = cut_points.random_of_distinct(x, values.counts.sum(axis=0), number, rng)
         else:
-            found[name] = cut_points.equal_width(x.min(initial=np.inf), x.max(initial=-np.inf), number)
-    return found
+            cuts[name] = cut_points.equal_width(x.min(initial=np.inf), x.max(initial=-np.inf), number)
+    return cuts
 
 
 def _way(spec: Any) -> tuple[str, int] | None:

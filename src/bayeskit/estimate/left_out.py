@@ -122,14 +122,14 @@ class LeftOutGaussians:
         )
         variance = squares / (n - self.ddof)
         n = np.where(n < 4, np.nan, n)
-        own = variance * (n - self.ddof) / (n - 1 - self.ddof)
+        own_variance = variance * (n - self.ddof) / (n - 1 - self.ddof)
         return ClosedGaussian(
             mean,
             1 / variance,
             log_peak(variance),
             n / ((n - 1) * squares),
-            (n / (n - 1)) ** 2 / own,
-            log_peak(own),
+            (n / (n - 1)) ** 2 / own_variance,
+            log_peak(own_variance),
         )
 
     def scores(self, x: Floats, labels: Index, unit: Floats) -> Floats:

@@ -97,9 +97,9 @@ class LeftOutValues:
         rows = np.arange(len(slots))
         own_count, own_sum = _less(counts[rows, labels], self.sums[slots, labels], unit)
         others = smoothed(counts, self.sums[slots], pseudo[:, None], total[:, None])
-        own = smoothed(own_count, own_sum, pseudo, total)
+        of_own_class = smoothed(own_count, own_sum, pseudo, total)
         silent |= own_sum + total <= 0
-        return np.where(silent[:, None], 0.0, _log(others)), np.where(silent, 0.0, _log(own))
+        return np.where(silent[:, None], 0.0, _log(others)), np.where(silent, 0.0, _log(of_own_class))
 
     def tables(self) -> list[Floats]:
         """ln P' of all slots without a whole row of each class, as :meth:`scores` has them: (labels, slots, classes) of
@@ -108,11 +108,11 @@ class LeftOutValues:
         pseudo, total, gone, silent = pseudo[:, None], total[:, None], gone[:, None], silent[:, None]
         counts = np.where(gone, 0.0, self.counts)
         own_count, own_sum = _less(counts, self.sums, 1.0)
-        own = np.where(self.learnt < 1 - GONE, np.nan, _log(smoothed(own_count, own_sum, pseudo, total)))
+        log_own = np.where(self.learnt < 1 - GONE, np.nan, _log(smoothed(own_count, own_sum, pseudo, total)))
         each, mute = np.arange(counts.shape[1]), silent | (own_sum + total <= 0)
         tables = np.tile(_log(smoothed(counts, self.sums, pseudo, total)), (len(each), 1, 1))
         tables[mute.T] = 0.0
-        tables[each, :, each] = np.where(mute & ~np.isnan(own), 0.0, own).T
+        tables[each, :, each] = np.where(mute & ~np.isnan(log_own), 0.0, log_own).T
         return [np.ascontiguousarray(part) for part in np.split(tables, self.starts[1:-1], axis=1)]
 
     def _without(self, slots: Index, unit: Floats) -> tuple[Floats, Floats, Mask, Mask]:

@@ -53,8 +53,8 @@ class OneDependence:
     def _slots(self) -> npt.NDArray[np.int64]:
         """The slot of each value, among the slots of all columns."""
         starts = np.cumsum([0, *self.sizes])
-        found = [start + 1 + np.arange(size - 2) for start, size in zip(starts, self.sizes, strict=False)]
-        return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+        slots = [start + 1 + np.arange(size - 2) for start, size in zip(starts, self.sizes, strict=False)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *slots])
 
     @cached_property
     def _speaks(self) -> npt.NDArray[np.bool_]:
@@ -64,17 +64,17 @@ class OneDependence:
     @cached_property
     def present(self) -> npt.NDArray[np.bool_]:
         """Which slots are values of columns that are used."""
-        found = np.zeros(sum(self.sizes), dtype=bool)
-        found[self._slots] = self._speaks
-        return found
+        is_value = np.zeros(sum(self.sizes), dtype=bool)
+        is_value[self._slots] = self._speaks
+        return is_value
 
     @cached_property
     def seen(self) -> Floats:
         """How often each slot was counted, in all classes."""
-        found = np.zeros(sum(self.sizes))
+        slot_counts = np.zeros(sum(self.sizes))
         counts = [self.tally.families[name].present.sum(axis=0) for name in self.values]
-        found[self._slots] = np.concatenate([np.zeros(0), *counts])
-        return found
+        slot_counts[self._slots] = np.concatenate([np.zeros(0), *counts])
+        return slot_counts
 
     @cached_property
     def base(self) -> Floats:
@@ -86,13 +86,13 @@ class OneDependence:
     @cached_property
     def tables(self) -> list[Floats]:
         """Of each parent ln P(x | c, x_p) (own slots · all slots, classes)."""
-        found, n_slots = [], sum(self.sizes)
+        log_tables, n_slots = [], sum(self.sizes)
         for size, given in zip(self.sizes, self.given, strict=True):
             table = np.zeros((size, n_slots, len(self.tally.classes)))
             logs = logspace.log(np.nan_to_num(given, nan=1.0))
             table[1:-1, self._slots] = np.where(self._speaks[:, None], logs.transpose(1, 2, 0), 0.0)
-            found.append(table.reshape(size * n_slots, table.shape[2]))
-        return found
+            log_tables.append(table.reshape(size * n_slots, table.shape[2]))
+        return log_tables
 
     def left_out(self, unit: float) -> OneDependence:
         """The same where each cell has lost one row of its own class, of this weight."""
@@ -110,8 +110,8 @@ class OneDependence:
 
     def shares(self, column: str) -> Floats:
         """P(x | c) (classes, values) of one column; NaN where it is left out."""
-        found = self.alone[:, self._where(column)]
-        return found if self.used[list(self.values).index(column)] else np.full(found.shape, np.nan)
+        p = self.alone[:, self._where(column)]
+        return p if self.used[list(self.values).index(column)] else np.full(p.shape, np.nan)
 
     def shares_given(self, parent: str, slots: npt.NDArray[Any], column: str, labels: npt.NDArray[Any]) -> Floats:
         """P(x | c, x_p) (rows, values) of one column for rows with these parent's slots and classes."""
@@ -208,20 +208,20 @@ def _pseudo_given(
         return np.repeat(m, lengths)
     names = [v for v in values.values() if v]
     flat = n.reshape(n.shape[0] * n.shape[1], n.shape[2])
-    found = [
+    pseudo = [
         smoothing.pseudo_counts(v, flat[:, start : start + len(v)]) for v, start in zip(names, starts, strict=True)
     ]
-    return np.concatenate(found)
+    return np.concatenate(pseudo)
 
 
 def _given(
     n: Floats, groups: npt.NDArray[np.int64], pseudo: Floats, alone: Floats, backs_off: bool, unit: float
 ) -> Floats:
     """P(x | c, x_p) (classes, values of the parent, all values), each cell a unit short of its own."""
-    less, own, lower = _less(_totals(n, groups), unit), np.maximum(n - unit, 0.0), alone[:, None]
+    less, counts, lower = _less(_totals(n, groups), unit), np.maximum(n - unit, 0.0), alone[:, None]
     if backs_off:
-        return np.asarray(backed_off(own, np.maximum(less, 0.0), pseudo, lower))
-    return np.where(less > 0, smoothed(own, less, pseudo, _totals(pseudo, groups)), lower)
+        return np.asarray(backed_off(counts, np.maximum(less, 0.0), pseudo, lower))
+    return np.where(less > 0, smoothed(counts, less, pseudo, _totals(pseudo, groups)), lower)
 
 
 def _less(total: Floats, unit: float) -> Floats:

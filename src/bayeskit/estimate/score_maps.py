@@ -125,11 +125,11 @@ def fit_beta(odds: Floats, is_class: npt.NDArray[np.bool_], weights: Floats | No
     features = np.stack([log_p, -log_rest, np.ones(len(odds))], axis=1)
     used = np.ones(3, dtype=bool)
     while True:
-        found = np.zeros(3)
-        found[used] = _newton(features[:, used], targets, w, np.array([1.0, 1.0, 0.0])[used])
-        if not (found[:2] < 0).any():
-            return Logistic(*found.tolist())
-        used[int(np.argmin(found[:2]))] = False
+        coefficients = np.zeros(3)
+        coefficients[used] = _newton(features[:, used], targets, w, np.array([1.0, 1.0, 0.0])[used])
+        if not (coefficients[:2] < 0).any():
+            return Logistic(*coefficients.tolist())
+        used[int(np.argmin(coefficients[:2]))] = False
 
 
 def _platt(is_class: npt.NDArray[np.bool_], weights: Floats | None) -> tuple[Floats, Floats]:
@@ -144,23 +144,23 @@ def _newton(features: Floats, targets: Floats, weights: Floats, start: Floats) -
     """Logistic regression of shares (rows,) on a few features (rows, features): Newton's method, steps halved."""
     scale = np.maximum(np.abs(features).max(axis=0, initial=0.0), 1.0)
     scaled, centre = features / scale, start * scale
-    found, ridge = centre, RIDGE * np.eye(len(start))
+    theta, ridge = centre, RIDGE * np.eye(len(start))
 
     def loss(numbers: Floats) -> float:
         z, away = scaled @ numbers, numbers - centre
         return float(weights @ (logspace.log_add_exp(0.0, z) - targets * z)) + RIDGE * float(away @ away) / 2
 
-    at = loss(found)
+    at = loss(theta)
     for _ in range(ROUNDS):
-        p = logspace.logistic(scaled @ found)
-        gradient = scaled.T @ (weights * (p - targets)) + RIDGE * (found - centre)
+        p = logspace.logistic(scaled @ theta)
+        gradient = scaled.T @ (weights * (p - targets)) + RIDGE * (theta - centre)
         curvature = (scaled * (weights * p * (1 - p))[:, None]).T @ scaled + ridge
         step, size = np.linalg.solve(curvature, gradient), 1.0
-        while (after := loss(found - size * step)) > at and size > ARRIVED:
+        while (after := loss(theta - size * step)) > at and size > ARRIVED:
             size /= 2
         if after > at:
             break
-        found, at = found - size * step, after
-        if np.abs(size * step).max() <= ARRIVED * max(1.0, float(np.abs(found).max())):
+        theta, at = theta - size * step, after
+        if np.abs(size * step).max() <= ARRIVED * max(1.0, float(np.abs(theta).max())):
             break
-    return np.asarray(found / scale)
+    return np.asarray(theta / scale)

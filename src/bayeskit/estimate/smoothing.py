@@ -396,6 +396,6 @@ def _checked_prior(prior: Mapping[Any, float]) -> dict[Any, float]:
     if not abs(total - 1) <= SLACK:
         raise BayesError(f"MEstimate: the prior probabilities sum to {total:.6g}, not to 1. Divide each by their sum.")
     if abs(total - 1) > OFF_ONE:
-        said = f"MEstimate: the prior probabilities sum to {total:.9g}; they were normalised."
-        warn(said, BayesWarning, stacklevel=4)  # at the line that made the MEstimate
+        sentence = f"MEstimate: the prior probabilities sum to {total:.9g}; they were normalised."
+        warn(sentence, BayesWarning, stacklevel=4)  # at the line that made the MEstimate
     return dict(prior)

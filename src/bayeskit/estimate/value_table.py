@@ -123,7 +123,7 @@ class CodedCell:
     def __init__(self, vocabulary: Vocabulary, log_table: Floats, used: bool, refuse_unseen: bool) -> None:
         self.vocabulary = vocabulary
         self.log_table = log_table if used else np.zeros((len(log_table), 0))
-        self.kept: dict[Any, Row] = {}
+        self.row_of_cell: dict[Any, Row] = {}
         self.missing = self._row(MISSING)
         self.words = {isinstance(value, str) for value in vocabulary.values} == {True} and not refuse_unseen
 
@@ -131,7 +131,7 @@ class CodedCell:
         return tuple(self.log_table[code].tolist())
 
     def __call__(self, cell: Any) -> Row:
-        known = self.kept.get(cell)
+        known = self.row_of_cell.get(cell)
         if known is not None:
             return known
         if cell is None or cell != cell:
@@ -140,6 +140,6 @@ class CodedCell:
         if code == self.vocabulary.unseen and not (self.words and type(cell) is str and cell.isascii()):
             raise Odd
         row = self._row(code)
-        if len(self.kept) < KEPT:
-            self.kept[cell] = row
+        if len(self.row_of_cell) < KEPT:
+            self.row_of_cell[cell] = row
         return row

@@ -103,8 +103,8 @@ def gaussian(
 
     >>> income = np.array([[125.0], [100], [70], [120], [95], [60], [220], [85], [75], [90]])
     >>> cheat = [0, 0, 0, 0, 1, 0, 0, 1, 0, 1]
-    >>> own = gaussian(Moments.of(income, cheat, n_classes=2), "class_feature", 1, [7, 3])
-    >>> own.mean.ravel().tolist(), own.variance.ravel().tolist()
+    >>> by_class = gaussian(Moments.of(income, cheat, n_classes=2), "class_feature", 1, [7, 3])
+    >>> by_class.mean.ravel().tolist(), by_class.variance.ravel().tolist()
     ([110.0, 90.0], [2975.0, 25.0])
     >>> tied = gaussian(Moments.of(income, cheat, n_classes=2), "feature", 1, [7, 3])
     >>> tied.variance.ravel().tolist()                     # (6 · 2975 + 2 · 25) / (6 + 2)

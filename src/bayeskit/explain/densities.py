@@ -168,8 +168,9 @@ def _with_histogram(drawn: ClassDensities, schema: Schema, rows: Source) -> Clas
     counts = np.zeros((len(drawn.classes), len(edges) - 1))
     for numbers, labels, weights in _numbers(drawn, schema, rows):
         for c in range(len(drawn.classes)):
-            own = labels == c
-            counts[c] += np.histogram(numbers[own], edges, weights=None if weights is None else weights[own])[0]
+            of_class = labels == c
+            part = None if weights is None else weights[of_class]
+            counts[c] += np.histogram(numbers[of_class], edges, weights=part)[0]
     return replace(drawn, edges=edges, counts=counts)
 
 

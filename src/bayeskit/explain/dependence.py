@@ -30,8 +30,8 @@ class DependenceGraph(Readable, Drawable):
     def pairs(self) -> list[tuple[str, str, float]]:
         """(column, column, bits) of the pairs that depend on each other, the strongest first."""
         rows, others = np.nonzero(np.triu(self.bits, 1) > 0)
-        found = [(self.columns[i], self.columns[j], float(self.bits[i, j])) for i, j in zip(rows, others, strict=True)]
-        return sorted(found, key=lambda pair: (-pair[2], pair[:2]))
+        pairs = [(self.columns[i], self.columns[j], float(self.bits[i, j])) for i, j in zip(rows, others, strict=True)]
+        return sorted(pairs, key=lambda pair: (-pair[2], pair[:2]))
 
     @property
     def sheet(self) -> Sheet:

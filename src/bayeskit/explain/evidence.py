@@ -274,11 +274,11 @@ def compared(model: Chooses, scores: Floats, block: Block, log_prior: Floats, ag
     log_posterior, evidence = logspace.log_normalise(model.tempered(scores))
     settle = Impossible(model.undecidable).settle
     settle(log_posterior, evidence, block.start, logspace.log_normalise(log_prior[None])[0][0])
-    told = scores.copy()
-    settle(told, evidence, block.start, log_prior)
-    told = np.where(np.isnan(told), -np.inf, told)
-    chosen = model.choose(told, block)
-    rivals = _rivals(told, chosen, against)
+    settled = scores.copy()
+    settle(settled, evidence, block.start, log_prior)
+    settled = np.where(np.isnan(settled), -np.inf, settled)
+    chosen = model.choose(settled, block)
+    rivals = _rivals(settled, chosen, against)
     rows, undecidable = np.arange(len(scores)), np.isneginf(evidence)
     odds = np.where(undecidable[:, None], log_posterior, model.tempered(scores))
     log_odds = logspace.log_odds(odds[rows, chosen], odds[rows, rivals])  # NaN where undecidable rows are to be so

@@ -118,7 +118,7 @@ class Telling(Readable, Drawable):
     @property
     def sheet(self) -> Sheet:
         """The columns, and the first values in words."""
-        told = f"{self.target} has {self.class_bits:.3g} bits to tell; its columns tell by themselves"
+        sentence = f"{self.target} has {self.class_bits:.3g} bits to tell; its columns tell by themselves"
         columns: dict[str, list[str]] = {
             "column": [c.column for c in self.columns[:ROWS]],
             "bits": [Figure(f"{c.bits:.3f}") for c in self.columns[:ROWS]],
@@ -126,7 +126,7 @@ class Telling(Readable, Drawable):
         }
         grid = Grid(columns, more=max(len(self.columns) - ROWS, 0))
         values = ("", "most telling values", Items([v.sentence for v in self.values[:8]])) if self.values else ()
-        return Sheet(told, (grid, *values))
+        return Sheet(sentence, (grid, *values))
 
 
 def refuse_texts(tally: Tally) -> None:

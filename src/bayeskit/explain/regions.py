@@ -152,7 +152,7 @@ def _points(
         across = np.clip(((first - low_x) / (high_x - low_x) * BINS).astype(np.int64), 0, BINS - 1)
         down = np.clip(((second - low_y) / (high_y - low_y) * BINS).astype(np.int64), 0, BINS - 1)
         counts += np.bincount((labels * BINS + down) * BINS + across, weights, minlength=len(counts))
-    kept = np.flatnonzero(counts)
+    filled = np.flatnonzero(counts)
     x, y = _middles(low_x, high_x, BINS), _middles(low_y, high_y, BINS)
-    label, down = np.divmod(kept // BINS, BINS)
-    return x[kept % BINS], y[down], label, counts[kept]
+    label, down = np.divmod(filled // BINS, BINS)
+    return x[filled % BINS], y[down], label, counts[filled]

@@ -68,11 +68,11 @@ def graph_of_columns(
     """
     at = {name: i for i, name in enumerate(parents)}
     arcs = tuple(Arc(at[p], at[name], bits.get((p, name))) for name, above in parents.items() for p in above)
-    told = {
+    lines = {
         name: tuple(f"{p} → {name}: {bits[p, name]:.3g} bits" for p in above if (p, name) in bits)
         for name, above in parents.items()
     }
-    return StructureGraph(title, tuple(Node(name, told[name]) for name in parents), arcs, remark)
+    return StructureGraph(title, tuple(Node(name, lines[name]) for name in parents), arcs, remark)
 
 
 def tree_lines(parents: Mapping[str, str | None], remarks: Mapping[str, str]) -> tuple[str, ...]:

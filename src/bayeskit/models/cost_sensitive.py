@@ -80,10 +80,10 @@ class CostSensitive(Composite, PredictsClasses):
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The decision of least expected cost for each row."""
-        said = self.decide(X)
-        labels = said.labels
-        if said.rejected.any() and self.reject_label is not None:
-            labels = np.array([self.reject_label if r else v for v, r in zip(labels, said.rejected, strict=True)])
+        decisions = self.decide(X)
+        labels = decisions.labels
+        if decisions.rejected.any() and self.reject_label is not None:
+            labels = np.array([self.reject_label if r else v for v, r in zip(labels, decisions.rejected, strict=True)])
         return labels if labels.dtype == object else labels.astype(np.asarray(labels).dtype)
 
     # -- in a file -----------------------------------------------------------------------------------

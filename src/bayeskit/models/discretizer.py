@@ -137,19 +137,20 @@ class Discretizer(Transforms):
             for name, codes in joined.items():
                 cells[:, self.schema_.used.index(name)] = self._names(name)[codes]
             return cells
-        found = self._labelled(source, where, joined)
+        labelled = self._labelled(source, where, joined)
         if module == "polars":
             import polars as pl
 
-            return pl.DataFrame(found.arrow)
-        return found.to_pandas() if self._wanted() == "pandas" else found  # set_output cannot make a frame of a Table
+            return pl.DataFrame(labelled.arrow)
+        # set_output cannot make a frame of a Table
+        return labelled.to_pandas() if self._wanted() == "pandas" else labelled
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """The names of the columns that ``transform`` gives."""
         self._check_is_fitted()
-        kept = self.schema_.used if self.output == "labels" else list(self.cuts_)
+        columns = self.schema_.used if self.output == "labels" else list(self.cuts_)
         names = feature_names(self, input_features)
-        return np.asarray(names[[list(self.schema_.columns).index(name) for name in kept]], dtype=object)
+        return np.asarray(names[[list(self.schema_.columns).index(name) for name in columns]], dtype=object)
 
     def _names(self, name: str) -> npt.NDArray[np.object_]:
         """The cell of each code."""

@@ -31,7 +31,8 @@ from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.exporting import Exported
 from bayeskit.models.base.storage import Composite
-from bayeskit.models.naive_bayes.classifier import NaiveBayes, NaiveParameters
+from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.naive_bayes.parameters import NaiveParameters
 
 Floats = npt.NDArray[np.float64]
 SCORES = 150_000  # rows × classes × columns to learn the exponents from; they are few, and need no more

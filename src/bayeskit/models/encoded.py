@@ -84,8 +84,8 @@ class Encoded(PredictsClasses):
         if "early_stopping" in inner.get_params() and counter.tally_.class_counts.min() < 2:
             inner.set_params(early_stopping=False)  # it would hold rows out by class, and refuses a class of one row
         if weights is not None:
-            kept = weights > 0
-            matrix, labels, weights = matrix[kept], labels[kept], weights[kept]
+            weighty = weights > 0
+            matrix, labels, weights = matrix[weighty], labels[weighty], weights[weighty]
         inner.fit(matrix, counter.classes_[labels], **({} if weights is None else {"sample_weight": weights}))
         self.model_, self.classes_ = inner, inner.classes_
         self.n_features_in_ = counter.n_features_in_

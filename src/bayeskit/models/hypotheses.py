@@ -151,9 +151,9 @@ class Hypotheses(Readable, Drawable):
         if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 0:
             raise BayesError(f"gibbs({n!r}): give a whole number of draws")
         outcomes, table = self._votes(votes)
-        said = [_best(row) for row in table]
-        drawn = np.random.default_rng(random_state).choice(len(said), size=n, p=self._posterior)
-        return [outcomes[said[h]] for h in drawn]
+        best_outcome = [_best(row) for row in table]
+        drawn = np.random.default_rng(random_state).choice(len(best_outcome), size=n, p=self._posterior)
+        return [outcomes[best_outcome[h]] for h in drawn]
 
     def _votes(self, votes: Mapping[Any, Mapping[Any, float]]) -> tuple[list[Any], Floats]:
         """(outcomes, P(outcome | h) (hypotheses, outcomes))"""
@@ -210,8 +210,8 @@ class Hypotheses(Readable, Drawable):
         return Sheet(head, (Grid(columns, more=len(self.names) - len(first)),))
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{n!r}: {p:.6g}" for n, p in zip(self.names[:8], self._posterior.tolist(), strict=False))
-        return f"Hypotheses({{{shown}{', …' if len(self.names) > 8 else ''}}})"
+        listed = ", ".join(f"{n!r}: {p:.6g}" for n, p in zip(self.names[:8], self._posterior.tolist(), strict=False))
+        return f"Hypotheses({{{listed}{', …' if len(self.names) > 8 else ''}}})"
 
     def __len__(self) -> int:
         return len(self.names)
@@ -276,5 +276,5 @@ def _numbers(values: list[Any], what: str) -> Floats:
 
 
 def _some(names: Any) -> str:
-    shown = [repr(name) for name in list(names)[:6]]
-    return ", ".join(shown) + (f", … ({len(names)} in all)" if len(names) > 6 else "")
+    listed = [repr(name) for name in list(names)[:6]]
+    return ", ".join(listed) + (f", … ({len(names)} in all)" if len(names) > 6 else "")

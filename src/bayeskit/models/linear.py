@@ -208,12 +208,12 @@ class LinearRegression(Composite, PredictsNumbers):
         self._used = used.astype(bool)
         n_used = int(self._used.sum())
         self._root = state.numbers(3, n_used, n_used)
-        found = state.arrays[4]
-        if found.dtype != np.float64 or found.shape != (6,) or not np.isfinite(found[:4]).all():
+        scalars = state.arrays[4]
+        if scalars.dtype != np.float64 or scalars.shape != (6,) or not np.isfinite(scalars[:4]).all():
             raise BadFile("intercept, penalty or rows of a LinearRegression are no numbers")
-        self.intercept_, self.penalty_, self.df_, self._n, self.noise_variance_, self.log_likelihood_ = found.tolist()
+        self.intercept_, self.penalty_, self.df_, self._n, self.noise_variance_, self.log_likelihood_ = scalars.tolist()
         whole = self.noise_variance_ >= 0 if self.df_ > 0 else np.isnan(self.noise_variance_)
-        if not whole or self._n <= 0 or self.penalty_ < 0 or not (self._unit > 0).all() or np.isnan(found[5]):
+        if not whole or self._n <= 0 or self.penalty_ < 0 or not (self._unit > 0).all() or np.isnan(scalars[5]):
             raise BadFile("the noise, the scales or the rows of a LinearRegression are less than nothing")
         return self._become(counter, design)
 

@@ -59,17 +59,23 @@ class _Committee(PredictsClasses):
             members = [clone(member).fit(X, y, **extra) for member in members]
         prior = normalised(_by_name(self.prior, names, "prior") if self.prior is not None else _even(len(names)))
         if given:
-            posterior, scores, how = normalised(_by_name(self.weights, names, "weights"), "weights"), None, "given"
+            posterior, scores, weighting = (
+                normalised(_by_name(self.weights, names, "weights"), "weights"),
+                None,
+                "given",
+            )
         else:
-            how, scores = _score(self.weights, dict(zip(names, members, strict=True)), X, y, sample_weight, self.cv)
+            weighting, scores = _score(
+                self.weights, dict(zip(names, members, strict=True)), X, y, sample_weight, self.cv
+            )
             posterior = logspace.normalise((logspace.log(prior) + scores)[None])[0][0]
             if np.isnan(posterior).any():
                 raise BayesError("the labels are impossible under every member; smooth them, or give weights")
         self.members_, self.names_, self.posterior_ = members, names, posterior
-        self.weighting_ = how
+        self.weighting_ = weighting
         self.classes_ = np.array(sort_values({label for m in members for label in np.asarray(m.classes_).tolist()}))
         columns = {"member": names, "prior": prior, "posterior": posterior}
-        self.report_ = Table(columns | ({} if scores is None else {f"log score ({how})": scores}))
+        self.report_ = Table(columns | ({} if scores is None else {f"log score ({weighting})": scores}))
         first = members[0]
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(first, name):
@@ -87,14 +93,14 @@ class _Committee(PredictsClasses):
         self._check_is_fitted()
         votes = []
         for member in self.members_:
-            own = [int(i) for i in np.searchsorted(self.classes_, np.asarray(member.classes_))]
+            positions = [int(i) for i in np.searchsorted(self.classes_, np.asarray(member.classes_))]
             if can(member, HasProbabilities):
                 p = np.asarray(member.predict_proba(X))
             else:
-                said = np.asarray(member.predict(X))
-                p = (said[:, None] == np.asarray(member.classes_)).astype(np.float64)
+                labels = np.asarray(member.predict(X))
+                p = (labels[:, None] == np.asarray(member.classes_)).astype(np.float64)
             full = np.zeros((len(p), len(self.classes_)))
-            full[:, own] = p
+            full[:, positions] = p
             votes.append(full)
         return np.array(votes)
 
@@ -106,9 +112,9 @@ class _Committee(PredictsClasses):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        own = [member.__sklearn_tags__().input_tags for member in _named(self.members)[1] if _has_tags(member)]
+        member_tags = [member.__sklearn_tags__().input_tags for member in _named(self.members)[1] if _has_tags(member)]
         for name in ("allow_nan", "sparse", "categorical"):
-            setattr(tags.input_tags, name, all(getattr(part, name) for part in own))
+            setattr(tags.input_tags, name, all(getattr(part, name) for part in member_tags))
         return tags
 
 
@@ -233,34 +239,36 @@ def _even(n: int) -> Floats:
     return np.full(n, 1 / n)
 
 
-def _score(how: str, named: dict[str, Any], X: Any, y: Any, weight: Any, cv: Any) -> tuple[str, Floats]:
+def _score(weighting: str, named: dict[str, Any], X: Any, y: Any, weight: Any, cv: Any) -> tuple[str, Floats]:
     """(which score, ln P(labels | member))."""
     unable = {
         "evidence": [name for name, m in named.items() if not hasattr(m, "log_marginal_likelihood")],
         "leave-one-out": [name for name, m in named.items() if not can(m, LeavesOut)],
         "cross-validation": [],
     }
-    if how == "auto":  # what predicts labels comes before what explains whole tables, which asks for the same columns
+    if weighting == "auto":
+        # what predicts labels comes before what explains whole tables, which asks for the same columns
         order = ("leave-one-out", "evidence", "cross-validation")
-        how = next(name for name in order if not unable[name])
-    if unable[how]:
-        who = ", ".join(f"{name!r} ({type(named[name]).__name__})" for name in unable[how])
+        weighting = next(name for name in order if not unable[name])
+    if unable[weighting]:
+        who = ", ".join(f"{name!r} ({type(named[name]).__name__})" for name in unable[weighting])
         raise BayesError(
-            f'weights="{how}": {who} cannot say that; use "cross-validation" or "auto"', culprit=unable[how][0]
+            f'weights="{weighting}": {who} cannot say that; use "cross-validation" or "auto"',
+            culprit=unable[weighting][0],
         )
     members = list(named.values())
-    if how == "evidence":
+    if weighting == "evidence":
         _check_same_table(members)
-        return how, np.array([_evidence(name, member) for name, member in named.items()])
-    if how == "leave-one-out":
-        return how, np.array([_left_out(m, X, y, weight) for m in members])
-    return how, np.array([_cross_validated(m, X, y, weight, cv) for m in members])
+        return weighting, np.array([_evidence(name, member) for name, member in named.items()])
+    if weighting == "leave-one-out":
+        return weighting, np.array([_left_out(m, X, y, weight) for m in members])
+    return weighting, np.array([_cross_validated(m, X, y, weight, cv) for m in members])
 
 
 def _evidence(name: str, member: Any) -> float:
-    own = member.log_marginal_likelihood
+    evidence = member.log_marginal_likelihood
     try:
-        return float(own() if callable(own) else own)
+        return float(evidence() if callable(evidence) else evidence)
     except BayesError as refused:
         raise refused.within(f"member {name!r}") from None
 
@@ -314,8 +322,8 @@ def _cross_validated(member: Any, X: Any, y: Any, weight: Any, cv: Any) -> float
         extra = {} if weight is None else {"sample_weight": np.asarray(weight)[learn]}
         part = clone(member).fit(table.take(learn), labels[learn], **extra)
         p = np.asarray(part.predict_proba(table.take(test)))
-        own = (p * (labels[test][:, None] == np.asarray(part.classes_))).sum(axis=1)
-        log_p = logspace.log(np.clip(own, LEAST_PROBABILITY, 1.0))
+        label_probability = (p * (labels[test][:, None] == np.asarray(part.classes_))).sum(axis=1)
+        log_p = logspace.log(np.clip(label_probability, LEAST_PROBABILITY, 1.0))
         total += float((log_p * (1.0 if weight is None else np.asarray(weight)[test])).sum())
     return total
 

@@ -183,8 +183,8 @@ def refuse_untabled(model: Any, network: BayesianNetwork, query: Query) -> None:
             role = columns[leaf.column].name
             why = {"numeric": "it is measured, not counted", "ignore": "it is ignored"}.get(role, f"it is {role}")
             fit = ("fit it with ", Remedy("numeric", "histogram"), ", or ") if role == "numeric" else ()
-            told = f"the model holds no table of {leaf.column!r} ({why}): "
-            raise query.error(leaf.at, told, *fit, "ask the data")
+            refusal = f"the model holds no table of {leaf.column!r} ({why}): "
+            raise query.error(leaf.at, refusal, *fit, "ask the data")
 
 
 def lines(record: Record) -> list[str]:

@@ -188,8 +188,10 @@ class SemiSupervised(Composite, PredictsClasses):
         for number in range(1, (self.rounds or (8 if is_text else 50)) + 1):
             fitted = clone(model).fit(rows.data, Responsibilities(classes, share), weights)
             joint = _joint(fitted, rows.data, classes)
-            own = np.where(known, joint[np.arange(rows.n_rows), share.argmax(axis=1)], logspace.log_sum_exp(joint))
-            likelihood = float(weights[weights > 0] @ own[weights > 0])
+            log_likelihoods = np.where(
+                known, joint[np.arange(rows.n_rows), share.argmax(axis=1)], logspace.log_sum_exp(joint)
+            )
+            likelihood = float(weights[weights > 0] @ log_likelihoods[weights > 0])
             posterior = _posterior(fitted, joint, classes)
             if mix is not None:
                 posterior[~known] = balanced(posterior[~known], mix)
@@ -221,9 +223,9 @@ class SemiSupervised(Composite, PredictsClasses):
         for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(known, codes[known]):
             inner = codes.copy()
             inner[known[test]] = -1
-            kept = np.setdiff1d(np.arange(rows.n_rows), known[test])
+            rest = np.setdiff1d(np.arange(rows.n_rows), known[test])
             held, truth = rows.take(known[test]), np.array([classes[c] for c in codes[known[test]]])
-            part, inner = rows.part(kept), inner[kept]
+            part, inner = rows.part(rest), inner[rest]
             assert len(train) == (inner >= 0).sum()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", BayesWarning)
@@ -242,9 +244,9 @@ class SemiSupervised(Composite, PredictsClasses):
         best = None
         for _ in range(self.restarts):
             share = rng.dirichlet(np.full(self.n_classes, 0.2), rows.n_rows)
-            found = self._rounds(model, rows, share, np.zeros(rows.n_rows, dtype=bool), classes, self._tell())
-            if best is None or found[1][-1][1] > best[1][-1][1]:
-                best = found
+            run = self._rounds(model, rows, share, np.zeros(rows.n_rows, dtype=bool), classes, self._tell())
+            if best is None or run[1][-1][1] > best[1][-1][1]:
+                best = run
         assert best is not None
         return best
 
@@ -280,8 +282,8 @@ class SemiSupervised(Composite, PredictsClasses):
     def held_state(self) -> State:
         """How the fit went, and what EM has found of words."""
         held = self.comparison_
-        told = None if held is None else [held.alone, held.together, held.folds]
-        header: dict[str, Any] = {"comparison": told, "target": self.target_}
+        comparison = None if held is None else [held.alone, held.together, held.folds]
+        header: dict[str, Any] = {"comparison": comparison, "target": self.target_}
         history = np.array([self.history_[name] for name in HISTORY], dtype=np.float64)
         documents = self.estimator_.to_state() if isinstance(self.estimator_, DocumentModel) else State({}, [])
         return State(header | {"documents": documents.header}, [history, *documents.arrays])
@@ -349,9 +351,9 @@ def _labels(rows: WholeTable, unlabelled: Any) -> list[Value | None]:
 def _joint(model: Any, X: Any, classes: tuple[Value, ...]) -> Floats:
     """ln P(x, class) with the classes in this order; −∞ for a class that has gone."""
     scores = model.predict_joint_log_proba(X)
-    found = np.full((len(scores), len(classes)), -np.inf)
-    found[:, [classes.index(label) for label in model.tally_.classes]] = scores
-    return found
+    joint = np.full((len(scores), len(classes)), -np.inf)
+    joint[:, [classes.index(label) for label in model.tally_.classes]] = scores
+    return joint
 
 
 def _posterior(model: Any, joint: Floats, classes: tuple[Value, ...]) -> Floats:

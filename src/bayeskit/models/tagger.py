@@ -205,30 +205,30 @@ class Tagger(Stored):
             )
         return self._tally(*self._read(sentences, tags, fine), held.own_states)
 
-    def _tally(self, words: Sentences, coarse: Sentences, fine: Sentences | None, own: tuple[str, ...]) -> Tally:
+    def _tally(self, words: Sentences, coarse: Sentences, fine: Sentences | None, own_states: tuple[str, ...]) -> Tally:
         """The counts of tagged sentences."""
         if not len(words.words):
             raise BayesError("there are no words to learn from")
         listed, codes = _coded(words.words)
-        lower = {word: i + 1 for i, word in enumerate(own)}
+        lower = {word: i + 1 for i, word in enumerate(own_states)}
         own_code = np.array([lower.get(word.lower(), 0) for word in listed], dtype=np.int64)[codes]
         tags, tag = _coded(coarse.words)
         finer, fine_code = _coded(fine.words) if fine is not None else ([""], np.zeros(len(codes), np.int64))
-        keys, path = np.unique((tag * len(finer) + fine_code) * (len(own) + 1) + own_code, return_inverse=True)
+        keys, path = np.unique((tag * len(finer) + fine_code) * (len(own_states) + 1) + own_code, return_inverse=True)
         if len(keys) > MOST_STATES:
             raise BayesError(f"the tags make {len(keys):,} states, more than {MOST_STATES:,}: are these tags?")
-        named = ("", *own)
+        named = ("", *own_states)
         states = [
             State(
-                tags[key // (len(own) + 1) // len(finer)],
-                finer[key // (len(own) + 1) % len(finer)],
-                named[key % (len(own) + 1)],
+                tags[key // (len(own_states) + 1) // len(finer)],
+                finer[key // (len(own_states) + 1) % len(finer)],
+                named[key % (len(own_states) + 1)],
             )
             for key in keys.tolist()
         ]
         check_memory(_table(len(states)), self.memory_limit)
         counts = TagCounts.of(
-            Words.of(listed), _sorted(listed)[codes], states, path, words.starts, own, fine is not None
+            Words.of(listed), _sorted(listed)[codes], states, path, words.starts, own_states, fine is not None
         )
         classes, class_counts = counts.tag_counts()
         return Tally.of(Space(Schema({COLUMN: Text()}, Target("tag")), classes, {}), class_counts, counts)

@@ -58,7 +58,7 @@ def _lines(n: BayesianNetwork, node: str) -> tuple[str, ...]:
     table = n.table(node)
     lines = []
     for context, shares in list(zip(table.contexts, table.shares, strict=True))[:LINES]:
-        said = ", ".join(f"{value} {p:.3g}" for value, p in list(zip(table.values, shares, strict=True))[:4])
-        lines.append(f"{context}: {said}" if n.parents[node] else said)
+        distribution = ", ".join(f"{value} {p:.3g}" for value, p in list(zip(table.values, shares, strict=True))[:4])
+        lines.append(f"{context}: {distribution}" if n.parents[node] else distribution)
     more = len(table.contexts) - LINES
     return tuple([*lines[:-1], f"and {more + 1:,} more contexts"] if more > 0 else lines)

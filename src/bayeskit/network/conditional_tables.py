@@ -72,8 +72,8 @@ def tables_cost(node: str, parents: Sequence[str], cards: Mapping[str, int], bef
     n_cells = prod(cards[name] for name in (*parents, node))
     if before + COPIES * CELL * n_cells <= memory_limit:
         return before + COPIES * CELL * n_cells
-    shown = ", ".join(parents[:4]) + (", …" if len(parents) > 4 else "")
-    given = f" given its {len(parents)} parent{'s' * (len(parents) > 1)} ({shown})" if parents else ""
+    listed = ", ".join(parents[:4]) + (", …" if len(parents) > 4 else "")
+    given = f" given its {len(parents)} parent{'s' * (len(parents) > 1)} ({listed})" if parents else ""
     numbers = f"{n_cells:,}" if n_cells < 10**15 else decimal(n_cells)
     raise TooLarge(
         f"the table of {node!r}{given} has {numbers} numbers; with the tables before it that takes "
@@ -122,7 +122,9 @@ def table_of(node: str, given: Any, parents: Sequence[str], states: Mapping[str,
         unsaid = np.flatnonzero(np.isnan(table).any(axis=1))
         if len(unsaid):
             missing = next(itertools.islice(itertools.product(*(states[p] for p in parents)), int(unsaid[0]), None))
-            raise BayesError(f"the table of {node!r} says nothing for {_said(parents, missing)}; give a row for it")
+            raise BayesError(
+                f"the table of {node!r} says nothing for {_context_text(parents, missing)}; give a row for it"
+            )
         return table
     if isinstance(given, Mapping) or is_number(given):
         if parents:
@@ -199,7 +201,7 @@ def normalised(
         def where(row: int, node: str = node) -> str:
             contexts = itertools.product(*(states[p] for p in parents[node]))
             context = next(itertools.islice(contexts, row, None))
-            return f"{node!r}" + (f" given {_said(parents[node], context)}" if context else "")
+            return f"{node!r}" + (f" given {_context_text(parents[node], context)}" if context else "")
 
         bad = np.flatnonzero(~(np.isfinite(table) & (table >= 0)).all(axis=1))
         if len(bad):
@@ -226,5 +228,5 @@ def normalised(
     return done
 
 
-def _said(parents: Sequence[str], context: Sequence[Any]) -> str:
+def _context_text(parents: Sequence[str], context: Sequence[Any]) -> str:
     return ", ".join(f"{p} = {value}" for p, value in zip(parents, context, strict=True))

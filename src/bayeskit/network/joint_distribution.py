@@ -163,8 +163,8 @@ class JointDistribution(Readable, Drawable):
                 f"{gone} of {cells.n_rows} rows have a missing cell and were left out", BayesWarning, stacklevel=2
             )
         n = int(present.sum())
-        kept = {name: column[present] - 1 for name, column in cells.codes.items()}
-        counted = cls(cells.values, kept, np.full(n, 1 / n), n, cells.cuts).marginal(*cells.values)
+        complete = {name: column[present] - 1 for name, column in cells.codes.items()}
+        counted = cls(cells.values, complete, np.full(n, 1 / n), n, cells.cuts).marginal(*cells.values)
         rule = as_smoothing(smoothing)
         return counted if rule in (MLE(), Lidstone(0), Dirichlet(1)) else counted.smoothed(rule, memory_limit)
 

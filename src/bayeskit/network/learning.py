@@ -83,9 +83,9 @@ class NetworkTally:
                 unseen.append(f"{node} ({int(empty.sum())} of {len(empty)})")
             tables[node] = table
         if unseen:
-            shown = ", ".join(unseen[:5]) + (", …" if len(unseen) > 5 else "")
+            listed = ", ".join(unseen[:5]) + (", …" if len(unseen) > 5 else "")
             warnings.warn(
-                f"no row shows some contexts of {shown}: their rows are uniform. Any smoothing above 0 says the same.",
+                f"no row shows some contexts of {listed}: their rows are uniform. Any smoothing above 0 says the same.",
                 BayesWarning,
                 stacklevel=4,
             )

@@ -71,18 +71,18 @@ class CodedTrees:
     def some(self, first: int, last: int) -> Trees:
         """These trees alone."""
         start, nodes, subset, sets = self.arrays
-        own = slice(start[first], start[last])
-        return start[first : last + 1] - start[first], nodes[own], subset[own], sets
+        of_trees = slice(start[first], start[last])
+        return start[first : last + 1] - start[first], nodes[of_trees], subset[of_trees], sets
 
     def nodes_of(self, first: int, last: int) -> slice:
         """Where the nodes of these trees stand."""
         return slice(int(self.arrays[0][first]), int(self.arrays[0][last]))
 
-    def tables(self, how: Coding) -> list[Bytes]:
+    def tables(self, coding: Coding) -> list[Bytes]:
         """Of each column of codes, the trees' code of each of its codes as they are now, and of an unknown one."""
         tables = []
         for column in self.columns:
-            now, before = how[column.name], self.coding[column.name]
+            now, before = coding[column.name], self.coding[column.name]
             known = np.append(column.table, np.uint8(UNKNOWN))
             if now.values is not None and now != before:
                 size = max(now.size, 1)
@@ -181,7 +181,7 @@ def intervals(column: TreeColumn, numbers: Floats, n_threads: int) -> Bytes:
     return np.asarray(codes)
 
 
-def tree_columns(cells: Mapping[str, Array], how: Coding) -> tuple[TreeColumn, ...]:
+def tree_columns(cells: Mapping[str, Array], coding: Coding) -> tuple[TreeColumn, ...]:
     """The columns of a table as trees read them; the classes have not been seen.
 
     >>> size = {"size": ColumnCodes(("10", "2", "30", "4"), False)}
@@ -190,7 +190,7 @@ def tree_columns(cells: Mapping[str, Array], how: Coding) -> tuple[TreeColumn, .
     [(True, [0, 1, 2, 3]), (False, [2, 0, 3, 1])]
     """
     columns = []
-    for name, codes in how.items():
+    for name, codes in coding.items():
         if codes.values is None:
             columns.append(TreeColumn(name, False, class_blind_cuts(cells[name]), np.zeros(0, np.uint8), codes.missing))
             continue

@@ -121,18 +121,18 @@ class Contexts(Statistic):
 
     def seen(self, column: str) -> npt.NDArray[np.bool_] | None:
         """The values that a row shows in some table."""
-        shown: npt.NDArray[np.bool_] | None = None
+        seen: npt.NDArray[np.bool_] | None = None
         for names, table in self.tables.items():
             if column in names:
                 others = tuple(axis for axis in range(table.ndim) if axis != names.index(column) + 1)
                 mask = np.asarray(table.any(axis=others))
-                shown = mask if shown is None else shown | mask
-        return shown
+                seen = mask if seen is None else seen | mask
+        return seen
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """The tables of children whose parents all stay."""
-        kept = {columns: table for columns, table in self.tables.items() if set(columns) <= set(names)}
-        return type(self)(kept) if kept else None
+        tables = {columns: table for columns, table in self.tables.items() if set(columns) <= set(names)}
+        return type(self)(tables) if tables else None
 
     def to_parts(self) -> Parts:
         """A table a child."""

@@ -127,10 +127,10 @@ class Values:
 
     def tidy(self) -> Values:
         """Without the values that no row shows."""
-        shown = (self.counts > 0).any(axis=0)
-        if shown.all():
+        counted = (self.counts > 0).any(axis=0)
+        if counted.all():
             return self
-        return Values(self.values[shown], self.counts[:, shown], self.level, self.max_values)
+        return Values(self.values[counted], self.counts[:, counted], self.level, self.max_values)
 
     def _aligned(self, other: Values) -> tuple[Values, Values]:
         """Both sides over the same values, with as many bits as the coarser one has."""
@@ -221,11 +221,11 @@ class DistinctValues(Statistic):
         raise_unusable({name: block.floats[name] for name in request.columns}, block.start)
         if block.responsibilities is not None:
             shares = block.responsibilities
-            found = {n: Values.of_responsibilities(block.floats[n], shares, most) for n in request.columns}
+            columns = {n: Values.of_responsibilities(block.floats[n], shares, most) for n in request.columns}
         else:
             by = counter.labels, n_classes, block.weights, most
-            found = {name: Values.of(block.floats[name], *by) for name in request.columns}
-        return cls({}, request.options.get("refuse_beyond")).with_columns(found)
+            columns = {name: Values.of(block.floats[name], *by) for name in request.columns}
+        return cls({}, request.options.get("refuse_beyond")).with_columns(columns)
 
     def recode(self, recoding: Recoding) -> Self:
         """The same under other classes, without the numbers that no row shows any more."""
@@ -263,8 +263,8 @@ class DistinctValues(Statistic):
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """These columns alone."""
-        kept = {name: values for name, values in self.columns.items() if name in names}
-        return self.with_columns(kept) if kept else None
+        columns = {name: values for name, values in self.columns.items() if name in names}
+        return self.with_columns(columns) if columns else None
 
     def to_parts(self) -> Parts:
         """The dropped bits of each column, and its numbers with their counts."""

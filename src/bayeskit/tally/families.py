@@ -55,8 +55,8 @@ class Family:
 
     def keep(self, values: npt.NDArray[np.bool_]) -> Family:
         """The same counts without the values that are not marked."""
-        kept = tuple(value for value, keep in zip(self.values, values, strict=True) if keep)
-        return Family(kept, self.counts[:, np.concatenate([[True], values])])
+        marked = tuple(value for value, keep in zip(self.values, values, strict=True) if keep)
+        return Family(marked, self.counts[:, np.concatenate([[True], values])])
 
 
 @register
@@ -136,8 +136,8 @@ class Families(Statistic):
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """These columns alone."""
-        kept = {name: table for name, table in self.tables.items() if name in names}
-        return type(self)(kept) if kept else None
+        tables = {name: table for name, table in self.tables.items() if name in names}
+        return type(self)(tables) if tables else None
 
     def to_parts(self) -> Parts:
         """A table a column."""

@@ -50,11 +50,11 @@ def as_written_today(header: Any, arrays: list[npt.NDArray[Any]]) -> Parts:
             (["pairs", pairs, {}], {}, 1 if more else 0, bool(pairs)),
             (["joints", joints, {}], {}, 2 * len(joints), bool(joints)),
         ]
-        statistics, kept, at = [], arrays[:1], 1
-        for request, own, size, there in blocks:
+        statistics, arrays_today, at = [], arrays[:1], 1
+        for request, details, size, there in blocks:
             if there:
-                statistics.append([request, own, size])
-                kept = [*kept, *arrays[at : at + size]]
+                statistics.append([request, details, size])
+                arrays_today = [*arrays_today, *arrays[at : at + size]]
             elif any(array.size for array in arrays[at : at + size]):
                 raise BadFile("the tally has more arrays than its header says")
             at += size
@@ -64,4 +64,4 @@ def as_written_today(header: Any, arrays: list[npt.NDArray[Any]]) -> Parts:
         today = {"schema": header["schema"], "classes": header["classes"], "values": values, "statistics": statistics}
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise BadFile(f"this is no tally: {problem!r}") from None
-    return today, kept
+    return today, arrays_today

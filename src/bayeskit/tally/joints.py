@@ -69,8 +69,8 @@ class Joint:
         cells = np.empty_like(self.cells)
         for j, name in enumerate(self.columns):
             new = np.zeros(int(max(slots[name].max(initial=0), self.cells[:, j].max(initial=0))) + 1, dtype=np.uint32)
-            kept = slots[name] >= 0
-            new[slots[name][kept]] = np.flatnonzero(kept)
+            known_slots = slots[name] >= 0
+            new[slots[name][known_slots]] = np.flatnonzero(known_slots)
             cells[:, j] = new[self.cells[:, j]]
         counts = np.zeros((len(self.counts), len(classes)), dtype=self.counts.dtype)
         known = classes >= 0
@@ -170,8 +170,8 @@ class Joints(Statistic):
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """The same for these columns alone: a child, the last of a set, keeps those of its parents that stay."""
-        kept = {old: tuple(n for n in old if n in names) for old in self.tables if old[-1] in names}
-        tables = {new: self.tables[old].marginal(new) for old, new in kept.items()}
+        columns = {old: tuple(n for n in old if n in names) for old in self.tables if old[-1] in names}
+        tables = {new: self.tables[old].marginal(new) for old, new in columns.items()}
         return type(self)(tables) if tables else None
 
     def to_parts(self) -> Parts:

@@ -87,8 +87,8 @@ class Leaves(Statistic):
         if block.responsibilities is not None:
             raise BayesError("one label a row is needed here, not responsibilities")
         raise_unusable(block.floats, block.start)
-        cells, how = coded_cells(trees, block.codes, block.floats, counter.space)
-        codes = trees.codes(cells, trees.tables(how), counter.n_threads)
+        cells, coding = coded_cells(trees, block.codes, block.floats, counter.space)
+        codes = trees.codes(cells, trees.tables(coding), counter.n_threads)
         labels = counter.labels.astype(np.uint32)
         counts = kernels.count_leaves(
             codes, labels, counter.space.n_classes, block.weights, trees.arrays, counter.n_threads
@@ -133,7 +133,7 @@ class Leaves(Statistic):
     def to_parts(self) -> Parts:
         """The trees, and the counts that are not zero: where they stand, and what they are."""
         columns, arrays = self.trees.to_parts()
-        coding = [[name, list(how.values or ()), how.missing] for name, how in self.trees.coding.items()]
+        coding = [[name, list(codes.values or ()), codes.missing] for name, codes in self.trees.coding.items()]
         at = np.flatnonzero(self.counts)
         numbers = self.counts.ravel()[at]
         if numbers.dtype.kind == "i" and numbers.max(initial=0) < 2**32:
@@ -148,7 +148,7 @@ class Leaves(Statistic):
             str(name): ColumnCodes(tuple(values) if name in space.slots else None, missing)
             for name, values, missing in header["coding"]
         }
-        if set(coding) != set(request.columns) or not all(isinstance(how.missing, bool) for how in coding.values()):
+        if set(coding) != set(request.columns) or not all(isinstance(codes.missing, bool) for codes in coding.values()):
             raise BadFile("the trees do not read the columns that were counted")
         trees = CodedTrees.from_parts(coding, header["columns"], of_trees)
         fits = at.dtype == np.int64 and at.ndim == 1 and at.shape == numbers.shape
@@ -184,10 +184,10 @@ def coded_cells(
     trees: CodedTrees, slots: Mapping[str, Any], floats: Mapping[str, Any], space: Space
 ) -> tuple[dict[str, Any], dict[str, ColumnCodes]]:
     """Cells of rows in slots (0 missing) or floats, as trees take them, and how the slots are coded."""
-    cells, how = {}, {}
+    cells, coding = {}, {}
     for name, before in trees.coding.items():
         if before.values is None:
-            cells[name], how[name] = floats[name], before
+            cells[name], coding[name] = floats[name], before
         else:
-            cells[name], how[name] = slots[name], ColumnCodes(tuple(space.values[name]), True)
-    return cells, how
+            cells[name], coding[name] = slots[name], ColumnCodes(tuple(space.values[name]), True)
+    return cells, coding

@@ -114,7 +114,7 @@ class Moments:
         nothing = (n > 0) & (np.abs(spread) <= residue) & (np.abs(spread) > SPREAD_NOISE * np.abs(self.square_hi))
         if not nothing.any():
             return self
-        hi, lo = (np.where(nothing, part, own) for part, own in zip(flat, self._square, strict=True))
+        hi, lo = (np.where(nothing, part, square) for part, square in zip(flat, self._square, strict=True))
         return replace(self, square_hi=hi, square_lo=lo)
 
     def __eq__(self, other: object) -> bool:
@@ -346,8 +346,8 @@ class ColumnMoments(Statistic):
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """These columns alone."""
-        kept = tuple(name for name in self.columns if name in names)
-        return type(self)(kept, self.of(kept)) if kept else None
+        columns = tuple(name for name in self.columns if name in names)
+        return type(self)(columns, self.of(columns)) if columns else None
 
     def of(self, columns: Sequence[str]) -> Moments:
         """The moments of these columns, in this order."""

@@ -173,8 +173,8 @@ class Pairs(Statistic):
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """The pairs of these columns alone."""
-        kept = tuple(name for name in self.columns if name in names)
-        return self._in_order(kept) if kept else None
+        columns = tuple(name for name in self.columns if name in names)
+        return self._in_order(columns) if columns else None
 
     def to_parts(self) -> Parts:
         """All tables as one array."""

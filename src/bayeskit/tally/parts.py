@@ -30,8 +30,8 @@ def tally_to_parts(tally: Tally) -> Parts:
     """(plain header, arrays): the class counts first, then those of each statistic."""
     statistics, arrays = [], [tally.class_counts]
     for statistic in tally.statistics.values():
-        own, more = statistic.to_parts()
-        statistics.append([statistic.request.to_json(), own, len(more)])
+        details, more = statistic.to_parts()
+        statistics.append([statistic.request.to_json(), details, len(more)])
         arrays += more
     header = {
         "schema": tally.schema.to_json(),
@@ -49,7 +49,7 @@ def tally_from_parts(
     try:
         space, requests = _outline(header, arrays)
         statistics, at, used = {}, 1, {*space.schema.used}
-        for request, own, n_arrays in requests:
+        for request, details, n_arrays in requests:
             kind = statistic_of(request.kind, BadFile)
             named = request.columns and all(isinstance(part, tuple) == kind.sets for part in request.columns)
             known = kind.of_classes or set(request.names) <= used
@@ -58,7 +58,7 @@ def tally_from_parts(
             parts = arrays[at : at + n_arrays]
             if not kind.gaps:
                 _check_finite(*parts)
-            statistics[request.kind] = kind.from_parts(request, own, parts, space)
+            statistics[request.kind] = kind.from_parts(request, details, parts, space)
             at += n_arrays
         # Lists of values are made only now, when all arrays are known to have their sizes.
         values = {n: _rising(listed, declared_values(space.schema, n)) for n, listed in space.values.items()}
@@ -77,7 +77,7 @@ def _outline(header: Any, arrays: list[Array]) -> tuple[Space, list[tuple[Reques
     """The space, its values still as they were read, and what was counted: enough to judge every array by its size."""
     schema = Schema.from_json(header["schema"])
     values = {str(name): listed for name, listed in header["values"]}
-    requests = [(Request.from_json(asked), own, n_arrays) for asked, own, n_arrays in header["statistics"]]
+    requests = [(Request.from_json(asked), details, n_arrays) for asked, details, n_arrays in header["statistics"]]
     if len(values) < len(header["values"]) or not values.keys() <= set(schema.coded()):
         raise BadFile("the tally's values do not fit its schema")
     if any(type(n) is not int or n < 0 for _, _, n in requests) or len(arrays) != 1 + sum(n for _, _, n in requests):

@@ -67,10 +67,10 @@ def count_products(
         x = np.where(present, column, 0.0)
         by = x if weights is None else x * weights
         parts = [by] if weights is None else [by, dd.two_prod(x, weights)[1]]
-        found = [kernels.moments(columns, labels, n_classes, np.ascontiguousarray(p), n_threads) for p in parts]
-        product = found[0][1], found[0][2]
-        total = found[0][0].astype(np.float64), found[0][5]
-        for more in found[1:]:
+        part_moments = [kernels.moments(columns, labels, n_classes, np.ascontiguousarray(p), n_threads) for p in parts]
+        product = part_moments[0][1], part_moments[0][2]
+        total = part_moments[0][0].astype(np.float64), part_moments[0][5]
+        for more in part_moments[1:]:
             with np.errstate(invalid="ignore"):  # ∞ − ∞: sums too large for a float, refused with the moments
                 product = dd.add(product, (more[1], more[2]))
                 total = dd.add(total, (more[0].astype(np.float64), more[5]))
@@ -81,9 +81,9 @@ def count_products(
             count = kernels.moments(columns, labels, n_classes, both, n_threads)
             n[:, i], n_lo[:, i] = count[0].astype(n.dtype), count[5]
     at, (above, below) = np.arange(k), np.triu_indices(k, 1)
-    own = moments.n, moments.sum_hi, moments.sum_lo, moments.square_hi, moments.square_lo, moments.n_lo
+    on_diagonal = moments.n, moments.sum_hi, moments.sum_lo, moments.square_hi, moments.square_lo, moments.n_lo
     whole = [n, *sums, *products, n_lo]
-    for part, diagonal in zip(whole, own, strict=True):  # the bits of the moments, and the same on both sides
+    for part, diagonal in zip(whole, on_diagonal, strict=True):  # the bits of the moments, and the same on both sides
         part[:, at, at] = diagonal
         if part is not sums[0] and part is not sums[1]:
             part[:, below, above] = part[:, above, below]
@@ -221,8 +221,8 @@ class Products(Statistic):
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """These columns among each other."""
-        kept = tuple(name for name in self.columns if name in names)
-        return type(self)(kept, self._in_order(kept)) if kept else None
+        columns = tuple(name for name in self.columns if name in names)
+        return type(self)(columns, self._in_order(columns)) if columns else None
 
     def _in_order(self, columns: Sequence[str]) -> Moments:
         at = [self.columns.index(name) for name in columns]

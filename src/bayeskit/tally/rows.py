@@ -130,18 +130,18 @@ class Rows(Statistic):
         if (left < 0).any():
             row = int(np.flatnonzero(left[less] < 0)[0])
             raise NotLearnt(f"row {row} of those to forget was not learnt, or not as often; nothing was changed")
-        kept = np.ones(len(weights), dtype=bool)
+        stays = np.ones(len(weights), dtype=bool)
         if ours.weights is None and theirs.weights is None:
             order = np.argsort(have, kind="stable")
             rank = np.arange(len(have)) - np.searchsorted(have[order], have[order])
-            kept[maybe[order]] = rank >= np.bincount(less, minlength=n_groups)[have[order]]
-            return type(self)(self.columns, (ours.take(kept),))
+            stays[maybe[order]] = rank >= np.bincount(less, minlength=n_groups)[have[order]]
+            return type(self)(self.columns, (ours.take(stays),))
         first = np.full(n_groups, -1)
         first[have[::-1]] = maybe[::-1]
-        kept[maybe[np.isin(have, less)]] = False
+        stays[maybe[np.isin(have, less)]] = False
         there = np.unique(less)
-        kept[first[there]], weights[first[there]] = left[there] > 0, left[there]
-        return type(self)(self.columns, (Part(ours.cells, ours.labels, weights).take(kept),))
+        stays[first[there]], weights[first[there]] = left[there] > 0, left[there]
+        return type(self)(self.columns, (Part(ours.cells, ours.labels, weights).take(stays),))
 
     def as_float(self) -> Self:
         """Rows are the same with weights or without."""
@@ -173,9 +173,9 @@ class Rows(Statistic):
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """These columns alone."""
-        kept = tuple(name for name in self.columns if name in names)
-        parts = (Part({name: part.cells[name] for name in kept}, part.labels, part.weights) for part in self.parts)
-        return type(self)(kept, tuple(parts)) if kept else None
+        columns = tuple(name for name in self.columns if name in names)
+        parts = (Part({name: part.cells[name] for name in columns}, part.labels, part.weights) for part in self.parts)
+        return type(self)(columns, tuple(parts)) if columns else None
 
     def to_parts(self) -> Parts:
         """Labels, weights (none where all are one), and the cells of each column."""

@@ -149,9 +149,9 @@ class TagCounts(Statistic):
         kept_pairs, kept_triples = self.pair_counts > 0, self.triple_counts > 0
         words = np.zeros(len(self.words), dtype=bool)
         words[self.pair_words[kept_pairs]] = True
-        shown = np.zeros(len(self.states), dtype=bool)
-        shown[self.pair_states[kept_pairs]] = True
-        order = sorted(np.flatnonzero(shown).tolist(), key=self.states.__getitem__)
+        occurring = np.zeros(len(self.states), dtype=bool)
+        occurring[self.pair_states[kept_pairs]] = True
+        order = sorted(np.flatnonzero(occurring).tolist(), key=self.states.__getitem__)
         place = np.full(len(self.states) + 1, -1, dtype=np.int64)
         place[order] = np.arange(len(order))
         place[-1] = len(order)
@@ -291,9 +291,9 @@ class TagCounts(Statistic):
         data, offsets, pair_keys, pair_counts, triple_keys, triple_counts = arrays
         words = Words.checked(data, offsets)
         states = tuple(State(*map(_text, state)) for state in header["states"])
-        own, fine = tuple(map(_text, request.options["own_states"])), request.options["fine"]
+        own_states, fine = tuple(map(_text, request.options["own_states"])), request.options["fine"]
         n = len(states)
-        if request.columns != (COLUMN,) or type(fine) is not bool or list(own) != sorted({*own}):
+        if request.columns != (COLUMN,) or type(fine) is not bool or list(own_states) != sorted({*own_states}):
             raise BadFile("the counts of tags have other settings than a tagger has")
         if n > MOST_STATES or list(states) != sorted({*states}):
             raise BadFile("the states of the tags are not sorted, or stand there twice")
@@ -306,7 +306,7 @@ class TagCounts(Statistic):
                 raise BadFile("the counts of tags do not fit their words and states")
             if len(keys) and not 0 <= keys[0] <= keys[-1] < size:
                 raise BadFile("the counts of tags name words or states that are not there")
-        return cls(words, states, pair_keys, pair_counts, triple_keys, triple_counts, own, fine)
+        return cls(words, states, pair_keys, pair_counts, triple_keys, triple_counts, own_states, fine)
 
     def check(self, tally: Tally) -> None:
         """Refuse counts that do not come from sentences, or not from those of the tally."""

@@ -168,21 +168,21 @@ class Tally(NamedStatistics):
 
     def tidy(self) -> Self:
         """Classes and values sorted, declared values as declared; what no row shows and no schema declares is gone."""
-        shown = [label for label, n in zip(self.space.classes, self.class_counts, strict=False) if n > 0]
+        classes = [label for label, n in zip(self.space.classes, self.class_counts, strict=False) if n > 0]
         values = {}
         for name, held in self.space.values.items():
             there = [value for value, marked in zip(held, self.shown(name).tolist(), strict=False) if marked]
             values[name] = declared_first(declared_values(self.schema, name), there)
-        return self.recode(self.schema, union(self.schema.target.domain or (), shown), values)
+        return self.recode(self.schema, union(self.schema.target.domain or (), classes), values)
 
     def shown(self, name: str) -> npt.NDArray[np.bool_]:
         """Which values of a coded column some row shows."""
-        shown = np.zeros(self.space.slots[name] - 1, dtype=bool)
+        occurring = np.zeros(self.space.slots[name] - 1, dtype=bool)
         for statistic in self.statistics.values():
             mask = statistic.seen(name)
             if mask is not None:
-                shown[: len(mask)] |= mask
-        return shown
+                occurring[: len(mask)] |= mask
+        return occurring
 
     def recode(self, schema: Schema, classes: Iterable[Value], values: Mapping[str, Any]) -> Self:
         """The same counts over other classes and values, by name; what is new has none."""
@@ -223,8 +223,8 @@ class Tally(NamedStatistics):
         schema = self.schema.restrict(names)
         left = {kind: statistic.restrict(list(schema.columns)) for kind, statistic in self.statistics.items()}
         values = {name: values for name, values in self.space.values.items() if name in schema.columns}
-        kept = {kind: statistic for kind, statistic in left.items() if statistic is not None}
-        return type(self)(replace(self.space, schema=schema, values=values), self.class_counts, kept)
+        statistics = {kind: statistic for kind, statistic in left.items() if statistic is not None}
+        return type(self)(replace(self.space, schema=schema, values=values), self.class_counts, statistics)
 
     def to_parts(self) -> Parts:
         """(plain header, arrays): what a file holds of a tally."""

@@ -126,8 +126,8 @@ class Transitions(Statistic):
 
     def tidy(self) -> Self:
         """Without runs that were never counted."""
-        kept = self.counts != 0
-        return self if kept.all() else replace(self, runs=self.runs[kept], counts=self.counts[kept])
+        counted = self.counts != 0
+        return self if counted.all() else replace(self, runs=self.runs[counted], counts=self.counts[counted])
 
     def recode(self, recoding: Recoding) -> Self:
         """The same counts under other classes."""
@@ -136,9 +136,9 @@ class Transitions(Statistic):
         place[old[old >= 0]] = np.flatnonzero(old >= 0)
         place[-1] = -1
         runs = place[self.runs]
-        kept = (runs >= -1).all(axis=1)  # a class that goes was in no run that was counted
-        keys, inverse = _distinct(runs[kept], len(old))
-        return replace(self, n_classes=len(old), runs=keys, counts=_summed(inverse, self.counts[kept], len(keys)))
+        known_runs = (runs >= -1).all(axis=1)  # a class that goes was in no run that was counted
+        keys, inverse = _distinct(runs[known_runs], len(old))
+        return replace(self, n_classes=len(old), runs=keys, counts=_summed(inverse, self.counts[known_runs], len(keys)))
 
     def _with(self, other: Self, counts: Counts) -> tuple[Index, Counts, Counts]:
         """(the runs of either side, how often here, how often there)"""

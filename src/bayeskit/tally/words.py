@@ -68,10 +68,10 @@ class WordCounts:
         return cls(Words.of([]), start, classes, none, none, Moments.zeros(n_classes, 1, weighted))
 
     @classmethod
-    def of_classes(cls, found: ByClass, lengths: Moments) -> Self:
+    def of_classes(cls, counted: ByClass, lengths: Moments) -> Self:
         """What the kernel counted."""
-        words = Words(found.word_data, found.word_offsets)
-        return cls(words, found.indptr, found.classes.astype(np.int64), found.counts, found.documents, lengths)
+        words = Words(counted.word_data, counted.word_offsets)
+        return cls(words, counted.indptr, counted.classes.astype(np.int64), counted.counts, counted.documents, lengths)
 
     @classmethod
     def of_rows(
@@ -80,14 +80,14 @@ class WordCounts:
         """Documents with one class each, and weights."""
         where = np.repeat(np.arange(len(rows.lengths)), np.diff(rows.indptr))
         keys = rows.ids.astype(np.int64) * n_classes + labels[where]
-        found, cell = np.unique(keys, return_inverse=True)
+        cells, cell = np.unique(keys, return_inverse=True)
         columns = np.column_stack([rows.counts, np.ones(len(rows.counts), np.int64)])
         if weights is not None:
             columns = columns * weights[where, None]
-        sums = np.zeros((len(found), 2), dtype=columns.dtype)
+        sums = np.zeros((len(cells), 2), dtype=columns.dtype)
         np.add.at(sums, cell, columns)
         lengths = length_moments(rows.lengths, labels, n_classes, weights)
-        return cls.of_keys(rows.words, found, sums[:, 0].copy(), sums[:, 1].copy(), n_classes, lengths)
+        return cls.of_keys(rows.words, cells, sums[:, 0].copy(), sums[:, 1].copy(), n_classes, lengths)
 
     @classmethod
     def of_responsibilities(cls, rows: TokenRows, responsibilities: npt.NDArray[np.float64], lengths: Moments) -> Self:
@@ -188,10 +188,10 @@ class WordCounts:
         position = np.full(self.n_classes, -1, dtype=np.int64)
         position[class_index[class_index >= 0]] = np.flatnonzero(class_index >= 0)
         label, word = position[self.classes], self.word_of_cell
-        kept = label >= 0
-        keys = word[kept] * n_new + label[kept]
+        known_cells = label >= 0
+        keys = word[known_cells] * n_new + label[known_cells]
         order = np.argsort(keys, kind="stable")
-        cells = (keys[order], self.counts[kept][order], self.documents[kept][order])
+        cells = (keys[order], self.counts[known_cells][order], self.documents[known_cells][order])
         return self.of_keys(self.words, *cells, n_new, self.lengths.take(class_index), self.pruned)
 
     def plus(self, other: WordCounts) -> Self:
@@ -446,8 +446,8 @@ class ColumnWords(Statistic):
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """These columns alone."""
-        kept = {name: words for name, words in self.columns.items() if name in names}
-        return type(self)(kept) if kept else None
+        columns = {name: words for name, words in self.columns.items() if name in names}
+        return type(self)(columns) if columns else None
 
     def prune(self, min_count: float, min_documents: float) -> Self:
         """Without the words seen less often."""
@@ -467,8 +467,8 @@ class ColumnWords(Statistic):
             raise BadFile("the tally's words do not fit its columns of text")
         columns = {}
         for i, name in enumerate(request.columns):
-            own = arrays[i * size : (i + 1) * size]
-            columns[name] = WordCounts.from_arrays(own, space.n_classes, bool(pruned[i]))
+            column_arrays = arrays[i * size : (i + 1) * size]
+            columns[name] = WordCounts.from_arrays(column_arrays, space.n_classes, bool(pruned[i]))
             if columns[name].counts.dtype != space.dtype:
                 raise BadFile("the counts of words are of another kind than those of the classes")
         return cls(columns)

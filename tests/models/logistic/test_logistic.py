@@ -147,7 +147,7 @@ def test_a_large_table_is_solved_by_way_of_a_sample():
 
 
 def test_the_gradient_of_the_loss_is_its_slope():
-    from bayeskit.models.logistic.loss import LogisticLoss
+    from bayeskit.estimate.conditional_likelihood import LogisticLoss
 
     rng = np.random.default_rng(0)
     M, labels = rng.normal(size=(40, 3)) + 5, rng.integers(0, 3, 40)

@@ -68,24 +68,24 @@ def command(
     if suffix == ".bif":
         from bayeskit.network.bif import read_bif
 
-        found = of_network(read_bif(data_or_model), question)
+        answer = of_network(read_bif(data_or_model), question)
     elif suffix == ".bayes":
-        found = of_model(believed(load_model(data_or_model)), question)
+        answer = of_model(believed(load_model(data_or_model)), question)
     else:
         source = open_data([data_or_model], None, reading)
         with watched(source, "counting") as rows:
             if probability is not None or count is not None:
-                found = of_table(rows, question, probability, count)
+                answer = of_table(rows, question, probability, count)
             else:
-                found = of_data(rows, question, level)
-    first, *rest = lines(found)
+                answer = of_data(rows, question, level)
+    first, *rest = lines(answer)
     page.line(first)
-    if "distribution" in found:
-        _show_values(page, found)
+    if "distribution" in answer:
+        _show_values(page, answer)
     for line in rest:
         page.line(line)
-    draw(page, plot, lambda: reply_of(found).chart())
-    page.json(found)
+    draw(page, plot, lambda: reply_of(answer).chart())
+    page.json(answer)
 
 
 def lines(record: Record) -> list[str]:

@@ -17,7 +17,7 @@ DOING: dict[str, tuple[str, str, type]] = {
 
 
 def change(
-    how: str,
+    action: str,
     path: str,
     data: list[str],
     output: str | None,
@@ -38,38 +38,38 @@ def change(
 
     where = output or path
     page = Page(as_json, sys.stderr if where == "-" else None)
-    doing, sign, ability = DOING[how]
+    doing, sign, ability = DOING[action]
     with rewriting(path, output, wait) as model:
         refuse_no_classes(model, path)
         check_writable(where, is_model=True)
         if of_sequences := is_of_sequences(model):
             texts.refuse_text(model, text)
             before = how_many(model)
-            _move_sequences(model, path, how, data, reading)
+            _move_sequences(model, path, action, data, reading)
             after = how_many(model)
         if not of_sequences and not can(model, ability):
             of_texts = texts.is_text(model)
             recipe = getattr(model, "recipe", None)
             who = f"recipe {recipe}" if recipe else f"{path}: {with_article(type(model).__name__)}"
             rows = "documents" if of_texts else "rows"
-            told = (
+            refusal = (
                 f"learn more: fit it again with all {rows}"
-                if how == "learn"
+                if action == "learn"
                 else f"forget: fit it without those {rows}"
             )
-            raise BayesError(f"{who} cannot {told}")
+            raise BayesError(f"{who} cannot {refusal}")
         if not of_sequences:
-            before, after = _move_rows(model, how, doing, data, text, reading, drop_unlabelled, weight)
+            before, after = _move_rows(model, action, doing, data, text, reading, drop_unlabelled, weight)
     before, after = (int(n) if n == int(n) else n for n in (before, after))
     moved = abs(after - before)
     what = "sequence" if of_sequences and is_of_whole_sequences(model) else "row"
     page.line(f"{where}: {before:,} {sign} {moved:,} = {plural(after, what)}")
-    page.json({"model": where, "before": before, how: moved, "rows": after})
+    page.json({"model": where, "before": before, action: moved, "rows": after})
 
 
 def _move_rows(
     model: Any,
-    how: str,
+    action: str,
     doing: str,
     data: list[str],
     text: str | None,
@@ -90,17 +90,17 @@ def _move_rows(
         source = open_data(data, target, reading)
     source = source if weight is None else source.with_weight(weight)
     with watched(source, doing) as rows_to_move:
-        kept = model.unlabelled  # the option is of this command, the setting of the model
-        model.unlabelled = "drop" if drop_unlabelled else kept
-        getattr(model, f"{how}_source")(rows_to_move)
-        model.unlabelled = kept
+        setting = model.unlabelled  # the option is of this command, the setting of the model
+        model.unlabelled = "drop" if drop_unlabelled else setting
+        getattr(model, f"{action}_source")(rows_to_move)
+        model.unlabelled = setting
     return before, model.tally_.n_rows
 
 
-def _move_sequences(model: Any, path: str, how: str, data: list[str], reading: Reading) -> None:
+def _move_sequences(model: Any, path: str, action: str, data: list[str], reading: Reading) -> None:
     from bayeskit.cli.of_sequences import moved
 
     try:
-        moved(model, how, data, reading)
+        moved(model, action, data, reading)
     except AttributeError as problem:
         raise BayesError(f"{path}: {problem}") from None

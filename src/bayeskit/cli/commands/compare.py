@@ -75,10 +75,10 @@ def command(
     tables = _tables(data, target, reading)
     if not tables:
         raise BayesError("there is no file to compare on")
-    found = _compared(models, tables, target, trials)
-    _show(page, found, trials.measure)
-    draw(page, plot, lambda: found.chart(measure=trials.measure))
-    page.json(record(found))
+    comparison = _compared(models, tables, target, trials)
+    _show(page, comparison, trials.measure)
+    draw(page, plot, lambda: comparison.chart(measure=trials.measure))
+    page.json(record(comparison))
 
 
 def _models(names: str, roles: dict[str, str], drop_unlabelled: bool) -> dict[str, Any]:
@@ -137,18 +137,22 @@ def _compared(models: dict[str, Any], tables: dict[str, Any], target: str, trial
         return compare(models, tables, target, folds=folds, repeats=trials.repeats, progress=tell)
 
 
-def _show(page: Any, found: Any, measure: str) -> None:
+def _show(page: Any, comparison: Any, measure: str) -> None:
     from bayeskit.cli.console import short
     from bayeskit.data.sheet import Figure
 
-    several = len(found.datasets) > 1
-    over = f"{len(found.datasets)} data sets" if several else f"{found.datasets[0]}, {found.n_rows[0]:,} rows"
-    page.line(f"{len(found.models)} models on {over}, {found.method}", style="bold")
+    several = len(comparison.datasets) > 1
+    over = (
+        f"{len(comparison.datasets)} data sets"
+        if several
+        else f"{comparison.datasets[0]}, {comparison.n_rows[0]:,} rows"
+    )
+    page.line(f"{len(comparison.models)} models on {over}, {comparison.method}", style="bold")
     page.line()
-    means = found.means
+    means = comparison.means
     page.table({n: [v if isinstance(v, str) else short(v) for v in means[n]] for n in means.column_names})
     if several:
-        table = found.table(measure)
+        table = comparison.table(measure)
         rows = {name: table[name][:SHOWN] for name in table.column_names}
         page.line()
         page.table(
@@ -156,29 +160,31 @@ def _show(page: Any, found: Any, measure: str) -> None:
             title=measure.replace("_", " "),
             keys=2,
         )
-        if len(found.datasets) > SHOWN:
-            page.line(f"… and {len(found.datasets) - SHOWN:,} more: --json has them all", style="dim")
+        if len(comparison.datasets) > SHOWN:
+            page.line(f"… and {len(comparison.datasets) - SHOWN:,} more: --json has them all", style="dim")
         page.line()
         for name in ("accuracy", "log_loss"):
-            for duel in found.duels(name):
+            for duel in comparison.duels(name):
                 page.line(duel.sentence)
-    for refusal in found.refused:
+    for refusal in comparison.refused:
         page.line(f"{refusal.model} did not take {refusal.dataset}: {refusal.why}")
 
 
-def record(found: Any) -> dict[str, Any]:
+def record(comparison: Any) -> dict[str, Any]:
     """The comparison as plain data."""
     from dataclasses import asdict
 
     from bayeskit.evaluate.comparison import MEASURES
 
-    several = len(found.datasets) > 1
+    several = len(comparison.datasets) > 1
     return {
-        "models": list(found.models),
-        "datasets": list(found.datasets),
-        "rows": list(found.n_rows),
-        "method": found.method,
-        **{measure: found.scores(measure).tolist() for measure in MEASURES},
-        "duels": [asdict(duel) for name in ("accuracy", "log_loss") for duel in found.duels(name)] if several else [],
-        "refused": [asdict(refusal) for refusal in found.refused],
+        "models": list(comparison.models),
+        "datasets": list(comparison.datasets),
+        "rows": list(comparison.n_rows),
+        "method": comparison.method,
+        **{measure: comparison.scores(measure).tolist() for measure in MEASURES},
+        "duels": [asdict(duel) for name in ("accuracy", "log_loss") for duel in comparison.duels(name)]
+        if several
+        else [],
+        "refused": [asdict(refusal) for refusal in comparison.refused],
     }

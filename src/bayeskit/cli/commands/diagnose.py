@@ -55,17 +55,17 @@ def command(
     else:
         texts.refuse_text(fitted, text)
         source = open_data(data, target, reading)
-    found = naive.diagnose(source, target)
-    _show(page, found, source.name)
+    diagnosis = naive.diagnose(source, target)
+    _show(page, diagnosis, source.name)
     if not of_texts:
-        for cure in found.cures[1:]:
+        for cure in diagnosis.cures[1:]:
             words = command_of(cure, data, target, naive, reading)
-            if words and cure.log_loss < found.log_loss:
+            if words and cure.log_loss < diagnosis.log_loss:
                 page.command(f"{cure.what}:", words)
-    elif found.best.key != "as it is":
-        page.line(f"In Python: {found.best.python}")
-    draw(page, plot, found.chart)
-    page.json(record(found, model, source.name))
+    elif diagnosis.best.key != "as it is":
+        page.line(f"In Python: {diagnosis.best.python}")
+    draw(page, plot, diagnosis.chart)
+    page.json(record(diagnosis, model, source.name))
 
 
 def command_of(cure: Any, data: list[str], target: str, naive: Any, reading: Reading) -> list[str]:
@@ -77,58 +77,58 @@ def command_of(cure: Any, data: list[str], target: str, naive: Any, reading: Rea
     kind = {"tan": ["-m", "tan"], "exponents": ["-m", "exponents"], "drop": []}.get(cure.key)
     if kind is None or "-" in data:
         return []
-    said = [word for name, role in roles.items() for word in ("--role", f"{name}={role}")]
-    return ["bayes", "fit", *data, "-t", target, *kind, *said, *typed(reading), "-o", f"{cure.key}.bayes"]
+    role_options = [word for name, role in roles.items() for word in ("--role", f"{name}={role}")]
+    return ["bayes", "fit", *data, "-t", target, *kind, *role_options, *typed(reading), "-o", f"{cure.key}.bayes"]
 
 
-def _show(page: Any, found: Any, name: str) -> None:
+def _show(page: Any, diagnosis: Any, name: str) -> None:
     from bayeskit.cli.console import short
     from bayeskit.data.sheet import Figure
 
-    page.line(f"{found.n_rows:,} rows of {name}, {len(found.names)} {found.things}", style="bold")
+    page.line(f"{diagnosis.n_rows:,} rows of {name}, {len(diagnosis.names)} {diagnosis.things}", style="bold")
     page.line()
-    for sentence in found.sentences:
+    for sentence in diagnosis.sentences:
         page.line(sentence)
-    if found.pairs:
-        shown = found.pairs[:SHOWN]
+    if diagnosis.pairs:
+        pairs = diagnosis.pairs[:SHOWN]
         page.line()
         page.table(
             {
-                f"{found.things} that depend": [f"{pair.first} × {pair.second}" for pair in shown],
-                "bits": [Figure(f"{pair.bits:.3f}") for pair in shown],
-                "p": [Figure(f"{pair.p_value:.0e}") for pair in shown],
-                "costs": [Figure("–" if pair.cost is None else f"{pair.cost:+.4f}") for pair in shown],
+                f"{diagnosis.things} that depend": [f"{pair.first} × {pair.second}" for pair in pairs],
+                "bits": [Figure(f"{pair.bits:.3f}") for pair in pairs],
+                "p": [Figure(f"{pair.p_value:.0e}") for pair in pairs],
+                "costs": [Figure("–" if pair.cost is None else f"{pair.cost:+.4f}") for pair in pairs],
                 "too sure by": [
-                    Figure("–" if pair.overconfidence is None else f"{pair.overconfidence:+.4f}") for pair in shown
+                    Figure("–" if pair.overconfidence is None else f"{pair.overconfidence:+.4f}") for pair in pairs
                 ],
             },
         )
-        if len(found.pairs) > SHOWN:
-            page.line(f"… and {len(found.pairs) - SHOWN:,} more: --json has them all", style="dim")
+        if len(diagnosis.pairs) > SHOWN:
+            page.line(f"… and {len(diagnosis.pairs) - SHOWN:,} more: --json has them all", style="dim")
     page.line()
     page.table(
         {
-            "what helps": [cure.what for cure in found.cures],
-            "log loss (nats)": [short(cure.log_loss) for cure in found.cures],
-            "calibration error": [Figure(f"{cure.calibration_error:.3f}") for cure in found.cures],
+            "what helps": [cure.what for cure in diagnosis.cures],
+            "log loss (nats)": [short(cure.log_loss) for cure in diagnosis.cures],
+            "calibration error": [Figure(f"{cure.calibration_error:.3f}") for cure in diagnosis.cures],
         }
     )
 
 
-def record(found: Any, model: str, name: str) -> dict[str, Any]:
+def record(diagnosis: Any, model: str, name: str) -> dict[str, Any]:
     """The diagnosis as plain data."""
     from dataclasses import asdict
 
     return {
         "model": model,
         "data": name,
-        "things": found.things,
-        "names": list(found.names),
-        "rows": found.n_rows,
-        "pairs_tested": found.n_pairs,
-        "pairs": [asdict(pair) for pair in found.pairs],
-        "log_loss": found.log_loss,
-        "calibration_error": found.reliability.error,
-        "overconfidence": found.overconfidence,
-        "cures": [asdict(cure) for cure in found.cures],
+        "things": diagnosis.things,
+        "names": list(diagnosis.names),
+        "rows": diagnosis.n_rows,
+        "pairs_tested": diagnosis.n_pairs,
+        "pairs": [asdict(pair) for pair in diagnosis.pairs],
+        "log_loss": diagnosis.log_loss,
+        "calibration_error": diagnosis.reliability.error,
+        "overconfidence": diagnosis.overconfidence,
+        "cures": [asdict(cure) for cure in diagnosis.cures],
     }

@@ -75,25 +75,25 @@ def command(
         reading_model(fitted)
         source = open_data(data, target, reading)
     with watched(source, "scoring") as rows:
-        found = []
+        evaluations = []
         if held_out:
-            found.append(_held_out(fitted, rows))
+            evaluations.append(_held_out(fitted, rows))
         elif folds is None or can(fitted, LeavesOut):  # without it, folds are all there is
-            found.append(_left_out(fitted, rows, target))
+            evaluations.append(_left_out(fitted, rows, target))
         if folds is not None:
-            found.append(_folded(fitted, rows, target, folds))
+            evaluations.append(_folded(fitted, rows, target, folds))
     with_trust = can(fitted, HasProbabilities)
     trust = partial(_show_calibration, page, fitted, data, target, reading) if with_trust else None
-    _show(page, fitted, found, source, "documents" if of_texts else "rows", trust)
-    draw(page, plot, lambda: joined([_picture(evaluation) for evaluation in found]))
-    records = [summary.evaluation_record(evaluation) for evaluation in found]
+    _show(page, fitted, evaluations, source, "documents" if of_texts else "rows", trust)
+    draw(page, plot, lambda: joined([_picture(evaluation) for evaluation in evaluations]))
+    records = [summary.evaluation_record(evaluation) for evaluation in evaluations]
     page.json({"model": model, "data": source.name, "target": target, "evaluations": records})
 
 
 def _show(
     page: Any,
     fitted: Any,
-    found: list[Any],
+    evaluations: list[Any],
     source: Any,
     what: str,
     show_trust: Callable[[Any], None] | None = None,
@@ -101,7 +101,7 @@ def _show(
     """The evaluations, one after another; ``show_trust`` tells whether their probabilities can be relied on."""
     from bayeskit.cli import summary, texts
 
-    for i, evaluation in enumerate(found):
+    for i, evaluation in enumerate(evaluations):
         if i:
             page.line()
         page.line(f"{evaluation.n_rows:,.0f} {what} of {source.name}", style="bold")
@@ -165,8 +165,8 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
     for name, roles in model.get_params().items():
         if name.rpartition("__")[2] == "roles" and isinstance(roles, Mapping):  # columns that are ignored are not read
             names = {key: key if isinstance(key, type) else schema.find(key) for key in roles}
-            kept = {names[k]: role for k, role in roles.items() if isinstance(k, type) or names[k] in schema.needed}
-            narrowed[name] = kept or None
+            needed = {names[k]: role for k, role in roles.items() if isinstance(k, type) or names[k] in schema.needed}
+            narrowed[name] = needed or None
     values = {name: vocabulary.values for name, vocabulary in reads.encoder().vocabularies.items()}
     batch = read_batch(for_schema(source, schema, values, reads.tally_.classes))
     model = clone(model).set_params(**narrowed)
@@ -188,13 +188,15 @@ def _show_calibration(page: Any, model: Any, data: list[str], target: str, readi
         return
     reads = reader_of(model)
     roles = getattr(reads, "roles", None)
-    said = {reads.schema_.find(k): v for k, v in roles.items() if isinstance(v, str)} if isinstance(roles, dict) else {}
+    role_of = (
+        {reads.schema_.find(k): v for k, v in roles.items() if isinstance(v, str)} if isinstance(roles, dict) else {}
+    )
     kind = next((name for name, kinds in MODELS.items() if kinds == type(model).__name__), None)
     if kind is None or "-" in data or evaluation.method == "held-out rows":
         page.line(f"What helps, in Python: Calibrated({type(model).__name__}()).fit(X, y)")
         return
     words = ["bayes", "fit", *data, "-t", target, *(() if kind == "naive" else ("-m", kind)), "--calibrate", "isotonic"]
-    words += [word for name, role in said.items() for word in ("--role", f"{name}={role}")]
+    words += [word for name, role in role_of.items() for word in ("--role", f"{name}={role}")]
     page.command("probabilities to rely on:", [*words, *typed(reading), "-o", "calibrated.bayes"])
 
 

@@ -95,12 +95,12 @@ def command(
     rival = _label(against, fitted)
     records, explained_rows = [], []
     for i, (number, part) in enumerate(_rows(source, sorted(set(row or [0])))):
-        found = fitted.explain(part, against=rival)[0]
+        explanation = fitted.explain(part, against=rival)[0]
         page.line() if i else None
-        show_row(page, found, number)
-        records.append(record_of_row(found, number))
-        explained_rows.append(found)
-    draw(page, plot, lambda: joined([found.chart() for found in explained_rows]))
+        show_row(page, explanation, number)
+        records.append(record_of_row(explanation, number))
+        explained_rows.append(explanation)
+    draw(page, plot, lambda: joined([explanation.chart() for explanation in explained_rows]))
     page.json({"model": model, "data": source.name, "rows": records})
 
 
@@ -114,12 +114,12 @@ def _explain_texts(
     for i, (number, part) in enumerate(_rows(source, rows)):
         batch = part.batch
         document = batch.columns["file"][0].as_py() if "file" in batch.columns else f"row {number}"
-        found = model.explain(batch.columns["text"], against=_label(against, model))[0]
+        explanation = model.explain(batch.columns["text"], against=_label(against, model))[0]
         page.line() if i else None
-        records.append({"row": number, **texts.document_record(model, found, batch.columns["text"], document)})
-        texts.show_document(page, found, records[-1])
-        explained.append(found)
-    draw(page, plot, lambda: joined([found.chart() for found in explained]))
+        records.append({"row": number, **texts.document_record(model, explanation, batch.columns["text"], document)})
+        texts.show_document(page, explanation, records[-1])
+        explained.append(explanation)
+    draw(page, plot, lambda: joined([explanation.chart() for explanation in explained]))
     page.json({"model": path, "data": source.name, "rows": records})
 
 
@@ -232,54 +232,55 @@ def _rows(source: Any, wanted: list[int]) -> Any:
     raise BayesError(f"{source.name} has {start:,} rows, counted from 0: there is no row {left[0]}")
 
 
-def show_row(page: Any, found: Any, number: int, name: str = "") -> None:
+def show_row(page: Any, explanation: Any, number: int, name: str = "") -> None:
     """A record as a table, and in words."""
     from bayeskit.data.sheet import Figure
     from bayeskit.explain.phrases import signed
 
-    head, *_ = found.sentences
+    head, *_ = explanation.sentences
     page.line(f"{name or f'row {number}'}: {head}", style="bold")
     page.line()
-    parts = [*found.ruled_out, *found.by_size]
+    parts = [*explanation.ruled_out, *explanation.by_size]
     page.table(
         {
             "column": ["(prior)", *(c.column for c in parts)],
             "value": ["", *(_value(c) for c in parts)],
-            f"evidence for {found.predicted}": [
-                Figure(signed(x)) for x in (found.prior_log_odds, *(c.log_odds for c in parts))
+            f"evidence for {explanation.predicted}": [
+                Figure(signed(x)) for x in (explanation.prior_log_odds, *(c.log_odds for c in parts))
             ],
         }
     )
-    if found.undecidable:
+    if explanation.undecidable:
         page.line("undecidable: the evidence of the columns is left out of the sum")
-    page.line(f"sum: {signed(found.log_odds)}, the natural logarithm of the odds {found.predicted} : {found.against}")
+    odds = f"{explanation.predicted} : {explanation.against}"
+    page.line(f"sum: {signed(explanation.log_odds)}, the natural logarithm of the odds {odds}")
     page.line()
-    for sentence in found.sentences[1:]:
+    for sentence in explanation.sentences[1:]:
         page.line(sentence)
 
 
 def _value(contribution: Any) -> str:
     from bayeskit.explain.phrases import cell
 
-    shown = cell(contribution.value)
-    return f"{shown} (never seen)" if contribution.state == "unseen" else shown
+    value = cell(contribution.value)
+    return f"{value} (never seen)" if contribution.state == "unseen" else value
 
 
-def record_of_row(found: Any, number: int) -> dict[str, Any]:
+def record_of_row(explanation: Any, number: int) -> dict[str, Any]:
     """A record as plain data."""
     parts = [
         {"column": c.column, "value": c.value, "state": c.state, "log_odds": c.log_odds, "sentence": c.sentence}
-        for c in found.contributions
+        for c in explanation.contributions
     ]
     return {
         "row": number,
-        "predicted": found.predicted,
-        "probability": found.probability,
-        "against": found.against,
-        "log_odds": found.log_odds,
-        "prior_log_odds": found.prior_log_odds,
+        "predicted": explanation.predicted,
+        "probability": explanation.probability,
+        "against": explanation.against,
+        "log_odds": explanation.log_odds,
+        "prior_log_odds": explanation.prior_log_odds,
         "contributions": parts,
-        "undecidable": found.undecidable,
+        "undecidable": explanation.undecidable,
     }
 
 
@@ -287,18 +288,18 @@ def _show_model(page: Any, model: Any, plot: str | None) -> None:
     from bayeskit.cli import summary
     from bayeskit.errors import BayesError
 
-    found = summary.telling_of(model)
-    if found is None:
+    informative = summary.telling_of(model)
+    if informative is None:
         raise BayesError("all columns are text: explain a row, or fit a text model with --text for its telling words")
     summary.show_telling(page, model, limit=15)
-    if found.values:
+    if informative.values:
         page.line()
         page.line("most telling values", style="dim")
-        for value in found.values[:10]:
+        for value in informative.values[:10]:
             page.line(value.sentence)
-    draw(page, plot, found.chart)
+    draw(page, plot, informative.chart)
     values = [
         {"column": v.column, "value": v.value, "favours": v.favours, "log_odds": v.log_odds, "bits": v.bits}
-        for v in found.values
+        for v in informative.values
     ]
-    page.json({"class_bits": found.class_bits, "columns": summary.telling_records(model), "values": values})
+    page.json({"class_bits": informative.class_bits, "columns": summary.telling_records(model), "values": values})

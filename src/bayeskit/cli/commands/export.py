@@ -87,8 +87,8 @@ def _refuse(fitted: Any, path: str, method: str) -> None:
     try:
         getattr(fitted, method)
     except AttributeError as problem:
-        told = str(problem).partition(": ")[2] or "it is no sum over columns"
-        raise BayesError(f"{path}: {type(fitted).__name__} cannot be carried elsewhere: {told}") from None
+        reason = str(problem).partition(": ")[2] or "it is no sum over columns"
+        raise BayesError(f"{path}: {type(fitted).__name__} cannot be carried elsewhere: {reason}") from None
 
 
 def _write(output: str, content: bytes) -> None:

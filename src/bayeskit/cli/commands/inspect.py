@@ -150,10 +150,10 @@ def _inspect_distribution(page: Any, path: str, fitted: Any, column: str | None,
         return
     page.line(f"{path}: {repr(fitted).strip('<>')}", style="bold")
     page.line()
-    shown: dict[str, Any] = {"variable": list(values), "values": [_some(listed) for listed in values.values()]}
+    listing: dict[str, Any] = {"variable": list(values), "values": [_some(listed) for listed in values.values()]}
     if parents:
-        shown["parents"] = [", ".join(parents[node]) for node in values]
-    page.table(shown)
+        listing["parents"] = [", ".join(parents[node]) for node in values]
+    page.table(listing)
     draw(page, plot, fitted.chart)
     page.json(
         {

@@ -95,17 +95,17 @@ def command(
         writer(output, "jsonl" if json else None) as write,
     ):
         for batch in watching.batches():
-            asked, kept = of_batch(batch)
+            asked, beside = of_batch(batch)
             if drift is not None:
                 (block,) = fitted.encoder().blocks(asked)
                 drift.add(block)
                 asked = EncodedRows(asked, block)
-            write(_said(fitted, asked, kept, proba, decide))
+            write(_answers(fitted, asked, beside, proba, decide))
             n_rows += batch.n_rows
     if unreadable.total and not rows.quiet:
         note(unreadable_cells(unreadable))
-    told = getattr(source, "absent", ())  # that whole columns are missing
-    shifts = [shift for shift in drift.shifts() if shift.column not in told] if drift is not None else []
+    absent = getattr(source, "absent", ())  # that whole columns are missing
+    shifts = [shift for shift in drift.shifts() if shift.column not in absent] if drift is not None else []
     if shifts and not rows.quiet:
         note(drift_from_training(shifts))
     if output != "-" and not rows.quiet:
@@ -163,8 +163,8 @@ def open_for(
     keep = rows.keep or []
     cells = unreadable if rows.unreadable == "missing" else None
     if texts.is_text(model):
-        source, kept = texts.open_kept(model, data, rows, reading)
-        return source, lambda batch: (batch.columns["text"], kept(batch))
+        source, beside = texts.open_kept(model, data, rows, reading)
+        return source, lambda batch: (batch.columns["text"], beside(batch))
     texts.refuse_text(model, rows.text, rows.whole_file)
     source = open_rows(data, reading, cells, as_they_come=as_they_come)
     if rows.keep_all:
@@ -201,7 +201,7 @@ def narrowed(source: Any, model: Any, keep: list[str], *, numbers: bool = False)
     return source.reading({**dict.fromkeys(keep), **asked})
 
 
-def _said(model: Any, rows: Any, kept: dict[str, Any], proba: bool, decide: Any) -> Any:
+def _answers(model: Any, rows: Any, beside: dict[str, Any], proba: bool, decide: Any) -> Any:
     """One batch of answers as an Arrow table."""
     import warnings
 
@@ -213,18 +213,18 @@ def _said(model: Any, rows: Any, kept: dict[str, Any], proba: bool, decide: Any)
 
     probabilities: Any = None
     with warnings.catch_warnings():
-        said = model.predict(rows)
+        labels = model.predict(rows)
         warnings.simplefilter("ignore")  # what there was to say is said
         if can(model, HasProbabilities):
             probabilities = model.predict_proba(rows)
     target = target_of(model) if hasattr(model, "classes_") else "prediction"
-    columns = {target: arrow_array(said)} if decide is None else decide(probabilities)
+    columns = {target: arrow_array(labels)} if decide is None else decide(probabilities)
     if proba:
         columns |= {f"P({label})": probabilities[:, i] for i, label in enumerate(model.classes_.tolist())}
     elif decide is None and probabilities is not None:
         position = {label: i for i, label in enumerate(model.classes_.tolist())}
-        index = np.fromiter(map(position.__getitem__, said.tolist()), np.intp, len(said))
-        columns["probability"] = probabilities[np.arange(len(said)), index]
-    columns = {**kept, **{name if name not in kept else f"predicted {name}": c for name, c in columns.items()}}
+        index = np.fromiter(map(position.__getitem__, labels.tolist()), np.intp, len(labels))
+        columns["probability"] = probabilities[np.arange(len(labels)), index]
+    columns = {**beside, **{name if name not in beside else f"predicted {name}": c for name, c in columns.items()}}
     arrays = {name: arrow_array(c) if isinstance(c, np.ndarray) else c for name, c in columns.items()}
     return pa.table(arrays)

@@ -82,13 +82,13 @@ def _ranked(model: Any, batch: tuple[Any, dict[str, Any]], label: str, start: in
     from bayeskit.cli.outputs import plain
     from bayeskit.decide import rank
 
-    rows, kept = batch
+    rows, beside = batch
     ranked = rank(model.predict_proba(rows), label, classes=model.classes_.tolist())
     order = np.asarray(ranked["row"], dtype=np.int64)
     columns: dict[str, Any] = {"row": order + start}
-    if kept:
-        copied = plain(pa.table(kept)).take(order)
-        columns |= {name: copied.column(name) for name in kept}
+    if beside:
+        copied = plain(pa.table(beside)).take(order)
+        columns |= {name: copied.column(name) for name in beside}
     return pa.table(columns | {f"P({label})": ranked[f"P({label})"]})
 
 

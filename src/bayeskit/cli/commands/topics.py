@@ -111,8 +111,8 @@ def command(
         page.line()
         page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
     draw(page, plot, lambda: model.table(options.words, options.by).chart())
-    told = {"data": name, "documents": model.n_documents_, "model": output, "bytes": written}
-    page.json(told | topic_record(model, options.words, options.by, coherence))
+    fit_record = {"data": name, "documents": model.n_documents_, "model": output, "bytes": written}
+    page.json(fit_record | topic_record(model, options.words, options.by, coherence))
 
 
 def _documents(data: list[str], options: TopicOptions, reading: Reading) -> tuple[str, Any]:

@@ -74,13 +74,13 @@ def _postgres(text: str) -> Address:
     written = [part.partition("=")[::2] for part in query.split("&")] if sign else []
     given = [(unquote_plus(name), value) for name, value in written]
     table = next((unquote_plus(value) for name, value in given if name == "table"), None)
-    kept = "&".join(f"{name}={value}" for name, value in written if unquote_plus(name) != "table")
+    settings = "&".join(f"{name}={value}" for name, value in written if unquote_plus(name) != "table")
     passwords = [value for name, value in given if name.lower() in SECRETS]
     passwords.append(user.partition(":")[2])
     if "@" in query and not user:  # a slash and a question mark within a password, or an @ within the query
         passwords.append(whole.rpartition("@")[0].partition(":")[2])
     secrets = {piece for password in passwords for piece in _pieces(password)}
-    driver = f"postgresql://{before}{'?' + kept if kept else ''}"
+    driver = f"postgresql://{before}{'?' + settings if settings else ''}"
     address = Address("postgres", driver, "", table, tuple(sorted(secrets, key=len, reverse=True)))
     return replace(address, shown=f"postgresql://{place if user else address.hide(place)}")
 

@@ -73,10 +73,10 @@ def attempt(work: Callable[[], T], problems: tuple[type[BaseException], ...], sh
     try:
         return work()
     except problems as problem:
-        told = str(problem)
-    told = " ".join(line.strip() for line in told.splitlines() if line.strip() and "Query was:" not in line)
-    told = told if address is None else address.hide(told)
-    raise BayesError(f"{shown}: {told}", culprit=None, place=shown)
+        message = str(problem)
+    message = " ".join(line.strip() for line in message.splitlines() if line.strip() and "Query was:" not in line)
+    message = message if address is None else address.hide(message)
+    raise BayesError(f"{shown}: {message}", culprit=None, place=shown)
 
 
 def open_database(connection: Any) -> Database:

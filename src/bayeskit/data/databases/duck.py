@@ -113,23 +113,23 @@ class DuckDatabase:
 class _Rest:
     """The rows that are still to be read of a query."""
 
-    def __init__(self, reader: Any, problems: tuple[type[BaseException], ...], shown: str) -> None:
-        self._reader, self._problems, self._shown = reader, problems, shown
-        self._kept: list[pa.RecordBatch] | None = None
+    def __init__(self, reader: Any, problems: tuple[type[BaseException], ...], database: str) -> None:
+        self._reader, self._problems, self._database = reader, problems, database
+        self._drained: list[pa.RecordBatch] | None = None
 
     def next(self) -> pa.RecordBatch | None:
         """The next rows; None at the end."""
-        if self._kept is not None:
-            return self._kept.pop(0) if self._kept else None
+        if self._drained is not None:
+            return self._drained.pop(0) if self._drained else None
         # What happens while Arrow asks for more rows is an error of its own.
-        return attempt(lambda: next(self._reader, None), self._problems, self._shown, None)
+        return attempt(lambda: next(self._reader, None), self._problems, self._database, None)
 
     def drain(self) -> None:
         """Keep the rest, so that the connection is free."""
-        if self._kept is None:
-            rest = attempt(lambda: list(self._reader), self._problems, self._shown, None)
+        if self._drained is None:
+            rest = attempt(lambda: list(self._reader), self._problems, self._database, None)
             self._reader.close()
-            self._kept = rest
+            self._drained = rest
 
     def close(self) -> None:
         """Nobody reads on."""

@@ -76,9 +76,9 @@ class SqlSource:
         listed = self.database.fields(self.database.dialect.sql(self.query, pretty=False))
         names = [column.name for column in listed]
         if twice := self.database.dialect.one_to_it(names):
-            told = " or ".join(dict.fromkeys(twice))
+            duplicates = " or ".join(dict.fromkeys(twice))
             raise SchemaMismatch(
-                f"the query has more than one column named {told}: name each with AS", culprit=twice[0]
+                f"the query has more than one column named {duplicates}: name each with AS", culprit=twice[0]
             )
         return {column.name: column for column in listed}
 

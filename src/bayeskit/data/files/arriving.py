@@ -125,8 +125,8 @@ class ArrivingRows:
         written = (json.dumps(name, ensure_ascii=plain).encode() for name in self.expected for plain in (True, False))
         if line == 1 and self.expected and not any(name in text for name in written):
             names, there = ", ".join(self.expected), ", ".join(self.head)
-            told = f"{self.name}, line 1: none of {names} is a key (there are: {there}): they are taken as missing"
-            warnings.warn(BayesWarning(told), stacklevel=2)
+            sentence = f"{self.name}, line 1: none of {names} is a key (there are: {there}): they are taken as missing"
+            warnings.warn(BayesWarning(sentence), stacklevel=2)
 
 
 class _Text:

@@ -55,11 +55,11 @@ class CsvFile:
             schema = self._head(SAMPLE)
         except _problems() as problem:
             if "straddling" not in str(problem):
-                raise self._told(problem, 1) from None
+                raise self._error(problem, 1) from None
             try:
                 schema = self._head(LONGEST)
             except _problems() as again:
-                raise self._told(again, 1) from None
+                raise self._error(again, 1) from None
         try:
             is_text = bool(schema.names) and not any(str(type_) == "binary" for type_ in schema.types)
         except UnicodeDecodeError:
@@ -84,7 +84,7 @@ class CsvFile:
                 done += batch.num_rows
         except problems as problem:
             if "straddling" not in str(problem) or block >= LONGEST:
-                raise self._told(problem, done + 1) from None
+                raise self._error(problem, done + 1) from None
         else:
             return
         try:  # a row is longer than what was read at a time: once more from the start, in larger parts
@@ -92,7 +92,7 @@ class CsvFile:
                 yield batch, read
                 done += batch.num_rows
         except problems as problem:
-            raise self._told(problem, done + 1) from None
+            raise self._error(problem, done + 1) from None
 
     def lines_of(self, rows: Sequence[int]) -> list[int]:
         """The lines on which some rows begin, 0 the first."""
@@ -188,7 +188,7 @@ class CsvFile:
         try:
             return peek(self.place)
         except OSError as problem:
-            raise self._told(problem, 1) from None
+            raise self._error(problem, 1) from None
 
     @cached_property
     def _encoding(self) -> str:
@@ -216,11 +216,11 @@ class CsvFile:
             raise BayesError(Setting.given("delimiter", self.delimiter), ": give one character of ASCII, such as ';'")
         return self.delimiter
 
-    def _told(self, problem: Exception, line: int) -> BadFile | SchemaMismatch:
+    def _error(self, problem: Exception, line: int) -> BadFile | SchemaMismatch:
         """What Arrow says, with the file, the line and what to do."""
         text, name = str(problem), self.place.name
-        if found := re.search(r"Column '(.*)' in include_columns does not exist", text):
-            return SchemaMismatch(f"{name} has no column {found[1]!r} (it has: {', '.join(self.names)})")
+        if match := re.search(r"Column '(.*)' in include_columns does not exist", text):
+            return SchemaMismatch(f"{name} has no column {match[1]!r} (it has: {', '.join(self.names)})")
         if isinstance(problem, UnicodeError) or "invalid UTF8" in text:
             return self._badly_encoded()
         if "Empty CSV" in text:
@@ -228,8 +228,8 @@ class CsvFile:
                 needed = "a header line and rows are" if self._has_header else "a row is"
                 return BadFile(f"{name} is empty: {needed} needed")
             return BadFile(_header_only(name) if self._has_header else f"{name} has no rows: there is nothing to read")
-        if found := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", text):
-            row, wanted, got = found.groups()
+        if match := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", text):
+            row, wanted, got = match.groups()
             cells = "1 cell" if got == "1" else f"{got} cells"
             where = f"{name}, line {self._line_of(int(row))}"
             mend = (
@@ -242,10 +242,10 @@ class CsvFile:
             return BadFile(
                 f"{where}: {cells} where the {'header' if self.header else 'first line'} has {wanted}. {mend}"
             )
-        if found := re.search(
+        if match := re.search(
             r"column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\S+): invalid value '(.*)'", text, re.S
         ):
-            index, row, kind, value = found.groups()
+            index, row, kind, value = match.groups()
             column = self.names[int(index)]
             where = f"line {self._line_of(int(row))}" if row else f"after line {line}"
             comma = Remedy("decimal", ",", clause="If that is a number with a decimal comma, pass {}. ")
@@ -333,6 +333,6 @@ def delimiter_of(text: str, comment: str | None = None, decimal: str = ".") -> s
     """
     lines = (line for line in text.splitlines() if line.strip() and not (comment and line.startswith(comment)))
     header = re.sub(r'"[^"]*"', "", next(lines, ""))
-    found = max(DELIMITERS.replace(decimal, ""), key=lambda d: (header.count(d), d == ","))
+    delimiter = max(DELIMITERS.replace(decimal, ""), key=lambda d: (header.count(d), d == ","))
     beside_commas = decimal == "," in header and not DECIMAL_COMMA.fullmatch(header.strip())
-    return "," if beside_commas and found not in header else found
+    return "," if beside_commas and delimiter not in header else delimiter

@@ -152,23 +152,23 @@ class FileSource:
             raise SchemaMismatch(
                 f"{self.files[0].place.name} has more than one column named {twice[0]!r}: rename or drop one"
             )
-        found = dict(zip(names, schema.types, strict=True))
+        types = dict(zip(names, schema.types, strict=True))
         for file in self.files[1:HEADS]:
-            if not any(pa.types.is_null(t) for t in found.values()):
+            if not any(pa.types.is_null(t) for t in types.values()):
                 break
             later = file.head()
-            found |= {
-                n: t for n, t in zip(later.names, later.types, strict=True) if n in found and pa.types.is_null(found[n])
+            types |= {
+                n: t for n, t in zip(later.names, later.types, strict=True) if n in types and pa.types.is_null(types[n])
             }
         for name, kind in (self.types or {}).items():
-            if name not in found:
+            if name not in types:
                 raise SchemaMismatch(
-                    Setting("types"), f" names {name!r}, which is no column of {self.name} ({', '.join(found)})"
+                    Setting("types"), f" names {name!r}, which is no column of {self.name} ({', '.join(types)})"
                 )
             if kind not in READ_AS:
                 raise BayesError(Setting("types", {name: kind}), f": a column is read as one of {', '.join(READ_AS)}")
-            found[name] = arrow_type(kind)
-        return found
+            types[name] = arrow_type(kind)
+        return types
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
@@ -289,15 +289,15 @@ class FileSource:
         names = [*(self.asked if self.asked is not None else self.kinds), *beside]
         types = {}
         for name in dict.fromkeys(names):
-            found, kind = self.head[name], (self.asked or {}).get(name)
+            type_, kind = self.head[name], (self.asked or {}).get(name)
             declared = name in (self.types or {})
             if kind == "text":
-                found = pa.string()  # no dictionary: documents do not come twice
-            elif kind == "float" and not declared and _may_be_number(found):
-                found = pa.float64()
-            elif (kind == "string" and not declared) or pa.types.is_null(found) or pa.types.is_string(found):
-                found = arrow_type("string")
-            types[name] = found
+                type_ = pa.string()  # no dictionary: documents do not come twice
+            elif kind == "float" and not declared and _may_be_number(type_):
+                type_ = pa.float64()
+            elif (kind == "string" and not declared) or pa.types.is_null(type_) or pa.types.is_string(type_):
+                type_ = arrow_type("string")
+            types[name] = type_
         return types
 
 
@@ -332,19 +332,19 @@ def _places(path: str | Path) -> list[Place]:
         return [streams.stdin()]
     where, lying = expanded(path), lying_at(path)
     if lying == "folder":
-        found = [
+        files = [
             file for file in sorted(where.rglob("*")) if file.is_file() and _format(file) and not _hidden(file, where)
         ]
-        if not found:
+        if not files:
             raise BadFile(f"the folder {path} has no data files ({', '.join(FORMATS)}, also with {', '.join(PACKED)})")
     elif lying is not None:
         return [streams.place_of(path)]
     else:
-        found = [Path(name) for name in sorted(glob.glob(str(where), recursive=True)) if Path(name).is_file()]  # noqa: PTH207
-        if not found:
+        files = [Path(name) for name in sorted(glob.glob(str(where), recursive=True)) if Path(name).is_file()]  # noqa: PTH207
+        if not files:
             what = "no file matches" if glob.has_magic(str(path)) else "there is no file or folder"
             raise BadFile(f"{what} {without_secrets(str(path))!r} (looked in {Path.cwd()})")
-    return [OnDisk(file) for file in found]
+    return [OnDisk(file) for file in files]
 
 
 def _hidden(file: Path, folder: Path) -> bool:

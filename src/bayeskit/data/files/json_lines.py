@@ -117,7 +117,7 @@ class JsonLines:
                 ),
             )
         except (pa.ArrowException, UnicodeError) as problem:
-            raise self._told(str(problem), lines, line) from None
+            raise self._error(str(problem), lines, line) from None
 
     def _read_by_cell(self, lines: bytes, types: Mapping[str, pa.DataType | None]) -> Any:
         """Lines in which a cell is not what it should be, which is missing then."""
@@ -133,9 +133,9 @@ class JsonLines:
             columns[name] = self.unreadable.cells(name, [row.get(name) for row in rows], plain)
         return pa.table(columns)
 
-    def _told(self, text: str, lines: bytes, line: int) -> BadFile | SchemaMismatch:
-        found = re.search(r" in row (\d+)", text)
-        where = f"{self.place.name}, line {line + int(found[1])}" if found else f"{self.place.name}, after line {line}"
+    def _error(self, text: str, lines: bytes, line: int) -> BadFile | SchemaMismatch:
+        row = re.search(r" in row (\d+)", text)
+        where = f"{self.place.name}, line {line + int(row[1])}" if row else f"{self.place.name}, after line {line}"
         if lines.lstrip().startswith(b"["):
             return BadFile(f"{where}: a JSON array, where one object a line is needed: jq -c '.[]' makes them of it")
         if changed := re.search(r"Column\(/(.*)\) changed from (\w+) to (\w+)", text):
@@ -144,10 +144,10 @@ class JsonLines:
                 f"{where}: column {column!r} holds {with_article(now)}, but before it held {with_article(before)}. "
                 "Mend the cell, make it null, or leave the column out of all lines."
             )
-        if found := re.search(r"Failed to convert JSON to (\w+).*?:(.*)", text):
+        if other_type := re.search(r"Failed to convert JSON to (\w+).*?:(.*)", text):
             return SchemaMismatch(
-                f"{where}: {found[2][:40]!r} stands where the first lines have {found[1]} alone. Mend the cell, or "
-                "write the numbers of the first lines with a decimal point."
+                f"{where}: {other_type[2][:40]!r} stands where the first lines have {other_type[1]} alone. Mend the "
+                "cell, or write the numbers of the first lines with a decimal point."
             )
-        said = re.sub(r"^JSON parse error: |\.? in row \d+", "", text)
-        return BadFile(f"{where}: this is no JSON object ({said}). Mend or remove the line.")
+        reason = re.sub(r"^JSON parse error: |\.? in row \d+", "", text)
+        return BadFile(f"{where}: this is no JSON object ({reason}). Mend or remove the line.")

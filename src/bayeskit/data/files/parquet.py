@@ -50,12 +50,12 @@ class ParquetFile:
             file.close()
         if isinstance(self.place, Spool) or not groups or self.row_groups is not None:
             return [Piece(self, self.place.size or 0, sum(group.num_rows for group in groups))]
-        found, row = [], 0
+        pieces, row = [], 0
         for i, group in enumerate(groups):
             size = sum(group.column(j).total_compressed_size for j in range(group.num_columns))
-            found.append(Piece(replace(self, row_groups=(i,), first_row=row), size, group.num_rows))
+            pieces.append(Piece(replace(self, row_groups=(i,), first_row=row), size, group.num_rows))
             row += group.num_rows
-        return found
+        return pieces
 
     def joined(self, other: Any) -> ParquetFile | None:
         """Two runs of row groups of one file as one, where the other follows this one; else None."""

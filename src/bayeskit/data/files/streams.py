@@ -86,9 +86,9 @@ class Spool:
         self.name = name
         self.size = None
         self._pipe = pipe
-        self._kept = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the spool)
-        self._length = self._kept.write(started)
-        for file in (self._kept, pipe) if close else (self._kept,):
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the spool)
+        self._length = self._file.write(started)
+        for file in (self._file, pipe) if close else (self._file,):
             weakref.finalize(self, file.close)  # also where an error has tied this into a ring of references
 
     def raw(self) -> Any:
@@ -101,11 +101,11 @@ class Spool:
             more = self._pipe.read(position + size - self._length)
             if not more:
                 break
-            self._kept.seek(self._length)
-            self._kept.write(more)
+            self._file.seek(self._length)
+            self._file.write(more)
             self._length += len(more)
-        self._kept.seek(position)
-        return self._kept.read(size)
+        self._file.seek(position)
+        return self._file.read(size)
 
     def length(self) -> int:
         """How many bytes there are, once all have come."""
@@ -128,9 +128,9 @@ class _SpoolReader(io.RawIOBase):
     def read(self, size: int | None = -1) -> bytes:
         if size is None or size < 0:
             size = self._spool.length() - self._at
-        found = self._spool.read_at(self._at, size)
-        self._at += len(found)
-        return found
+        data = self._spool.read_at(self._at, size)
+        self._at += len(data)
+        return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at}

@@ -61,11 +61,11 @@ class FolderSource:
         files: list[Path] = []
         labels: list[str] = []
         for sub in classes:
-            found = _files_below(sub)
-            if not found:
+            documents = _files_below(sub)
+            if not documents:
                 raise BayesError(f"the class folder {sub} holds no file: put documents there, or remove it")
-            files += found
-            labels += [sub.name] * len(found)
+            files += documents
+            labels += [sub.name] * len(documents)
         return cls(folder, tuple(files), tuple(labels), target, encoding=checked(encoding, str(folder)))
 
     @classmethod

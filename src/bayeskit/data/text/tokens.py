@@ -86,12 +86,12 @@ def count_documents(
     cut = _cut(tokenizer, texts)
     if cut is not None:
         index = None if words is None else words.index
-        found = kernels.token_rows(texts.data, texts.offsets, cut, index, in_order, n_threads)
+        counted = kernels.token_rows(texts.data, texts.offsets, cut, index, in_order, n_threads)
     else:
         known = None if words is None else WordIndex(words.data, words.offsets)
-        found = token_twins.rows_of(texts.data, texts.offsets, tokenizer.analyser(), known, in_order)
-    own = Words(found[0], found[1]) if words is None else words
-    return TokenRows(own, *found[2:6], found[6] + texts.replaced, in_order)
+        counted = token_twins.rows_of(texts.data, texts.offsets, tokenizer.analyser(), known, in_order)
+    vocabulary = Words(counted[0], counted[1]) if words is None else words
+    return TokenRows(vocabulary, *counted[2:6], counted[6] + texts.replaced, in_order)
 
 
 def count_classes(

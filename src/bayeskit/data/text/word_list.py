@@ -68,8 +68,8 @@ class Words:
         return iter(self.tolist())
 
     def __repr__(self) -> str:
-        shown = ", ".join(self[i] for i in range(min(len(self), 5)))
-        return f"<{len(self):,} words: {shown}{', …' if len(self) > 5 else ''}>"
+        listed = ", ".join(self[i] for i in range(min(len(self), 5)))
+        return f"<{len(self):,} words: {listed}{', …' if len(self) > 5 else ''}>"
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -113,8 +113,8 @@ class LogNormalColumns(MomentColumns):
         """The number in the middle of each class, mean and variance of the logarithms."""
         count, parameters = tally.moments_of([name]).n[:, 0].tolist(), self.parameters(name)
         mean, variance = parameters["mean"], parameters["variance"]
-        shown = {"median": np.exp(mean).tolist(), "mean of ln": mean.tolist(), "variance of ln": variance.tolist()}
-        return by_class(tally, {"count": count, **shown})
+        figures = {"median": np.exp(mean).tolist(), "mean of ln": mean.tolist(), "variance of ln": variance.tolist()}
+        return by_class(tally, {"count": count, **figures})
 
     def sample(self, name: str, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
         """Numbers whose logarithm is normal."""

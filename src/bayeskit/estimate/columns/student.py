@@ -57,10 +57,10 @@ class StudentColumns(MomentColumns):
         pooled, total, used = pooled_variance(
             moments.n, moments.squares, moments.total_squares, occurs, settings.ddof
         )  # fmt: skip
-        shown = moments.n > 0
-        n = np.where(shown, moments.n, 1.0)
-        location = np.where(shown, moments.mean, moments.total_mean[..., None, :])
-        expected = (np.where(shown, moments.squares, 0.0) + ROWS * within_or_total(pooled, total)) / (n + 1)
+        occurring = moments.n > 0
+        n = np.where(occurring, moments.n, 1.0)
+        location = np.where(occurring, moments.mean, moments.total_mean[..., None, :])
+        expected = (np.where(occurring, moments.squares, 0.0) + ROWS * within_or_total(pooled, total)) / (n + 1)
         variance = np.maximum(expected, as_variance_floor(settings.variance_floor).least(pooled, total))
         scale = np.sqrt(np.where(used[..., None, :], variance * (1 + 1 / n), np.nan))
         return Belief({"location": location, "scale": scale, "freedom": n + 1}, used)

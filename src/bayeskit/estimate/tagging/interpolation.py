@@ -28,7 +28,7 @@ def interpolation(counts: TagCounts) -> Floats:
     before = np.bincount(context, n, len(contexts))[context]
     middle, last = np.bincount(b, n, size)[b], np.bincount(c, n, size)[c]
     foretold = [(last, n.sum()), (np.bincount(pair, n, len(pairs))[pair], middle), (n, before)]
-    shares = [np.divide(own - 1, all_ - 1, out=np.zeros(len(n)), where=all_ > 1) for own, all_ in foretold]
+    shares = [np.divide(count - 1, all_ - 1, out=np.zeros(len(n)), where=all_ > 1) for count, all_ in foretold]
     votes = np.bincount(np.argmax(shares, axis=0), n, 3)
     weights: Floats = votes / votes.sum()
     return weights

@@ -151,14 +151,14 @@ class Lexicon:
             np.broadcast_to(np.arange(chain.shape[1] + 1), (len(alone), chain.shape[1] + 1)).copy(),
         )
         depth[:, -1] = there.sum(axis=1)
-        kept = np.column_stack([there, np.ones(len(alone), dtype=bool)])
-        at, weight = nodes[kept], np.where(nodes >= 0, self.tree.weight[nodes], 0.0)
+        on_path = np.column_stack([there, np.ones(len(alone), dtype=bool)])
+        at, weight = nodes[on_path], np.where(nodes >= 0, self.tree.weight[nodes], 0.0)
         weight[:, -1] = SMALL
-        own = self.tree.take(np.maximum(at, 0), depth[kept].astype(np.int32), weight[kept])
+        paths = self.tree.take(np.maximum(at, 0), depth[on_path].astype(np.int32), weight[on_path])
         if (at < 0).any():  # nothing is known of the word at all: it believes what the base says
-            own = _without_counts(own, at < 0)
-        more_indptr, more_states, more_scores = own.candidates(self.base)
-        leaves = np.cumsum(kept.sum(axis=1)) - 1
+            paths = _without_counts(paths, at < 0)
+        more_indptr, more_states, more_scores = paths.candidates(self.base)
+        leaves = np.cumsum(on_path.sum(axis=1)) - 1
         first, last = indptr[node].copy(), indptr[node + 1].copy()
         first[alone], last[alone] = len(states) + more_indptr[leaves], len(states) + more_indptr[leaves + 1]
         return Spans(first, last, np.concatenate([states, more_states]), np.concatenate([scores, more_scores]))
@@ -220,6 +220,6 @@ def _counted(
 def _without_counts(tree: Tree, which: npt.NDArray[np.bool_]) -> Tree:
     """The same tree, some of whose nodes have counted nothing."""
     sizes = np.diff(tree.indptr)
-    kept = ~np.repeat(which, sizes)
+    counted = ~np.repeat(which, sizes)
     indptr = np.concatenate([[0], np.cumsum(np.where(which, 0, sizes))]).astype(np.int64)
-    return Tree(tree.parent, tree.depth, tree.weight, indptr, tree.states[kept], tree.counts[kept])
+    return Tree(tree.parent, tree.depth, tree.weight, indptr, tree.states[counted], tree.counts[counted])

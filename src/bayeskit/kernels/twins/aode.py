@@ -34,11 +34,11 @@ def score_parents(
     starts = np.cumsum([0, *sizes[:-1]])
     out = np.empty((n, len(columns), base.shape[1]))
     for p, column in enumerate(columns):
-        own = column.astype(np.int64)
-        score = base[starts[p] + own]
+        parent = column.astype(np.int64)
+        score = base[starts[p] + parent]
         for j, other in enumerate(columns):
             if j != p:
-                score = score + tables[p][own * total + starts[j] + other]
+                score = score + tables[p][parent * total + starts[j] + other]
         out[:, p] = score
     return out
 
@@ -68,13 +68,13 @@ def score_aode(
         scores[:] = -np.inf
         return
     starts = np.cumsum([0, *sizes[:-1]])
-    own = np.stack([log_weights[s + column] for s, column in zip(starts, columns, strict=True)], axis=1)
-    terms = score_parents(columns, sizes, tables, base, 1) + own[:, :, None]
-    terms[np.isneginf(own)] = -np.inf
+    row_weights = np.stack([log_weights[s + column] for s, column in zip(starts, columns, strict=True)], axis=1)
+    terms = score_parents(columns, sizes, tables, base, 1) + row_weights[:, :, None]
+    terms[np.isneginf(row_weights)] = -np.inf
     top = terms.max(axis=1)
     top[np.isneginf(top)] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.exp(terms - top[:, None]).sum(axis=1) / np.exp(own).sum(axis=1)[:, None]
+        mean = np.exp(terms - top[:, None]).sum(axis=1) / np.exp(row_weights).sum(axis=1)[:, None]
         scores[:] = np.where(mean > 0, top + np.log(mean), -np.inf)
 
 

@@ -53,8 +53,8 @@ def learn_backoff(
     >>> codes = np.array([[[0, 0, 0, 0, 1, 1, 1, 1]]], dtype=np.uint8)                    # one column, one member
     >>> labels = np.array([0, 0, 0, 0, 1, 1, 1, 1], dtype=np.uint32)
     >>> none, asked = np.zeros((1, 1, 0), dtype=np.int32), np.array([0])
-    >>> said, _ = learn_backoff(codes, np.array([[2]]), none, np.array([0]), labels, 2, None, asked, 1)
-    >>> np.exp(said[0, :, 0]).round(4).tolist()                       # (3 + ½ · ½) / (3 + ½), (0 + ½ · ½) / (4 + ½)
+    >>> log_p, _ = learn_backoff(codes, np.array([[2]]), none, np.array([0]), labels, 2, None, asked, 1)
+    >>> np.exp(log_p[0, :, 0]).round(4).tolist()                       # (3 + ½ · ½) / (3 + ½), (0 + ½ · ½) / (4 + ½)
     [0.9286, 0.0556]
     """
     _check(codes, sizes, parents, columns, n_threads, 0)
@@ -63,27 +63,27 @@ def learn_backoff(
         raise ValueError("codes has another number of rows than labels")
     if m is not None:
         check_cells("m", m, "float64", len(columns) * len(codes), parents.shape[2] + 1)
-    said = np.zeros((len(asked), n_classes, len(columns)))
+    log_p = np.zeros((len(asked), n_classes, len(columns)))
     grids, trees, entries = [], [], []
     for at, i in enumerate(columns):
         for j in range(len(codes)):
             above = [int(u) for u in parents[j, i] if u >= 0]
             family = [codes[j, u] for u in above], [int(sizes[j, u]) for u in above]
             held = None if m is None else m[at * len(codes) + j]
-            p, chosen, tree, own = _learn_family(
+            p, chosen, tree, family_entries = _learn_family(
                 codes[j, i], int(sizes[j, i]), *family, labels, n_classes, weights, held
             )
-            said[:, :, at] += np.log(p[asked])
+            log_p[:, :, at] += np.log(p[asked])
             grids.append(chosen + [0.0] * (parents.shape[2] + 1 - len(chosen)))
             trees.append(tree)
-            entries.append(own)
+            entries.append(family_entries)
     first, number, value, start, label, count = (
         np.concatenate([np.asarray(one[part], dtype=kind) for one in entries] or [np.zeros(0, kind)])
         for part, kind in enumerate(("int32", "int32", "uint32", "int32", "uint16", "float32"))
     )
     ends = [np.cumsum([0, *(len(one[part]) for one in entries)], dtype=np.int64) for part in (2, 4)]
     grid = np.array(grids).reshape(len(grids), parents.shape[2] + 1)
-    return said / len(codes), (grid, flat_trees(trees), *ends, first, number, value, start, label, count)
+    return log_p / len(codes), (grid, flat_trees(trees), *ends, first, number, value, start, label, count)
 
 
 def _learn_family(
@@ -101,7 +101,8 @@ def _learn_family(
     weight = np.ones(n) if weights is None else weights
     taken = np.minimum(weight, 1.0)
     inside, context = np.arange(n), np.zeros(n, dtype=np.int64)
-    own, full, said = np.full(n, 1 / size), np.full((n, n_classes), 1 / size), np.full((n, n_classes), 1 / size)
+    own_class, full = np.full(n, 1 / size), np.full((n, n_classes), 1 / size)
+    left_out = full.copy()
     first_child, n_children, value, counts = [0], [0], [0], []
     first_entry: list[int] = []
     n_entries: list[int] = []
@@ -115,18 +116,18 @@ def _learn_family(
             key = context[inside] * widths[d - 1] + above[d - 1][inside]
             distinct, ids = np.unique(key, return_inverse=True)
             sums = np.bincount(ids, weight[inside], minlength=len(distinct))
-            kept = sums >= LEAST
-            for by in distinct[kept]:
+            frequent = sums >= LEAST
+            for by in distinct[frequent]:
                 parent = level + int(by) // widths[d - 1]
                 first_child[parent] = first_child[parent] if n_children[parent] else len(value)
                 n_children[parent] += 1
                 value.append(int(by) % widths[d - 1])
             level = len(first_child)
-            first_child += [0] * int(kept.sum())
-            n_children += [0] * int(kept.sum())
-            totals, numbers = sums[kept], np.cumsum(kept) - 1
+            first_child += [0] * int(frequent.sum())
+            n_children += [0] * int(frequent.sum())
+            totals, numbers = sums[frequent], np.cumsum(frequent) - 1
             context[inside] = numbers[ids]
-            inside = inside[kept[ids]]
+            inside = inside[frequent[ids]]
         y, here = labels[inside], context[inside]
         distinct, ids = np.unique(here * size + x[inside], return_inverse=True)
         of_entry, of_context = np.zeros((len(distinct), n_classes)), np.zeros((len(totals), n_classes))
@@ -136,13 +137,13 @@ def _learn_family(
         rows, by = inside[used], weight[inside][used]
         a = of_entry[ids, y][used] - taken[rows]
         b = of_context[here, y][used] - taken[rows]
-        gains = [float(by @ np.log((a + m * own[rows]) / (b + m))) for m in BACKOFF_M]
+        gains = [float(by @ np.log((a + m * own_class[rows]) / (b + m))) for m in BACKOFF_M]
         m = BACKOFF_M[int(np.argmax(gains))] if held is None else float(held[d])
         chosen.append(m)
-        own[rows] = (a + m * own[rows]) / (b + m)
+        own_class[rows] = (a + m * own_class[rows]) / (b + m)
         full[inside] = (of_entry[ids] + m * full[inside]) / (of_context[here] + m)
-        said[rows] = full[rows]
-        said[rows, labels[rows]] = own[rows]
+        left_out[rows] = full[rows]
+        left_out[rows, labels[rows]] = own_class[rows]
         counts += list(of_context)
         ends = len(entry) + np.searchsorted(distinct, np.arange(len(totals) + 1) * size)
         first_entry += ends[:-1].tolist()
@@ -150,7 +151,7 @@ def _learn_family(
         entry += (distinct % size).tolist()
         entry_counts += list(of_entry)
     tree = (first_child, n_children, value, *pairs_of(counts))
-    return said, chosen, tree, (first_entry, n_entries, entry, *pairs_of(entry_counts))
+    return left_out, chosen, tree, (first_entry, n_entries, entry, *pairs_of(entry_counts))
 
 
 def score_backoff(
@@ -168,7 +169,7 @@ def score_backoff(
     n_members, n = len(codes), codes.shape[2]
     _check_learnt(learnt, len(columns) * n_members, parents.shape[2] + 1, n_classes)
     grid, trees, entry_ends, pair_ends, first, number, value, start, label, count = learnt
-    said = np.zeros((n, n_classes, len(columns)))
+    log_p = np.zeros((n, n_classes, len(columns)))
     for f in range(len(columns) * n_members):
         i, j = int(columns[f // n_members]), f % n_members
         tree = tree_of(trees, f, n_classes)
@@ -181,15 +182,15 @@ def score_backoff(
         going = np.full(n, number[here][0] > 0)
         for d, m in enumerate(grid[f]):
             rows = np.flatnonzero(going)
-            found, there = _find(keys, node[rows] << 32 | x[rows])
-            seen = np.where(there[:, None], table[found] if len(table) else 0.0, 0.0)
+            entry, there = _find(keys, node[rows] << 32 | x[rows])
+            seen = np.where(there[:, None], table[entry] if len(table) else 0.0, 0.0)
             p[rows] = (seen + m * p[rows]) / (tree.counts[node[rows]] + m)
             if d == parents.shape[2] or parents[j, i, d] < 0:
                 break
             node[rows], there = tree.child(node[rows], codes[j, parents[j, i, d]][rows])
             going[rows[~there]] = False
-        said[:, :, f // n_members] += np.where((x < size)[:, None], np.log(p), 0.0)
-    return said / n_members
+        log_p[:, :, f // n_members] += np.where((x < size)[:, None], np.log(p), 0.0)
+    return log_p / n_members
 
 
 class _Tree:
@@ -203,15 +204,15 @@ class _Tree:
 
     def child(self, node: NDArray[np.int64], by: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """(the child of each node by its value, or the node itself; whether there is one)"""
-        found, there = _find(self.keys, node << 32 | np.asarray(by, dtype=np.int64))
-        return np.where(there, found + 1, node), there
+        place, there = _find(self.keys, node << 32 | np.asarray(by, dtype=np.int64))
+        return np.where(there, place + 1, node), there
 
 
 def tree_of(trees: Learnt, f: int, n_classes: int) -> _Tree:
     nodes, pairs, first, number, value, start, label, count = trees
-    own, pair = slice(nodes[f], nodes[f + 1]), slice(pairs[f], pairs[f + 1])
-    counts = _dense(start[own.start + f : own.stop + f + 1], label[pair], count[pair], n_classes)
-    return _Tree(first[own], number[own], value[own], counts)
+    node, pair = slice(nodes[f], nodes[f + 1]), slice(pairs[f], pairs[f + 1])
+    counts = _dense(start[node.start + f : node.stop + f + 1], label[pair], count[pair], n_classes)
+    return _Tree(first[node], number[node], value[node], counts)
 
 
 def _find(keys: Any, wanted: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -298,8 +299,8 @@ def _check_pairs(
     if len(label) != len(count):
         raise ValueError(f"the arrays of {name} do not fit together")
     for f in range(n):
-        own = start[ends[f] + f : ends[f + 1] + f + 1]
-        if own[0] < 0 or own[-1] > pair_ends[f + 1] - pair_ends[f] or (np.diff(own) < 0).any():
+        starts = start[ends[f] + f : ends[f + 1] + f + 1]
+        if starts[0] < 0 or starts[-1] > pair_ends[f + 1] - pair_ends[f] or (np.diff(starts) < 0).any():
             raise ValueError("what was learnt points outside its own arrays")
     if label.max(initial=0) >= n_classes:
         raise ValueError("what was learnt has more classes than asked for")

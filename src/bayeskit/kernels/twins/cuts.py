@@ -30,7 +30,7 @@ def mdl_cuts(
     if weights is not None and not np.isfinite(weights).all():
         raise ValueError("weights holds what is no finite number")
     weight = np.ones(len(labels)) if weights is None else _on_a_grid(weights)
-    found = []
+    cuts = []
     for i, column in enumerate(columns):
         if (np.abs(column) > 1e150).any():
             raise ValueError(f"column {i} holds a number beyond 1e150")
@@ -38,8 +38,8 @@ def mdl_cuts(
         rows = rows[np.argsort(column[rows], kind="stable")]
         shares = np.zeros((len(rows) + 1, n_classes))
         shares[np.arange(1, len(rows) + 1), labels[rows]] = weight[rows]
-        found.append(np.array(sorted(_mdl(column[rows], shares.cumsum(axis=0), 0, len(rows))), dtype=np.float64))
-    return found
+        cuts.append(np.array(sorted(_mdl(column[rows], shares.cumsum(axis=0), 0, len(rows))), dtype=np.float64))
+    return cuts
 
 
 def _on_a_grid(weights: Floats) -> Floats:

@@ -23,7 +23,7 @@ def frequency_cuts(
         raise ValueError(f"intervals holds {min(intervals)}, not 1 or more")
     if not 0 <= tolerance < 1:
         raise ValueError("tolerance is no share of the rows")
-    found = []
+    cuts = []
     for i, (column, k) in enumerate(zip(columns, intervals, strict=True)):
         if (np.abs(column) > 1e150).any():
             raise ValueError(f"column {i} holds a number beyond 1e150")
@@ -34,5 +34,5 @@ def frequency_cuts(
         left = left[left < x[-1:]]
         right = x[np.searchsorted(x, left, side="right")]
         middle = left + (right - left) / 2
-        found.append(np.where(middle < right, middle, left))
-    return found
+        cuts.append(np.where(middle < right, middle, left))
+    return cuts

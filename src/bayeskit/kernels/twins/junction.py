@@ -70,8 +70,8 @@ def propagate(
     def least(message: Floats) -> Floats:
         return np.asarray(np.min(message, axis=1, where=message > 0, initial=1.0))
 
-    for v, found in zip(observed, np.split(likelihoods, np.cumsum(widths)[:-1], axis=1), strict=False):
-        home, message = int(variables[v, 0]), scaled(found)
+    for v, likelihood in zip(observed, np.split(likelihoods, np.cumsum(widths)[:-1], axis=1), strict=False):
+        home, message = int(variables[v, 0]), scaled(likelihood)
         tables[home] *= message[:, state_of[v]]
         floor[:, home] *= least(message)
     messages: list[Any] = [None] * len(size)

@@ -68,6 +68,6 @@ def _features(codes: Any, place: Any, numbers: Any, coefficients: Any) -> Floats
     features[:, : numbers.shape[1]] = numbers
     for j, column in enumerate(codes.T):
         at = place[j] + column.astype(np.int64)
-        told = np.flatnonzero(at < place[j + 1])
-        features[told, at[told]] = 1
+        present = np.flatnonzero(at < place[j + 1])
+        features[present, at[present]] = 1
     return features

@@ -114,11 +114,11 @@ def judge(
     """
     probabilities, evidence = normalise(scores, n_threads)
     check_labels(labels, scores.shape[1], len(scores))
-    own = np.arange(len(scores)), labels
+    at_label = np.arange(len(scores)), labels
     best = scores.max(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):  # by the distance to the best: the evidence may be −4e9
-        log_true = np.where(np.isneginf(best), np.nan, scores[own] - best) + np.log(probabilities.max(axis=1))
-    brier = (probabilities**2).sum(axis=1) - 2 * probabilities[own] + 1
+        log_true = np.where(np.isneginf(best), np.nan, scores[at_label] - best) + np.log(probabilities.max(axis=1))
+    brier = (probabilities**2).sum(axis=1) - 2 * probabilities[at_label] + 1
     return probabilities, evidence, best_classes(scores, tolerance, n_threads), log_true, brier
 
 

@@ -84,8 +84,8 @@ def analyser(
 
         def cut(text: str) -> Sequence[str]:
             tokens = find(text)
-            kept = [token for token in tokens if token not in stop] if stop else list(tokens)
-            return _word_runs(kept, shortest, longest)
+            words = [token for token in tokens if token not in stop] if stop else list(tokens)
+            return _word_runs(words, shortest, longest)
 
     def analyse(text: str) -> Sequence[str]:
         tokens = cut(text.lower() if lowercase else text)
@@ -154,8 +154,8 @@ def token_classes(
 
     >>> cut = Cut(0, 1, 1, True, 0, *packed([]))
     >>> labels = np.array([0, 1, 1], dtype=np.uint8)
-    >>> found = token_classes(*packed([b"The cat. The hat!", b"", b"a hat"]), labels, 2, cut, 1)
-    >>> found.indptr.tolist(), found.classes.tolist(), found.counts.tolist(), found.documents.tolist()
+    >>> by_class = token_classes(*packed([b"The cat. The hat!", b"", b"a hat"]), labels, 2, cut, 1)
+    >>> by_class.indptr.tolist(), by_class.classes.tolist(), by_class.counts.tolist(), by_class.documents.tolist()
     ([0, 1, 3, 4], [0, 0, 1, 0], [1, 1, 1, 2], [1, 1, 1, 1])
     """
     check_threads(n_threads)
@@ -170,12 +170,12 @@ def classes_of(rows: Rows, labels: npt.NDArray[Any], n_classes: int) -> ByClass:
     """Counts by document as counts by class."""
     documents = np.repeat(np.arange(len(rows.indptr) - 1), np.diff(rows.indptr))
     cells = rows.ids.astype(np.int64) * n_classes + labels[documents].astype(np.int64)
-    found, where = np.unique(cells, return_inverse=True)
-    counts = np.bincount(where, rows.counts, len(found)).astype(np.int64)
+    occurring, where = np.unique(cells, return_inverse=True)
+    counts = np.bincount(where, rows.counts, len(occurring)).astype(np.int64)
     n_words = len(rows.word_offsets) - 1
-    indptr = np.searchsorted(found, np.arange(n_words + 1) * n_classes).astype(np.int64)
-    classes = (found % max(n_classes, 1)).astype(np.int32)
-    with_word = np.bincount(where, minlength=len(found)).astype(np.int64)
+    indptr = np.searchsorted(occurring, np.arange(n_words + 1) * n_classes).astype(np.int64)
+    classes = (occurring % max(n_classes, 1)).astype(np.int32)
+    with_word = np.bincount(where, minlength=len(occurring)).astype(np.int64)
     return ByClass(
         rows.word_data, rows.word_offsets, indptr, classes, counts, with_word, rows.lengths, rows.replaced
     )  # fmt: skip
@@ -192,15 +192,15 @@ def rows_of(data: Bytes, offsets: Offsets, analyse: Analyse, known: WordIndex | 
         text = raw.decode("utf-8", "replace")
         replaced += text.count("�") - raw.count(b"\xef\xbf\xbd")
         tokens = [token.encode("utf-8", "replace") for token in analyse(text)]
-        found: Counter[int] = Counter()
+        count_of: Counter[int] = Counter()
         for token in tokens:
             if token in words:
-                found[words[token]] += 1
+                count_of[words[token]] += 1
             elif known is None:
                 words[token] = len(words)
-                found[len(words) - 1] += 1
-        ids += found.keys()
-        counts += found.values()
+                count_of[len(words) - 1] += 1
+        ids += count_of.keys()
+        counts += count_of.values()
         lengths.append(len(tokens))
         indptr.append(len(ids))
     starts = np.array(indptr, dtype=np.int64)

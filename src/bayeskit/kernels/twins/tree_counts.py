@@ -59,10 +59,10 @@ def total_leaves(trees: Trees, counts: Floats, n_threads: int) -> Floats:
     check_cells("counts", counts, "float64", len(trees[1]), None)
     totals = counts.copy()
     for t in range(len(trees[0]) - 1):
-        own = totals[trees[0][t] : trees[0][t + 1]]
+        of_tree = totals[trees[0][t] : trees[0][t + 1]]
         left = trees[1][trees[0][t] : trees[0][t + 1], 0].astype(np.int64)
         for at in np.flatnonzero(left)[::-1]:
-            own[at] += own[left[at]] + own[left[at] + 1]
+            of_tree[at] += of_tree[left[at]] + of_tree[left[at] + 1]
     return totals
 
 
@@ -81,13 +81,13 @@ def smooth_leaves(
     check_cells("prior", prior, "float64", totals.shape[1])
     values = np.empty(totals.shape, dtype=np.float32)
     for t in range(len(trees[0]) - 1):
-        own = slice(trees[0][t], trees[0][t + 1])
-        left, here = trees[1][own, 0].astype(np.int64), totals[own]
+        of_tree = slice(trees[0][t], trees[0][t + 1])
+        left, here = trees[1][of_tree, 0].astype(np.int64), totals[of_tree]
         g = np.tile(prior, (len(left), 1))
         for at in np.flatnonzero(left):
             for child in (left[at], left[at] + 1):
                 g[child] = (here[child] + m * g[at]) / (here[child].sum() + m)
-        values[own] = (n * g + 1) / (n + totals.shape[1])
+        values[of_tree] = (n * g + 1) / (n + totals.shape[1])
     return values
 
 
@@ -150,8 +150,8 @@ def score_leaves(
 def paths(trees: Trees, t: int, codes: NDArray[np.uint8]) -> list[NDArray[np.int64]]:
     """The node of each row after 0, 1, … steps in a tree; a row that ends stays where it is."""
     start, nodes, subset, sets = trees
-    own = slice(start[t], start[t + 1])
-    left, split, which = nodes[own, 0].astype(np.int64), nodes[own, 1].astype(np.int64), subset[own]
+    of_tree = slice(start[t], start[t + 1])
+    left, split, which = nodes[of_tree, 0].astype(np.int64), nodes[of_tree, 1].astype(np.int64), subset[of_tree]
     column, is_set = (split & (IS_SET - 1)) >> 8, split >= IS_SET
     if (column[left > 0] >= codes.shape[1]).any() or (which[is_set & (left > 0)] >= len(sets)).any():
         raise ValueError("a tree points outside its own arrays")

@@ -205,7 +205,7 @@ class _Grower:
     def _sets(self, column: int, rows: list[int], total: dict[int, float]) -> Iterator[Any]:
         cells, sides = self._cells(column, rows), _Sides(total)
         label = list(total)[self.random.below(len(total))]
-        share = {code: own.get(label, 0.0) / sum(own.values()) for code, own in cells.items()}
+        share = {code: weights.get(label, 0.0) / sum(weights.values()) for code, weights in cells.items()}
         order, left = sorted(cells, key=lambda code: -share[code]), []
         for code in order[:-1]:
             left.append(code)

@@ -1,14 +1,86 @@
-"""Methods that a model has in some settings only: absent where it could not honour them, and why."""
+"""What a model offers: methods that it has in some settings only, absent where it could not honour them, and why;
+and the names that an editor lists after ``model.``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import update_wrapper
 from typing import Any, TypeVar, cast
 
 from bayeskit.nearest import did_you_mean
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+BETWEEN_FILES = {
+    "absent_by_recipe",
+    "among",
+    "become_counted",
+    "believed",
+    "blocks_learnt",
+    "changed_settings",
+    "check_settings",
+    "check_size",
+    "check_unlabelled",
+    "choose",
+    "class_tallies",
+    "codes",
+    "column_points",
+    "column_scores",
+    "column_table",
+    "complete_schema",
+    "count_blocks",
+    "counted",
+    "decided",
+    "draw",
+    "drops_unlabelled",
+    "encoder",
+    "factor",
+    "fit_over",
+    "fit_parts",
+    "fit_recipe",
+    "fitted_parts",
+    "has_told",
+    "held_state",
+    "held_while_left_out",
+    "inferred_schema",
+    "is_its_counts",
+    "label_codes",
+    "learn_plan",
+    "left_out",
+    "log_likelihoods",
+    "log_prior",
+    "log_terms",
+    "model_kind",
+    "of_saved",
+    "one_row",
+    "parent_log_weights",
+    "parent_scores",
+    "part_names",
+    "read",
+    "read_sequences",
+    "reads_by",
+    "recount",
+    "restore",
+    "restore_parts",
+    "restricted",
+    "rule",
+    "scoring_form",
+    "setting_for",
+    "settings_to_save",
+    "smoothing_is_chosen",
+    "tally_to_save",
+    "tempered",
+    "to_saved",
+    "unwritten",
+    "with_all_columns",
+    "with_cuts",
+    "with_labels",
+    "with_settings",
+    "with_words",
+    "written_factors",
+    "written_settings",
+}
+"""What files of the package ask of a model, more than it promises to others: left out of ``dir`` and docs/api.md."""
 
 
 class Conditional:
@@ -88,3 +160,20 @@ class _Unknown:
         return f"{type(self.model).__name__!r} object has no attribute {self.name!r}{meant}"
 
     __repr__ = __str__
+
+
+def is_offered(model: Any, name: str, settings: Container[str]) -> bool:
+    """Whether a name of a model is one for a person.
+
+    >>> from bayeskit import NaiveBayes
+    >>> [is_offered(NaiveBayes(), name, {"smoothing"}) for name in ("smoothing", "fit", "encoder", "absent")]
+    [True, True, False, False]
+    """
+    if name.startswith("_") or name in settings:
+        return True
+    member = next((vars(owner)[name] for owner in type(model).__mro__ if name in vars(owner)), None)
+    if isinstance(member, Conditional) and not hasattr(model, name):
+        return False
+    if name in vars(model):
+        return name.endswith("_") or not hasattr(type(model), name)
+    return name not in BETWEEN_FILES and (callable(member) or hasattr(member, "__get__"))

@@ -49,9 +49,9 @@ class CodedClassifier(TallyClassifier):
 
     def complete_schema(self, schema: Schema, source: Source) -> Schema:
         """Cut points for all numbers, as given or learnt as the setting says."""
-        own = {schema.find(k): v for k, v in self.cuts.items()} if isinstance(self.cuts, Mapping) else {}
+        given_cuts = {schema.find(k): v for k, v in self.cuts.items()} if isinstance(self.cuts, Mapping) else {}
         default = "mdl" if isinstance(self.cuts, Mapping) else self.cuts
-        chosen = {name: own.get(name, default) for name in schema.measured()}
+        chosen = {name: given_cuts.get(name, default) for name in schema.measured()}
         return self._learnt_cuts(schema, source, chosen)
 
     def held_while_left_out(self) -> tuple[str, ...]:
@@ -147,8 +147,8 @@ class CodedLeftOut(ABC):
         known = self.without_gone(block, unit)
         labels = np.asarray(block.labels, dtype=np.int64)
         rows = np.arange(block.n_rows)
-        scores, own = self.likelihoods(known, unit)
-        scores[rows, labels] = own[rows, labels]
+        scores, without_row = self.likelihoods(known, unit)
+        scores[rows, labels] = without_row[rows, labels]
         for label in np.unique(labels):
             scores[labels == label] += self.log_prior(int(label), unit)
         return scores
@@ -174,12 +174,12 @@ class CodedLeftOut(ABC):
 def names_of(values: Sequence[Value], schema: Schema, column: str) -> npt.NDArray[np.object_]:
     """Readable names of a column's values: intervals where it is cut."""
     role = schema.columns[column]
-    shown = interval_labels(role.cuts) if isinstance(role, Numeric) and role.cuts is not None else list(values)
-    if mixed(shown):
-        shown = [str(value) for value in shown]
-    found = np.empty(len(shown), dtype=object)
-    found[:] = shown
-    return found
+    labels = interval_labels(role.cuts) if isinstance(role, Numeric) and role.cuts is not None else list(values)
+    if mixed(labels):
+        labels = [str(value) for value in labels]
+    names = np.empty(len(labels), dtype=object)
+    names[:] = labels
+    return names
 
 
 def need_pairs(tally: Tally, name: str) -> None:

@@ -26,10 +26,10 @@ def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], h
         return
     declared = {*decided, *declared_roles(roles, source.kinds, schema)}
     undeclared = [name for name in schema.used if schema.input_of(name) not in declared]
-    told = []
+    sentences = []
     if source.named and source.target in schema.used:
         reason = f"column {source.target!r} has the name of the target and is learnt from"
-        told.append(
+        sentences.append(
             by_role(source.target, reason, "if it is the target, pass its name as y, or, to leave it out", "ignore")
         )
     batch = first_rows(source) if undeclared else None
@@ -39,8 +39,8 @@ def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], h
             noticed = advice(batch, schema.restrict(undeclared), texts)
         else:
             noticed = numbers_as_text(batch, schema, undeclared)
-        told += [one if isinstance(source, Narrowing) else of_memory(one) for one in noticed]
-    for sentence in together(told):
+        sentences += [one if isinstance(source, Narrowing) else of_memory(one) for one in noticed]
+    for sentence in together(sentences):
         if not has_told(str(sentence)):
             warnings.warn(sentence, stacklevel=5)
 
@@ -77,15 +77,15 @@ def advise_spikes(model: Any, source: Source) -> None:
     role = "categorical" if hasattr(model, "numeric") else "ignore"
     numbers, them = ("their numbers", "them") if others else ("its numbers", "it")
     purpose = f"if {numbers} are codes, pass" if role == "categorical" else f"to leave {them} out, pass"
-    told = AdviceWarning(
+    warning = AdviceWarning(
         f"column {name!r} is constant within class {tally.classes[c]!r} ({value:.6g}){more}: the model leans on {them}",
         Setting("variance_floor", model.variance_floor, clause=" as far as {} lets it", without=" heavily"),
         f"; {purpose} ",
         Remedy("roles", {spike: role for spike, _ in spikes}),
         culprit=name,
     )
-    if not model.has_told(str(told)):
-        warnings.warn(told, stacklevel=5)
+    if not model.has_told(str(warning)):
+        warnings.warn(warning, stacklevel=5)
 
 
 def tell_lost(model: Any, before: Any) -> None:
@@ -110,5 +110,5 @@ def tell_one_class(model: Any) -> None:
     """Warn of a model that puts every row in one and the same class."""
     if len(model.classes_) == 1:
         label = model.classes_.tolist()[0]
-        told = f"there is one class only ({label!r}): every row will be put in it"
-        warnings.warn(told, BayesWarning, stacklevel=4)
+        sentence = f"there is one class only ({label!r}): every row will be put in it"
+        warnings.warn(sentence, BayesWarning, stacklevel=4)

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from bayeskit.data.sheet import Sheet
 from bayeskit.errors import BayesError
 from bayeskit.explain.overview import overview
-from bayeskit.models.base.available import Conditional, absent
-from bayeskit.models.base.completion import is_offered
+from bayeskit.models.base.available import Conditional, absent, is_offered
 from bayeskit.nearest import did_you_mean
 
 WIDTH = 80  # of a line that shows a model
@@ -187,11 +186,11 @@ class Estimator:
 
     def has_told(self, text: str) -> bool:
         """Whether a clone of the same model has said this: folds of one table suggest the same, and once is enough."""
-        told: set[str] | None = vars(self).get("_told")
-        if told is None:
+        sentences: set[str] | None = vars(self).get("_advice")
+        if sentences is None:
             return False
-        known = text in told
-        told.add(text)
+        known = text in sentences
+        sentences.add(text)
         return known
 
     # -- what scikit-learn's tools ask for -----------------------------------------------------------
@@ -245,8 +244,8 @@ def clone(model: Model) -> Model:
         return sklearn_clone(model)  # type: ignore[no-any-return]
     settings = {name: _copied(value) for name, value in model.get_params(deep=False).items()}
     fresh = type(model)(**settings)
-    heard = "_told" if "_told" in vars(model) else "_told_by_clones"
-    vars(fresh)["_told"] = vars(model).setdefault(heard, set())
+    heard = "_advice" if "_advice" in vars(model) else "_advice_of_clones"
+    vars(fresh)["_advice"] = vars(model).setdefault(heard, set())
     for name in ("_metadata_request", "_sklearn_output_config"):
         if name in vars(model):
             vars(fresh)[name] = copy.deepcopy(vars(model)[name])

@@ -55,15 +55,15 @@ def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, ran
         part = block if asked.all() else block.take(np.flatnonzero(asked))
         if not part.n_rows:
             continue
-        own = np.asarray(part.labels, dtype=np.intp)
+        part_labels = np.asarray(part.labels, dtype=np.intp)
         unit = None if part.weights is None else np.minimum(part.weights, 1.0)
         of_part = model.tempered(left_out.scores(part))
         of_part[np.isneginf(logspace.largest_of_rows(of_part))] = logspace.log(counts)
-        alone = takes_class_along(counts, own, unit)
+        alone = takes_class_along(counts, part_labels, unit)
         stays: Any = slice(None) if alone is None else ~alone
         is_weighed |= part.weights is not None
         scores.append(of_part[stays])
-        labels.append(own[stays])
+        labels.append(part_labels[stays])
         weighing.append((np.ones(part.n_rows) if part.weights is None else part.weights)[stays])
     weighed = np.concatenate(weighing) if is_weighed else None
     return HonestScores(np.concatenate(scores), np.concatenate(labels), weighed, "leave-one-out")

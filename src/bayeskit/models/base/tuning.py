@@ -71,17 +71,17 @@ def judged_terms(model: NaiveBayes, source: Source) -> Judge:
     for block in model.encoder().blocks(source):
         here = chosen[start : start + block.n_rows]
         start += block.n_rows
-        kept = block.take(np.flatnonzero(here if block.weights is None else here & (block.weights > 0)))
-        if not kept.n_rows:
+        rows = block.take(np.flatnonzero(here if block.weights is None else here & (block.weights > 0)))
+        if not rows.n_rows:
             continue
-        prior, columns = left_out.column_terms(kept)
+        prior, columns = left_out.column_terms(rows)
         for name in schema.needed:
             of_name = [columns[part] for part in columns if schema.input_of(part) == name]
             if of_name:
                 terms.setdefault(name, []).append(sum(of_name[1:], of_name[0]) / model.temperature)
         priors.append(prior / model.temperature)
-        labels.append(np.asarray(kept.labels, dtype=np.int64))
-        weights.append(np.ones(kept.n_rows) if kept.weights is None else kept.weights)
+        labels.append(np.asarray(rows.labels, dtype=np.int64))
+        weights.append(np.ones(rows.n_rows) if rows.weights is None else rows.weights)
     joined = {name: np.concatenate(parts) for name, parts in terms.items()}
     return Judge(np.concatenate(priors), joined, np.concatenate(labels), np.concatenate(weights))
 
@@ -107,11 +107,12 @@ def best_temperature(model: LeavesOut, source: Source, capped: bool = False) -> 
     left_out = model.left_out()
     scores, labels, weights = [], [], []
     for block in weighty_blocks(model, source):
-        found = left_out.scores(block)
-        own = np.asarray(block.labels, dtype=np.int64)
-        known = np.isfinite(found[np.arange(block.n_rows), own])  # a class that only one row shows is lost for every T
-        scores.append(found[known])
-        labels.append(own[known])
+        block_scores = left_out.scores(block)
+        block_labels = np.asarray(block.labels, dtype=np.int64)
+        # a class that only one row shows is lost for every T
+        known = np.isfinite(block_scores[np.arange(block.n_rows), block_labels])
+        scores.append(block_scores[known])
+        labels.append(block_labels[known])
         weights.append((np.ones(block.n_rows) if block.weights is None else block.weights)[known])
     s, y, w = np.concatenate(scores), np.concatenate(labels), np.concatenate(weights)
     return 1 / fit_temperature(s, y, w, capped) if len(y) and s.shape[1] > 1 else 1.0

@@ -24,6 +24,8 @@ from bayeskit.data.source import Responsibilities, open_source, taken
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate import conditional_likelihood
+from bayeskit.estimate.conditional_likelihood import LogisticLoss
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.model_file import Saved, State
@@ -33,9 +35,7 @@ from bayeskit.models.base.labels import TakesLabels
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.design import Design, as_it_is, collinear, collinear_sentence, sparse_matrix
-from bayeskit.models.logistic import loss as logistic_loss
 from bayeskit.models.logistic.form import LogisticForm, naive_form
-from bayeskit.models.logistic.loss import LogisticLoss
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import CONSTANT, NOISE
@@ -158,16 +158,18 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         codes = encode_labels(labels_of, classes, 0, grow=True).astype(np.int64)
         if weights is not None:
             M, codes, weights = M[weights > 0], codes[weights > 0], weights[weights > 0]
-        shown = sort_values(classes.values[code] for code in np.unique(codes))
-        labels = np.array([shown.index(v) if v in shown else -1 for v in classes.values], dtype=np.int64)[codes]
-        self_classes = np.array(shown)
+        class_values = sort_values(classes.values[code] for code in np.unique(codes))
+        labels = np.array([class_values.index(v) if v in class_values else -1 for v in classes.values], dtype=np.int64)[
+            codes
+        ]
+        self_classes = np.array(class_values)
         _refuse_one_class(self_classes)
         w = np.ones(len(labels)) if weights is None else weights
         mean, squares = w @ M / w.sum(), w @ M.multiply(M).tocsr() / w.sum()
         spread = np.sqrt(np.maximum(squares - mean**2, 0.0))
         spread[spread <= CONSTANT * np.abs(mean)] = 0.0
-        loss = LogisticLoss(M, labels, len(shown), weights, mean, spread)
-        start = _sparse_twin(M, labels, w, len(shown), loss, squares)
+        loss = LogisticLoss(M, labels, len(class_values), weights, mean, spread)
+        start = _sparse_twin(M, labels, w, len(class_values), loss, squares)
         theta = self._solve(loss, start, [f"x{j}" for j in range(M.shape[1])], spread)
         return self._become_sparse(self_classes, *loss.plain(theta))
 
@@ -181,13 +183,13 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         return self
 
     def _solve(self, loss: LogisticLoss, start: Floats, names: list[str], spread: Floats) -> Floats:
-        how = (self.solver, float(self.tol), int(self.max_iter))
+        solver_settings = (self.solver, float(self.tol), int(self.max_iter))
         self.path_ = None
         if self.penalty == "evidence":
-            self.penalty_ = logistic_loss.by_evidence(loss, start, self.scale, *how)
+            self.penalty_ = conditional_likelihood.by_evidence(loss, start, self.scale, *solver_settings)
         elif self.penalty == "cv":
-            self.penalty_, self.path_ = logistic_loss.by_cross_validation(
-                loss, start, self.scale, self.cv, self.random_state, *how
+            self.penalty_, self.path_ = conditional_likelihood.by_cross_validation(
+                loss, start, self.scale, self.cv, self.random_state, *solver_settings
             )
         else:
             self.penalty_ = float(self.penalty)
@@ -198,7 +200,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         loss.with_penalty(self.penalty_, self.scale)
         if self.penalty_ == 0:
             loss.penalty[loss.inverse > 0] = 0.0
-        theta, self.n_iter_ = logistic_loss.fit_from(loss, start, *how)
+        theta, self.n_iter_ = conditional_likelihood.fit_from(loss, start, *solver_settings)
         if self.penalty_ == 0:
             _refuse_separable(loss, theta, names, float(self.tol))
         if np.abs(loss.gradient(theta)).max() > 100 * self.tol * loss.total:
@@ -230,8 +232,8 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         with np.errstate(all="ignore"):  # what overflows is refused
             z = M @ self.coef_.T + self.intercept_
         if not np.isfinite(z).all():
-            shown = self.classes_ if z.shape[1] > 1 else self.classes_[1:]
-            refuse_no_numbers(np.where(np.isfinite(z), z, np.nan), 0, shown)
+            scored_classes = self.classes_ if z.shape[1] > 1 else self.classes_[1:]
+            refuse_no_numbers(np.where(np.isfinite(z), z, np.nan), 0, scored_classes)
         return np.asarray(z[:, 0] if len(self.classes_) == 2 else z)
 
     def predict_log_proba(self, X: Any) -> Floats:
@@ -292,11 +294,11 @@ class LogisticRegression(Composite, TakesLabels, Exported):
     def held_state(self) -> State:
         """The weights, and how they were found."""
         header = {"penalty": self.penalty_, "iterations": int(self.n_iter_), "path": self.path_}
-        found = np.array([float(self.log_loss_)])
+        log_loss = np.array([float(self.log_loss_)])
         if self._sparse:
-            return State(header | {"classes": self.classes_.tolist()}, [found, self.intercept_, self.coef_])
+            return State(header | {"classes": self.classes_.tolist()}, [log_loss, self.intercept_, self.coef_])
         form = self.form_
-        return State(header, [found, form.base, form.center, form.slope, *form.tables.values()])
+        return State(header, [log_loss, form.base, form.center, form.slope, *form.tables.values()])
 
     def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """The model of a file."""
@@ -458,11 +460,11 @@ def _refuse_separable(loss: LogisticLoss, theta: Floats, names: list[str], tol: 
             f"ever with the weights and has no maximum. {remedy}"
         )
     # Where the loss falls like e^−t for ever, Newton's step stays one nat long however near the end is.
-    if len(theta) > logistic_loss.NEWTON:
+    if len(theta) > conditional_likelihood.NEWTON:
         return
     for tighter in (1.0, 1e-4):
         if tighter < 1:
-            theta, _ = logistic_loss.solve(loss, theta, "newton", tol * tighter, 100)
+            theta, _ = conditional_likelihood.solve(loss, theta, "newton", tol * tighter, 100)
         step = np.linalg.lstsq(loss.hessian(theta), loss.gradient(theta), rcond=None)[0].reshape(loss.K, -1)
         if np.abs(step).max() < LONG_STEP:
             return

@@ -185,11 +185,11 @@ def naive_form(model: NaiveBayes) -> LogisticForm:
     normal = params.of_kind(GaussianColumns)
     names = () if normal is None else tuple(normal.used)
     rules = {} if normal is None else {n: r for n, r in zip(normal.names, normal.rules, strict=True) if n in names}
-    own = [name for name, rule in rules.items() if rule not in ("feature", "all")]
-    if own:
+    quadratic = [name for name, rule in rules.items() if rule not in ("feature", "all")]
+    if quadratic:
         raise BayesError(
-            f"column {own[0]!r} has a variance of its own in each class (variance={rules[own[0]]!r}): its log odds are "
-            'quadratic in x and no logistic form holds them. Fit with variance="feature".'
+            f"column {quadratic[0]!r} has a variance of its own in each class (variance={rules[quadratic[0]]!r}): its "
+            'log odds are quadratic in x and no logistic form holds them. Fit with variance="feature".'
         )
     tables = {name: table.log_table for name, table in params.tables.items() if table.used}
     texts = params.of_kind(TextColumns)

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +22,6 @@ from bayeskit.data.block import Block
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source, for_schema
 from bayeskit.data.table import Table
-from bayeskit.data.text.word_list import Words
-from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
@@ -32,9 +29,9 @@ from bayeskit.estimate.columns.kinds import NUMERIC, kind_of
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.learn_cuts import check_cuts
+from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.prior import class_prior
-from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.estimate.value_table import ValueTable
+from bayeskit.estimate.smoothing import UNSEEN, as_smoothing
 from bayeskit.estimate.variance import BEFORE, as_variance_floor
 from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.evaluate.selection import Selection, selection
@@ -51,7 +48,8 @@ from bayeskit.models.base.tuning import best_smoothing, best_temperature, judged
 from bayeskit.models.logistic.form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
 from bayeskit.models.naive_bayes.numeric_choice import best_kinds, with_chosen_kinds
-from bayeskit.remedy import Setting
+from bayeskit.models.naive_bayes.parameters import NaiveParameters
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
@@ -59,55 +57,7 @@ from bayeskit.tally.tally import Tally
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
 
-K = TypeVar("K", bound=Columns)
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class NaiveParameters:
-    """What a naive Bayes model believes: the class prior, and the columns of each kind in the order of their scores."""
-
-    log_prior: Floats
-    kinds: tuple[Columns, ...] = ()
-
-    @cached_property
-    def by_column(self) -> Mapping[str, Columns]:
-        """The kind that each column is of."""
-        return {name: kind for kind in self.kinds for name in kind.names}
-
-    @cached_property
-    def words(self) -> Mapping[str, Words]:
-        """The known words of each text."""
-        return {name: words for kind in self.kinds for name, words in kind.words.items()}
-
-    @cached_property
-    def vocabularies(self) -> Mapping[str, Vocabulary]:
-        """Codes of the values as the tables have them."""
-        return {name: Vocabulary(values) for kind in self.kinds for name, values in kind.values.items()}
-
-    @cached_property
-    def used(self) -> tuple[str, ...]:
-        """Columns that speak, in the order of their scores."""
-        return tuple(name for kind in self.kinds for name in kind.used)
-
-    @cached_property
-    def silent(self) -> frozenset[str]:
-        """Columns that tell nothing of any class, and are left out."""
-        return frozenset(self.by_column).difference(self.used)
-
-    def of_kind(self, kind: type[K]) -> K | None:
-        """All columns of a kind; None where there are none."""
-        return next((columns for columns in self.kinds if isinstance(columns, kind)), None)
-
-    def with_kind(self, columns: Columns) -> Self:
-        """The same with other beliefs about the columns of one kind."""
-        return replace(self, kinds=tuple(columns if type(k) is type(columns) else k for k in self.kinds))
-
-    @property
-    def tables(self) -> Mapping[str, ValueTable]:
-        """The value table of each coded column."""
-        coded = self.of_kind(CodedColumns)
-        return {} if coded is None else coded.tables
 
 
 @dataclass(eq=False, repr=False)
@@ -354,8 +304,8 @@ class NaiveBayes(Exported, TallyClassifier):
         >>> rng = np.random.default_rng(0)
         >>> play, sky = rng.integers(0, 2, 300), rng.integers(0, 3, 300)
         >>> table = {"sky": sky, "again": sky, "wind": rng.integers(0, 3, 300)}
-        >>> found = NaiveBayes(roles="categorical").diagnose(table, play)
-        >>> [(pair.first, pair.second, round(pair.bits, 1)) for pair in found.pairs]
+        >>> diagnosis = NaiveBayes(roles="categorical").diagnose(table, play)
+        >>> [(pair.first, pair.second, round(pair.bits, 1)) for pair in diagnosis.pairs]
         [('sky', 'again', 1.6)]
         """
         from bayeskit.models.naive_bayes.dependence import diagnose_columns
@@ -433,10 +383,26 @@ class NaiveBayes(Exported, TallyClassifier):
         >>> round(NaiveBayes().fit(load_worked_example("tennis"), "play").log_marginal_likelihood(), 6)
         -65.357526
         """
-        from bayeskit.models.naive_bayes.table_evidence import log_table_evidence
-
         self._check_is_fitted()
-        return log_table_evidence(self)
+        tally, params = self.tally_, self.params_
+        others = [name for name, kind in params.by_column.items() if not isinstance(kind, CodedColumns)]
+        if others:
+            raise BayesError(
+                f"column {others[0]!r} is {params.by_column[others[0]].kind}, and the probability of the data has a "
+                "closed form for tables alone: cut its numbers with ",
+                Remedy("numeric", "histogram"),
+                " or take it as ",
+                Remedy("roles", {others[0]: "categorical"}),
+                culprit=others[0],
+            )
+        total = log_class_evidence(self.prior, tally.classes, tally.class_counts)
+        for name, table in params.tables.items():
+            setting = self.setting_for("smoothing", name, tally.schema)
+            slots = np.flatnonzero(~np.isnan(table.pseudo))
+            values = [(None, *table.values, UNSEEN)[slot] for slot in slots]
+            counts = np.concatenate([tally.families[name].counts, np.zeros((len(tally.classes), 1))], axis=1)
+            total += log_evidence(counts[:, slots], hyperparameters(as_smoothing(setting), values, setting))
+        return total
 
     def column_table(self, column: str) -> Table:
         """P(value | class) with counts, or what describes the density of each class."""
@@ -483,8 +449,10 @@ class NaiveBayes(Exported, TallyClassifier):
         value = getattr(self, setting)
         if not isinstance(value, Mapping):
             return value
-        own = {schema.find(key): v for key, v in value.items() if key in schema.columns or not isinstance(key, str)}
-        return own.get(name, _DEFAULTS[setting])
+        by_column = {
+            schema.find(key): v for key, v in value.items() if key in schema.columns or not isinstance(key, str)
+        }
+        return by_column.get(name, _DEFAULTS[setting])
 
 
 _DEFAULTS = {"smoothing": 1.0, "numeric": "gaussian", "variance": "class_feature", "cuts": 10}

@@ -42,8 +42,8 @@ def diagnose_columns(model: Any, X: Any, y: Any, sample_weight: Any = None) -> D
     rng = np.random.default_rng(seed_of(model.random_state) or 0)
     codes, sizes = _coarse(rows.block, rows.labels, len(rows.classes))
     names = tuple(codes)
-    information, found, n_pairs = _tested(codes, sizes, rows.labels, len(rows.classes), rng)
-    pairs = [rows.costed(pair, codes) if i < MEASURED else pair for i, pair in enumerate(found)]
+    information, dependent, n_pairs = _tested(codes, sizes, rows.labels, len(rows.classes), rng)
+    pairs = [rows.costed(pair, codes) if i < MEASURED else pair for i, pair in enumerate(dependent)]
     cures = [Cure("as it is", "leave it as it is", *rows.judged(rows.scores), repr(model))]
     cures += sorted(rows.cures(pairs), key=lambda cure: cure.log_loss)
     loss, curve = rows.judged(rows.scores)[0], rows.reliability(rows.scores)
@@ -168,17 +168,17 @@ class _LeftOutTerms:
             powers = best_exponents(terms, self.labels, weights, 1.0)
             with np.errstate(invalid="ignore"):
                 weighed = np.where(np.isneginf(terms), -np.inf, terms * powers).sum(axis=2)
-            what, how = "an exponent for each column", "DiscriminativeWeights(NaiveBayes())"
-            cures.append(Cure("exponents", what, *self.judged(weighed), how))
+            what, code = "an exponent for each column", "DiscriminativeWeights(NaiveBayes())"
+            cures.append(Cure("exponents", what, *self.judged(weighed), code))
         except (ArithmeticError, ValueError):  # an exponent of a kind of column that has none
             pass
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", BayesWarning)
                 tan = bayeskit.TAN(roles=self.model.roles, unlabelled=self.model.unlabelled).fit(*self.data)
-                found = tan.leave_one_out(*self.data)
+                evaluation = tan.leave_one_out(*self.data)
             what = "let each column depend on one other"
-            cures.append(Cure("tan", what, min(found.log_loss, -LEAST_LOG), found.calibration_error, "TAN()"))
+            cures.append(Cure("tan", what, min(evaluation.log_loss, -LEAST_LOG), evaluation.calibration_error, "TAN()"))
         except BayesError:  # texts, or more than memory allows
             pass
         return cures
@@ -210,9 +210,9 @@ def _coarse(block: Block, labels: npt.NDArray[Any], n_classes: int) -> tuple[dic
         counts = np.bincount(column)
         counts[0] = 0
         order = np.argsort(-counts, kind="stable")[:VALUES]
-        kept = order[counts[order] > 0]
-        new = np.full(len(counts), len(kept) + 1, dtype=np.uint32)
-        new[kept], new[0] = np.arange(1, len(kept) + 1), 0
+        frequent = order[counts[order] > 0]
+        new = np.full(len(counts), len(frequent) + 1, dtype=np.uint32)
+        new[frequent], new[0] = np.arange(1, len(frequent) + 1), 0
         codes[name] = new[column]
     for name, numbers in block.floats.items():
         there = ~np.isnan(numbers)
@@ -221,13 +221,13 @@ def _coarse(block: Block, labels: npt.NDArray[Any], n_classes: int) -> tuple[dic
     sizes = {name: int(column.max(initial=0)) + 1 for name, column in codes.items()}
     sizes = {name: size for name, size in sizes.items() if size > 2}  # one value alone tells nothing
     if len(sizes) > COLUMNS:
-        told = {name: _told(codes[name], sizes[name], labels, n_classes) for name in sizes}
-        best = sorted(sizes, key=lambda name: -told[name])[:COLUMNS]
+        information = {name: _information(codes[name], sizes[name], labels, n_classes) for name in sizes}
+        best = sorted(sizes, key=lambda name: -information[name])[:COLUMNS]
         sizes = {name: size for name, size in sizes.items() if name in best}
     return {name: codes[name] for name in sizes}, sizes
 
 
-def _told(column: Codes, size: int, labels: npt.NDArray[Any], n_classes: int) -> float:
+def _information(column: Codes, size: int, labels: npt.NDArray[Any], n_classes: int) -> float:
     table = np.bincount(labels * size + column, minlength=n_classes * size).reshape(n_classes, size)
     return mutual_information(table[:, 1:])
 
@@ -244,7 +244,7 @@ def _tested(
     widths = tuple(sizes[name] for name in names)
     by = labels.astype(np.uint32), n_classes, None, 1
     counted = Pairs(names, widths, kernels.count_pairs([codes[name] for name in names], widths, *by))
-    found: list[tuple[Surprise, str, str]] = []
+    dependent: list[tuple[Surprise, str, str]] = []
     shuffled = 0
     surprises = []
     for i, a in enumerate(names):
@@ -262,9 +262,9 @@ def _tested(
             surprise = by_shuffling(codes[a], codes[b], (sizes[a], sizes[b]), labels, n_classes, rng)
             if surprise.p_value > LEVEL / n_pairs or surprise.bits < LEAST_BITS:
                 continue
-        found.append((surprise, a, b))
-    found.sort(key=lambda one: -one[0].bits)
-    for surprise, a, b in found:
+        dependent.append((surprise, a, b))
+    dependent.sort(key=lambda one: -one[0].bits)
+    for surprise, a, b in dependent:
         i, j = names.index(a), names.index(b)
         information[i, j] = information[j, i] = surprise.bits
-    return information, [Dependence(a, b, s.bits, s.p_value) for s, a, b in found], n_pairs
+    return information, [Dependence(a, b, s.bits, s.p_value) for s, a, b in dependent], n_pairs

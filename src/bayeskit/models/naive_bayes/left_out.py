@@ -140,7 +140,7 @@ class NaiveLeftOut:
         scores = np.full((block.n_rows, len(keep)), -np.inf)
         if not keep.any():
             return scores
-        classes = tuple(c for c, kept in zip(tally.classes, keep, strict=True) if kept)
+        classes = tuple(c for c, stays in zip(tally.classes, keep, strict=True) if stays)
         schema = replace(tally.schema, target=replace(tally.schema.target, domain=None))
         rest = tally.with_classes(np.flatnonzero(keep), classes).with_schema(schema).tidy()
         model = copy(self.model)

@@ -128,9 +128,9 @@ class NBTree(CodedClassifier):
             check_tree(self.tree)
 
     def _smoothing(self) -> Lidstone | BackOff:
-        found = as_smoothing(self.smoothing)
-        if isinstance(found, BackOff) or (isinstance(found, Lidstone) and found.alpha > 0):
-            return found
+        smoothing = as_smoothing(self.smoothing)
+        if isinstance(smoothing, BackOff) or (isinstance(smoothing, Lidstone) and smoothing.alpha > 0):
+            return smoothing
         raise BayesError(
             Setting.given("smoothing", self.smoothing),
             ": NBTree takes ",
@@ -358,17 +358,17 @@ class NBTree(CodedClassifier):
             raise BayesError(f"column {column!r} has no part in the model: there is nothing to show")
         table, values = self.params_.tables[column], self.params_.values[column]
         leaves = [leaf for leaf, names in enumerate(self.params_.speaking) if column in names]
-        shown: dict[str, Any] = {
+        columns: dict[str, Any] = {
             "leaf": [leaf for leaf in leaves for _ in values],
             column: list(names_of(values, self.schema_, column)) * len(leaves),
         }
         for i, label in enumerate(self.tally_.classes):
             cells = table.counts[leaves, i].ravel()
-            shown[f"count | {label}"] = (cells if self.tally_.weighted else cells.astype(np.int64)).tolist()
+            columns[f"count | {label}"] = (cells if self.tally_.weighted else cells.astype(np.int64)).tolist()
         for i, label in enumerate(self.tally_.classes):
-            shown[f"P({column} | {label}, leaf)"] = table.probabilities[leaves, i].ravel().tolist()
+            columns[f"P({column} | {label}, leaf)"] = table.probabilities[leaves, i].ravel().tolist()
         return ProbabilityTable(
-            shown,
+            columns,
             keys=2,
             variable=column,
             values=names_of(values, self.schema_, column).tolist(),
@@ -415,8 +415,8 @@ class NBTree(CodedClassifier):
             at = len(nodes)
             if not isinstance(tree, Mapping):
                 counts = self.params_.leaf_counts[int(tree)]
-                said = (f"{label}: {n:g}" for label, n in zip(self.tally_.classes, counts, strict=True) if n)
-                nodes.append(Node(f"leaf {int(tree)}: {counts.sum():g} rows", tuple(said), is_leaf=True))
+                counts_by_class = (f"{label}: {n:g}" for label, n in zip(self.tally_.classes, counts, strict=True) if n)
+                nodes.append(Node(f"leaf {int(tree)}: {counts.sum():g} rows", tuple(counts_by_class), is_leaf=True))
                 return at
             column, values = tree["column"], self.params_.values[tree["column"]]
             names = dict(zip(values, names_of(values, self.schema_, column), strict=True))
@@ -438,8 +438,8 @@ class NBTree(CodedClassifier):
         names = dict(zip(values, names_of(values, self.schema_, column), strict=True))
         cut = getattr(self.schema_.columns[column], "cuts", None) is not None
         for value, child in node["branches"]:
-            shown = names.get(value, value)
-            head = f"{'|  ' * depth}{column} {shown}" if cut else f"{'|  ' * depth}{column} = {shown}"
+            value_name = names.get(value, value)
+            head = f"{'|  ' * depth}{column} {value_name}" if cut else f"{'|  ' * depth}{column} = {value_name}"
             if isinstance(child, Mapping):
                 yield head
                 yield from self._lines(child, depth + 1)
@@ -448,14 +448,14 @@ class NBTree(CodedClassifier):
 
     def _leaf_text(self, leaf: int) -> str:
         counts = self.params_.leaf_counts[leaf]
-        shown = ", ".join(f"{c} {n:g}" for c, n in zip(self.tally_.classes, counts, strict=True) if n)
-        return f"leaf {leaf}, {counts.sum():g} rows ({shown})"
+        counts_by_class = ", ".join(f"{c} {n:g}" for c, n in zip(self.tally_.classes, counts, strict=True) if n)
+        return f"leaf {leaf}, {counts.sum():g} rows ({counts_by_class})"
 
 
 def _vocabularies(encoder: Encoder) -> dict[str, Vocabulary]:
     """The values of the coded columns as they are now, intervals by their number."""
-    found = {}
+    vocabularies = {}
     for name in encoder.schema.coded():
         cuts = getattr(encoder.schema.columns[name], "cuts", None)
-        found[name] = encoder.vocabularies[name] if cuts is None else Vocabulary(range(len(cuts) + 1))
-    return found
+        vocabularies[name] = encoder.vocabularies[name] if cuts is None else Vocabulary(range(len(cuts) + 1))
+    return vocabularies

@@ -77,10 +77,10 @@ class Growth:
             return None
         best, least = None, errors * (1 - self.min_gain)
         for name in self._candidates(rows):
-            found = self._branches(name, rows, weights)
-            if found is None:
+            split = self._branches(name, rows, weights)
+            if split is None:
                 continue
-            slots, branch, default = found
+            slots, branch, default = split
             left = total - self._right(rows, branch, len(slots))
             if left < least or (best is None and left <= least):
                 best, least = (name, slots, branch, default), left
@@ -108,8 +108,8 @@ class Growth:
         sizes = [len(self.values[name]) + 1 for name in names]
         parts = [np.ascontiguousarray(self.columns[name][rows]) for name in names]
         counted = kernels.count_codes(parts, sizes, labels, self.n_classes, None, self.n_threads)
-        told = [mutual_information(table[:, 1:]) for table in counted]
-        chosen = sorted(range(len(names)), key=lambda i: -told[i])[: self.max_columns]
+        information = [mutual_information(table[:, 1:]) for table in counted]
+        chosen = sorted(range(len(names)), key=lambda i: -information[i])[: self.max_columns]
         return [names[i] for i in sorted(chosen)]
 
     def _right(self, rows: Index, branch: Index, n_branches: int) -> float:
@@ -164,10 +164,10 @@ class Routes:
 
     def leaves(self, codes: Mapping[str, Index], n: int) -> Index:
         """The leaf in which each row is counted: missing and other values take the branch of most rows."""
-        found = np.zeros(n, dtype=np.int64)
+        leaf_of_row = np.zeros(n, dtype=np.int64)
         for leaf, rows in self._walk(self.tree, codes, np.arange(n), False):
-            found[rows] = leaf
-        return found
+            leaf_of_row[rows] = leaf
+        return leaf_of_row
 
     def compatible(self, codes: Mapping[str, Index], n: int) -> list[tuple[int, Index]]:
         """(leaf, the rows that may be in it): missing and other values may be in all branches."""
@@ -183,12 +183,12 @@ class Routes:
             if 0 < slot <= len(vocabulary.values):
                 to[slot] = b
         branch = to[codes[node["column"]][rows]]
-        found = []
+        leaf_rows = []
         for b, (_, child) in enumerate(node["branches"]):
             there = rows[(branch == b) | (branch < 0)]
             if len(there):
-                found += self._walk(child, codes, there, all_ways)
-        return found
+                leaf_rows += self._walk(child, codes, there, all_ways)
+        return leaf_rows
 
 
 def leaf_paths(tree: Tree) -> list[list[tuple[str, Value]]]:
@@ -215,8 +215,8 @@ def check_tree(tree: Tree) -> None:
             yield int(node)
 
     try:
-        found = list(leaves(tree))
-        if found != list(range(len(found))):
+        numbers = list(leaves(tree))
+        if numbers != list(range(len(numbers))):
             raise ValueError
     except (TypeError, ValueError, RecursionError):
         raise BayesError("tree= takes the tree_ of another NBTree") from None

@@ -82,7 +82,7 @@ class TreeLeftOut(CodedLeftOut):
         labels = np.asarray(block.labels, dtype=np.int64)
         home = self._home
         scores = np.full((block.n_rows, params.n_classes), -np.inf)
-        own = np.full(block.n_rows, -np.inf)
+        own_scores = np.full(block.n_rows, -np.inf)
         n_leaves = len(params.leaf_counts)
         of_class = params.leaf_counts.sum(axis=0)[labels] - unit
         for leaf, rows in params.routes.compatible(block.codes, block.n_rows):
@@ -94,8 +94,8 @@ class TreeLeftOut(CodedLeftOut):
             scores[rows] = logspace.log_add_exp(scores[rows], some)
             at_home = np.where(home[rows] == leaf, unit, 0.0)
             count, total = np.maximum(params.leaf_counts[leaf][mine] - at_home, 0.0), np.maximum(of_class[rows], 0.0)
-            found = logspace.log(smoothed(count, total, params.leaf_alpha, params.leaf_alpha * n_leaves))
+            own_at_leaf = logspace.log(smoothed(count, total, params.leaf_alpha, params.leaf_alpha * n_leaves))
             for name in names:
-                found += params.tables[name].left_out(leaf, codes[name], mine, at_home, unit)
-            own[rows] = logspace.log_add_exp(own[rows], found)
-        return scores, np.tile(own[:, None], (1, params.n_classes))
+                own_at_leaf += params.tables[name].left_out(leaf, codes[name], mine, at_home, unit)
+            own_scores[rows] = logspace.log_add_exp(own_scores[rows], own_at_leaf)
+        return scores, np.tile(own_scores[:, None], (1, params.n_classes))

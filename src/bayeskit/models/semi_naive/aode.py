@@ -128,17 +128,17 @@ class AODE(CodedClassifier):
 
     def estimate(self, tally: Tally) -> AODEParameters:
         need_pairs(tally, "AODE")
-        found = one_dependence(tally, as_smoothing(self.smoothing), self.memory_limit)
-        return AODEParameters(self.log_prior(tally), found, self.parent_log_weights(found, 0.0), self._exponents(tally))
+        model = one_dependence(tally, as_smoothing(self.smoothing), self.memory_limit)
+        return AODEParameters(self.log_prior(tally), model, self.parent_log_weights(model, 0.0), self._exponents(tally))
 
     def _exponents(self, tally: Tally) -> Floats | None:
         """Of each column as a parent: as given, or as learnt before; None where all count alike."""
         if not isinstance(self.weights, Mapping):
             return getattr(self, "exponents_", None) if self.weights == "log-linear" else None
-        own = {tally.schema.find(key): float(w) for key, w in self.weights.items()}
-        if lacking := [name for name in tally.families if name not in own]:
+        exponents = {tally.schema.find(key): float(w) for key, w in self.weights.items()}
+        if lacking := [name for name in tally.families if name not in exponents]:
             raise BayesError(f"weights= has no exponent for column {lacking[0]!r}")
-        return np.array([own[name] for name in tally.families])
+        return np.array([exponents[name] for name in tally.families])
 
     def parent_log_weights(self, model: OneDependence, unit: float) -> Floats:
         """0 for a column that is frequent enough, without ``unit`` rows, to be a parent; −∞ for the others."""
@@ -174,11 +174,11 @@ class AODE(CodedClassifier):
         """The model of a file, with its exponents; a new fit learns others."""
         if self.weights != "log-linear":
             return super().restore(tally, state)
-        found = None if state is None else state.header.get("exponents")
-        fits = isinstance(found, dict) and found.keys() == tally.families.keys()
-        if found is None or not fits or not all(is_number(w) and 0 <= w <= MOST for w in found.values()):
+        exponents = None if state is None else state.header.get("exponents")
+        fits = isinstance(exponents, dict) and exponents.keys() == tally.families.keys()
+        if exponents is None or not fits or not all(is_number(w) and 0 <= w <= MOST for w in exponents.values()):
             raise BadFile("an AODE with log-linear weights holds an exponent for each column, and the file has others")
-        self.exponents_ = np.array([float(found[name]) for name in tally.families])
+        self.exponents_ = np.array([float(exponents[name]) for name in tally.families])
         return self.fit_tally(tally)
 
     def _held(self, tally: Tally) -> dict[str, Any]:
@@ -215,13 +215,13 @@ class AODE(CodedClassifier):
 
     def _has_parent(self, params: AODEParameters, columns: list[npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
         takes_part, at = ~np.isneginf(params.log_weights), 0
-        found = np.zeros(len(columns[0]) if columns else 0, dtype=bool)
+        has_parent = np.zeros(len(columns[0]) if columns else 0, dtype=bool)
         for column, size in zip(columns, params.model.sizes, strict=True):
-            own = takes_part[at : at + size]
-            if not found.all():
-                found |= own[column]
+            slots_taking_part = takes_part[at : at + size]
+            if not has_parent.all():
+                has_parent |= slots_taking_part[column]
             at += size
-        return found
+        return has_parent
 
     def _multiply(
         self, params: AODEParameters, columns: list[npt.NDArray[Any]], exponents: Floats, out: Floats
@@ -240,8 +240,8 @@ class AODE(CodedClassifier):
         """(ln P_p(x | class) (rows, parents, classes), which parents take part (rows, parents))."""
         model, starts = params.model, np.cumsum([0, *params.model.sizes[:-1]])
         terms = kernels.score_parents(columns, model.sizes, model.tables, model.base, self._threads())
-        own = [params.log_weights[start + column] for start, column in zip(starts, columns, strict=True)]
-        return terms, ~np.isneginf(np.stack(own, axis=1))
+        log_weights = [params.log_weights[start + column] for start, column in zip(starts, columns, strict=True)]
+        return terms, ~np.isneginf(np.stack(log_weights, axis=1))
 
     def left_out(self) -> AODELeftOut:
         """Scores of learnt rows under the estimates made without them."""
@@ -312,11 +312,11 @@ class AODE(CodedClassifier):
         chosen = rng.integers(0, max(len(names), 1), len(labels))
         for p, parent in enumerate(names):
             rows = np.flatnonzero(chosen == p)
-            own = draw_slots(model.shares(parent)[labels[rows]], rng) + 1
-            drawn[parent][rows] = own
+            parent_slots = draw_slots(model.shares(parent)[labels[rows]], rng) + 1
+            drawn[parent][rows] = parent_slots
             for other in names:
                 if other != parent:
-                    shares = model.shares_given(parent, own, other, labels[rows])
+                    shares = model.shares_given(parent, parent_slots, other, labels[rows])
                     drawn[other][rows] = draw_slots(shares, rng) + 1
         return drawn
 
@@ -333,8 +333,8 @@ class AODELeftOut(CodedLeftOut):
         return parents, replace(parents, model=params.model.left_out(unit))
 
     def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
-        others, own = (self.model.log_likelihoods(params, block) for params in self._params(unit))
-        return others, own
+        with_row, without_row = (self.model.log_likelihoods(params, block) for params in self._params(unit))
+        return with_row, without_row
 
     def parent_scores(self, block: Block) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """`AODE.parent_scores` of learnt rows, each without itself."""
@@ -342,9 +342,9 @@ class AODELeftOut(CodedLeftOut):
         columns = [known.codes[name] for name in self.model.params_.model.values]
         params, left = self._params(1.0)
         terms, takes_part = self.model.parent_scores(params, columns)
-        own, _ = self.model.parent_scores(left, columns)
+        terms_without_row, _ = self.model.parent_scores(left, columns)
         rows, labels = np.arange(block.n_rows), np.asarray(block.labels, dtype=np.int64)
-        terms[rows, :, labels] = own[rows, :, labels]
+        terms[rows, :, labels] = terms_without_row[rows, :, labels]
         return terms, takes_part
 
 
@@ -379,5 +379,5 @@ def log_linear_weights(model: AODE, source: Source) -> Floats:
         return float(-(log_p[rows, y] @ weights) + ((w - 1 / k) ** 2).sum()), gradient
 
     start = np.full(k, 1 / k)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * k, options={"maxiter": 60})
-    return np.asarray(found.x, dtype=np.float64)
+    minimum = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * k, options={"maxiter": 60})
+    return np.asarray(minimum.x, dtype=np.float64)

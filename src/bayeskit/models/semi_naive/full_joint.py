@@ -156,10 +156,12 @@ class FullJointBayes(CodedClassifier):
             for j, name in enumerate(marginal.columns)
         ]
         indices, _ = kernels.factor_codes(columns, [len(params.values[name]) + 1 for name in marginal.columns])
-        found = np.concatenate([counts, np.zeros((int(indices.max(initial=0)) + 1 - len(counts), counts.shape[1]))])
-        own = np.maximum(found[indices[len(cells) :]] - unit, 0.0)
+        counts_of_cell = np.concatenate(
+            [counts, np.zeros((int(indices.max(initial=0)) + 1 - len(counts), counts.shape[1]))]
+        )
+        counts_without_row = np.maximum(counts_of_cell[indices[len(cells) :]] - unit, 0.0)
         total = counts.sum(axis=0) - unit
-        p = smoothed(own, total, one, whole)
+        p = smoothed(counts_without_row, total, one, whole)
         return np.asarray(logspace.log(np.where(total + whole > 0, p, 0.0)))
 
     def left_out(self) -> JointLeftOut:

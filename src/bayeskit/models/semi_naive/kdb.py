@@ -149,13 +149,13 @@ def _structure(tally: Tally, k: int) -> tuple[tuple[str, ...], ...]:
     information = {name: information_about_class(family) for name, family in tally.families.items()}
     order = sorted(information, key=lambda name: (-information[name], name))
     pairs = tally.pairs
-    found = []
+    families = []
     for i, name in enumerate(order):
         before = order[:i] if k else []
         gains = {b: conditional_information(present(pairs.table(min(name, b), max(name, b))))[0] for b in before}
         parents = sorted(gains, key=lambda b: (-gains[b], b))[:k]
-        found.append((*parents, name))
-    return tuple(found)
+        families.append((*parents, name))
+    return tuple(families)
 
 
 def _losses(model: KDB, left_out: StructuredLeftOut, block: Any) -> Floats:
@@ -171,13 +171,13 @@ def _losses(model: KDB, left_out: StructuredLeftOut, block: Any) -> Floats:
         if name is not None and tables[name].used:
             table = tables[name]
             codes = [table.codes([known.codes[p] for p in table.parents], known.codes[name], 1)]
-            own = np.zeros_like(scores)
-            kernels.score_codes(codes, [table.left_out(1.0)], own, 1)
-            mine = own[rows, labels]
-            own[:] = 0
-            kernels.score_codes(codes, [table.log_table], own, 1)
-            own[rows, labels] = mine
-            scores = scores + own
+            terms = np.zeros_like(scores)
+            kernels.score_codes(codes, [table.left_out(1.0)], terms, 1)
+            mine = terms[rows, labels]
+            terms[:] = 0
+            kernels.score_codes(codes, [table.log_table], terms, 1)
+            terms[rows, labels] = mine
+            scores = scores + terms
         log_p = logspace.log_posterior_of(scores, labels)  # NaN: a row without which nothing is possible
         losses.append(-float(np.where(np.isfinite(log_p), log_p, -700.0) @ weights))
     return np.array(losses)

@@ -152,27 +152,29 @@ class StructuredClassifier(Exported, CodedClassifier):
             why = "has no part in the model" if column in self.params_.values else "is ignored"
             raise BayesError(f"column {column!r} {why}: there is nothing to show")
         table = self.params_.tables[column]
-        counts, shown = table.contexts.counts[-1], table.probabilities[-1]
+        counts, probabilities = table.contexts.counts[-1], table.probabilities[-1]
         columns: dict[str, Any] = {}
         for name, codes in zip(table.parents, _paths(table), strict=True):
             columns[name] = np.repeat(names_of(self.params_.values[name], self.schema_, name)[codes], counts.shape[1])
-        own = names_of(table.values, self.schema_, column)
-        columns[column] = np.tile(own, len(counts))
+        value_names = names_of(table.values, self.schema_, column)
+        columns[column] = np.tile(value_names, len(counts))
         given = ", ".join(table.parents)
         for i, label in enumerate(self.tally_.classes):
             cells = counts[:, :, i].ravel()
             columns[f"count | {label}"] = cells if self.tally_.weighted else cells.astype(np.int64)
         for i, label in enumerate(self.tally_.classes):
             header = f"P({column} | {label}{', ' + given if given else ''})"
-            columns[header] = shown[:, :, i].ravel() if table.used else np.full(counts[:, :, i].size, np.nan)
+            columns[header] = probabilities[:, :, i].ravel() if table.used else np.full(counts[:, :, i].size, np.nan)
         return ProbabilityTable(
             {name: cells.tolist() for name, cells in columns.items()},
             keys=len(table.parents) + 1,
             variable=column,
-            values=own.tolist(),
+            values=value_names.tolist(),
             given=" · ".join((self.schema_.target.name, *table.parents)),
             contexts=self._contexts(table),
-            shares=shown.transpose(0, 2, 1).reshape(-1, len(own)) if table.used else np.full((1, len(own)), np.nan),
+            shares=probabilities.transpose(0, 2, 1).reshape(-1, len(value_names))
+            if table.used
+            else np.full((1, len(value_names)), np.nan),
         )
 
     def _contexts(self, table: Any) -> list[str]:
@@ -265,19 +267,19 @@ def context_columns(
 
 def given_parents(parents: Mapping[Any, Any], schema: Schema, coded: list[str]) -> dict[str, tuple[str, ...]]:
     """A structure as a user wrote it: known columns, and no column its own ancestor."""
-    found: dict[str, tuple[str, ...]] = {}
+    parents_of: dict[str, tuple[str, ...]] = {}
     for key, names in parents.items():
         names = [names] if isinstance(names, str) else list(names)
-        found[schema.find(key)] = tuple(schema.find(name) for name in names)
+        parents_of[schema.find(key)] = tuple(schema.find(name) for name in names)
     ordered: set[str] = set()
-    for name in {**found, **{p: () for names in found.values() for p in names}}:
+    for name in {**parents_of, **{p: () for names in parents_of.values() for p in names}}:
         if name not in coded:
             raise BayesError(f"parents= names column {name!r}, which is ignored")
-    while ready := [n for n, names in found.items() if n not in ordered and {*names} & {*found} <= ordered]:
+    while ready := [n for n, names in parents_of.items() if n not in ordered and {*names} & {*parents_of} <= ordered]:
         ordered.update(ready)
-    if left := [name for name in found if name not in ordered]:
+    if left := [name for name in parents_of if name not in ordered]:
         raise BayesError(f"parents= makes column {left[0]!r} its own ancestor")
-    return found
+    return parents_of
 
 
 def _paths(table: ConditionalTable) -> list[npt.NDArray[np.int64]]:

@@ -93,15 +93,15 @@ class TAN(StructuredClassifier):
         parents, smoothing, pairs = self._tree(tally), as_smoothing(self.smoothing), tally.pairs
         tables = {}
         for name, family in tally.families.items():
-            own = tuple(parents[name] for _ in range(name in parents))
-            n_values = [len(tally.families[other].values) for other in (*own, name)]
+            column_parents = tuple(parents[name] for _ in range(name in parents))
+            n_values = [len(tally.families[other].values) for other in (*column_parents, name)]
             alone = np.arange(n_values[-1] + 1)[:, None], family.counts.T
-            if own:
-                table = pairs.table(own[0], name)
+            if column_parents:
+                table = pairs.table(column_parents[0], name)
                 cells = np.indices(table.shape[1:]).reshape(2, -1).T
                 alone = cells, table.transpose(1, 2, 0).reshape(len(cells), -1)
             contexts = Contexts.of(*alone, n_values, self.memory_limit)
-            tables[name] = conditional_table(own, family.values, contexts, smoothing, tally.class_counts)
+            tables[name] = conditional_table(column_parents, family.values, contexts, smoothing, tally.class_counts)
         values = {name: family.values for name, family in tally.families.items()}
         return StructuredParameters(self.log_prior(tally), tables, values)
 
@@ -110,10 +110,12 @@ class TAN(StructuredClassifier):
         names = list(tally.families)
         if self.parents is not None:
             given = given_parents(self.parents, tally.schema, names)
-            for name, own in given.items():
-                if len(own) > 1:
-                    raise BayesError(f"parents= gives column {name!r} {len(own)} parents; in a tree it has one")
-            return {name: own[0] for name, own in given.items() if own}
+            for name, column_parents in given.items():
+                if len(column_parents) > 1:
+                    raise BayesError(
+                        f"parents= gives column {name!r} {len(column_parents)} parents; in a tree it has one"
+                    )
+            return {name: column_parents[0] for name, column_parents in given.items() if column_parents}
         roots = [information_about_class(tally.families[name]) for name in names]
         if self.root is not None:
             roots[names.index(tally.schema.find(self.root))] = np.inf
@@ -125,15 +127,15 @@ class TAN(StructuredClassifier):
     def arcs(self) -> Table:
         """Which column depends on which besides the class, the strongest first; the information is in nats."""
         self._check_is_fitted()
-        found = []
-        for name, own in self.parents_.items():
-            if own:
-                counts = present(self.tally_.pairs.table(own[0], name))
+        arcs = []
+        for name, column_parents in self.parents_.items():
+            if column_parents:
+                counts = present(self.tally_.pairs.table(column_parents[0], name))
                 gain = float(conditional_information(counts)[0])
-                found.append((gain / max(float(counts.sum()), POSITIVE), own[0], name))
-        found.sort(key=lambda arc: (-arc[0], arc[1:]))
-        gains = [arc[0] for arc in found]
-        parents, children = ([arc[i] for arc in found] for i in (1, 2))
+                arcs.append((gain / max(float(counts.sum()), POSITIVE), column_parents[0], name))
+        arcs.sort(key=lambda arc: (-arc[0], arc[1:]))
+        gains = [arc[0] for arc in arcs]
+        parents, children = ([arc[i] for arc in arcs] for i in (1, 2))
         return Table({"parent": parents, "child": children, "I(parent; child | class)": gains})
 
     def dependence(self) -> DependenceGraph:
@@ -146,7 +148,9 @@ class TAN(StructuredClassifier):
         arcs = self.arcs()
         child, gain = arcs["child"], arcs["I(parent; child | class)"]
         remarks = {name: f"{nats:.3g} nats" for name, nats in zip(child, gain, strict=True)}
-        parents = {name: own[0] if own else None for name, own in self.parents_.items()}
+        parents = {
+            name: column_parents[0] if column_parents else None for name, column_parents in self.parents_.items()
+        }
         sentence = "the tree: each column hangs on the class and on the column above it"
         bits = {(p, c): nats / NATS_IN_A_BIT for p, c, nats in zip(arcs["parent"], child, gain, strict=True)}
         target = self.schema_.target.name

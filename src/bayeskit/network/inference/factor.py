@@ -69,11 +69,11 @@ def combine(factors: Sequence[Factor], keep: Sequence[int], log: bool = False) -
 
 
 def _summed(product: Floats, variables: Sequence[int], keep: Sequence[int], log_scale: float, log: bool) -> Factor:
-    kept = [i for i, v in enumerate(variables) if v in keep]
-    lost = [i for i in range(len(variables)) if i not in kept]
+    axes = [i for i, v in enumerate(variables) if v in keep]
+    lost = [i for i in range(len(variables)) if i not in axes]
     if log:
-        shape = [product.shape[i] for i in kept]
-        flat = product.transpose([*kept, *lost]).reshape(*shape, -1)
+        shape = [product.shape[i] for i in axes]
+        flat = product.transpose([*axes, *lost]).reshape(*shape, -1)
         product = logspace.log_sum_exp(flat)
     elif lost:
         product = product.sum(axis=tuple(lost))
@@ -83,7 +83,7 @@ def _summed(product: Floats, variables: Sequence[int], keep: Sequence[int], log_
             product, log_scale = product - top, log_scale + top
     elif top > 0:
         product, log_scale = product / top, log_scale + float(logspace.log(top))
-    return Factor(tuple(variables[i] for i in kept), np.asarray(product), log_scale)
+    return Factor(tuple(variables[i] for i in axes), np.asarray(product), log_scale)
 
 
 def least(table: Floats) -> float:

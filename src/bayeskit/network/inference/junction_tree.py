@@ -181,7 +181,7 @@ class JunctionTree:
             np.array(observed, dtype=np.int64), np.ascontiguousarray(likelihoods, dtype=np.float64), wanted, n_threads,
         )  # fmt: skip
         for row in () if safe.all() else np.flatnonzero(~safe).tolist():
-            tables, log_evidence[row] = self._in_logs(self._found(observed, likelihoods[row]))
+            tables, log_evidence[row] = self._in_logs(self._by_variable(observed, likelihoods[row]))
             for v, p in zip(queried, self.split(posteriors[row : row + 1], queried), strict=True):
                 p[0] = self._marginal(tables[self.homes[v]], self.homes[v], v)
         return posteriors, log_evidence
@@ -191,7 +191,7 @@ class JunctionTree:
         ends = itertools.accumulate(self.cards[v] for v in queried)
         return [posteriors[:, end - self.cards[v] : end] for v, end in zip(queried, ends, strict=True)]
 
-    def _found(self, observed: Sequence[int], likelihood: Floats) -> dict[int, Floats]:
+    def _by_variable(self, observed: Sequence[int], likelihood: Floats) -> dict[int, Floats]:
         ends = np.cumsum([self.cards[v] for v in observed])
         return {v: likelihood[end - self.cards[v] : end] for v, end in zip(observed, ends, strict=True)}
 

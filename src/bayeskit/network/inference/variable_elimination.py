@@ -38,20 +38,22 @@ def eliminate(
     """
     hard = {v: int(np.argmax(p)) for v, p in likelihoods.items() if np.count_nonzero(p) == 1 and v not in keep}
     relevant = graph.ancestors(as_set(keep) | as_set(likelihoods))
-    kept = [v for v in keep if cards[v] > 1]
+    variables = [v for v in keep if cards[v] > 1]
     near = _graph_of_factors(graph, cards, relevant, as_set(hard))
     part = as_set(v for v in bits(relevant) if cards[v] > 1 and v not in hard)
     if not with_evidence:
-        part &= reach(near, as_set(kept) | _may_contradict(graph, tables, relevant, likelihoods))
-    gone = part & ~as_set(kept)
+        part &= reach(near, as_set(variables) | _may_contradict(graph, tables, relevant, likelihoods))
+    gone = part & ~as_set(variables)
     elimination = min_fill(near, cards, gone)
-    cells = sum(table_size(nodes, cards) for nodes in elimination.cliques) + table_size(as_set(kept), cards)
+    cells = sum(table_size(nodes, cards) for nodes in elimination.cliques) + table_size(as_set(variables), cards)
     check_cost(2 * CELL * cells, memory_limit, "the tables of this question")
     question = (graph, cards, tables, part, relevant, likelihoods, hard)
     try:
-        return _laid_out(_sum_out(_factors(*question, log=False), elimination.order, kept, False), keep, cards, False)
+        return _laid_out(
+            _sum_out(_factors(*question, log=False), elimination.order, variables, False), keep, cards, False
+        )
     except Underflow:
-        return _laid_out(_sum_out(_factors(*question, log=True), elimination.order, kept, True), keep, cards, True)
+        return _laid_out(_sum_out(_factors(*question, log=True), elimination.order, variables, True), keep, cards, True)
 
 
 def _may_contradict(graph: Graph, tables: Sequence[Floats], relevant: int, likelihoods: Mapping[int, Floats]) -> int:
@@ -98,13 +100,13 @@ def _factors(
     return factors
 
 
-def _sum_out(factors: list[Factor], order: Sequence[int], kept: Sequence[int], log: bool) -> Factor:
+def _sum_out(factors: list[Factor], order: Sequence[int], keep: Sequence[int], log: bool) -> Factor:
     for v in order:
         joined = [factor for factor in factors if v in factor.variables]
         rest = {u for factor in joined for u in factor.variables} - {v}
         factors = [factor for factor in factors if v not in factor.variables]
         factors.append(combine(joined, sorted(rest), log))
-    return combine(factors, kept, log)
+    return combine(factors, keep, log)
 
 
 def _laid_out(answer: Factor, keep: Sequence[int], cards: Sequence[int], log: bool) -> tuple[Floats, float]:

@@ -130,9 +130,9 @@ class Query:
 def error(text: str, at: int, *message: Piece) -> QueryError:
     """An error that shows the place; of a long text, the part around it."""
     first, last = max(0, at - 50), at + 30
-    shown = ("…" if first else "") + re.sub(r"\s", " ", text[first:last]) + ("…" if last < len(text) else "")
+    excerpt = ("…" if first else "") + re.sub(r"\s", " ", text[first:last]) + ("…" if last < len(text) else "")
     pointer = " " * (at - first + bool(first)) + "^"
-    return QueryError(*message, f", at character {at + 1}:\n    {shown}\n    {pointer}")
+    return QueryError(*message, f", at character {at + 1}:\n    {excerpt}\n    {pointer}")
 
 
 def leaves(statement: Statement) -> Iterator[Comparison]:

@@ -198,5 +198,5 @@ def no_mean(query: Query, values: str) -> QueryError:
 
 def impossible(query: Query) -> QueryError:
     """The error for a condition of probability zero."""
-    shown = query.condition_text if len(query.condition_text) < 80 else query.condition_text[:77] + "…"
-    return QueryError(f"the condition {shown} has probability 0, so nothing can be said given it")
+    condition = query.condition_text if len(query.condition_text) < 80 else query.condition_text[:77] + "…"
+    return QueryError(f"the condition {condition} has probability 0, so nothing can be said given it")

@@ -69,8 +69,8 @@ def _cut(text: str) -> Any:
         return int(text)
     except ValueError:
         if sign or not text.isalpha():
-            told = (
+            refusal = (
                 f"{text!r} is no way to cut: give mdl, frequency, width, a number of intervals, or points such as 1,5"
             )
-            raise typer.BadParameter(told, param_hint="--cuts") from None
+            raise typer.BadParameter(refusal, param_hint="--cuts") from None
         return text

@@ -66,10 +66,10 @@ def fit_documents(
     source = texts.open_labelled(data, text, target, reading)
     with watched(source, "reading") as documents:
         model.fit_source(documents)
-    found = None
+    evaluation = None
     if shared.scores and model.tally_.n_rows > 1 and can(model, LeavesOut):
         with watched(source, "leaving each document out") as documents:
-            found = model.leave_one_out(documents, None)
+            evaluation = model.leave_one_out(documents, None)
     written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
     tally = model.tally_
     n = int(tally.n_rows)
@@ -77,10 +77,10 @@ def fit_documents(
     page.line(_what(model))
     page.line()
     summary.show_classes(page, tally)
-    if found is not None:
+    if evaluation is not None:
         page.line()
-        summary.show_measures(page, found)
-        texts.tell_scores(page, model, found.method)
+        summary.show_measures(page, evaluation)
+        texts.tell_scores(page, model, evaluation.method)
     page.line()
     texts.show_words(page, model)
     page.line()
@@ -95,7 +95,7 @@ def fit_documents(
             "words": len(model.words_),
             "candidates": candidate_records(model),
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
-            "leave_one_out": None if found is None else summary.evaluation_record(found),
+            "leave_one_out": None if evaluation is None else summary.evaluation_record(evaluation),
             "telling": texts.telling_records(model),
             "model": output,
             "bytes": written,

@@ -283,14 +283,14 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
     if kind == "exponents":
         return bayeskit.DiscriminativeWeights(_model("naive", given))
     model = getattr(bayeskit, MODELS[kind])()
-    said = {name: value for name, value in given.items() if value is not None}
-    for name in said.keys() - model.get_params():
+    settings = {name: value for name, value in given.items() if value is not None}
+    for name in settings.keys() - model.get_params():
         if name in ("smoothing", "numeric", "memory_limit", "variance", "ddof", "cuts", "domains") or (
-            name == "prior" and said[name] != "empirical"
+            name == "prior" and settings[name] != "empirical"
         ):
             raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=_option(name))
-        del said[name]
-    model.set_params(**said)
+        del settings[name]
+    model.set_params(**settings)
     model.check_settings()
     return model
 
@@ -320,7 +320,7 @@ def _chosen(source: Any, target: str, settings: dict[str, Any], options: TableOp
             raise typer.BadParameter("--model auto has no such setting", param_hint=_option(name))
     given = {name: value for name, value in settings.items() if value is not None}
     seconds = SECONDS if options.seconds is None else options.seconds
-    return _told(lambda: choose(source, target, seconds=seconds, **given))
+    return _with_advice(lambda: choose(source, target, seconds=seconds, **given))
 
 
 def _best_takes(tally: Any) -> bool:
@@ -352,21 +352,21 @@ def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]
 def _fit(model: Any, source: Any, target: str, engine: Any = None) -> list[str]:
     """Fit, and the advice that came with it."""
     if not hasattr(model, "fit_source"):
-        return _told(lambda: model.fit(source, target))[1]
-    return _told(lambda: model.fit_source(source, engine=engine))[1]
+        return _with_advice(lambda: model.fit(source, target))[1]
+    return _with_advice(lambda: model.fit_source(source, engine=engine))[1]
 
 
-def _told(work: Callable[[], Any]) -> tuple[Any, list[str]]:
+def _with_advice(work: Callable[[], Any]) -> tuple[Any, list[str]]:
     """(what came of it, the advice that was given)"""
     import warnings
 
     from bayeskit.cli.remedies import in_options
     from bayeskit.errors import AdviceWarning
 
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         made = work()
-    for warning in told:
+    for warning in caught:
         if not issubclass(warning.category, AdviceWarning):
             warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
-    return made, [in_options(w.message) for w in told if issubclass(w.category, AdviceWarning)]
+    return made, [in_options(w.message) for w in caught if issubclass(w.category, AdviceWarning)]

@@ -67,5 +67,5 @@ class Shared:
         try:
             return float(self.smoothing)
         except ValueError:
-            told = f"{self.smoothing!r} is neither a number nor auto"
-            raise typer.BadParameter(told, param_hint="--smoothing") from None
+            refusal = f"{self.smoothing!r} is neither a number nor auto"
+            raise typer.BadParameter(refusal, param_hint="--smoothing") from None

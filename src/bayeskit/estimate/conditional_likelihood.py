@@ -78,13 +78,13 @@ class LogisticLoss:
                 p = np.where(margin >= 0, small, 1.0) / (1.0 + small)  # of the other class
                 residual = -self.sign[rows] * p
             else:
-                own = (np.arange(len(labels)), labels)
-                z -= z[own][:, None]
+                at_label = (np.arange(len(labels)), labels)
+                z -= z[at_label][:, None]
                 margin = -np.where(np.arange(K) == labels[:, None], -np.inf, z).max(axis=1)
                 losses = logspace.log_sum_exp(z)
                 p = logspace.exp(z - losses[:, None])
                 residual = p.copy()
-                residual[own] -= 1.0
+                residual[at_label] -= 1.0
             if self.weights is not None:
                 losses = losses * self.weights[rows]
                 residual *= self.weights[rows] if K == 1 else self.weights[rows][:, None]
@@ -162,14 +162,14 @@ def solve(
     if solver == "newton":
         bend = curvature or loss.hessian
         options = {"gtol": bound, "maxiter": max_iter, "initial_trust_radius": 4.0, "max_trust_radius": 1e4}
-        found = minimize(
+        minimum = minimize(
             value, start / step, jac=slope, hess=lambda u: step[:, None] * bend(u * step) * step,
             method="trust-exact", options=options,
         )  # fmt: skip
     else:
         options = {"gtol": bound, "maxiter": max_iter, "maxls": 50, "ftol": 64 * np.finfo(float).eps}
-        found = minimize(value, start / step, jac=slope, method="L-BFGS-B", options=options)
-    return found.x * step, int(found.nit)
+        minimum = minimize(value, start / step, jac=slope, method="L-BFGS-B", options=options)
+    return minimum.x * step, int(minimum.nit)
 
 
 def good_start(loss: LogisticLoss, twin: Floats) -> Floats:
@@ -232,8 +232,8 @@ def by_evidence(loss: LogisticLoss, twin: Floats, scale: bool, solver: str, tol:
         at, _ = solve(loss.with_penalty(float(logspace.exp(log_penalty)), scale), at, solver, tol, max_iter)
         return -log_evidence(loss, at)
 
-    found = minimize_scalar(against, bounds=tuple(logspace.log(RANGE)), method="bounded", options={"xatol": 0.02})
-    return float(logspace.exp(found.x))
+    minimum = minimize_scalar(against, bounds=tuple(logspace.log(RANGE)), method="bounded", options={"xatol": 0.02})
+    return float(logspace.exp(minimum.x))
 
 
 def by_cross_validation(

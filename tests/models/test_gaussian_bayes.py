@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayeskit as bk
 from bayeskit.datasets import load_penguins
-from bayeskit.models.gaussian.left_out import GaussianLeftOut
+from bayeskit.estimate.left_out_normals import NormalsLeftOut
 
 RULES = ["full", "tied", "diagonal", "shrunk"]
 
@@ -122,9 +122,9 @@ def test_leave_one_out_equals_refitting(rule, gaps, weighted):
 def test_the_short_way_of_leaving_out_equals_the_long_one(rule, monkeypatch):
     X, y = correlated(n=80, classes="abc")
     model = bk.GaussianBayes(rule).fit(X, y)
-    assert GaussianLeftOut(model)._short is not None
+    assert model.left_out()._short is not None
     short = model.leave_one_out(X, y).probabilities
-    monkeypatch.setattr(GaussianLeftOut, "_short", None)
+    monkeypatch.setattr(NormalsLeftOut, "_short", None)
     np.testing.assert_allclose(model.leave_one_out(X, y).probabilities, short, rtol=1e-9, atol=1e-12)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.models.subclass.em import Cells
+from bayeskit.estimate.mixtures.em import Cells
 from bayeskit.tolerance import LEAST_PROBABILITY
 
 Floats = npt.NDArray[np.float64]
@@ -102,8 +102,8 @@ def held_out(
     for rows, rng in zip(by_class, rngs, strict=True):
         some = rng.permutation(rows)[: max(int(np.ceil(share * len(rows))), min(2 * folds, len(rows)))]
         fold_of[some] = np.arange(len(some)) % folds
-    kept = np.flatnonzero(fold_of >= 0)
-    cells, labels, fold_of = cells.take(kept), labels[kept], fold_of[kept]
+    sampled = np.flatnonzero(fold_of >= 0)
+    cells, labels, fold_of = cells.take(sampled), labels[sampled], fold_of[sampled]
     parts = [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(folds)]
     log_prior = np.zeros((len(labels), len(tried)))
     for learnt, rest in parts:
@@ -112,11 +112,11 @@ def held_out(
     rests = [cells.take(rest) for _, rest in parts]
     densities: list[dict[int, Floats]] = []
     for c, (numbers, rng) in enumerate(zip(tried, rngs, strict=True)):
-        own = [cells.take(learnt[labels[learnt] == c]) for learnt, _ in parts]
+        cells_of_class = [cells.take(learnt[labels[learnt] == c]) for learnt, _ in parts]
         densities.append({})
         for done, k in enumerate(numbers, 1):
             density = np.full(len(labels), -np.inf)
-            for learnt_here, (_, rest), held in zip(own, parts, rests, strict=True):
+            for learnt_here, (_, rest), held in zip(cells_of_class, parts, rests, strict=True):
                 if n := learnt_here.n_rows:
                     density[rest] = held.log_density(learnt_here.mixture(min(k, n), rng, STARTS, STEPS).parts)
             densities[c][k] = density

@@ -27,6 +27,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError, BayesWarning, TooLarge
 from bayeskit.estimate.covariance import CovarianceRule, Normal, log_density, normal
+from bayeskit.estimate.left_out_normals import NormalsLeftOut
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.variance import BEFORE, as_variance_floor
@@ -36,7 +37,6 @@ from bayeskit.models.base import Scores, TallyClassifier
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.base.tuning import best_temperature, weighty_blocks
-from bayeskit.models.gaussian.left_out import GaussianLeftOut
 from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -165,9 +165,11 @@ class GaussianBayes(TallyClassifier):
             )
         prior = class_prior(self.prior, tally.classes, tally.class_counts)
         floor = as_variance_floor(self.variance_floor)
-        found = normal(tally.moments, tally.products, tally.class_counts, self.rule, self.ddof, self._amount, floor)
-        self._tell_singular(tally, found)
-        return GaussianParameters(logspace.log(prior), tally.moment_columns, found)
+        class_normals = normal(
+            tally.moments, tally.products, tally.class_counts, self.rule, self.ddof, self._amount, floor
+        )
+        self._tell_singular(tally, class_normals)
+        return GaussianParameters(logspace.log(prior), tally.moment_columns, class_normals)
 
     @property
     def rule(self) -> CovarianceRule:
@@ -181,8 +183,8 @@ class GaussianBayes(TallyClassifier):
             return None if self.covariance == "shrunk" else 0.0
         return None if isinstance(self.shrinkage, str) else float(self.shrinkage)
 
-    def _tell_singular(self, tally: Tally, found: Normal) -> None:
-        singular = np.flatnonzero((found.spread.lifted > 0) & (tally.class_counts > 0))
+    def _tell_singular(self, tally: Tally, class_normals: Normal) -> None:
+        singular = np.flatnonzero((class_normals.spread.lifted > 0) & (tally.class_counts > 0))
         if not len(singular):
             return
         if self.rule == "tied":
@@ -194,8 +196,8 @@ class GaussianBayes(TallyClassifier):
         wiser = '"tied", "shrunk" or "diagonal"' if self.covariance == "full" else '"shrunk" or "diagonal"'
         warnings.warn(
             BayesWarning(
-                f"the covariance of {what} is singular over {int(found.spread.used.sum())} columns, and was pulled to "
-                "the diagonal until it is not. ",
+                f"the covariance of {what} is singular over {int(class_normals.spread.used.sum())} columns, and was "
+                "pulled to the diagonal until it is not. ",
                 Remedy("covariance", shown=wiser, clause="Take {}, or leave", without="Leave"),
                 " out columns that follow from others.",
                 culprit=what,
@@ -212,10 +214,11 @@ class GaussianBayes(TallyClassifier):
         at = {name: i for i, name in enumerate(params.columns)}
         return {name: np.ascontiguousarray(terms[:, :, at[name]]) for name in self.schema_.used}
 
-    def left_out(self) -> GaussianLeftOut:
+    def left_out(self) -> NormalsLeftOut:
         """Scores of learnt rows under the estimates made without them."""
         self._check_is_fitted()
-        return GaussianLeftOut(self)
+        floor = as_variance_floor(self.variance_floor)
+        return NormalsLeftOut(self.tally_, self.params_.normal, self.prior, self.rule, self.ddof, floor)
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit with the ``shrinkage``, then the ``temperature``, that predict best, each row left out in turn.
@@ -255,8 +258,8 @@ class GaussianBayes(TallyClassifier):
     def covariances_(self) -> Floats:
         """(classes, columns, columns); NaN for a column that is left out."""
         self._check_is_fitted()
-        found: Floats = self.params_.normal.covariance
-        return found
+        covariances: Floats = self.params_.normal.covariance
+        return covariances
 
     @property
     def n_parameters_(self) -> int:
@@ -271,16 +274,18 @@ class GaussianBayes(TallyClassifier):
         if column not in self.params_.columns:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
         i, model = self.params_.columns.index(column), self.params_.normal
-        counts, shown = self.tally_.moments.n[:, i].tolist(), model.covariance[:, i, i].tolist()
-        columns = {"count": counts, "mean": model.mean[:, i].tolist(), "variance": shown}
+        counts, variances = self.tally_.moments.n[:, i].tolist(), model.covariance[:, i, i].tolist()
+        columns = {"count": counts, "mean": model.mean[:, i].tolist(), "variance": variances}
         return Table({self._class_header(): list(self.tally_.classes), **columns})
 
     def correlations(self, label: Any) -> Table:
         """The correlations that the model believes of one class, column by column."""
         self._check_is_fitted()
         c, params = class_position(label, self.tally_.classes), self.params_
-        found = params.normal.spread.correlation[c]
-        return Table({"": list(params.columns), **{n: found[:, j].tolist() for j, n in enumerate(params.columns)}})
+        correlation = params.normal.spread.correlation[c]
+        return Table(
+            {"": list(params.columns), **{n: correlation[:, j].tolist() for j, n in enumerate(params.columns)}}
+        )
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
         """Rows drawn from the model, and their classes. A column that the model leaves out is drawn as missing."""

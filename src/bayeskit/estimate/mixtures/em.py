@@ -13,22 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
+from bayeskit.estimate.columns.column import Settings
 from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.estimate.variance import Gaussian, as_variance_floor, shared_variance
+from bayeskit.estimate.variance import Gaussian, VarianceRule, as_variance_floor, shared_variance
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import CONVERGED
-
-if TYPE_CHECKING:
-    from bayeskit.models.naive_bayes.classifier import NaiveBayes, NaiveParameters
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
@@ -63,7 +61,8 @@ class Cells:
     Slots of a coded column are a missing cell and its values; those that take no part have no pseudo-count.
     """
 
-    model: NaiveBayes
+    settings: Settings
+    rule: VarianceRule
     slots: Any
     column_of: Index  # the coded column of each slot
     pseudo: Floats  # (slots,): NaN where a slot takes no part
@@ -73,13 +72,13 @@ class Cells:
     weights: Floats
 
     @classmethod
-    def of(cls, model: NaiveBayes, block: Block, tally: Tally, gaps: Mapping[str, float]) -> Cells:
-        """All rows of a block that was counted."""
+    def of(cls, settings: Settings, rule: VarianceRule, block: Block, tally: Tally, gaps: Mapping[str, float]) -> Cells:
+        """All rows of a block that was counted; the ``rule`` is for the variances of all columns."""
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
         pseudo, column_of = [], []
         for j, (name, family) in enumerate(tally.families.items()):
-            smoothing = as_smoothing(model.setting_for("smoothing", name, tally.schema))
-            first = 0 if model.missing == "value" and bool(family.missing.any()) else 1
+            smoothing = as_smoothing(settings.setting_for("smoothing", name, tally.schema))
+            first = 0 if settings.missing == "value" and bool(family.missing.any()) else 1
             values = (None, *family.values)[first:]
             added = smoothing.pseudo_counts(values, family.counts[:, first:]) if values else np.zeros(0)
             pseudo.append(np.concatenate([np.full(first, np.nan), added]))
@@ -94,7 +93,8 @@ class Cells:
             spread *= np.maximum(np.abs(x).max(axis=0, initial=0.0), 1.0)
         scale = np.where(spread > 0, spread, 1.0)
         return cls(
-            model,
+            settings,
+            rule,
             _indicators(list(block.codes.values()), [len(part) for part in pseudo], block.n_rows),
             np.concatenate([np.zeros(0, dtype=np.int64), *column_of]).astype(np.int64),
             np.concatenate([np.zeros(0), *pseudo]),
@@ -151,10 +151,9 @@ class Cells:
             mean = np.where(n > 0, sums / n, 0.0)
             middle = np.where(total > 0, sums.sum(axis=0) / total, 0.0)
         squares, all_squares = squares - n * mean**2, squares.sum(axis=0) - total * middle**2
-        model, occurs = self.model, np.ones(len(size), dtype=bool)
-        floor = as_variance_floor(model.variance_floor)
+        occurs, floor = np.ones(len(size), dtype=bool), as_variance_floor(self.settings.variance_floor)
         spreads = (np.maximum(squares, 0.0), np.maximum(all_squares, 0.0))
-        variance, _ = shared_variance(n, *spreads, occurs, model.variance, model.ddof, floor)
+        variance, _ = shared_variance(n, *spreads, occurs, self.rule, self.settings.ddof, floor)
         least = least_variance(spreads[1] / np.maximum(total, 1.0), self.gaps)
         return Parts(logspace.log(size / size.sum()), self._log_tables(counts), mean, np.maximum(variance, least))
 
@@ -240,17 +239,14 @@ def least_variance(of_class: Floats, gaps: Floats) -> Floats:
     return np.maximum(NARROW * of_class, np.minimum(SPACED * gaps**2, of_class))
 
 
-def widened(params: NaiveParameters, of_class: Moments, gaps: Mapping[str, float]) -> NaiveParameters:
+def widened(normal: GaussianColumns, of_class: Moments, gaps: Mapping[str, float]) -> GaussianColumns:
     """The same with no variance under the least of its class: moments of the class of each subclass are given."""
-    normal = params.of_kind(GaussianColumns)
-    if normal is None:
-        return params
     with np.errstate(invalid="ignore", divide="ignore"):
-        own = np.nan_to_num(of_class.squared_deviations() / of_class.n, nan=0.0, posinf=0.0)
-    least = least_variance(own, np.array([gaps.get(name, 0.0) for name in normal.names]))
+        class_variance = np.nan_to_num(of_class.squared_deviations() / of_class.n, nan=0.0, posinf=0.0)
+    least = least_variance(class_variance, np.array([gaps.get(name, 0.0) for name in normal.names]))
     known = normal.gaussian
     wider = Gaussian(known.mean, np.maximum(known.variance, least), known.used)
-    return params.with_kind(replace(normal, gaussian=wider))
+    return replace(normal, gaussian=wider)
 
 
 def by_class(tally: Tally, owner: Index, n_classes: int) -> Moments:

@@ -1,4 +1,4 @@
-"""Leave-one-out for multivariate Gaussians: each learnt row scored by the model made without it.
+"""Multivariate normals without one row: each learnt row scored by the normals made without it.
 
 With d = x − mean, n and S = Σ d dᵀ of the row's own class, a row of weight u leaves
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,34 +23,40 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.errors import NotLearnt
-from bayeskit.estimate.covariance import covariances
-from bayeskit.estimate.left_out import highest_floor
+from bayeskit.estimate.covariance import CovarianceRule, Normal, covariances
+from bayeskit.estimate.left_out import FAR, highest_floor
 from bayeskit.estimate.prior import log_prior_without
-from bayeskit.estimate.variance import as_variance_floor
+from bayeskit.estimate.variance import VarianceFloor
+from bayeskit.tally.moments import Moments
 from bayeskit.tally.products import pairs, products_of_rows
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, LEAST_REST, NOISE, SINGULAR
 
-if TYPE_CHECKING:
-    from bayeskit.models.gaussian.classifier import GaussianBayes
-
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
-FAR = 1e5  # standard deviations from zero: beyond, only double-double knows the mean without a row
 SEVERAL = 2  # rows of a class with a variance of its own
 CELLS = 1 << 20  # numbers of the long way at a time
 
 
-class GaussianLeftOut:
-    """Scores of labelled rows that the model has learnt, each without itself (rows, classes)."""
+@dataclass(frozen=True, eq=False)
+class NormalsLeftOut:
+    """Scores of labelled rows that were learnt, each without itself (rows, classes).
 
-    def __init__(self, model: GaussianBayes) -> None:
-        self.model = model
-        self.tally: Tally = model.tally_
-        self.params = model.params_
+    The ``normal`` is that of the tally by the ``rule``, ``ddof`` and ``floor``, over ``tally.moment_columns``.
+    """
+
+    tally: Tally
+    normal: Normal
+    prior: Any
+    rule: CovarianceRule
+    ddof: int
+    floor: VarianceFloor
+
+    @cached_property
+    def products(self) -> Moments:
+        """Of all pairs of columns."""
         assert self.tally.products is not None
-        self.products = self.tally.products
-        self.floor = as_variance_floor(model.variance_floor)
+        return self.tally.products
 
     def scores(self, block: Block) -> Floats:
         """ln P(x, class) of each row under the estimates made without it."""
@@ -58,8 +64,8 @@ class GaussianLeftOut:
             raise NotLearnt("a row to leave out has a class that was never learnt")
         labels = np.asarray(block.labels, dtype=np.int64)
         unit = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
-        x = np.column_stack([block.floats[name] for name in self.params.columns])
-        raise_unusable({name: block.floats[name] for name in self.params.columns}, block.start)
+        x = np.column_stack([block.floats[name] for name in self.tally.moment_columns])
+        raise_unusable({name: block.floats[name] for name in self.tally.moment_columns}, block.start)
         scores = np.empty((block.n_rows, len(self.tally.classes)))
         long = np.ones(block.n_rows, dtype=bool)
         if self._short is not None:
@@ -76,30 +82,30 @@ class GaussianLeftOut:
 
     def log_prior(self, label: int, unit: float) -> Floats:
         """ln P(class) without a row of a class, or a part of one; a class that only the row shows is impossible."""
-        return log_prior_without(self.model.prior, self.tally.classes, self.tally.class_counts, label, unit)
+        return log_prior_without(self.prior, self.tally.classes, self.tally.class_counts, label, unit)
 
     @cached_property
     def _short(self) -> _Short | None:
         """What the short way needs, where it can be gone: complete, regular, not shrunk."""
-        spread, counts = self.params.normal.spread, self.tally.class_counts.astype(np.float64)
+        spread, counts = self.normal.spread, self.tally.class_counts.astype(np.float64)
         n, moments = self.products.n, self.tally.moments
-        plain = self.model.rule != "diagonal" and not spread.shrinkage.any() and not spread.lifted.any()
+        plain = self.rule != "diagonal" and not spread.shrinkage.any() and not spread.lifted.any()
         if not plain or not spread.used.all() or not (n == self.tally.class_counts[:, None]).all():
             return None
         squares, total = moments.squared_deviations(), moments.pooled().squared_deviations()[0]
-        freedom = counts - self.model.ddof
-        enough = (freedom > 1.5) & (counts >= SEVERAL) if self.model.rule == "full" else counts > self.model.ddof + 1
+        freedom = counts - self.ddof
+        enough = (freedom > 1.5) & (counts >= SEVERAL) if self.rule == "full" else counts > self.ddof + 1
         with np.errstate(invalid="ignore", divide="ignore"):
             above = squares / counts[:, None] > 10 / LEAST_REST * NOISE * total / counts.sum()
             near = np.abs(moments.mean()) < FAR * np.sqrt(squares / counts[:, None])
         if not enough.all() or not above.all() or not near.all():
             return None
-        factor = np.linalg.cholesky(spread.correlation)
+        factor = np.asarray(np.linalg.cholesky(spread.correlation), dtype=np.float64)
         smallest = np.linalg.eigvalsh(spread.correlation)[:, 0]
         log_det = logspace.log(np.diagonal(factor, axis1=1, axis2=2) * spread.deviation).sum(axis=1)
-        tied = self.model.rule == "tied"
+        tied = self.rule == "tied"
         together = np.full(len(counts), freedom.sum()) if tied else freedom
-        floor = highest_floor(moments.n, squares, total, self.model.ddof, self.floor)
+        floor = highest_floor(moments.n, squares, total, self.ddof, self.floor)
         least = np.maximum(2 * SINGULAR / smallest, (2 * floor / spread.deviation**2).max(axis=1))
         if not (least < 0.5).all():
             return None
@@ -107,7 +113,7 @@ class GaussianLeftOut:
 
     def _short_way(self, short: _Short, x: Floats, labels: Index, unit: Floats, scores: Floats) -> Index:
         """Fills the scores of the rows that it can take; returns the others."""
-        spread, mean = self.params.normal.spread, self.params.normal.mean
+        spread, mean = self.normal.spread, self.normal.mean
         rows, k = np.arange(len(x)), x.shape[1]
         z = np.stack(  # (classes, rows, columns), whitened
             [
@@ -118,8 +124,8 @@ class GaussianLeftOut:
         q = (z * z).sum(axis=2).T
         n, freedom = short.counts[labels], short.freedom[labels]
         a = unit * n / (n - unit) / freedom  # of Σ
-        own = q[rows, labels]
-        rest = 1 - a * own
+        own_distance = q[rows, labels]
+        rest = 1 - a * own_distance
         long: Index = ~(rest > short.least[labels]) | ~(n - unit > SEVERAL) | np.isnan(x).any(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             grown = freedom / (freedom - unit)  # Σ' = grown · (Σ − a d dᵀ)
@@ -128,12 +134,12 @@ class GaussianLeftOut:
             if short.tied:
                 across = np.einsum("crk,rk->rc", z, z[labels, rows])
                 distance = (q + a[:, None] * across**2 / rest[:, None]) / grown[:, None]
-                found = base - short.log_det - half_log[:, None] - 0.5 * distance
+                log_densities = base - short.log_det - half_log[:, None] - 0.5 * distance
             else:
-                found = base - short.log_det - 0.5 * q
-            lost = (n / (n - unit)) ** 2 * own / rest / grown
-            found[rows, labels] = base - short.log_det[labels] - half_log - 0.5 * lost
-        scores[~long] = found[~long]
+                log_densities = base - short.log_det - 0.5 * q
+            lost = (n / (n - unit)) ** 2 * own_distance / rest / grown
+            log_densities[rows, labels] = base - short.log_det[labels] - half_log - 0.5 * lost
+        scores[~long] = log_densities[~long]
         return long
 
     def _refuse_unlearnt(self, x: Floats, labels: Index, unit: Floats, at: Index) -> None:
@@ -142,14 +148,15 @@ class GaussianLeftOut:
         lacks = self.tally.moments.take(labels).lacks(cells)
         if lacks.any():
             i, j = np.argwhere(lacks)[0]
+            column = self.tally.moment_columns[j]
             raise NotLearnt(
-                f"row {at[i]} was never learnt: its value of column {self.params.columns[j]!r} is not among those of "
+                f"row {at[i]} was never learnt: its value of column {column!r} is not among those of "
                 f"class {self.tally.classes[labels[i]]!r}. Leave-one-out scores the rows that the model was fitted on."
             )
 
     def _long_way(self, x: Floats, labels: Index, unit: Floats) -> Floats:
         """The covariances of the counts without each row, and the row's density under them."""
-        k, own = x.shape[1], (np.arange(len(x)), labels)
+        k, at_label = x.shape[1], (np.arange(len(x)), labels)
         cells = products_of_rows(x, unit)
         diagonal = np.arange(k) * (k + 1)
         left = self.products.take(labels) - cells
@@ -158,15 +165,15 @@ class GaussianLeftOut:
         total = together.squared_deviations()
         n, spread = pairs(self.products)
         n, spread = (np.repeat(part.astype(np.float64)[None], len(x), axis=0) for part in (n, spread))
-        n[own], spread[own] = pairs(left)
-        mean = np.repeat(self.params.normal.mean[None], len(x), axis=0)
-        mean[own] = left.columns(diagonal).mean()
+        n[at_label], spread[at_label] = pairs(left)
+        mean = np.repeat(self.normal.mean[None], len(x), axis=0)
+        mean[at_label] = left.columns(diagonal).mean()
         mean = np.where(np.diagonal(n, axis1=-2, axis2=-1) > 0, mean, together.mean()[:, None, :])
         counts = np.repeat(self.tally.class_counts.astype(np.float64)[None], len(x), axis=0)
-        counts[own] -= unit
+        counts[at_label] -= unit
         occurs = counts > GONE * self.tally.n_rows
-        held = self.params.normal.spread.shrinkage
-        made = covariances(n, spread, total, occurs, self.model.rule, self.model.ddof, held, self.floor)
+        held = self.normal.spread.shrinkage
+        made = covariances(n, spread, total, occurs, self.rule, self.ddof, held, self.floor)
         present = (~np.isnan(x) & made.used)[:, None, :]
         both = present[..., :, None] & present[..., None, :]
         correlation = np.where(both, made.correlation, np.eye(k))

@@ -30,6 +30,8 @@ from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.calibration import fit_temperature
 from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.estimate.mixtures.em import Cells, by_class, smallest_gaps, widened
+from bayeskit.estimate.mixtures.number_of_parts import held_out, numbers_to_try
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.variance import BEFORE
 from bayeskit.explain.evidence import telescoped
@@ -44,9 +46,8 @@ from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.base.tally_classifier import TOGETHER, refuse_no_counts
 from bayeskit.models.ensemble.progress import Bar, check_progress
-from bayeskit.models.naive_bayes.classifier import NaiveBayes, NaiveParameters
-from bayeskit.models.subclass.em import Cells, by_class, smallest_gaps, widened
-from bayeskit.models.subclass.number_of_parts import held_out, numbers_to_try
+from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.naive_bayes.parameters import NaiveParameters
 from bayeskit.remedy import OtherModel
 from bayeskit.tally.tally import Tally
 
@@ -188,7 +189,7 @@ class SubclassBayes(KnowsJoint):
         block, encoder = self._read(source, counted)
         gaps = smallest_gaps(block)
         with Bar(self.progress) as tell:
-            cells = Cells.of(naive, block, counted, gaps)
+            cells = Cells.of(naive, naive.variance, block, counted, gaps)
             shares, names = self._clusters(cells, np.asarray(block.labels, dtype=np.int64), counted, tell)
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
         soft = replace(block, labels=None, weights=None, responsibilities=shares * weights[:, None])
@@ -325,8 +326,9 @@ class SubclassBayes(KnowsJoint):
         within = logspace.log(np.where(rows[owner] > 0, counts / np.where(rows > 0, rows, 1.0)[owner], 1.0))
         log_prior = logspace.log(prior)
         params = replace(params, log_prior=log_prior[owner] + within)
-        of_class = by_class(tally, owner, len(classes))
-        return SubclassParameters(log_prior, widened(params, of_class, gaps), owner)
+        if (normal := params.of_kind(GaussianColumns)) is not None:
+            params = params.with_kind(widened(normal, by_class(tally, owner, len(classes)), gaps))
+        return SubclassParameters(log_prior, params, owner)
 
     def with_prior(self, prior: Any) -> Self:
         """A new model with another class prior, from the same subclasses."""
@@ -376,11 +378,11 @@ class SubclassBayes(KnowsJoint):
         params, order, names = self.params_, self._order(), self.subclass_tally_.classes
         counts = self.subclass_tally_.class_counts
         share = counts / np.bincount(params.owner, counts)[params.owner]
-        told = [json.loads(str(names[i])) for i in order]
+        names_and_numbers = [json.loads(str(names[i])) for i in order]
         return Table(
             {
-                self._class_header(): [label for label, _ in told],
-                "subclass": [number for _, number in told],
+                self._class_header(): [label for label, _ in names_and_numbers],
+                "subclass": [number for _, number in names_and_numbers],
                 "count": [round(float(counts[i]), 3) for i in order],
                 "share": [float(share[i]) for i in order],
                 "what sets it apart": [self._apart(int(i)) for i in order],
@@ -399,23 +401,23 @@ class SubclassBayes(KnowsJoint):
         if not len(rest):
             return "all of the class"
         weight = tally.class_counts[rest] / tally.class_counts[rest].sum()
-        found: list[tuple[float, str]] = []
+        differences: list[tuple[float, str]] = []
         for name, table in naive.tables.items():
             if table.used and table.values:
-                own = np.nan_to_num(table.probabilities[s, 1 : len(table.values) + 1])
+                shares = np.nan_to_num(table.probabilities[s, 1 : len(table.values) + 1])
                 others = weight @ np.nan_to_num(table.probabilities[rest, 1 : len(table.values) + 1])
-                at = int(np.argmax(own - others))
+                at = int(np.argmax(shares - others))
                 value = self._naive_names(name, table.values)[at]
-                found.append((float(own[at] - others[at]), f"{name} {cell(value)} ({own[at]:.0%})"))
+                differences.append((float(shares[at] - others[at]), f"{name} {cell(value)} ({shares[at]:.0%})"))
         normal = naive.of_kind(GaussianColumns)
         for j, name in enumerate(normal.names if normal is not None else ()):
             if normal.gaussian.used[j]:
-                own, others = normal.gaussian.mean[s, j], float(weight @ normal.gaussian.mean[rest, j])
+                mean, others = normal.gaussian.mean[s, j], float(weight @ normal.gaussian.mean[rest, j])
                 spread = float(np.sqrt(normal.gaussian.variance[s, j]))
-                far = abs(own - others) / (abs(own - others) + spread)
-                found.append((far, f"{name} near {own:.4g}"))
-        found.sort(key=lambda pair: -pair[0])
-        return ", ".join(text for size, text in found[:3] if size > 0.1) or "nothing much"
+                far = abs(mean - others) / (abs(mean - others) + spread)
+                differences.append((far, f"{name} near {mean:.4g}"))
+        differences.sort(key=lambda pair: -pair[0])
+        return ", ".join(text for size, text in differences[:3] if size > 0.1) or "nothing much"
 
     def _naive_names(self, name: str, values: tuple[Value, ...]) -> list[Any]:
         from bayeskit.models.base.coded_classifier import names_of
@@ -429,8 +431,8 @@ class SubclassBayes(KnowsJoint):
         naive = self._naive()
         naive.params_, naive.schema_ = self.params_.naive, self.schema_
         names = [json.loads(str(name)) for name in self.subclass_tally_.classes]
-        shown = tuple(f"{label} {number}" for label, number in names)
-        naive.tally_ = self.subclass_tally_.with_classes(np.arange(len(shown)), shown)
+        subclass_names = tuple(f"{label} {number}" for label, number in names)
+        naive.tally_ = self.subclass_tally_.with_classes(np.arange(len(subclass_names)), subclass_names)
         return naive.column_table(column)
 
     @property
@@ -454,11 +456,11 @@ class SubclassBayes(KnowsJoint):
 
 def _summed(scores: Floats, owner: Index, n_classes: int) -> Scores:
     """ln Σ exp over the subclasses of each class (rows, classes); −∞ for a class without any."""
-    found = np.full((len(scores), n_classes), -np.inf)
+    class_scores = np.full((len(scores), n_classes), -np.inf)
     for c in range(n_classes):
         if (owner == c).any():
-            found[:, c] = logspace.log_sum_exp(np.ascontiguousarray(scores[:, owner == c]))
-    return found
+            class_scores[:, c] = logspace.log_sum_exp(np.ascontiguousarray(scores[:, owner == c]))
+    return class_scores
 
 
 def _whole(name: str, value: Any, least: int) -> None:

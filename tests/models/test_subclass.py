@@ -10,9 +10,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import bayeskit as bk
 from bayeskit.datasets import load_penguins
 from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.estimate.mixtures.number_of_parts import GAIN, HeldOut
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.ensemble import progress as bayes_progress
-from bayeskit.models.subclass.number_of_parts import GAIN, HeldOut
 
 XOR = pd.DataFrame({"a": list("0011") * 10, "b": list("0101") * 10})
 XOR_Y = ["same", "other", "other", "same"] * 10

@@ -1,0 +1,1 @@
+"""Classes as mixtures of parts: the parts by EM, and how many there are."""

@@ -1,0 +1,244 @@
+"""bayes fit: what it says of columns, scores and models, and the settings that reach the model."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv as pacsv
+from pyarrow import parquet
+
+import bayeskit as bk
+from bayeskit.capabilities import reader_of
+from bayeskit.datasets import load_penguins, load_worked_example
+
+BIRDS = load_penguins()
+
+
+def test_fit_says_what_columns_were_taken_for_scores_and_where_the_model_went(bayes):
+    told = bayes("fit", "birds.csv", "--target", "species", "-o", "birds.bayes")
+    assert re.search(r"^birds\.csv: 344 rows, 3 classes of species$", told.out, re.M)
+    assert re.search(r"^island +categorical +3: Biscoe, Dream, Torgersen +0$", told.out, re.M)
+    assert re.search(r"^bill_length_mm +numeric +43\.92 ± 5\.46 +2$", told.out, re.M)
+    assert re.search(r"^Adelie +152 +44\.2%$", told.out, re.M)
+    exact = bk.load("birds.bayes").leave_one_out(BIRDS, "species")
+    assert f"accuracy           {exact.accuracy:.1%}" in told.out
+    assert "44.2%" in told.out
+    assert "most telling columns" in told.out
+    assert "advice: column 'year' holds a few whole numbers only" in told.out
+    assert "--role year=categorical" in told.out
+    assert "model written to birds.bayes" in told.out
+    assert told.err == ""
+
+
+def test_fit_as_json_holds_the_same_figures(bayes):
+    found = bayes("fit", "birds.csv", "-t", "species", "--role", "year=categorical", "--json").json
+    model = bk.NaiveBayes(roles={"year": "categorical"}).fit(BIRDS, "species")
+    exact = model.leave_one_out(BIRDS, "species")
+    assert found["rows"] == 344
+    assert found["classes"] == {"Adelie": 152, "Chinstrap": 68, "Gentoo": 124}
+    assert found["leave_one_out"]["log_loss"] == pytest.approx(exact.log_loss, abs=1e-12)
+    assert found["leave_one_out"]["baseline"]["accuracy"] == exact.baseline.accuracy
+    assert found["model"] == "model.bayes"
+    assert [c["role"] for c in found["columns"] if c["column"] == "year"] == ["categorical"]
+    assert bk.load("model.bayes").tally_ == model.tally_
+
+
+def harmful(folder):
+    """A table in which one column makes naive Bayes worse than the majority, and the other one is good."""
+    rng = np.random.default_rng(0)
+    answer = np.where(rng.random(400) < 0.7, "no", "yes")
+    tails = rng.normal(size=400) * np.where(rng.random(400) < 0.05, 50, 0.5)
+    columns = {
+        "a bad": np.where(answer == "yes", rng.normal(size=400), tails),
+        "good": rng.normal(size=400) + (answer == "yes"),
+        "y": answer,
+    }
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    (folder / "harm.csv").write_text("\n".join(lines), encoding="utf-8")
+
+
+def test_fit_says_loudly_that_a_model_is_worse_than_none_which_column_does_it_and_what_to_do(bayes, here):
+    harmful(here)
+    told = bayes("fit", "harm.csv", "-t", "y", "--prior", "empirical", "-o", "harm.bayes")
+    said = " ".join(told.out.split())
+    assert (
+        "THIS MODEL IS WORSE THAN NONE: always saying the commonest class is right more often, 64.2% instead of 4"
+        in said
+    )
+    assert re.search(r"Column 'a bad' does most of the harm: without it the accuracy is 72\.2%", said)
+    command = re.search(r"^without it:\n  (.*)$", told.out, re.M)[1]
+    assert command == "bayes fit harm.csv -t y --prior empirical -o harm.bayes --role 'a bad=ignore'"
+    again = bayes(*shlex.split(command)[1:])
+    assert "WORSE" not in again.out
+    assert max(len(line) for line in told.out.splitlines() if not line.startswith("  bayes")) <= 80
+    record = json.loads(bayes("fit", "harm.csv", "-t", "y", "--json").out)["leave_one_out"]
+    assert record["worse_than_majority"]
+    assert record["culprit"]["column"] == "a bad"
+    exact = bk.load("harm.bayes").leave_one_out("harm.csv", "y")
+    assert record["culprit"]["without"] == {"accuracy": exact.accuracy, "log_loss": exact.log_loss}
+
+
+def test_fit_says_that_probabilities_are_worse_than_the_class_shares_and_no_column_does_it(bayes, here):
+    rng = np.random.default_rng(0)
+    answer = np.where(rng.random(200) < 0.5, "no", "yes")
+    x = rng.normal(size=200) + 1.2 * (answer == "yes")
+    rows = [",".join([*map(str, [x_i] * 30), y_i]) for x_i, y_i in zip(x, answer, strict=True)]
+    (here / "same.csv").write_text("\n".join([",".join([*(f"x{i}" for i in range(30)), "y"]), *rows]), encoding="utf-8")
+    said = " ".join(bayes("fit", "same.csv", "-t", "y").out.split())
+    assert "THE PROBABILITIES ARE WORSE THAN NONE: the shares of the classes alone have a log loss of 0.69" in said
+    assert "No single column does it" in said
+    assert "without it:" not in said
+
+
+def test_fit_is_quiet_about_a_good_model(bayes):
+    assert "WORSE" not in bayes("fit", "birds.csv", "-t", "species").out
+    assert not json.loads(bayes("fit", "birds.csv", "-t", "species", "--json").out)["leave_one_out"][
+        "worse_than_majority"
+    ]
+
+
+@pytest.mark.slow
+def test_best_prints_its_scores_with_what_they_are_worth_and_naive_prints_the_way_to_it(bayes):
+    told = bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--model", "best", "-o", "best.bayes")
+    assert re.search(r"^BayesClassifier +99\.\d%", told.out, re.M)
+    assert re.search(r"^NaiveBayes +98\.3%", told.out, re.M)
+    assert re.search(r"^majority +44\.2%", told.out, re.M)
+    assert "a little optimistic" in told.out
+    assert "most important columns" in told.out
+    model = bk.load("best.bayes")
+    assert isinstance(model, bk.BayesClassifier)
+    before = model.predict_proba(BIRDS)
+    bayes("forget", "best.bayes", "birds.csv", "-o", "none.bayes", code=1)
+    assert np.array_equal(bk.load("best.bayes").predict_proba(BIRDS), before)
+    assert "held-out rows" in bayes("evaluate", "best.bayes", "half.csv", "--held-out").out
+    assert "2-fold cross-validation" in bayes("evaluate", "best.bayes", "half.csv", "--folds", 2).out
+    told = bayes("evaluate", "best.bayes", "half.csv", code=1).err
+    assert "use --folds 10, or --held-out if the rows are new to the model" in told
+    assert (
+        "has no such setting"
+        in bayes("fit", "birds.csv", "-t", "species", "-m", "best", "--prior", "uniform", code=2).err
+    )
+
+
+def test_the_way_to_a_stronger_model_is_the_same_command_and_runs(bayes, here):
+    (here / "my birds.csv").write_text((here / "half.csv").read_text().replace(",", ";").replace("sex", "the sex"))
+    words = [
+        "fit", "my birds.csv", "-t", "species", "--role", "year=ignore", "--role", "the sex=ignore", "--delimiter", ";",
+        "--type", "body_mass_g=float", "--empty", "", "--empty", "NA", "--unseen", "error", "-o", "my birds.bayes",
+    ]  # fmt: skip
+    said = bayes(*words, "--smoothing", "2", "--no-scores").out.splitlines()
+    command = shlex.split(said[said.index("stronger:") + 1])
+    assert sorted(command) == sorted(["bayes", *words, "-m", "auto"])
+    bayes(*command[1:], "--no-scores")
+    chosen = reader_of(bk.load("my birds.bayes"))
+    assert (chosen.roles, chosen.unseen) == ({"year": "ignore", "the sex": "ignore"}, "error")
+
+
+def test_no_stronger_model_is_named_where_there_is_none(bayes, here):
+    (here / "one.csv").write_text("a,b,y\n" + "u,3.5,p\nv,4.5,p\n" * 9)
+    assert "stronger" not in bayes("fit", "one.csv", "-t", "y").out
+    assert "stronger" not in bayes("fit", "birds.csv", "-t", "species", "--role", "island=text", "--no-scores").out
+    assert "stronger" not in bayes("fit", "birds.csv", "-t", "species", "-m", "tan", "--no-scores").out
+
+
+def test_advice_names_options_and_these_help(bayes, here):
+    rows = (f"{'not known' if i % 50 == 7 else i % 60};{i % 40},{i % 7};{'pq'[i % 2]}\n" for i in range(300))
+    (here / "ages.csv").write_text("age;size;y\n" + "".join(rows))
+    told = bayes("fit", "ages.csv", "-t", "y", "--no-scores", "--json").json["advice"]
+    assert len(told) == 2
+    assert "text in some cells ('not known')" in told[0]
+    assert told[0].endswith("pass --empty 'not known' --empty ''")
+    assert "column 'size' holds numbers with a comma" in told[1]
+    found = bayes("fit", "ages.csv", "-t", "y", "--no-scores", "--empty", "not known", "--empty", "", "--json").json
+    assert [(c["role"], c["missing"]) for c in found["columns"]] == [("numeric", 6), ("categorical", 0)]
+
+
+def test_values_with_commas_are_quoted_in_a_list(bayes, here):
+    (here / "towns.csv").write_text("town,y\n" + '"Paris, Texas",p\nOslo,q\n"Paris, Texas",q\n' * 9)
+    assert "2: 'Paris, Texas', Oslo " in bayes("fit", "towns.csv", "-t", "y", "-o", "towns.bayes").out
+    assert "2: 'Paris, Texas', Oslo " in bayes("inspect", "towns.bayes").out
+
+
+def test_second_choices_are_translated_too(bayes, here):
+    (here / "dates.csv").write_text("joined,y\n" + "2024-01-05,p\n2024-02-05,q\n" * 15)
+    told = bayes("fit", "dates.csv", "-t", "y", code=1).err
+    assert "--role joined=numeric (seconds since 1970), categorical, parts such as month,weekday (" in told
+    (here / "old.csv").write_bytes(b"town,y\n" + "Köln,p\nBonn,q\n".encode("latin-1"))
+    assert (
+        "would read 'Köln': if that is right, pass --encoding cp1252" in bayes("fit", "old.csv", "-t", "y", code=1).err
+    )
+
+
+def test_settings_reach_the_model(bayes):
+    bayes(
+        "fit", "birds.csv", "-t", "species", "--smoothing", "auto", "--prior", "uniform", "--numeric", "histogram",
+        "--unseen", "smooth", "--role", "year=ignore", "--type", "sex=string", "--no-scores",
+    )  # fmt: skip
+    model = bk.load("model.bayes")
+    assert (model.smoothing, model.prior, model.numeric, model.unseen) == ("auto", "uniform", "histogram", "smooth")
+    assert model.roles == {"year": "ignore"}
+
+
+def test_fit_by_the_book(bayes, here):
+    table = load_worked_example("melon")
+    pacsv.write_csv(table, "melon.csv")
+    told = bayes("fit", "melon.csv", "-t", "sweet", "-o", "m.bayes", "--no-scores").out
+    assert "--role color=categorical --role weight=categorical" in " ".join(told.split())
+    words = ["--domain", "color=0,1,2,3", "--domain", "weight=0,1,2,3,4", "--prior", "laplace", "--smoothing", "1"]
+    bayes("fit", "melon.csv", "-t", "sweet", "-o", "m.bayes", *words)
+    Path("q.csv").write_text("color,weight\n0,1\n")
+    told = bayes("explain", "m.bayes", "q.csv", "--work").out
+    assert "= 1/98 = 0.0102041" in told
+    assert "= 1/49 = 0.0204082" in told
+    pacsv.write_csv(load_worked_example("tax"), "tax.csv")
+    told = bayes("fit", "tax.csv", "-t", "evade", "-o", "t.bayes", "--no-scores").out
+    assert "column 'tid' numbers the rows, like an identifier" in " ".join(told.split())
+    fit = ("fit", "tax.csv", "-t", "evade", "-o", "t.bayes", "--no-scores", "--role", "tid=ignore")
+    bayes(*fit, "--variance", "feature", "--ddof", "0")
+    assert "1790" in bayes("inspect", "t.bayes", "--column", "taxable_income").out
+    bayes(*fit, "--cuts", "taxable_income=80,100")
+    assert "80 – 100" in bayes("inspect", "t.bayes", "--column", "taxable_income").out
+    bayes(*fit, "--cuts", "4")
+    assert bk.load("t.bayes").numeric == "histogram"
+    bayes(*fit, "--model", "tan", "--cuts", "frequency:3", "--domain", "refund=yes,no")
+    assert bk.load("t.bayes").schema_.columns["refund"].domain == ("yes", "no")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--domain", "outlook"], "is no COLUMN="),
+        (["--domain", "outlook="], "names no values"),
+        (["--domain", "sky=a,b"], "no column 'sky'"),
+        (["--domain", "outlook=sunny,rain"], "outside its declared domain (sunny, rain). Add it to --domain"),
+        (["--domain", "outlook=sunny,rain,overcast", "-m", "gaussian"], "Invalid value for --domain"),
+        (["--cuts", "4", "--numeric", "kernel"], "goes with --numeric histogram"),
+        (["--cuts", "4", "--cuts", "outlook=3"], "give one for all columns"),
+        (["--cuts", "frequency:x"], "is no way to cut"),
+        (["--cuts", "best"], "cuts="),
+        (["--prior", "jeffreys"], "empirical, uniform or laplace"),
+        (["--ddof", "2"], "ddof=2"),
+        (["--variance", "none"], "variance"),
+        (["--variance", "all", "-m", "tan"], "Invalid value for --variance"),
+    ],
+)
+def test_what_is_no_book_is_refused(bayes, words, told):
+    code = 2 if "Invalid" in told or "COLUMN=" in told or "names" in told or "goes" in told or "way" in told else 1
+    code = 2 if "for all columns" in told else code
+    said = bayes("fit", "tennis.csv", "-t", "play", *words, code=code)
+    assert told in " ".join(said.err.split())
+
+
+@pytest.mark.slow
+def test_wide_tables_are_cut_short_and_told(bayes, here):
+    names = [f"column{i}" for i in range(40)]
+    table = pa.table({**{n: ["a", "b"] * 20 for n in names}, "y": [f"class{i % 20}" for i in range(40)]})
+    parquet.write_table(table, "wide.parquet")
+    told = bayes("fit", "wide.parquet", "-t", "y")
+    assert "… and 28 more columns" in told.out
+    assert "… and 8 more classes" in told.out
+    assert len(bayes("fit", "wide.parquet", "-t", "y", "--json").json["columns"]) == 40
