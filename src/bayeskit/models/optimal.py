@@ -59,15 +59,11 @@ class _Committee(PredictsClasses):
             members = [clone(member).fit(X, y, **extra) for member in members]
         prior = normalised(_by_name(self.prior, names, "prior") if self.prior is not None else _even(len(names)))
         if given:
-            posterior, scores, weighting = (
-                normalised(_by_name(self.weights, names, "weights"), "weights"),
-                None,
-                "given",
-            )
+            weighting, scores = "given", None
+            posterior = normalised(_by_name(self.weights, names, "weights"), "weights")
         else:
-            weighting, scores = _score(
-                self.weights, dict(zip(names, members, strict=True)), X, y, sample_weight, self.cv
-            )
+            named = dict(zip(names, members, strict=True))
+            weighting, scores = _score(self.weights, named, X, y, sample_weight, self.cv)
             posterior = logspace.normalise((logspace.log(prior) + scores)[None])[0][0]
             if np.isnan(posterior).any():
                 raise BayesError("the labels are impossible under every member; smooth them, or give weights")
