@@ -32,7 +32,7 @@ LEFT_OUT = [
     bk.AODE(smoothing=1.0),
     bk.AODE(2, smoothing=bk.BackOff(2), prior={"p": 0.3, "q": 0.7}),
     bk.FullJointBayes(),
-    bk.FullJointBayes(1, domains={"a": "uvw", "b": "uvw", "d": "uvwxy"}),
+    bk.FullJointBayes(1, domains={"a": [*"uvw"], "b": [*"uvw"], "d": [*"uvwxy"]}),
 ]
 
 
