@@ -21,7 +21,7 @@ rows = st.lists(
 
 @given(rows, st.sampled_from([0, 1, 0.5, bk.Laplace(), bk.MLE(), bk.MEstimate(3), bk.Dirichlet(2)]))
 def test_probabilities_of_data_are_smoothed_frequencies(data, smoothing):
-    domains = {"a": "xyz", "b": range(3), "c": [True, False]}
+    domains = {"a": [*"xyz"], "b": range(3), "c": [True, False]}
     joint = bk.JointDistribution.from_data(data, smoothing, domains=domains)
     alpha = {0: 0, 1: 1, 0.5: 0.5}.get(smoothing) if isinstance(smoothing, (int, float)) else None
     if alpha is None:
