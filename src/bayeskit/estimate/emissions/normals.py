@@ -23,7 +23,7 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.estimate.emissions.emission import Emission, Floats, Index, Scale, Sums, cell, numbers_of
+from bayeskit.estimate.emissions.emission import Emission, Floats, Index, Scale, Sums, cell
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import log_peak
 from bayeskit.tally.plan import Request
@@ -70,16 +70,12 @@ def tally_scales(tally: Tally, names: Sequence[str]) -> dict[str, Scale]:
 
 
 @dataclass(frozen=True, eq=False)
-class Normals(Emission):
-    """Means and variances (states, columns)."""
+class MeasuredColumns(Emission):
+    """Columns of numbers that are normal in each state, apart or together: what they are measured from and by."""
 
-    kind = "normals"
     names: tuple[str, ...]
     scales: Mapping[str, Scale]
     prior: SpreadPrior
-    spherical: bool = False
-    mean: Floats | None = None
-    variance: Floats | None = None
 
     @cached_property
     def centre(self) -> Floats:
@@ -95,6 +91,16 @@ class Normals(Emission):
     def used(self) -> Index:
         """Columns that vary."""
         return np.flatnonzero(self.total > UNDERFLOW)
+
+
+@dataclass(frozen=True, eq=False)
+class Normals(MeasuredColumns):
+    """Means and variances (states, columns)."""
+
+    kind = "normals"
+    spherical: bool = False
+    mean: Floats | None = None
+    variance: Floats | None = None
 
     def requests(self) -> Sequence[Request]:
         return [Request("moments", self.names)]
@@ -207,11 +213,5 @@ def mixed_moments(mean: Floats, variance: Floats, shares: Floats) -> dict[str, F
     ([1.0], [2.0])
     """
     expected = shares @ mean
-    return {"mean": expected, "variance": shares @ (variance + mean**2) - expected**2}
-
-
-def filled(block: Block, names: Sequence[str], centre: Floats) -> tuple[Floats, Floats]:
-    """(Numbers less a centre with 0 where they are missing, 1 where they are there), both (rows, columns)."""
-    x = numbers_of(block, names) - centre
-    there = ~np.isnan(x)
-    return np.where(there, x, 0.0), there.astype(np.float64)
+    away = mean - expected[:, None]  # squares of the means themselves would lose the digits of a spread beside them
+    return {"mean": expected, "variance": shares @ variance + (shares * away**2).sum(axis=1)}
