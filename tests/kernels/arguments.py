@@ -7,6 +7,7 @@ GOOD = dict(
     sorted((table_arguments.GOOD | document_arguments.GOOD | sequence_arguments.GOOD | ensemble_arguments.GOOD).items())
 )
 ALONE = {
+    "NormalRow",
     "WordIndex",
     "factor_codes",
     "factor_strings",

@@ -114,7 +114,12 @@ def k_best_states(d: Draw) -> Arguments:
     return hidden_chain(d) | {"k": int(d.rng.integers(1, 5))}
 
 
+def normal_row(d: Draw) -> Arguments:
+    return {name: d.rng.random((d.n_classes, d.k)) for name in ("mean", "precision", "constant")}
+
+
 GOOD: dict[str, Callable[[Draw], Arguments]] = {
+    "NormalRow": normal_row,
     "best_states": best_states,
     "best_tags": best_tags,
     "count_states": count_states,

@@ -1,6 +1,7 @@
 """What a model of hidden states answers: sums over all paths, long sequences, one step at a time, draws."""
 
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,6 +64,59 @@ def test_likelihoods_below_the_smallest_double() -> None:
     np.testing.assert_allclose(model.predict_proba([sequence])[0][:500, 0], 1)
 
 
+def faint() -> HiddenMarkovModel:
+    """Two kinds of sequences: what has made one of them nearly certain may yet turn out to be impossible for it."""
+    return HiddenMarkovModel.from_tables(
+        {"a": 0.5, "b": 0.5},
+        {"a": {"a": 1.0}, "b": {"b": 1.0}},
+        {"a": {"u": 0.9, "v": 0.1}, "b": {"u": 0.001, "v": 0.1, "w": 0.899}},
+    )
+
+
+def test_a_state_that_has_faded_is_not_an_impossible_one() -> None:
+    model, sequence = faint(), ["u"] * 400 + ["w", "u", "v"]
+    whole = model.log_likelihood([sequence])[0]
+    assert np.isfinite(whole)
+    np.testing.assert_allclose(model.log_terms(Sequences.of([sequence])).sum(), whole, rtol=1e-12)
+    now = model.online()
+    for symbol, filtered in zip(sequence, model.filter([sequence])[0], strict=True):
+        np.testing.assert_allclose(now.update(symbol), filtered, atol=1e-12)
+    np.testing.assert_allclose(now.log_likelihood, whole, rtol=1e-12)
+    far = HiddenMarkovModel.from_tables(
+        {"a": 0.5, "b": 0.5}, {"a": {"a": 1.0}, "b": {"b": 1.0}}, {"a": (0.0, 1.0), "b": (1000.0, 1.0)}
+    )
+    numbers = [0.0, 0.0, 1000.0, 1000.0, 1000.0]
+    np.testing.assert_allclose(
+        far.log_terms(Sequences.of([numbers])).sum(), far.log_likelihood([numbers])[0], rtol=1e-12
+    )
+    explained = far.explain([numbers], 1)
+    assert (explained.past, explained.observation["x0"], explained.future) == (-5e5, -5e5, 1.5e6)
+    assert explained.log_odds == 5e5
+
+
+def test_what_rules_a_state_out_is_said_of_each_part() -> None:
+    model = HiddenMarkovModel.from_tables(
+        {"a": 1.0, "b": 0.0},
+        {"a": {"a": 0.5, "b": 0.5}, "b": {"b": 1.0}},
+        {"a": {"u": 0.5, "v": 0.5}, "b": {"v": 1.0}},
+    )
+    first, second, last = (model.explain([["v", "u", "v"]], step) for step in range(3))
+    assert (first.past, first.observation["x0"], first.future) == (np.inf, pytest.approx(np.log(0.5)), np.inf)
+    assert "what comes after rules out b" in first.sentences
+    assert second.observation["x0"] == np.inf
+    assert second.future == pytest.approx(np.log(0.75))  # of v after a, and after b
+    assert last.log_odds == pytest.approx(np.log(2))
+    assert first.log_odds == second.log_odds == np.inf
+
+
+def test_a_forecast_far_from_zero_keeps_its_spread() -> None:
+    model = HiddenMarkovModel.from_tables(
+        {"a": 0.5, "b": 0.5}, {s: {"a": 0.5, "b": 0.5} for s in "ab"}, {"a": (1e9, 1.0), "b": (1e9 + 2, 1.0)}
+    )
+    (variance,) = model.forecast([[1e9]]).columns["x0"]["variance"][0]
+    assert variance == pytest.approx(2.0)
+
+
 def test_long_sequences_in_pieces_are_the_whole() -> None:
     rng = np.random.default_rng(0)
     model = HiddenMarkovModel.from_tables(
@@ -110,6 +164,66 @@ def test_one_observation_at_a_time_is_the_filter() -> None:
     with pytest.raises(BayesError, match="step 2 is impossible"):
         sharp.update("a")
     assert sharp.probabilities is before
+
+
+@pytest.mark.parametrize(
+    ("options", "rows", "bad"),
+    [
+        ({"roles": "categorical"}, [["a", "b", "a"]], [["a"], {"other": "a"}]),
+        ({}, [[1.0, 2.0, 4.0]], ["abc", float("inf"), 1e200, [1.0], {"other": 1.0}]),
+        ({}, [[[1.0, 2.0], [3.0, 5.0], [2.0, 2.0]]], [1.0, [1.0, 2.0], {"x0": "abc"}, {"x1": float("-inf")}]),
+        ({"covariance": "full"}, [[[1.0, 2.0], [3.0, 5.0], [2.0, 2.0]]], [{"x0": "abc"}, {"x0": 1e200}]),
+        ({"numeric": "poisson"}, [[1.0, 2.0, 4.0]], [1.5, -1, "abc"]),
+        ({"numeric": "multinomial"}, [[[1, 2], [3, 5], [2, 2]]], [{"x0": 1.5}, {"x1": -1}]),
+    ],
+)
+def test_what_is_no_observation_is_refused_and_nothing_changes(options: Any, rows: Any, bad: list[Any]) -> None:
+    now = HiddenMarkovModel(1, n_starts=1, **options).fit(rows).online()
+    cells = rows[0][0] if isinstance(rows[0][0], list) else [rows[0][0]]
+    before = now.update({f"x{j}": cell for j, cell in enumerate(cells)})
+    for observation in bad:
+        with pytest.raises(BayesError):
+            now.update(observation)
+    assert now.probabilities is before
+    assert now.n_steps == 1
+
+
+def test_numbers_of_any_kind_are_one_observation_with_gaps_and_constant_columns() -> None:
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.normal(size=60), np.full(60, 3.0), rng.normal(5, 2, 60)])
+    rows[rng.random(60) < 0.2, 2] = np.nan
+    model = HiddenMarkovModel(3, n_starts=1, max_rounds=5, min_stay=2).fit([rows])
+    now, again = model.online(), model.online()
+    for row, filtered in zip(rows, model.filter([rows])[0], strict=True):
+        np.testing.assert_allclose(now.update({"x0": float(row[0]), "x1": 3, "x2": row[2]}), filtered, atol=1e-12)
+        missing = None if np.isnan(row[2]) else np.float32(row[2]).item()
+        again.update({"x0": np.float64(row[0]), "x2": missing})
+    np.testing.assert_allclose(now.log_likelihood, model.log_likelihood([rows])[0], rtol=1e-9)
+    np.testing.assert_allclose(again.log_likelihood, now.log_likelihood, rtol=1e-5)
+
+
+def test_what_is_given_away_cannot_change_the_model(weather: HiddenMarkovModel) -> None:
+    now = weather.online()
+    now.probabilities[:] = 9
+    assert weather.start_.tolist() == [0.5, 0.5]
+    with pytest.raises(ValueError, match="read-only"):
+        now.update("U")[:] = 9
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model: model.sample_paths([["U"]], n=-1),
+        lambda model: model.sample_paths([["U"]], n=1.5),
+        lambda model: model.sample(10**6, 10**7),
+        lambda model: model.explain([["U"]], 0.5),
+        lambda model: model.explain([["U"]], 0, sequence="first"),
+        lambda model: model.online().forecast(0.5),
+    ],
+)
+def test_arguments_that_mean_nothing_are_refused_by_name(weather: HiddenMarkovModel, ask: Any) -> None:
+    with pytest.raises(BayesError):
+        ask(weather)
 
 
 def test_next_symbols_and_draws_follow_the_model(weather: HiddenMarkovModel) -> None:

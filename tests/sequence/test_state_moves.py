@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bayeskit import HiddenMarkovModel
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, BayesWarning
 
 
 def test_a_state_lasts_its_minimum_and_all_paths_agree() -> None:
@@ -56,6 +56,11 @@ def test_left_to_right_never_goes_back() -> None:
         ({"transitions": [[1]]}, "2 rows of 2"),
         ({"transitions": [["a", 2], ["b", "a"]]}, "no probability"),
         ({"transitions": "round"}, "left-to-right"),
+        ({"transitions": 3}, "no list"),
+        ({"transitions": {0: [0.5, 0.5], 1: [0.2, 0.8]}}, "no list"),
+        ({"transitions": [None, [0.2, 0.8]]}, "no list"),
+        ({"start": 3}, "no list"),
+        ({"min_stay": 10**6}, "shorter min_stay"),
         ({"start": [0.5, 0.2]}, "sum to 0.7"),
         ({"start": {"here": 1}}, "no state"),
         ({"min_stay": 0}, "1 or more"),
@@ -67,8 +72,28 @@ def test_left_to_right_never_goes_back() -> None:
         ({"tol": 2}, "tol"),
         ({"choose_by": "aic"}, "choose_by"),
         ({"states": ["a", "b", "c"]}, "not as many"),
+        ({"n_states": 10**9}, "more than 8,192"),
+        ({"n_states": [2, 10**9]}, "several to choose from"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(settings_: dict[str, Any], words: str) -> None:
     with pytest.raises(BayesError, match=words):
-        HiddenMarkovModel(2, **settings_).fit([[1.0, 2.0, 3.0]])
+        HiddenMarkovModel(**{"n_states": 2} | settings_).fit([[1.0, 2.0, 3.0]])
+
+
+def test_fixed_probabilities_of_few_digits_are_made_to_sum_to_one() -> None:
+    third = [0.3333, 0.3333, 0.3333]
+    model = HiddenMarkovModel(3, start=third, transitions=[third] * 3, n_starts=1, max_rounds=2).fit([list("abacab")])
+    np.testing.assert_allclose(model.transitions_.sum(axis=1), 1, rtol=1e-15)
+    np.testing.assert_allclose(model.start_.sum(), 1, rtol=1e-15)
+    above = HiddenMarkovModel(3, transitions=[[0.3334] * 3] * 3, n_starts=1, max_rounds=2).fit([list("abacab")])
+    np.testing.assert_allclose(above.transitions_, 1 / 3, rtol=1e-15)
+
+
+def test_labels_that_go_where_it_is_forbidden_are_told() -> None:
+    words, tags = [["a", "b", "c"], ["a", "b"]], [["s", "t", "s"], ["t", "t"]]
+    with pytest.warns(BayesWarning, match="2 labelled steps .* step 3 of sequence 1"):
+        model = HiddenMarkovModel(states=["s", "t"], transitions="left-to-right").fit(words, tags)
+    assert model.transitions_.tolist() == [[1 / 3, 2 / 3], [0, 1]]
+    with pytest.warns(BayesWarning, match="1 labelled steps .* step 1 of sequence 1"):
+        model.partial_fit([["a"]], [["t"]])

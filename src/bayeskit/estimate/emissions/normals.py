@@ -167,19 +167,8 @@ class Normals(MeasuredColumns):
 
     def one_row(self, record: Mapping[str, Any]) -> Floats:
         mean, precision, constant = self.normal_form
-        cells = [cell(record, self.names[j]) for j in self.used]
-        away = np.array(cells) - mean
-        if not np.isnan(sum(cells)):
-            halves, peak = self._whole_row
-            return np.asarray(peak - (away * away * precision) @ halves)
-        terms = constant - 0.5 * precision * away**2
-        return np.asarray(np.where(np.isnan(away), 0.0, terms).sum(axis=1))
-
-    @cached_property
-    def _whole_row(self) -> tuple[Floats, Floats]:
-        """(halves, Σ constant) of a row in which no cell is missing."""
-        constant = self.normal_form[2]
-        return np.full(constant.shape[1], 0.5), constant.sum(axis=1)
+        away = np.array([cell(record, self.names[j]) for j in self.used]) - mean
+        return np.asarray(np.where(np.isnan(away), 0.0, constant - 0.5 * precision * away**2).sum(axis=1))
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
         assert self.mean is not None
