@@ -151,7 +151,7 @@ class OnlineFilter:
     def _of_numbers(self, observation: Any, normals: kernels.NormalRow) -> tuple[Floats, Floats, float]:
         """Floats as they are; whatever else stands there is read as a record."""
         if isinstance(observation, dict):
-            cells = [observation.get(name) for name in self._varying]
+            cells: list[Any] = [observation.get(name) for name in self._varying]
         elif len(self._names) == 1:
             cells = [observation]
         else:
