@@ -153,4 +153,18 @@ void weigh_numbers(const std::vector<Floats>& columns, size_t n, const double* c
             }
 }
 
+NormalRow::NormalRow(const NormalColumns& columns, size_t n_states)
+    : n_states(n_states), n_columns(columns.columns.size()),
+      rows_(std::make_shared<const NormalRows>(&columns, n_states)) {}
+
+double NormalRow::score(const double* cells, double* likelihoods, double* logs) const {
+    Aligned<double> own(n_states + 3), e(n_states + 3);
+    double top = 0;
+    state_loops().add_normals(cells, 1, n_columns, rows_->tables(), own.data());
+    state_loops().likelihoods(own.data(), 1, n_states, false, e.data(), &top);
+    std::copy_n(e.data(), n_states, likelihoods);
+    std::copy_n(own.data(), n_states, logs);
+    return top;
+}
+
 }  // namespace bayeskit

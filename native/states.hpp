@@ -2,6 +2,8 @@
 // state_paths.py).
 #pragma once
 
+#include <memory>
+
 #include "support/columns.hpp"
 
 namespace bayeskit {
@@ -48,6 +50,17 @@ void count_states(const Observed& rows, const HiddenChain& chain, const StateCou
 // Σ s, Σ s (x - centre) and Σ s (x - centre)² over the rows that have a number, by share and column (states, columns).
 void weigh_numbers(const std::vector<Floats>& columns, size_t n, const double* centre, const double* shares,
                    size_t n_states, double* weight, double* first, double* second, size_t n_threads);
+
+// One row of numbers at a time: e^(log - top) and log, each (states); top is given back.
+class NormalRow {
+public:
+    NormalRow(const NormalColumns& columns, size_t n_states);
+    double score(const double* cells, double* likelihoods, double* logs) const;
+    const size_t n_states, n_columns;
+
+private:
+    std::shared_ptr<const class NormalRows> rows_;
+};
 
 struct StatePaths {
     MutableCodes path;       // (rows)

@@ -191,9 +191,31 @@ nb::tuple py_weigh_numbers(const Arrays& columns, const Array& centre, const Arr
     return nb::make_tuple(weight.array, first.array, second.array);
 }
 
+NormalRow normal_row(const Array& mean, const Array& precision, const Array& constant) {
+    const Cells<double, 2> means(mean, "mean"), widths(precision, "precision"), peaks(constant, "constant");
+    const size_t k = means.shape(0), d = means.shape(1);
+    if (k < 1 || k > 65536) refuse("mean has " + std::to_string(k) + " states, not from 1 to 65536");
+    for (const auto* table : {&widths, &peaks})
+        if (table->shape(0) != k || table->shape(1) != d) refuse("mean, precision and constant differ in shape");
+    return NormalRow({std::vector<Floats>(d), means.data(), widths.data(), peaks.data(), nullptr}, k);
+}
+
+nb::tuple py_score(const NormalRow& self, const std::vector<double>& cells) {
+    if (cells.size() != self.n_columns) refuse("a row has " + std::to_string(self.n_columns) + " cells");
+    const auto made = make<double>("empty", "float64", 2, self.n_states);
+    const double top = self.score(cells.data(), made.data, made.data + self.n_states);
+    return nb::make_tuple(made.array, top);
+}
+
 }  // namespace
 
 void bind_states(nb::module_& m) {
+    nb::class_<NormalRow>(m, "NormalRow")
+        .def("__init__",
+             [](NormalRow* self, const Array& mean, const Array& precision, const Array& constant) {
+        new (self) NormalRow(normal_row(mean, precision, constant));
+    }, "mean"_a, "precision"_a, "constant"_a)
+        .def("score", &py_score, "cells"_a);
     m.def("filter_states", &py_filter_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(),
           "normals"_a.none(), "starts"_a, "log_start"_a, "log_transition"_a, "before"_a.none(), "every"_a,
           "n_threads"_a);

@@ -104,9 +104,9 @@ public:
 // Parameters of normal columns, padded, by column.
 class NormalRows {
 public:
-    NormalRows(const Observed& rows, size_t n_states) : n_states_(n_states), width_(padded(n_states)) {
-        if (!rows.normals) return;
-        const NormalColumns& in = *rows.normals;
+    NormalRows(const NormalColumns* normals, size_t n_states) : n_states_(n_states), width_(padded(n_states)) {
+        if (!normals) return;
+        const NormalColumns& in = *normals;
         const size_t d = in.columns.size();
         whole_.assign(width_, 0.0);
         for (auto* part : {&mean_, &half_, &constant_}) part->assign(d * width_, 0.0);
@@ -131,8 +131,8 @@ private:
 class StretchRows {
 public:
     StretchRows(const Observed& rows, const SymbolTables& symbols, size_t n_states)
-        : rows_(rows), symbols_(symbols), normals_(rows, n_states), n_states_(n_states), width_(padded(n_states)),
-          stretch_(stretch_of(n_states)), pointers_(stretch_) {}
+        : rows_(rows), symbols_(symbols), normals_(rows.normals, n_states), n_states_(n_states),
+          width_(padded(n_states)), stretch_(stretch_of(n_states)), pointers_(stretch_) {}
 
     // What is made of the rows of a span is kept for the way back, where that is not much memory.
     void keep(size_t begin, size_t end) {

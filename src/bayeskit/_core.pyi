@@ -84,6 +84,11 @@ def best_tags(
     logs: Floats,
     n_threads: int,
 ) -> tuple[Ids, Floats]: ...
+
+class NormalRow:
+    def __init__(self, mean: Floats, precision: Floats, constant: Floats) -> None: ...
+    def score(self, cells: Sequence[float]) -> tuple[Floats, float]: ...
+
 def filter_states(
     logs: Floats,
     codes: Codes | None,

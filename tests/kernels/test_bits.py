@@ -54,6 +54,9 @@ def hidden_states(rng: np.random.Generator, codes: np.ndarray, scores: np.ndarra
     out: list[np.ndarray] = []
     n = len(scores)
     out += kernels.weigh_numbers([scores[:, 0], scores[:, 1]], np.zeros(2), rng.random((n, 3)), n_threads)
+    for k in (3, 11):
+        both, top = kernels.NormalRow(*rng.random((3, k, 2))).score(scores[k, :2].tolist())
+        out += [np.asarray(part) for part in (both, top)]
     for k, starts in ((3, np.arange(0, n + 1, 70)), (3, np.array([0, n])), (11, np.arange(0, n + 1, 7_000))):
         tables = [np.log(rng.dirichlet(np.ones(k), size)) for size in (1, k, 66)]
         chain = {"labels": None, "allowed": None, "normals": None, "starts": starts, "log_start": tables[0][0],

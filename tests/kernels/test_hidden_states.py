@@ -76,6 +76,20 @@ def test_weighed_numbers_equal_their_twin_for_any_number_of_threads(seed: int, n
 
 
 @settings(max_examples=40)
+@given(seed=seeds)
+def test_one_row_of_numbers_equals_its_twin(seed: int) -> None:
+    given = good_arguments("NormalRow", seed)
+    rng = np.random.default_rng(seed)
+    cells = np.where(rng.random(given["mean"].shape[1]) < 0.2, np.nan, rng.normal(size=given["mean"].shape[1]) * 20)
+    both, top = kernels.NormalRow(**given).score(cells.tolist())
+    expected, largest = twins.NormalRow(**given).score(cells.tolist())
+    np.testing.assert_allclose(both, expected, rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(top, largest, rtol=1e-12)
+    with pytest.raises(ValueError, match="cells"):
+        kernels.NormalRow(**given).score([*cells.tolist(), 1.0])
+
+
+@settings(max_examples=40)
 @given(seeds, few_states, st.integers(1, 5))
 def test_forward_and_backward_are_sums_over_all_paths(seed: int, k: int, n: int) -> None:
     given = chain(np.random.default_rng(seed), k, n)

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from bayeskit import kernels
 
-from .arguments import GOOD, Arguments, good_arguments
+from .arguments import GOOD, good_arguments
 from .conftest import CODES, INTEGERS, seeds
+from .draw import Arguments
 
 EXAMPLES = int(os.environ.get("BAYESKIT_EXAMPLES", "12"))
 WRITTEN = {"scores", "out"}

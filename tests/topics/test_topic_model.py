@@ -124,6 +124,58 @@ def test_columns_of_a_frame_are_the_words():
     assert named.top_words() == model.top_words()
 
 
+def frames_of(texts):
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    return {
+        "pandas": pd.DataFrame({"text": texts}),
+        "categories": pd.DataFrame({"text": pd.Categorical(texts)}),
+        "polars": pl.DataFrame({"text": texts}),
+        "lazy": pl.LazyFrame({"text": texts}),
+        "Arrow": pa.table({"text": texts}),
+        "mapping": {"text": texts},
+        "records": [{"text": text} for text in texts],
+        "array": np.array(texts)[:, None],
+        "series": pd.Series(texts),
+    }
+
+
+@pytest.mark.parametrize("form", list(frames_of([])))
+def test_texts_in_the_one_column_of_a_table_are_the_texts(fitted, form):
+    shares = fitted.transform(TEXTS)
+    assert fitted.transform(frames_of(TEXTS)[form]).tolist() == shares.tolist()
+    again = TopicModel(2, n_sweeps=60, keep_assignments=True).fit(frames_of(TEXTS)[form])
+    assert again.components_.tolist() == fitted.components_.tolist()
+    assert TopicModel(n_sweeps=20).choose_topics(frames_of(TEXTS)[form], [1, 2]).n_topics == 2
+
+
+def test_of_a_table_with_several_columns_one_is_to_be_given(fitted):
+    import pandas as pd
+
+    with pytest.raises(BayesError, match="which column holds the texts"):
+        fitted.transform(pd.DataFrame({"text": TEXTS, "year": 1999}))
+    with pytest.raises(BayesError, match="which column holds the texts"):
+        fitted.fit(np.array([TEXTS, TEXTS]).T)
+
+
+def test_counts_in_any_table_are_counts_with_the_names_of_its_words():
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    cells = {"ball": [2, 0, 1, 0] * 6, "vote": [0, 3, 0, 1] * 6}
+    plain = TopicModel(2, n_sweeps=20).fit(np.column_stack(list(cells.values())), words=list(cells))
+    sparse = pd.DataFrame(cells).astype(pd.SparseDtype("int64", 0))
+    for table in (pd.DataFrame(cells), sparse, pl.DataFrame(cells), pa.table(cells), cells):
+        model = TopicModel(2, n_sweeps=20).fit(table)
+        assert model.words_.tolist() == ["ball", "vote"]
+        assert model.components_.tolist() == plain.components_.tolist()
+        guided = TopicModel(2, n_sweeps=20, seed_words={0: ["vote"]})
+        assert guided.choose_topics(table, [2]).n_topics == 2
+
+
 def test_shares_feed_a_classifier_in_a_pipeline():
     labels = [0, 0, 1, 1] * 6
     pipeline = make_pipeline(TokenCounter(), TopicModel(2, n_sweeps=40), LogisticRegression())
@@ -266,7 +318,7 @@ def test_more_topics_than_words_work():
         ([[1.0, np.nan]], "is nan"),
         ([[1.0, np.inf]], "is inf"),
         ([[2.0**40]], "counts are whole numbers"),
-        (np.array([["a", "b"]]), "no matrix of counts"),
+        (np.array([["a", "b"]]), "which column holds the texts"),
         (np.array([[1 + 2j]]), "no matrix of counts|whole numbers"),
         (7, "not an? int"),
     ],
@@ -325,6 +377,22 @@ def test_questions_that_mean_nothing_are_refused(fitted):
     for name in ("words_", "alpha_", "topic_words_", "n_tokens_"):
         with pytest.raises(NotFittedError):
             getattr(TopicModel(2), name)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model: model.perplexity(TEXTS, method="left_to_right", n_particles=0),
+        lambda model: model.perplexity(TEXTS, n_particles="many"),
+        lambda model: model.explain(TEXTS[:1], n_words=-1),
+        lambda model: model.explain(TEXTS[:1], least=None),
+        lambda model: model.choose_topics(TEXTS, 5),
+        lambda model: model.sample(1, 10**12),
+    ],
+)
+def test_arguments_that_mean_nothing_are_refused_by_name(fitted, ask):
+    with pytest.raises(BayesError):
+        ask(fitted)
 
 
 def test_a_model_of_other_topics_does_not_go_on(fitted):

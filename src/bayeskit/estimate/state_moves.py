@@ -23,13 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, TooLarge
 from bayeskit.estimate.information import weighed_log_ratio
 from bayeskit.tolerance import SLACK, SUMS_TO_ONE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
 FREE, FIXED = -1, -2
+MOST_COPIES = 8_192  # of all states: tables of moves between them have the square of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,8 @@ class MoveRules:
                     )
         rules = cls(_fixed_start(start, states), fixed, ties)
         rules._check(states)
+        full = (ties == FIXED).all(axis=1)
+        fixed[full] /= fixed[full].sum(axis=1, keepdims=True)
         return rules
 
     @classmethod
@@ -87,8 +90,8 @@ class MoveRules:
 
     def _check(self, states: Sequence[Any]) -> None:
         held = np.nansum(self.fixed, axis=1)
-        full = ~(self.ties != FIXED).any(axis=1)
-        bad = np.flatnonzero((held > 1 + SUMS_TO_ONE) | (full & (np.abs(held - 1) > SLACK)))
+        full = (self.ties == FIXED).all(axis=1)
+        bad = np.flatnonzero(np.where(full, np.abs(held - 1) > SLACK, held > 1 + SUMS_TO_ONE))
         if len(bad):
             raise BayesError(f"the fixed transitions from {states[bad[0]]!r} sum to {held[bad[0]]:g}, not to 1")
         named = np.flatnonzero((self.ties >= 0).any(axis=1))
@@ -226,6 +229,12 @@ def stays_of(setting: Any, states: Sequence[Any]) -> Stays:
     bad = [n for n in least if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1]
     if bad:
         raise BayesError(f"min_stay={bad[0]!r}: a state lasts a whole number of steps, 1 or more", culprit=bad[0])
+    copies = sum(map(int, least))
+    if copies > MOST_COPIES:
+        raise TooLarge(
+            f"{len(states):,} states that last {max(least):,} steps at least are walked as {copies:,}, more than "
+            f"{MOST_COPIES:,}: take fewer states, or a shorter min_stay"
+        )
     return Stays(np.array(least, dtype=np.int64))
 
 
@@ -261,23 +270,31 @@ def _fixed_start(start: Any, states: Sequence[Any]) -> Floats:
         if unknown:
             raise BayesError(f"start names {unknown[0]!r}, which is no state", culprit=unknown[0])
         start = [start.get(state) for state in states]
-    cells = list(start)
+    cells = _cells(start, "start")
     if len(cells) != len(states):
-        raise BayesError(f"start has {len(cells)} probabilities for {len(states)} states")
+        raise BayesError(f"start has {len(cells)} probabilities for {len(states)} states", culprit=start)
     fixed = np.array(
         [np.nan if c is None else _probability(c, f"start in {s!r}") for c, s in zip(cells, states, strict=True)]
     )
-    held = np.nansum(fixed)
-    if held > 1 + SUMS_TO_ONE or (not np.isnan(fixed).any() and abs(held - 1) > SLACK):
+    held, full = np.nansum(fixed), not np.isnan(fixed).any()
+    if abs(held - 1) > SLACK if full else held > 1 + SUMS_TO_ONE:
         raise BayesError(f"the fixed probabilities of the start sum to {held:g}, not to 1")
-    return fixed
+    return np.asarray(fixed / held if full else fixed)
 
 
 def _rows(moves: Any, k: int) -> list[list[Any]]:
-    rows = [list(row) for row in (moves.tolist() if isinstance(moves, np.ndarray) else moves)]
+    rows = [_cells(row, "a row of transitions") for row in _cells(moves, "transitions")]
     if len(rows) != k or any(len(row) != k for row in rows):
-        raise BayesError(f"transitions are {k} rows of {k} cells, one for each state")
+        raise BayesError(f"transitions are {k} rows of {k} cells, one for each state", culprit=moves)
     return rows
+
+
+def _cells(given: Any, what: str) -> list[Any]:
+    """A list of cells, or of rows."""
+    cells = given.tolist() if isinstance(given, np.ndarray) and given.ndim else given
+    if isinstance(cells, (str, bytes, Mapping)) or not isinstance(cells, Sequence):
+        raise BayesError(f"{what}: {given!r} is no list of probabilities, None and names", culprit=given)
+    return list(cells)
 
 
 def _probability(cell: Any, what: str) -> float:

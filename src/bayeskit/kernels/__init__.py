@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # ruff: noqa: F405
 __all__ = [  # the one list: core and twins both have these names
     "NATIVE",
+    "NormalRow",
     "best_classes",
     "best_states",
     "best_tags",

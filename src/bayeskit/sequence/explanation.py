@@ -20,6 +20,7 @@ from bayeskit import logspace
 from bayeskit.data.sheet import Items, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
+from bayeskit.estimate.emissions.emission import Floats
 from bayeskit.explain.phrases import chance, times
 from bayeskit.sequence.lattice import Lattice, Observed
 
@@ -84,33 +85,40 @@ def explain_state(
     for piece, found in lattice.posteriors(observed):
         if piece.a <= step < piece.b:
             posterior = found[step - piece.a]
-    if step == 0:
-        log_past = stays.log_start(lattice.start)
-    else:
-        for piece, filtered, _, _ in lattice.filtered(observed):
-            if piece.a <= step - 1 < piece.b:
-                log_past = logspace.log_sum_exp(
-                    filtered[step - 1 - piece.a][:, None] + stays.log_moves(lattice.moves), axis=0
-                )
-    past = logspace.log(stays.summed(logspace.exp(log_past)))
+    log_past = stays.log_start(lattice.start)
+    for piece, filtered, _, _ in lattice.filtered(observed):
+        if piece.a <= step - 1 < piece.b:
+            log_past = logspace.log_sum_exp(
+                filtered[step - 1 - piece.a][:, None] + stays.log_moves(lattice.moves), axis=0
+            )
+        if piece.a <= step < piece.b:
+            log_now = np.ascontiguousarray(filtered[step - piece.a])
+    past = _of_states(lattice, log_past)
     order = np.argsort(-posterior, kind="stable")
     a = int(order[0]) if state is None else state
-    b = (
-        next(int(s) for s in order if s != a)
-        if against is None and len(names) > 1
-        else a
-        if against is None
-        else against
-    )
+    b = against if against is not None else next((int(s) for s in order if s != a), a)
     row = observed.rows(step, step + 1)
     observation = {}
     for emission in lattice.emissions:
         scores = np.zeros((1, len(lattice.start)))
         emission.add_scores(row, scores, 1)
         observation[", ".join(emission.names)] = float(logspace.log_odds(scores[0, a], scores[0, b]))
-    before = float(logspace.log_odds(past[a], past[b]))
-    whole = float(logspace.log_odds(logspace.log(posterior[a]), logspace.log(posterior[b])))
-    rest = whole - before - sum(observation.values())
+    ahead = lattice.future(observed, step, log_now)
+    weights = np.where((past > -np.inf)[stays.owner], log_past, 0.0)  # of the copies of a state, where it can be
+    future = _of_states(lattice, weights + ahead) - _of_states(lattice, weights)
     return StateExplanation(
-        step, names[a], names[b], float(posterior[a]), float(posterior[b]), before, observation, rest
+        step,
+        names[a],
+        names[b],
+        float(posterior[a]),
+        float(posterior[b]),
+        float(logspace.log_odds(past[a], past[b])),
+        observation,
+        float(logspace.log_odds(future[a], future[b])),
     )
+
+
+def _of_states(lattice: Lattice, log_copies: Floats) -> Floats:
+    """ln Σ over the copies of each state."""
+    own = lattice.stays.owner[None, :] == np.arange(len(lattice.start))[:, None]
+    return np.asarray(logspace.log_sum_exp(np.where(own, log_copies, -np.inf), axis=1))

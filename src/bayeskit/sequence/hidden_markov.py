@@ -147,8 +147,11 @@ class HiddenMarkovModel(AnswersOfStates):
         states = states_of(sequences, self.n_states, self.states)
         labels = StateLabels.of(sequences, states)
         if labels.whole.all():
-            return self._become(self.counted(labels.labelled), None)
-        return self._fit_hidden(labels, states)
+            self._become(self.counted(labels.labelled), None)
+        else:
+            self._fit_hidden(labels, states)
+        StateLabels.of(sequences, self.tally_.classes).tell_forbidden(self.frame_.rules)
+        return self
 
     def _become_chosen(self, choice: Any) -> Self:
         model, table = choice
@@ -218,7 +221,9 @@ class HiddenMarkovModel(AnswersOfStates):
             held = base if expected is None else base.plus(expected.sums)
             more = self._expect(tally, held, scales, labels, frame.believe(held))
             expected = more if expected is None else more._replace(sums=expected.sums.plus(more.sums))
-        return self._become(tally, expected)
+        self._become(tally, expected)
+        StateLabels.of(sequences, tally.classes).tell_forbidden(self.frame_.rules)
+        return self
 
     def forget(self, X: Any, y: Any, lengths: Any = None) -> Self:
         """Unlearn labelled sequences that were learnt; those that cannot have been are refused, and nothing changes."""

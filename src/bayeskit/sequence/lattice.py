@@ -194,10 +194,10 @@ class Lattice:
                 yield piece, filtered, log_likelihoods, np.where(impossible < 0, -1, impossible + piece.a)
                 before = np.ascontiguousarray(filtered[-1]) if len(run) > 1 else None
 
-    def _begins(self, observed: Observed, run: list[Piece]) -> list[Floats | None]:
-        """What is believed before each piece of a run."""
+    def _begins(self, observed: Observed, run: list[Piece], first: Floats | None = None) -> list[Floats | None]:
+        """What is believed before each piece of a run, ``first`` where its sequence has begun before it."""
         held = self._held(run)
-        before: list[Floats | None] = [None]
+        before: list[Floats | None] = [first]
         for piece, row in zip(run[:-1], held, strict=True):
             _, impossible, filtered = kernels.filter_states(
                 **self._rows(observed, piece), before=before[-1], every=False
@@ -267,6 +267,17 @@ class Lattice:
                 continue
             for piece, before, after in zip(run, begins, reversed(afters), strict=True):
                 yield piece, self.stays.summed(self._smoothed(observed, piece, before, after)[4])
+
+    def future(self, observed: Observed, step: int, now: Floats) -> Floats:
+        """ln P(the rows after a step | copy at this step), up to a number, of the one sequence; ``now`` is
+        ln P(copy | the rows up to the step)."""
+        n = observed.block.n_rows - step - 1
+        ahead = Observed(observed.rows(step + 1, step + 1 + n), np.array([0, n]))
+        after: Floats | None = None
+        for run in self._small(ahead) if n else ():
+            for piece, before in zip(reversed(run), reversed(self._begins(ahead, run, now)), strict=True):
+                after = self._smoothed(ahead, piece, before, after)[5]
+        return np.zeros(len(now)) if after is None else after
 
     def _smoothed(self, observed: Observed, piece: Piece, before: Any, after: Any) -> Any:
         return kernels.count_states(**self._rows(observed, piece), before=before, after=after, by_row=True)

@@ -26,7 +26,7 @@ from bayeskit.estimate.smoothing import Automatic, as_smoothing
 from bayeskit.memory import Need, check_memory
 from bayeskit.model_file import State
 from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.settings import one_of, seed_of
+from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
 from bayeskit.models.base.tally_classifier import refuse_no_counts
 from bayeskit.tally.space import Space
@@ -145,8 +145,7 @@ class MarkovChain(Stored):
     def predict_next(self, X: Any, lengths: Any = None, steps: int = 1) -> Floats:
         """P(the symbol that many steps after the end) of each sequence (sequences, symbols), in the order of
         ``symbols_``. Missing symbols at the end, and a start that is not known, are refused."""
-        if not isinstance(steps, (int, np.integer)) or steps < 1:
-            raise BayesError(f"steps={steps!r}: give a whole number from 1", culprit=steps)
+        whole_number("steps", steps, 1)
         sequences = self._sequences(X, lengths)
         contexts = self._contexts(sequences)
         of: Codes = np.arange(len(sequences))
@@ -171,9 +170,10 @@ class MarkovChain(Stored):
         """Draw sequences of a length: how long sequences are is not modelled."""
         self._check_is_fitted()
         self.check_settings()
-        for name, number in (("n", n), ("length", length)):
-            if not isinstance(number, (int, np.integer)) or number < 0:
-                raise BayesError(f"{name}={number!r}: give a whole number from 0", culprit=number)
+        whole_number("n", n, 0)
+        whole_number("length", length, 0)
+        need = 64.0 * n * length  # a cell in a list, and before it is there
+        check_memory(Need(f"{n:,} sequences of {length:,} steps", need, ("Draw fewer at a time.",)), self.memory_limit)
         rng = np.random.default_rng(seed_of(random_state))
         contexts = np.full((n, self.order), -1, dtype=np.int64)
         drawn = np.zeros((n, length), dtype=np.int64)
@@ -210,8 +210,7 @@ class MarkovChain(Stored):
 
     def check_settings(self) -> None:
         """Refuse settings that mean nothing; called before any work."""
-        if not isinstance(self.order, (int, np.integer)) or isinstance(self.order, bool) or self.order < 1:
-            raise BayesError(f"order={self.order!r}: give a whole number from 1", culprit=self.order)
+        whole_number("order", self.order, 1)
         as_smoothing(self.smoothing)
         one_of("unseen", self.unseen, ("ignore", "error"))
         self._declared()

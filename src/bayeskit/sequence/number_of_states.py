@@ -17,7 +17,8 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.table import Table
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, TooLarge
+from bayeskit.estimate.state_moves import MOST_COPIES
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import seed_of
 
@@ -32,12 +33,14 @@ def numbers_of(setting: Any) -> list[int] | None:
     if isinstance(setting, (int, np.integer)) and not isinstance(setting, bool):
         if setting < 1:
             raise BayesError(f"n_states={setting!r}: there is at least one state", culprit=setting)
+        if setting > MOST_COPIES:
+            raise TooLarge(f"n_states={setting:,}: more than {MOST_COPIES:,} states are not walked", culprit=setting)
         return None
     try:
         numbers = sorted({int(number) for number in setting if not isinstance(number, bool) and int(number) == number})
     except (TypeError, ValueError):
         numbers = []
-    if not numbers or numbers[0] < 1:
+    if not numbers or not 1 <= numbers[0] <= numbers[-1] <= MOST_COPIES:
         raise BayesError(f"n_states={setting!r}: give a whole number, or several to choose from", culprit=setting)
     return numbers
 

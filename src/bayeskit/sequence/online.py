@@ -8,15 +8,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import logspace
+from bayeskit import kernels, logspace
+from bayeskit.data.numbers import LARGEST
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import canonical
 from bayeskit.errors import BayesError
+from bayeskit.estimate.emissions.normals import Normals
+from bayeskit.estimate.emissions.rates import CountShares, Rates
 from bayeskit.estimate.emissions.symbols import Symbols
+from bayeskit.models.base.settings import whole_number
 from bayeskit.sequence.lattice import Lattice
 from bayeskit.tolerance import UNDERFLOW
 
 Floats = npt.NDArray[np.float64]
+FAINT, LEAST_MOVE = 2.0**-600, 2.0**-300  # as in native/support/state_loops.hpp
+LOG_FAINT = float(logspace.log(FAINT))
+MOST_ROWS = 100_000  # symbols whose likelihoods are kept
 
 
 class OnlineFilter:
@@ -33,20 +40,28 @@ class OnlineFilter:
 
     def __init__(self, lattice: Lattice, schema: Schema, states: npt.NDArray[Any]) -> None:
         self.states = states
-        self._lattice, self._names = lattice, schema.used
+        self._lattice, self._names, self._measured = lattice, schema.used, frozenset(schema.measured())
         stays = lattice.stays
         self._moves: Floats = logspace.exp(stays.log_moves(lattice.moves))
         self._log_moves = stays.log_moves(lattice.moves)
         self._first: Floats = logspace.exp(stays.log_start(lattice.start))
+        self._hard = bool((self._moves < LEAST_MOVE).any())  # else others lead to the states that have faded
         self._owner = None if stays.plain else stays.owner
+        counted = [emission.names for emission in lattice.emissions if isinstance(emission, (Rates, CountShares))]
+        self._counts = frozenset(name for names in counted for name in names)
         only = lattice.emissions[0] if len(lattice.emissions) == 1 else None
         self._rows: dict[Any, tuple[Floats, Floats, float]] | None = {} if isinstance(only, Symbols) else None
+        self._normals: kernels.NormalRow | None = None
+        if isinstance(only, Normals) and len(only.used):
+            tables = (np.ascontiguousarray(table[stays.owner]) for table in only.normal_form)
+            self._normals, self._varying = kernels.NormalRow(*tables), [only.names[j] for j in only.used]
         self.restart()
 
     def restart(self) -> None:
         """Begin another sequence."""
         self._belief: Floats | None = None
         self._log_belief: Floats | None = None
+        self._faded = False
         self.n_steps = 0
         self._log_likelihood, self._likelihood_since = 0.0, 1.0  # logarithms are taken of many steps at once
 
@@ -56,19 +71,29 @@ class OnlineFilter:
         An observation that is impossible now is refused, and nothing changes.
         """
         likelihood, logs, top = self._likelihood(observation)
-        expected: Floats = self._first if self._belief is None else self._belief @ self._moves
-        total = float(expected @ likelihood)
-        if total > UNDERFLOW:
-            self._belief = expected * likelihood / total
-            self._log_belief = None
-            if self._likelihood_since * total <= UNDERFLOW:
-                self._log_likelihood, self._likelihood_since = self.log_likelihood, 1.0
-            self._likelihood_since *= total
-            self._log_likelihood += top
-        else:
-            self._in_logarithms(logs)
-        self.n_steps += 1
+        if not self._faded:
+            expected: Floats = self._first if self._belief is None else self._belief.dot(self._moves)  # sooner than @
+            total = float(expected.dot(likelihood))
+            belief = expected * likelihood
+            if total > UNDERFLOW and not (self._hard and self._fades(belief, expected, logs)):
+                belief /= total
+                self._hold(belief, None)
+                if self._likelihood_since * total <= UNDERFLOW:
+                    self._log_likelihood, self._likelihood_since = self.log_likelihood, 1.0
+                self._likelihood_since *= total
+                self._log_likelihood += top
+                return belief if self._owner is None else self.probabilities
+        self._in_logarithms(logs)
         return self.probabilities
+
+    def _hold(self, belief: Floats, log_belief: Floats | None) -> None:
+        belief.setflags(write=False)  # it is given away, and the next step begins with it
+        self._belief, self._log_belief = belief, log_belief
+        self.n_steps += 1
+
+    def _fades(self, belief: Floats, expected: Floats, logs: Floats) -> bool:
+        """Whether a state that is possible can no longer be told from one that is not."""
+        return bool(((belief < FAINT) & (expected > 0) & (logs > -np.inf)).any())
 
     @property
     def log_likelihood(self) -> float:
@@ -79,13 +104,12 @@ class OnlineFilter:
     def probabilities(self) -> Floats:
         """P(state) now; before any observation that of the first one."""
         if self._belief is None:
-            return self._lattice.start
+            return self._lattice.start.copy()
         return self._belief if self._owner is None else self._lattice.stays.summed(self._belief)
 
     def forecast(self, steps: int = 1) -> Floats:
         """P(state) so many steps from now."""
-        if steps < 1:
-            raise BayesError(f"steps={steps}: give a whole number from 1")
+        whole_number("steps", steps, 1)
         stays = self._lattice.stays
         now = self._first if self._belief is None else self._belief @ self._moves
         for _ in range(steps - 1):
@@ -103,24 +127,69 @@ class OnlineFilter:
         total = float(logspace.log_sum_exp(joint))
         if total == -np.inf:
             raise BayesError(f"step {self.n_steps + 1} is impossible after those before it (probability zero)")
-        self._log_belief = joint - total
-        self._belief = logspace.exp(self._log_belief)
+        log_belief = joint - total
+        self._faded = self._hard and bool(((log_belief < LOG_FAINT) & (log_belief > -np.inf)).any())
+        self._hold(logspace.exp(log_belief), log_belief)
         self._log_likelihood += total
 
     def _likelihood(self, observation: Any) -> tuple[Floats, Floats, float]:
         """(e^(log − top), log, top) of each copy of a state."""
-        if self._rows is not None and not isinstance(observation, Mapping):
+        if self._normals is not None:
+            return self._of_numbers(observation, self._normals)
+        if self._rows is None or isinstance(observation, Mapping):
+            return self._scored(self._record(observation))
+        try:
             row = self._rows.get(observation)
-            if row is None:
-                row = self._scored({self._names[0]: canonical(observation)})
-                if len(self._rows) < 100_000:
-                    self._rows[observation] = row
-            return row
-        if isinstance(observation, Mapping):
-            return self._scored({name: canonical(observation.get(name)) for name in self._names})
-        if len(self._names) != 1:
-            raise BayesError(f"an observation is a mapping from column to cell ({', '.join(self._names)})")
-        return self._scored({self._names[0]: canonical(observation)})
+        except TypeError:  # what has no hash is no cell either
+            row = None
+        if row is None:
+            row = self._scored(self._record(observation))
+            if len(self._rows) < MOST_ROWS:
+                self._rows[observation] = row
+        return row
+
+    def _of_numbers(self, observation: Any, normals: kernels.NormalRow) -> tuple[Floats, Floats, float]:
+        """Floats as they are; whatever else stands there is read as a record."""
+        if isinstance(observation, dict):
+            cells: list[Any] = [observation.get(name) for name in self._varying]
+        elif len(self._names) == 1:
+            cells = [observation]
+        else:
+            raise self._no_record()
+        for cell in cells:
+            if type(cell) is not float or not -LARGEST < cell < LARGEST:
+                record = self._record(observation)
+                cells = [record[name] for name in self._varying]
+                break
+        (likelihood, logs), top = normals.score(cells)
+        return likelihood, logs, top
+
+    def _record(self, observation: Any) -> dict[str, Any]:
+        """An observation as plain cells, by column; numbers are floats, NaN where they are missing."""
+        if not isinstance(observation, Mapping):
+            if len(self._names) != 1:
+                raise self._no_record()
+            observation = {self._names[0]: observation}
+        elif not any(name in observation for name in self._names):
+            raise self._no_record()
+        cells = {name: canonical(observation.get(name)) for name in self._names}
+        return cells | {name: self._number(name, cells[name]) for name in self._measured if name in cells}
+
+    def _number(self, name: str, cell: Any) -> float:
+        if cell is None:
+            return float("nan")
+        if isinstance(cell, str):
+            what = "no number"
+        elif abs(cell) > LARGEST:
+            what = f"too large (beyond {LARGEST:g})"
+        elif name in self._counts and (cell < 0 or cell != int(cell)):
+            what = "no count (a whole number from 0)"
+        else:
+            return float(cell)
+        raise BayesError(f"column {name!r} is {cell!r} at step {self.n_steps + 1}, {what}", culprit=(name, cell))
+
+    def _no_record(self) -> BayesError:
+        return BayesError(f"an observation is a mapping from column to cell ({', '.join(self._names)})")
 
     def _scored(self, record: Mapping[str, Any]) -> tuple[Floats, Floats, float]:
         emissions = self._lattice.emissions

@@ -20,7 +20,7 @@ from bayeskit.estimate.emissions.symbols import Symbols
 from bayeskit.estimate.state_moves import long_run
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.classifier import class_array
-from bayeskit.models.base.settings import seed_of
+from bayeskit.models.base.settings import seed_of, whole_number
 from bayeskit.models.base.storage import Stored
 from bayeskit.nearest import did_you_mean
 from bayeskit.sequence.baum_welch import refuse_impossible
@@ -28,8 +28,10 @@ from bayeskit.sequence.explanation import StateExplanation, explain_state
 from bayeskit.sequence.lattice import Impossible, Lattice, Observed
 from bayeskit.sequence.online import OnlineFilter
 from bayeskit.sequence.state_beliefs import HiddenBeliefs, StateFrame
+from bayeskit.tolerance import UNDERFLOW
 
 Floats = npt.NDArray[np.float64]
+FAINT = float(logspace.log(UNDERFLOW))
 
 
 class StatePath(NamedTuple):
@@ -162,15 +164,15 @@ class AnswersOfStates(Stored):
     def log_terms(self, sequences: Sequences) -> Floats:
         """ln P(row | those before it) of each step: they sum to ``log_likelihood``; −∞ where it is impossible."""
         terms, observed = np.zeros(sequences.n_rows), self.observed(sequences)
-        moves, first = (
-            logspace.exp(self.frame_.stays.log_moves(self.transitions_)),
-            self.frame_.stays.log_start(self.start_),
-        )
+        log_moves = self.frame_.stays.log_moves(self.transitions_)
+        moves, first = logspace.exp(log_moves), self.frame_.stays.log_start(self.start_)
         carried: Floats | None = None
         for piece, filtered, _, _ in self.lattice_.filtered(observed):
             scores = self.lattice_.scores(observed.rows(piece.a, piece.b))[:, self.frame_.stays.owner]
             past = np.vstack([filtered[:1] if carried is None else carried[None], filtered[:-1]])
             before = logspace.log(logspace.exp(past) @ moves)
+            for t in np.flatnonzero(((past < FAINT) & (past > -np.inf)).any(axis=1)).tolist():  # a state that has faded
+                before[t] = logspace.log_sum_exp(past[t][:, None] + log_moves, axis=0)
             begins = piece.starts[:-1][np.diff(piece.starts) > 0]
             begins = begins if carried is None else begins[begins > 0]
             before[begins] = first
@@ -198,8 +200,7 @@ class AnswersOfStates(Stored):
 
     def best_paths(self, X: Any, k: int = 5, lengths: Any = None) -> list[list[StatePath]]:
         """The k most probable paths of each sequence, the best first; fewer where there are fewer."""
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise BayesError(f"k={k!r}: give a whole number from 1", culprit=k)
+        whole_number("k", k, 1)
         sequences = self._sequences(X, lengths)
         observed = self.observed(sequences)
         longest = int(sequences.lengths.max(initial=0))
@@ -281,6 +282,8 @@ class AnswersOfStates(Stored):
     ) -> StateExplanation:
         """Why this state at a step (from 0) of a sequence: what the past, the observation and the future say for it,
         which sums to the log odds. The most probable state is compared with the next, or with those given."""
+        whole_number("step", step, 0)
+        whole_number("sequence", sequence, 0)
         sequences = self._sequences(X, lengths)
         if not 0 <= sequence < len(sequences):
             raise BayesError(f"sequence={sequence}: there are {len(sequences)}, counted from 0", culprit=sequence)
@@ -305,8 +308,7 @@ class AnswersOfStates(Stored):
 
     def forecast(self, X: Any, steps: int = 1, lengths: Any = None) -> Forecast:
         """States and columns of the next steps after each sequence."""
-        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
-            raise BayesError(f"steps={steps!r}: give a whole number from 1", culprit=steps)
+        whole_number("steps", steps, 1)
         sequences = self._sequences(X, lengths)
         observed = self.observed(sequences)
         likelihoods, last = self.lattice_.ends(observed)
@@ -344,9 +346,12 @@ class AnswersOfStates(Stored):
         ``states`` also the states behind them, as (sequences, states)."""
         self._check_is_fitted()
         self.check_settings()
-        for name, number in (("n", n), ("length", length)):
-            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
-                raise BayesError(f"{name}={number!r}: give a whole number from 0", culprit=number)
+        whole_number("n", n, 0)
+        whole_number("length", length, 0)
+        need = (
+            float(n) * float(length) * 64 * (1 + len(self.schema_.used))
+        )  # of a cell in a list, and before it is there
+        check_memory(Need(f"{n:,} sequences of {length:,} steps", need, ("Draw fewer at a time.",)), self.memory_limit)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         starts = np.arange(n + 1, dtype=np.int64) * length
         stays = self.frame_.stays
@@ -370,6 +375,7 @@ class AnswersOfStates(Stored):
 
     def sample_paths(self, X: Any, n: int = 1, random_state: Any = None, lengths: Any = None) -> list[list[list[Any]]]:
         """For each sequence n paths of states, drawn from P(path | sequence)."""
+        whole_number("n", n, 0)
         sequences = self._sequences(X, lengths)
         observed = self.observed(sequences)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))

@@ -83,11 +83,11 @@ def state_frame(
     if own := tuple(names["multinomial"]):
         total = sum(scales[name].mean for name in own)
         emissions.append(CountShares(own, _setting(settings.smoothing, own[0], schema, 1.0), total))
+    stays = stays_of(settings.min_stay, states)
     order = _order(settings.states, states)
     rules = MoveRules.of(settings.start, settings.transitions, order)
     back = [order.index(state) for state in states]
     rules = MoveRules(rules.fixed_start[back], rules.fixed[np.ix_(back, back)], rules.ties[np.ix_(back, back)])
-    stays = stays_of(settings.min_stay, states)
     return StateFrame(rules, stays, tuple(emissions), settings.transition_smoothing, settings.start_smoothing)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,8 @@ from bayeskit.data.block import Block
 from bayeskit.data.schema import as_classes
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, Vocabulary, sort_values
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, BayesWarning
+from bayeskit.estimate.state_moves import MoveRules
 from bayeskit.sequence.lattice import Observed
 
 UNSEEN = -2  # a label that is no state
@@ -51,6 +53,25 @@ class StateLabels:
     def hidden(self) -> npt.NDArray[np.int64]:
         """The numbers of the others."""
         return np.flatnonzero(~self.whole)
+
+    def tell_forbidden(self, rules: MoveRules) -> None:
+        """Say where labelled sequences begin or go where it is forbidden: such moves have probability 0, and count
+        for nothing."""
+        if self.codes is None:
+            return
+        lengths, starts = self.sequences.lengths, self.sequences.starts
+        own = np.flatnonzero(np.repeat(self.whole, lengths))
+        begins = np.isin(own, starts[:-1][lengths > 0])
+        moves = rules.fixed[self.codes[np.maximum(own - 1, 0)], self.codes[own]]
+        bad = own[np.where(begins, rules.fixed_start[self.codes[own]], moves) == 0]
+        if len(bad):
+            i, step = self.sequences.place(int(bad[0]))
+            warnings.warn(
+                f"{len(bad):,} labelled steps begin or go where start= or transitions= forbid it, the first being step "
+                f"{step} of {self.sequences.name(i - 1)}: they do not count as moves. Change the labels, or allow them",
+                BayesWarning,
+                stacklevel=4,
+            )
 
     def observed(self, block: Block) -> Observed:
         """The others, with what is known of them, of the block of all."""

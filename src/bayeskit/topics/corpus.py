@@ -144,26 +144,8 @@ def _within(rows: TokenRows, limits: tuple[float, float, int | None]) -> TokenRo
 # -- counts -----------------------------------------------------------------------------------------------------------
 
 
-def is_matrix(X: Any) -> bool:
-    """Whether these are counts of words by document, and no texts."""
-    return hasattr(X, "tocsr") or getattr(X, "ndim", 1) == 2 or _is_listed_matrix(X)
-
-
-def _is_listed_matrix(X: Any) -> bool:
-    first = X[0] if isinstance(X, (list, tuple)) and len(X) else None
-    return isinstance(first, (list, tuple, np.ndarray)) and all(isinstance(x, (int, float, np.number)) for x in first)
-
-
-def column_names(X: Any) -> list[str] | None:
-    """The names of the columns of a frame."""
-    columns = getattr(X, "columns", None)
-    if columns is None or isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
-        return None
-    return [str(name) for name in columns]
-
-
 def read_counts(X: Any, n_words: int | None = None) -> Corpus:
-    """The tokens of a matrix of counts (documents, words): any sparse matrix of SciPy, an array, or a frame."""
+    """The tokens of a matrix of counts (documents, words): any sparse matrix of SciPy, or an array."""
     matrix = _as_csr(X)
     if n_words is not None and matrix.shape[1] != n_words:
         raise BayesError(f"the documents have counts of {matrix.shape[1]:,} words, and the model knows {n_words:,}")
@@ -187,8 +169,6 @@ def _as_csr(X: Any) -> Any:
     """A CSR matrix of numbers with rising indices, each once."""
     from scipy.sparse import csr_matrix
 
-    if type(X).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow"):
-        X = X.to_numpy() if hasattr(X, "to_numpy") else X.to_pandas().to_numpy()
     try:
         dense = None if hasattr(X, "tocsr") else np.asarray(X)
         if dense is not None and dense.dtype.kind in "OUS":

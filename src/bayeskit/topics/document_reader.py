@@ -9,7 +9,8 @@ from typing import Any
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError
-from bayeskit.topics.corpus import Corpus, column_names, is_matrix, read_counts, read_texts
+from bayeskit.topics.corpus import Corpus, read_counts, read_texts
+from bayeskit.topics.document_forms import CountMatrix, form_of
 
 Names = Words | tuple[str, ...] | None
 """The words of texts, names that were given to columns, or nothing."""
@@ -25,7 +26,8 @@ class DocumentReader:
 
     def learn(self, X: Any, words: Iterable[str] | None = None) -> tuple[Corpus, Names]:
         """Documents to learn from, and the names of their words; refused where there is nothing to learn."""
-        corpus, names = self._matrix(X, words) if is_matrix(X) else self._texts(X, words)
+        form = form_of(X)
+        corpus, names = self._matrix(form, words) if isinstance(form, CountMatrix) else self._texts(form, words)
         if not len(corpus):
             raise BayesError("there are no documents to learn from")
         if not corpus.n_tokens:
@@ -37,21 +39,22 @@ class DocumentReader:
 
     def known(self, X: Any, names: Names, n_words: int) -> Corpus:
         """Documents by the words that a model knows."""
-        if is_matrix(X):
-            return read_counts(X, n_words)
+        form = form_of(X)
+        if isinstance(form, CountMatrix):
+            return read_counts(form.counts, n_words)
         if not isinstance(names, Words):
             raise BayesError(
                 "the model was fitted on counts of words: give counts, as the same TokenCounter makes them"
             )
-        return read_texts(X, self._cut, names, n_threads=self.n_threads)[0]
+        return read_texts(form, self._cut, names, n_threads=self.n_threads)[0]
 
     @property
     def _cut(self) -> Tokenizer:
         return Tokenizer(stop_words="english") if self.tokenizer is None else self.tokenizer
 
-    def _matrix(self, X: Any, words: Iterable[str] | None) -> tuple[Corpus, Names]:
-        corpus = read_counts(X)
-        given = column_names(X) if words is None else words
+    def _matrix(self, form: CountMatrix, words: Iterable[str] | None) -> tuple[Corpus, Names]:
+        corpus = read_counts(form.counts)
+        given = form.names if words is None else words
         return corpus, None if given is None else checked_names(given, corpus.n_words)
 
     def _texts(self, X: Any, words: Iterable[str] | None) -> tuple[Corpus, Names]:

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.errors import BayesError
+from bayeskit.memory import Need, check_memory
+from bayeskit.models.base.settings import whole_number
 from bayeskit.topics.topic_beliefs import TopicBeliefs
 
 
@@ -20,17 +22,18 @@ class SampledDocuments(NamedTuple):
 
 
 def sample_documents(
-    believed: TopicBeliefs, names: npt.NDArray[Any], n: int, length: Any, rng: np.random.Generator
+    believed: TopicBeliefs, names: npt.NDArray[Any], n: int, length: Any, rng: np.random.Generator, limit: Any
 ) -> SampledDocuments:
     """Draw documents; ``length`` is the number of words of each, or one number for all."""
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-        raise BayesError(f"n={n!r}: give a whole number of documents", culprit=n)
+    whole_number("n", n, 0)
     lengths = np.asarray(length)
     if lengths.dtype.kind not in "iu" or (lengths < 0).any() or lengths.ndim > 1:
         raise BayesError(f"length={length!r}: give whole numbers of words, from 0 on", culprit=length)
     lengths = np.broadcast_to(lengths, n) if lengths.ndim == 0 else lengths
     if len(lengths) != n:
         raise BayesError(f"length has {len(lengths)} numbers for {n} documents")
+    need = 128.0 * float(lengths.sum(dtype=np.float64)) + 8.0 * n * believed.n_topics  # a word, its topic and two draws
+    check_memory(Need(f"{n:,} documents of {int(lengths.max(initial=0)):,} words", need, ("Draw fewer.",)), limit)
     shares = rng.dirichlet(believed.alpha, n)
     of_words = np.cumsum(believed.topic_words, axis=1)
     documents, topics = [], []

@@ -16,7 +16,7 @@ from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import seed_of
-from bayeskit.topics.corpus import is_matrix
+from bayeskit.topics.document_forms import CountMatrix, form_of
 from bayeskit.topics.random_streams import stream
 
 
@@ -35,30 +35,30 @@ class TopicChoice(Readable, Drawable):
 
 def choose_number(model: Any, X: Any, numbers: Iterable[int], held_out: float) -> TopicChoice:
     """Fit each number of topics on most documents, and judge it by the others."""
-    tried = list(numbers)
+    tried = list(numbers) if isinstance(numbers, Iterable) else []
     if not tried or any(isinstance(k, bool) or not isinstance(k, Integral) or k < 1 for k in tried):
-        raise BayesError(f"numbers={tried!r}: give whole numbers of topics from 1 on, such as range(5, 50, 5)")
+        raise BayesError(f"numbers={numbers!r}: give whole numbers of topics from 1 on, such as range(5, 50, 5)")
     if not isinstance(held_out, float) or not 0 < held_out < 1:
         raise BayesError(f"held_out={held_out!r}: give the share of documents to hold out, such as 0.2")
-    train, test = _parts(X, seed_of(model.random_state) or 0, held_out)
-    perplexities = [clone(model).set_params(n_topics=int(k)).fit(train).perplexity(test) for k in tried]
+    train, test, words = _parts(X, seed_of(model.random_state) or 0, held_out)
+    fits = (clone(model).set_params(n_topics=int(k)).fit(train, words=words) for k in tried)
+    perplexities = [fit.perplexity(test) for fit in fits]
     best = int(np.argmin(perplexities))
     return TopicChoice(int(tried[best]), Table({"n_topics": tried, "perplexity": perplexities}))
 
 
-def _parts(X: Any, seed: int, held_out: float) -> tuple[Any, Any]:
-    """(documents to learn from, documents to judge by)"""
-    if is_matrix(X):
-        from scipy.sparse import csr_matrix
-
-        X = X.tocsr() if hasattr(X, "tocsr") else csr_matrix(np.asarray(X))
-        n = X.shape[0]
+def _parts(X: Any, seed: int, held_out: float) -> tuple[Any, Any, list[str] | None]:
+    """(documents to learn from, documents to judge by, the names of the words where they are counted)"""
+    form = form_of(X)
+    if isinstance(form, CountMatrix):
+        counts = form.counts.tocsr() if hasattr(form.counts, "tocsr") else form.counts
+        n, take = counts.shape[0], counts.__getitem__
     else:
-        X = Documents.of(X)
-        n = len(X)
+        texts = Documents.of(form)
+        n, take = len(texts), texts.take
     n_test = round(held_out * n)
     if not 0 < n_test < n:
         raise BayesError(f"of {n} documents, {held_out:g} cannot be held out: give more of them")
     order = np.argsort(stream(seed, n), kind="stable")
-    train, test = np.sort(order[n_test:]), np.sort(order[:n_test])
-    return (X[train], X[test]) if is_matrix(X) else (X.take(train), X.take(test))
+    train, test = take(np.sort(order[n_test:])), take(np.sort(order[:n_test]))
+    return train, test, form.names if isinstance(form, CountMatrix) else None

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
-from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.settings import one_of, whole_number
 from bayeskit.topics.topic_beliefs import TopicBeliefs
 
 Floats = npt.NDArray[np.float64]
@@ -57,8 +57,7 @@ def top_words(
     believed: TopicBeliefs, n: int, by: str = "probability", weight: float = WEIGHT
 ) -> list[npt.NDArray[np.int64]]:
     """The numbers of up to n words that stand for each topic, of those that it has; the first of equals first."""
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise BayesError(f"n={n!r}: give a whole number of words from 1 on", culprit=n)
+    whole_number("n", n, 1)
     scores = word_scores(believed, by, weight)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
     return [own[np.isfinite(scores[k, own])] for k, own in enumerate(order)]

@@ -18,12 +18,13 @@ from bayeskit.data.sheet import Records
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, with_article
+from bayeskit.estimate.smoothing import is_number
 from bayeskit.memory import Need, check_memory
 from bayeskit.model_file import Saved
 from bayeskit.models.base.available import available_where
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import Transforms, as_wanted
-from bayeskit.models.base.settings import one_of, seed_of
+from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
 from bayeskit.remedy import Remedy
 from bayeskit.threads import thread_count
@@ -46,6 +47,7 @@ from bayeskit.topics.topic_table import TopicTable
 
 Floats = npt.NDArray[np.float64]
 METHODS = ("completion", "left_to_right")
+MOST_PARTICLES = 1_024  # as in native/bindings/topics.cpp
 ALPHA = 0.1  # where the prior of documents begins
 NO_ASSIGNMENTS = "it holds no documents. Fit it with keep_assignments=True"
 
@@ -179,6 +181,9 @@ class TopicModel(Stored, Transforms):
 
     def explain(self, X: Any, n_words: int = 6, least: float = 0.05) -> Records[DocumentTopics]:
         """The topics of each document that have a share of ``least`` or more, with the words that speak for them."""
+        whole_number("n_words", n_words, 0)
+        if not is_number(least) or not 0 <= least <= 1:
+            raise BayesError(f"least={least!r}: give a share from 0 to 1", culprit=least)
         corpus = self._known(X)
         shares = self._believed.shares(corpus, self._learnt.seed, thread_count(self.n_threads))
         return Records(document_topics(self._believed, corpus, shares, self.words_, n_words, least))
@@ -199,6 +204,7 @@ class TopicModel(Stored, Transforms):
         whole document, each word given those before it (Wallach et al. 2009), by so many particles.
         """
         one_of("method", method, METHODS)
+        whole_number("n_particles", n_particles, 1, MOST_PARTICLES)
         corpus = self._known(X)
         seed, n_threads, believed = self._learnt.seed, thread_count(self.n_threads), self._believed
         if method == "completion":
@@ -258,7 +264,7 @@ class TopicModel(Stored, Transforms):
     def sample(self, n: int = 1, length: Any = 50, random_state: Any = None) -> SampledDocuments:
         """Draw documents as the model says they come about: shares, then for each word a topic and a word of it."""
         rng = np.random.default_rng(seed_of(random_state))
-        return sample_documents(self._believed, self.words_, n, length, rng)
+        return sample_documents(self._believed, self.words_, n, length, rng, self.memory_limit)
 
     def name_words(self, words: Iterable[str]) -> Self:
         """Give the words of a matrix of counts their names."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.errors import BayesError
-from bayeskit.models.base.settings import seed_of
+from bayeskit.models.base.settings import seed_of, whole_number
 from bayeskit.topics.document_prior import LEAST, MOST
 from bayeskit.topics.sampler import check_progress
 from bayeskit.topics.seed_words import seed_lists
@@ -21,9 +21,9 @@ SMALLEST_BETA, LARGEST_BETA = 1e-5, 1e3
 
 def check_settings(model: Any) -> None:
     """Refuse settings that mean nothing."""
-    _whole("n_topics", model.n_topics, 1, MOST_TOPICS)
-    _whole("n_sweeps", model.n_sweeps, 1, MOST_SWEEPS)
-    _whole("seed_weight", model.seed_weight, 1, 1_000_000)
+    whole_number("n_topics", model.n_topics, 1, MOST_TOPICS)
+    whole_number("n_sweeps", model.n_sweeps, 1, MOST_SWEEPS)
+    whole_number("seed_weight", model.seed_weight, 1, 1_000_000)
     _check_alpha(model.alpha, model.n_topics)
     if not _is_number(model.beta) or not SMALLEST_BETA <= model.beta <= LARGEST_BETA:
         raise BayesError(f"beta={model.beta!r}: give a number from {SMALLEST_BETA:g} to {LARGEST_BETA:g}")
@@ -44,11 +44,6 @@ def check_settings(model: Any) -> None:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _whole(name: str, value: object, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
-        raise BayesError(f"{name}={value!r}: give a whole number from {least:,} to {most:,}", culprit=value)
 
 
 def _check_alpha(alpha: Any, n_topics: int) -> None:
@@ -73,4 +68,4 @@ def _check_limits(model: Any) -> None:
         if not share and (isinstance(limit, (float, bool)) or not isinstance(limit, Integral) or limit < 1):
             raise BayesError(f"{name}={limit!r}: give a number of documents from 1 on, or a share from 0.0 to 1.0")
     if model.max_features is not None:
-        _whole("max_features", model.max_features, 1, 2**31)
+        whole_number("max_features", model.max_features, 1, 2**31)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -21,8 +20,8 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.estimate.emissions.emission import Emission, Floats, Index, Scale, Sums, cell, numbers_of
-from bayeskit.estimate.emissions.normals import SpreadPrior, mixed_moments
+from bayeskit.estimate.emissions.emission import Floats, Index, Sums, cell, numbers_of
+from bayeskit.estimate.emissions.normals import MeasuredColumns, mixed_moments
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.tally.plan import Request
 from bayeskit.tally.products import pairs
@@ -33,31 +32,13 @@ LOG_TWO_PI = float(logspace.log(2 * np.pi))
 
 
 @dataclass(frozen=True, eq=False)
-class JointNormals(Emission):
+class JointNormals(MeasuredColumns):
     """Means (states, columns) and covariances (states, columns, columns)."""
 
     kind = "joint normals"
-    names: tuple[str, ...]
-    scales: Mapping[str, Scale]
-    prior: SpreadPrior
     tied: bool = False
     mean: Floats | None = None
     covariance: Floats | None = None
-
-    @cached_property
-    def centre(self) -> Floats:
-        """Means over all rows."""
-        return np.array([self.scales[name].mean for name in self.names])
-
-    @cached_property
-    def total(self) -> Floats:
-        """Variances over all rows."""
-        return np.array([self.scales[name].variance for name in self.names])
-
-    @cached_property
-    def used(self) -> Index:
-        """Columns that vary."""
-        return np.flatnonzero(self.total > UNDERFLOW)
 
     def requests(self) -> Sequence[Request]:
         return [Request("moments", self.names), Request("products", self.names)]

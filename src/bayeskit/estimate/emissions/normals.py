@@ -23,7 +23,7 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.estimate.emissions.emission import Emission, Floats, Index, Scale, Sums, cell, numbers_of
+from bayeskit.estimate.emissions.emission import Emission, Floats, Index, Scale, Sums, cell
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import log_peak
 from bayeskit.tally.plan import Request
@@ -70,16 +70,12 @@ def tally_scales(tally: Tally, names: Sequence[str]) -> dict[str, Scale]:
 
 
 @dataclass(frozen=True, eq=False)
-class Normals(Emission):
-    """Means and variances (states, columns)."""
+class MeasuredColumns(Emission):
+    """Columns of numbers that are normal in each state, apart or together: what they are measured from and by."""
 
-    kind = "normals"
     names: tuple[str, ...]
     scales: Mapping[str, Scale]
     prior: SpreadPrior
-    spherical: bool = False
-    mean: Floats | None = None
-    variance: Floats | None = None
 
     @cached_property
     def centre(self) -> Floats:
@@ -95,6 +91,16 @@ class Normals(Emission):
     def used(self) -> Index:
         """Columns that vary."""
         return np.flatnonzero(self.total > UNDERFLOW)
+
+
+@dataclass(frozen=True, eq=False)
+class Normals(MeasuredColumns):
+    """Means and variances (states, columns)."""
+
+    kind = "normals"
+    spherical: bool = False
+    mean: Floats | None = None
+    variance: Floats | None = None
 
     def requests(self) -> Sequence[Request]:
         return [Request("moments", self.names)]
@@ -161,19 +167,8 @@ class Normals(Emission):
 
     def one_row(self, record: Mapping[str, Any]) -> Floats:
         mean, precision, constant = self.normal_form
-        cells = [cell(record, self.names[j]) for j in self.used]
-        away = np.array(cells) - mean
-        if not np.isnan(sum(cells)):
-            halves, peak = self._whole_row
-            return np.asarray(peak - (away * away * precision) @ halves)
-        terms = constant - 0.5 * precision * away**2
-        return np.asarray(np.where(np.isnan(away), 0.0, terms).sum(axis=1))
-
-    @cached_property
-    def _whole_row(self) -> tuple[Floats, Floats]:
-        """(halves, Σ constant) of a row in which no cell is missing."""
-        constant = self.normal_form[2]
-        return np.full(constant.shape[1], 0.5), constant.sum(axis=1)
+        away = np.array([cell(record, self.names[j]) for j in self.used]) - mean
+        return np.asarray(np.where(np.isnan(away), 0.0, constant - 0.5 * precision * away**2).sum(axis=1))
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
         assert self.mean is not None
@@ -207,11 +202,5 @@ def mixed_moments(mean: Floats, variance: Floats, shares: Floats) -> dict[str, F
     ([1.0], [2.0])
     """
     expected = shares @ mean
-    return {"mean": expected, "variance": shares @ (variance + mean**2) - expected**2}
-
-
-def filled(block: Block, names: Sequence[str], centre: Floats) -> tuple[Floats, Floats]:
-    """(Numbers less a centre with 0 where they are missing, 1 where they are there), both (rows, columns)."""
-    x = numbers_of(block, names) - centre
-    there = ~np.isnan(x)
-    return np.where(there, x, 0.0), there.astype(np.float64)
+    away = mean - expected[:, None]  # squares of the means themselves would lose the digits of a spread beside them
+    return {"mean": expected, "variance": shares @ variance + (shares * away**2).sum(axis=1)}

@@ -3,7 +3,9 @@
     Poisson       rate = (Σx + r) / (n + 1), r the rate of all rows: a Gamma prior worth one row
     multinomial   p_j = (Σx_j + a) / (Σ_j Σx_j + a·columns): a Dirichlet prior
 
-A missing cell says nothing; of a multinomial row, the cells that are there share their total among themselves.
+A missing cell says nothing; of a multinomial row, the cells that are there share their total among themselves. Where
+n counts fall on cells of probability P, as many as n·p_j / P are expected to have fallen beside them on a missing cell
+j: with these EM rises. Of labelled rows a column counts as if its missing cells had its mean.
 
 Formula: rates of a state; shares of counts in a state
 """
@@ -141,10 +143,21 @@ class CountShares(Emission):
 
     def of_tally(self, tally: Tally) -> Sums:
         moments = tally.moments_of(self.names)
-        return (np.where(moments.n > 0, moments.n * np.nan_to_num(moments.mean()), 0.0),)
+        rows = tally.class_counts.astype(np.float64)[:, None]
+        return (np.where(moments.n > 0, rows * np.nan_to_num(moments.mean()), 0.0),)
 
     def of_block(self, block: Block, shares: Floats, n_threads: int) -> Sums:
-        return (shares.T @ np.nan_to_num(numbers_of(block, self.names)),)
+        x = numbers_of(block, self.names)
+        there = ~np.isnan(x)
+        counts = np.where(there, x, 0.0)
+        sums = shares.T @ counts
+        gaps = ~there.all(axis=1)
+        if self.probabilities is not None and gaps.any():
+            open_ = there[gaps] @ self.probabilities.T
+            totals = shares[gaps] * counts[gaps].sum(axis=1)[:, None]
+            each = np.divide(totals, open_, out=np.zeros_like(totals), where=open_ > 0)
+            sums += (each.T @ ~there[gaps]) * self.probabilities
+        return (sums,)
 
     def believe(self, sums: Sums) -> Self:
         (counts,) = sums

@@ -19,6 +19,7 @@ from bayeskit.kernels.twins.counting import count_responsibilities as count_resp
 from bayeskit.kernels.twins.cuts import mdl_cuts as mdl_cuts
 from bayeskit.kernels.twins.exponents import exponent_loss as exponent_loss
 from bayeskit.kernels.twins.frequency_cuts import frequency_cuts as frequency_cuts
+from bayeskit.kernels.twins.hidden_states import NormalRow as NormalRow
 from bayeskit.kernels.twins.hidden_states import count_states as count_states
 from bayeskit.kernels.twins.hidden_states import filter_states as filter_states
 from bayeskit.kernels.twins.hidden_states import weigh_numbers as weigh_numbers

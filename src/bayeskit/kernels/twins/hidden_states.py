@@ -163,6 +163,33 @@ def weigh_numbers(
     return shares.T @ there.astype(np.float64), shares.T @ away, shares.T @ away**2
 
 
+class NormalRow:
+    """Columns of numbers that are normal in each state (states, columns), one row at a time.
+
+    >>> both, top = NormalRow(np.array([[0.0], [1.0]]), np.ones((2, 1)), np.zeros((2, 1))).score([1.0])
+    >>> both[1].tolist(), top, both[0].round(6).tolist()
+    ([-0.5, 0.0], 0.0, [0.606531, 1.0])
+    """
+
+    def __init__(self, mean: Floats, precision: Floats, constant: Floats) -> None:
+        check_cells("mean", mean, "float64", None, mean.shape[-1] if mean.ndim == 2 else 1)
+        if not 1 <= len(mean) <= MOST_STATES:
+            raise ValueError(f"mean has {len(mean)} states, not from 1 to {MOST_STATES}")
+        for name, table in (("precision", precision), ("constant", constant)):
+            check_cells(name, table, "float64", *mean.shape)
+        self.tables = mean.copy(), precision.copy(), constant.copy()
+
+    def score(self, cells: Sequence[float]) -> tuple[Floats, float]:
+        """((e^(ln P − top), ln P(row | state)) (2, states), top the largest); NaN is left out."""
+        mean, precision, constant = self.tables
+        if len(cells) != mean.shape[1]:
+            raise ValueError(f"a row has {mean.shape[1]} cells")
+        terms = constant - 0.5 * precision * (np.array(cells, dtype=np.float64) - mean) ** 2
+        logs = np.where(np.isnan(terms), 0.0, terms).sum(axis=1)
+        top = float(logs.max())
+        return np.stack([np.exp(logs - (top if top > -np.inf else 0.0)), logs]), top
+
+
 def forward(span: Span, log_start: Floats, log_transition: Floats, before: Floats | None) -> tuple[Floats, float, int]:
     """(ln P(state | the rows up to this one), ln P of all, the first impossible row or -1)"""
     alpha, total = np.full(span.logs.shape, -np.inf), 0.0

@@ -37,6 +37,20 @@ def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
         raise BayesError(Setting.given(name, value), words, culprit=value)
 
 
+def whole_number(name: str, value: object, least: int, most: int | None = None) -> None:
+    """Refuse what is no whole number within bounds.
+
+    >>> whole_number("steps", 1.5, 1)
+    Traceback (most recent call last):
+    ...
+    bayeskit.errors.BayesError: steps=1.5: give a whole number from 1
+    """
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or not least <= cast(int, value) or (most is not None and cast(int, value) > most):
+        bounds = f"from {least:,}" if most is None else f"from {least:,} to {most:,}"
+        raise BayesError(f"{name}={value!r}: give a whole number {bounds}", culprit=value)
+
+
 def check_temperature(temperature: object) -> None:
     """Refuse a temperature beyond what any data asks for: scores divided by it would leave the range of floats."""
     if not is_number(temperature) or not COLDEST <= cast(float, temperature) <= HOTTEST:
