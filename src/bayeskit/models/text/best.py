@@ -40,6 +40,7 @@ Floats = npt.NDArray[np.float64]
 SEED = 0
 AUTOMATIC, CHARACTERS = "auto", (3, 5)  # runs of characters that are tried where their number is left open
 BETTER = 0.99  # richer features are read where they bring the loss on folds below this part of it
+RICHEST = 1 << 26  # words times classes up to which richer features are tried: six tables of half a GB
 LARGEST = 1 << 27  # documents times classes: 32 bytes each while it is fitted
 WEIGHTED = WeightedEvidence("weighted")
 
@@ -195,6 +196,8 @@ class Best(Recipe):
         by_features: list[tuple[str, float]] = []
         tries = self._tries(settings, tokenizer, read, n_threads)
         for own, rows, pruned in candidate_rows(read, tries, limits_of(settings), n_threads):
+            if chosen is not None and len(rows.words) * len(read.classes) > RICHEST:
+                break
             evidence = replace(self.evidence, runs_are_silent=own.characters is not None)
             reading = Reading.of(own, rows, pruned, read, evidence)
             candidates = reading.candidates(a, n_threads, sample)

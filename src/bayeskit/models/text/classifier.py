@@ -47,7 +47,7 @@ class TextClassifier(Exported, DocumentClassifier):
 
     Parameters
     ----------
-    recipe: "auto" ("best" from 500 documents on, of at most 64 classes, else "weighted" on unigrams or bigrams),
+    recipe: "auto" ("best" from 500 documents on, of at most 300 classes, else "weighted" on unigrams or bigrams),
         "best" (weighted evidence with a logistic regression over it, pooled on folds), "weighted" (weighted evidence,
         which chooses its own smoothing), "fast" (the same with everything fixed), "multinomial", "set_of_words"
         (Bernoulli, absent words counted), "complement", "wcnb" (complement, weights normalised), "twcnb" (all
