@@ -7,7 +7,9 @@
 
 The split is the corpus's own, the first two of its ten folds, or the first of five folds. Seconds are processor time,
 one thread, from raw text; all models of a set are measured one after the other in one process. "linear SVM, same words"
-reads what "best" may read: words, punctuation, and pairs of words that two documents have.
+reads what "best" may read: words, punctuation, and pairs of words that two documents have; "and characters" also runs
+of three to five characters within words that two documents have (scikit-learn's ``char_wb``), which ``TokenCounter``
+counts to the same matrix as ``CountVectorizer`` would.
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import make_pipeline, make_union
 from sklearn.svm import LinearSVC
 from text_quality import PAGE, SETS, corpus, write_between
 
@@ -54,11 +56,21 @@ def richer() -> Any:
     return FrequentPairs(sublinear_tf=True, token_pattern=PUNCTUATION, ngram_range=(1, 2), max_df=1.0, min_df=1)
 
 
+def runs_of_characters() -> Any:
+    """tf-idf of runs of characters."""
+    counter = bk.TokenCounter(analyzer="char_wb", ngram_range=(3, 5), min_df=2, n_threads=1)
+    return make_pipeline(counter, TfidfTransformer(sublinear_tf=True))
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "best": lambda: bk.TextClassifier("best", n_threads=1),
+    "best, characters": lambda: bk.TextClassifier("best", characters="auto", n_threads=1),
     "weighted": lambda: bk.TextClassifier("weighted", n_threads=1),
     "linear SVM": lambda: make_pipeline(TfidfVectorizer(sublinear_tf=True), LinearSVC()),
     "linear SVM, same words": lambda: make_pipeline(richer(), LinearSVC()),
+    "linear SVM, same words and characters": lambda: make_pipeline(
+        make_union(richer(), runs_of_characters()), LinearSVC()
+    ),
     "logistic regression": lambda: make_pipeline(
         TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10, max_iter=1000)
     ),
@@ -89,8 +101,11 @@ def measure(make: Callable[[], Any], train: Any, y: Any, test: Any, truth: Any) 
     if hasattr(model, "predict_proba"):
         at = np.searchsorted(model.classes_, truth.astype(model.classes_.dtype))
         loss = log_loss(log_probabilities(model, test)[np.arange(len(truth)), at])
-    runs = model.schema_.columns["text"].tokenizer.ngrams[1] if hasattr(model, "schema_") else None
-    return {"accuracy": float(np.mean(guess == truth)), "loss": loss, "runs": runs, **seconds}
+    tokenizer = model.schema_.columns["text"].tokenizer if hasattr(model, "schema_") else None
+    runs = None if tokenizer is None else tokenizer.ngrams[1]
+    found = {"accuracy": float(np.mean(guess == truth)), "loss": loss, "runs": runs, **seconds}
+    tried = getattr(getattr(model, "linear_", None), "tried", ())
+    return found | ({"tried": list(tried), "characters": tokenizer.characters} if tried else {})
 
 
 def page(store: dict[str, dict[str, Any]]) -> str:
@@ -110,7 +125,9 @@ def page(store: dict[str, dict[str, Any]]) -> str:
             lines.append(f"| {name} | {' | '.join(map(form.format, cells))} | {form.format(last)} |")
         lines.append("")
     pairs = [s for s in sets if store[s].get("best", {}).get("runs") == 2]
-    return "\n".join([*lines, f"`best` read pairs of words on {', '.join(pairs)}."])
+    rich = [s for s in sets if store[s].get("best, characters", {}).get("characters")]
+    also = f' With `characters="auto"` it read runs of characters on {", ".join(rich) or "none"}.'
+    return "\n".join([*lines, f"`best` read pairs of words on {', '.join(pairs)}.{also}"])
 
 
 def main(names: list[str]) -> None:

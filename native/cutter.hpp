@@ -9,7 +9,7 @@ namespace bayeskit {
 
 class Cutter {
 public:
-    explicit Cutter(const Cut& cut) : cut_(cut), text_(cut) {}
+    explicit Cutter(const Cut& cut) : cut_(cut), text_(cut), marked_(cut.longest_inside ? kMarked : 0) {}
 
     int64_t replaced() const { return text_.replaced(); }
 
@@ -28,6 +28,8 @@ public:
     }
 
 private:
+    static constexpr size_t kMarked = 1 << 14;
+    static constexpr uint8_t kInside = '-';
     struct Span {
         size_t start, length;
     };
@@ -103,7 +105,7 @@ private:
     // Words without the stop words, one by one or in runs.
     template <class Sink, class Words>
     void runs(Sink& sink, const Words& find) {
-        if (cut_.longest == 1) {
+        if (cut_.longest == 1 && !cut_.longest_inside) {
             if (!cut_.stop) return find(sink);
             Sifted<Sink> sifted{*cut_.stop, sink};
             return find(sifted);
@@ -118,6 +120,39 @@ private:
                 const Span &first = spans_[i], &last = spans_[i + n - 1];
                 sink.add(joined_.data() + first.start, last.start + last.length - first.start);
             }
+        if (cut_.longest_inside) {
+            for (const Span& word : spans_) runs_inside(joined_.data() + word.start, word.length, sink);
+            sink.flush();
+            used_ = 0;
+        }
+    }
+
+    // Runs of characters of a word whose beginning and end are one each: "un-", "-ing", "-at-". The whole word is none.
+    template <class Sink>
+    void runs_inside(const uint8_t* word, size_t length, Sink& sink) {
+        ends_.assign(1, 0);
+        for (size_t i = 0; i < length; ends_.push_back(i)) i += width(word[i]);
+        const size_t all = ends_.size() + 1;
+        for (size_t n = cut_.shortest_inside; n <= std::min(cut_.longest_inside, all - 1); ++n)
+            for (size_t i = 0; i + n <= all; ++i) {
+                const bool begins = i == 0, ends = i + n == all;
+                const size_t from = begins ? 0 : ends_[i - 1], to = ends ? length : ends_[i + n - 1];
+                add_marked(word + from, to - from, begins, ends, sink);
+            }
+    }
+
+    template <class Sink>
+    void add_marked(const uint8_t* p, size_t length, bool begins, bool ends, Sink& sink) {
+        if (used_ + length + 2 + kPad > marked_.size()) {  // what waits is counted before its bytes are written over
+            sink.flush();
+            used_ = 0;
+        }
+        uint8_t *start = marked_.data() + used_, *next = start;
+        if (!begins) *next++ = kInside;
+        next = std::copy_n(p, length, next);
+        if (!ends) *next++ = kInside;
+        used_ += static_cast<size_t>(next - start);
+        sink.add(start, static_cast<size_t>(next - start));
     }
 
     template <class Sink>
@@ -208,8 +243,10 @@ private:
 
     const Cut& cut_;
     NormalText text_;
-    std::vector<uint8_t> joined_;
+    std::vector<uint8_t> joined_, marked_;
     std::vector<Span> spans_;
+    std::vector<size_t> ends_;  // of the characters of a word
+    size_t used_ = 0;           // bytes of marked_
 };
 
 }  // namespace bayeskit

@@ -39,6 +39,7 @@ struct Cut {
     int hash_bits;
     std::shared_ptr<const WordTable> stop;  // may be none
     UnicodeTables tables;
+    size_t shortest_inside = 0, longest_inside = 0;  // runs of characters inside each word, beside the words; 0: none
 };
 
 struct WordList {

@@ -82,7 +82,7 @@ struct CutArgument {
 
     explicit CutArgument(const nb::object& object) {
         nb::tuple given;
-        if (!nb::try_cast(object, given) || nb::len(given) != 8) refuse("a cut has 8 fields");
+        if (!nb::try_cast(object, given) || nb::len(given) != 10) refuse("a cut has 10 fields");
         const auto pattern = field<int64_t>(given, 0, "pattern"), shortest = field<int64_t>(given, 1, "shortest"),
                    longest = field<int64_t>(given, 2, "longest"), bits = field<int64_t>(given, 4, "hash_bits");
         if (pattern < 0 || pattern > 4) refuse("there is no pattern " + std::to_string(pattern));
@@ -98,6 +98,12 @@ struct CutArgument {
                static_cast<int>(bits),
                nullptr,
                {}};
+        const auto first = field<int64_t>(given, 8, "shortest_inside"),
+                   last = field<int64_t>(given, 9, "longest_inside");
+        if ((first || last) && (pattern > 2 || first < 2 || last < first || last > 16))
+            refuse("runs of characters beside words are of 2 to 16, the longest last");
+        cut.shortest_inside = static_cast<size_t>(first);
+        cut.longest_inside = static_cast<size_t>(last);
         if (stop.n) cut.stop = std::make_shared<const WordTable>(index_words(stop));
         if (given[7].is_none()) return;
         const auto tables = field<nb::tuple>(given, 7, "tables");

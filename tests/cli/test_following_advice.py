@@ -308,6 +308,23 @@ def test_documents_that_are_too_many_for_the_best_recipe(monkeypatch):
     follow(attempt, "recipe")
 
 
+@follows("models/text/word_choice.py: refuse_many_runs: characters",
+         "models/text/word_choice.py: refuse_many_runs: recipe",
+         "data/text/tokenizer.py: _characters: pattern")  # fmt: skip
+def test_runs_of_characters_that_are_too_many_or_have_no_words(monkeypatch):
+    monkeypatch.setattr("bayeskit.models.text.word_choice.MOST_RUNS", 5)
+
+    def attempt(recipe="best", characters=(3, 5)):
+        return bk.TextClassifier(recipe, characters=characters).fit(["a cat sat", "the dog ran"], ["x", "y"])
+
+    follow(attempt, "characters", "recipe", chosen={"characters": None})
+
+    def cut(pattern="char"):
+        return bk.Tokenizer(pattern, characters=(3, 5))
+
+    follow(cut, "pattern")
+
+
 # -- at the terminal alone ---------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ TEXTS = {
     "good": ["sun and sea", "a calm sea", "sun, sun and wine", "the sea\nand the sun"],
     "bad": ["rain and wind", "more wind", "cold rain, \"really\" cold", "wind and fog"],
 }  # fmt: skip
+OLD_MARGINS = Path(__file__).parents[1] / "reference" / "models" / "text-nbsvm.bayes"  # of a version without a scale
 ROWS = [(text, label) for label, texts in TEXTS.items() for text in texts]
 
 
@@ -100,6 +101,18 @@ def test_settings_of_documents_reach_the_model(bayes, texts):
     assert bk.load("model.bayes").ngrams == (1, 2)
 
 
+def test_runs_of_characters_are_counted_or_tried_and_told(bayes, texts):
+    told = bayes("fit", "weather", "--recipe", "multinomial", "--characters", "3-4", "--no-scores")
+    assert "runs of 3 to 4 characters" in told.out
+    assert bk.load("model.bayes").characters == (3, 4)
+    tried = bayes("fit", "weather", "--recipe", "best", "--characters", "auto", "--json").json["features"]
+    assert [one["features"] for one in tried] == ["words", "words, pairs", "words, pairs, characters"]
+    assert tried[0]["log loss"] > 0
+    told = bayes("fit", "weather", "--recipe", "best", "--characters", "auto").out
+    assert "log loss on folds" in " ".join(told.split())
+    assert bayes("fit", "weather", "--json").json["features"] is None
+
+
 def test_predict_takes_a_table_a_folder_and_lines(bayes, mail, texts, here):
     model = fitted(texts)
     expected = model.predict(texts["body"]).tolist()
@@ -153,7 +166,7 @@ def test_evaluate_scores_documents_by_leave_one_out_folds_and_as_new_ones(bayes,
 
     bayes("fit", "weather", "--recipe", "nbsvm", "-o", "w.bayes")
     assert "--folds 10, or --held-out" in bayes("evaluate", "w.bayes", "weather", code=1).err
-    assert "are no probabilities" in bayes("evaluate", "w.bayes", "weather", "--folds", "2").out
+    assert "are no probabilities" not in bayes("evaluate", "w.bayes", "weather", "--folds", "2").out
     assert "1.0" in str(
         bayes("evaluate", "w.bayes", "weather", "--held-out", "--json").json["evaluations"][0]["accuracy"]
     )
@@ -225,6 +238,9 @@ MISTAKES = [
     (["fit", "weather", "--numeric", "kernel"], 2, "is for tables"),
     (["fit", "weather", "--recipe", "odd"], 1, "--recipe 'odd' is not one of"),
     (["fit", "weather", "--ngrams", "two"], 2, "LOW-HIGH"),
+    (["fit", "weather", "--characters", "some"], 2, "LOW-HIGH"),
+    (["fit", "weather", "--characters", "1-2"], 1, "of 2 to 16"),
+    (["fit", "weather", "--characters", "auto", "--recipe", "fast"], 1, "is for recipes"),
     (["fit", "weather", "--ngrams", "2-1"], 1, "ngrams (2, 1): give the shortest, from 1 on"),
     (["fit", "weather", "--hash-bits", "99"], 1, "--hash-bits 99: give a whole number"),
     (["fit", "weather", "--pattern", "(", "--recipe", "multinomial"], 1, "no regular expression"),
@@ -248,7 +264,7 @@ def test_mistakes_with_a_model_are_told(bayes, mail, texts, model):
         (["predict", mail, "birds.csv"], "column 'body' is not there"),
         (["predict", mail, "mail.csv", "--keep", "age"], "mail.csv has no column 'age' to keep"),
         (["predict", mail, "weather", "--keep", "age"], "has no column 'age' to keep"),
-        (["predict", "w.bayes", "weather", "--proba"], "leave --proba out"),
+        (["predict", str(OLD_MARGINS), "weather", "--proba"], "leave --proba out"),
         (["predict", mail, "nowhere.txt"], "there is no file or folder 'nowhere.txt'"),
         (["predict", model, "birds.csv", "--text", "island"], "--text is for models of documents"),
         (["learn", "w.bayes", "weather"], "recipe nbsvm cannot learn more"),

@@ -78,9 +78,10 @@ class Draw:
     def cut(self) -> Cut:
         shortest = int(self.rng.integers(1, 4))
         longest, bits = shortest + int(self.rng.integers(0, 3)), int(self.rng.choice([0, 0, 4, 20]))
-        return Cut(
-            int(self.rng.integers(0, 5)), shortest, longest, bool(self.rng.random() < 0.5), bits, *self.words, TABLES
-        )
+        pattern, inside = int(self.rng.integers(0, 5)), int(self.rng.integers(2, 5))
+        within = (inside, inside + int(self.rng.integers(0, 3))) if pattern < 3 and self.rng.random() < 0.5 else (0, 0)
+        lowercase = bool(self.rng.random() < 0.5)
+        return Cut(pattern, shortest, longest, lowercase, bits, *self.words, TABLES, *within)
 
     def normal(self, *shape: int) -> np.ndarray:
         return self.rng.normal(size=shape)

@@ -140,6 +140,7 @@ def cases() -> dict[str, Case]:
             )
         },
         "text-best-two": (text("best", ngrams=(1, 2)), lambda m: m.fit(TEXTS, [x == "law" for x in LABELS]), TEXT_ROWS),
+        "text-nbsvm-scaled": texts(text("nbsvm")),
         "text-pruned": texts(text("multinomial", min_df=2, max_features=12, smoothing="auto")),
         "text-hashed": texts(text("multinomial", hash_bits=8, ngrams=(1, 2), smoothing=0.3)),
         "text-chars": texts(text("complement", pattern="char_wb", ngrams=(2, 3), stop_words=["the"])),

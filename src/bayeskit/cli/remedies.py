@@ -36,6 +36,7 @@ OPTIONS = {
     "recipe": "--recipe",
     "pattern": "--pattern",
     "hash_bits": "--hash-bits",
+    "characters": "--characters",
     "folds": "--folds",
     "level": "--level",
     "probability": "--probability",

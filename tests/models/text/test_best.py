@@ -139,6 +139,30 @@ def test_auto_is_best_of_many_documents_and_weighted_evidence_of_few():
     assert hasattr(few, "leave_one_out")
 
 
+def test_auto_is_best_of_hundreds_of_classes_and_weighted_evidence_beyond():
+    rng = np.random.default_rng(0)
+    for n_classes, expected in ((300, "best"), (301, "weighted")):
+        labels = np.arange(2 * n_classes) % n_classes
+        texts = [f"w{label} w{label + 1} {' '.join(rng.choice(['x', 'y', 'z'], 2))}" for label in labels]
+        model = bk.TextClassifier(ngrams=(1, 1)).fit(texts, labels)
+        assert model.recipe_.name == expected
+        assert model.predict_proba(texts[:3]).shape == (3, n_classes)
+
+
+def test_pairs_of_words_are_not_read_where_their_tables_would_be_too_large(monkeypatch):
+    from bayeskit.models.text import best
+
+    texts, labels = documents(200)
+    pairs = [
+        f"{a} {b}"
+        for a, b in zip(np.where(labels == "law", "p", "q"), np.where(labels == "sea", "p", "q"), strict=True)
+    ]
+    texts = [f"{text} {pair}" for text, pair in zip(texts, pairs, strict=True)]
+    monkeypatch.setattr(best, "RICHEST", 10)
+    model = bk.TextClassifier("best", characters="auto").fit(texts, labels)
+    assert [name for name, _ in model.linear_.tried] == ["words"]
+
+
 def test_an_older_file_that_says_auto_is_weighted_evidence():
     from pathlib import Path
 

@@ -363,7 +363,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
 
 def test_what_a_recipe_cannot_honour_is_absent():
     linear = bk.TextClassifier("nbsvm")
-    for name in ("partial_fit", "forget", "merge", "leave_one_out_scores", "predict_proba", "fit_tally", "sample"):
+    for name in ("partial_fit", "forget", "merge", "leave_one_out_scores", "fit_tally", "sample"):
         assert not hasattr(linear, name)
     for recipe in ("complement", "tfidf", "auto"):
         assert not hasattr(bk.TextClassifier(recipe), "sample")

@@ -38,7 +38,7 @@ def test_intercept_and_weights_are_the_boundary_over_counts(recipe, n_classes):
     assert len(form.table()) == 1 + len(model.words_)
 
 
-@pytest.mark.parametrize("recipe", ["auto", "best", "fast", "weighted", "tfidf", "twcnb", "nbsvm"])
+@pytest.mark.parametrize("recipe", ["auto", "best", "fast", "weighted", "tfidf", "twcnb"])
 def test_other_recipes_have_none_and_say_why(recipe):
     model = bk.TextClassifier(recipe)
     assert not hasattr(model, "to_logistic")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,10 +10,11 @@ from typing import Any
 
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.kernels.twins import tokens as token_twins
-from bayeskit.remedy import Setting
+from bayeskit.remedy import Remedy, Setting
 
 PATTERNS = ("words", "words1", "words_and_punctuation", "char", "char_wb")  # in the kernels' order
 MOST_BITS = 28
+INSIDE = (2, 16)  # runs of characters inside words: the least and the most
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,15 @@ class Tokenizer:
     stop_words: words left out before runs are made; "english" is scikit-learn's list.
     hash_bits: tokens are counted in 2^hash_bits buckets and not by name: memory is bounded, and words that fall
         into one bucket count as one.
+    characters: shortest and longest run of characters that is counted inside each word, beside the words; the word's
+        beginning and its end are a character each, and "-" says where the word goes on.
 
     >>> Tokenizer(ngrams=(1, 2)).tokens("The cat sat.")
     ['the', 'cat', 'sat', 'the cat', 'cat sat']
     >>> Tokenizer("char", (3, 3)).tokens("ACGT")
     ['acg', 'cgt']
+    >>> Tokenizer(characters=(4, 4)).tokens("Unseen")
+    ['unseen', 'uns-', '-unse-', '-nsee-', '-seen-', '-een']
     """
 
     pattern: str | Callable[[str], Sequence[str]] = "words"
@@ -41,6 +47,7 @@ class Tokenizer:
     lowercase: bool = True
     stop_words: str | Iterable[str] | None = None
     hash_bits: int | None = None
+    characters: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ngrams", _runs(self.ngrams))
@@ -53,6 +60,8 @@ class Tokenizer:
             )
         if not callable(self.pattern) and self.pattern not in PATTERNS:
             _check_expression(self.pattern)
+        if self.characters is not None:
+            object.__setattr__(self, "characters", _characters(self.characters, self.pattern))
 
     def tokens(self, document: str) -> list[str]:
         """The tokens of one document, in order."""
@@ -61,8 +70,8 @@ class Tokenizer:
     def analyser(self) -> Callable[[str], Sequence[str]]:
         """From a document to its tokens, in Python: the path of custom patterns."""
         pattern = PATTERNS.index(self.pattern) if self.pattern in PATTERNS else self.pattern
-        stop = frozenset(self.stop_words or ())
-        return token_twins.analyser(pattern, *self.ngrams, self.lowercase, stop, self.hash_bits or 0)
+        stop, inside = frozenset(self.stop_words or ()), self.characters or (0, 0)
+        return token_twins.analyser(pattern, *self.ngrams, self.lowercase, stop, self.hash_bits or 0, inside)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what :meth:`from_json` reads."""
@@ -70,8 +79,10 @@ class Tokenizer:
             raise BayesError("a callable cannot be written down: name a pattern, or give a regular expression")
         stop = None if self.stop_words is None else list(self.stop_words)
         runs, bits = list(self.ngrams), self.hash_bits
+        inside = {} if self.characters is None else {"characters": list(self.characters)}
         return {
             "pattern": self.pattern, "ngrams": runs, "lowercase": self.lowercase, "stop_words": stop, "hash_bits": bits,
+            **inside,
         }  # fmt: skip
 
     @classmethod
@@ -83,8 +94,9 @@ class Tokenizer:
             listed = stop is None or (isinstance(stop, Sequence) and not isinstance(stop, str))
             if not plain or not listed or not isinstance(bits, (int, type(None))):
                 raise BadFile("this is no tokenizer: a setting has the wrong type")
-            return cls(data["pattern"], tuple(data["ngrams"]), data["lowercase"], stop and list(stop), bits)
-        except (KeyError, TypeError) as problem:
+            inside = None if data.get("characters") is None else tuple(data["characters"])
+            return cls(data["pattern"], tuple(data["ngrams"]), data["lowercase"], stop and list(stop), bits, inside)
+        except (AttributeError, KeyError, TypeError) as problem:
             raise BadFile(f"this is no tokenizer: {problem!r}") from None
 
 
@@ -98,6 +110,26 @@ def _runs(ngrams: Any) -> tuple[int, int]:
         without = f"ngrams {ngrams!r}: give the shortest, from 1 on, and the longest, such as 1-2"
         raise BayesError(Setting("ngrams", shown=repr(ngrams), clause=asked, without=without), culprit=ngrams)
     return low, high
+
+
+def _characters(characters: Any, pattern: Any) -> tuple[int, int]:
+    if pattern not in PATTERNS[:3]:
+        raise BayesError(
+            Setting.given("characters", characters), " counts inside words: give ", Remedy("pattern", "words"),
+            f" or another of {', '.join(PATTERNS[:3])}",
+        )  # fmt: skip
+    low, high = INSIDE
+    try:
+        shortest, longest = (operator.index(n) for n in characters)
+    except (TypeError, ValueError):
+        shortest, longest = 0, 0
+    if not low <= shortest <= longest <= high:
+        raise BayesError(
+            Setting.given("characters", characters),
+            f": give the shortest and the longest run inside a word, of {low} to {high}, such as (3, 5)",
+            culprit=characters,
+        )
+    return shortest, longest
 
 
 def _stop_words(words: Any) -> tuple[str, ...] | None:

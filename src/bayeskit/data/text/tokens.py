@@ -111,4 +111,5 @@ def _cut(tokenizer: Tokenizer, documents: Documents) -> Cut | None:
         return None
     stop = packed(sorted(word.encode() for word in tokenizer.stop_words or ()))
     number, bits = PATTERNS.index(str(tokenizer.pattern)), tokenizer.hash_bits or 0
-    return Cut(number, *tokenizer.ngrams, tokenizer.lowercase, bits, *stop, unicode_tables(documents.data))
+    inside = tokenizer.characters or (0, 0)
+    return Cut(number, *tokenizer.ngrams, tokenizer.lowercase, bits, *stop, unicode_tables(documents.data), *inside)

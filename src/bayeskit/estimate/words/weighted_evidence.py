@@ -114,13 +114,14 @@ class TrainingDocuments:
     log_prior: Floats
     classes: tuple[Value, ...]
     bands: npt.NDArray[np.uint8]  # of the words (words,)
+    mass: Floats  # of each cell, as it is summed in class_mass
 
     def take(self, rows: Index) -> TrainingDocuments:
         """These documents alone, under the masses of all."""
         sizes = np.diff(self.indptr)[rows]
         indptr = np.concatenate([[0], np.cumsum(sizes)])
         cells = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], sizes)
-        each = {name: getattr(self, name)[cells] for name in ("ids", "counts")}
+        each = {name: getattr(self, name)[cells] for name in ("ids", "counts", "mass")}
         return replace(self, indptr=indptr, labels=self.labels[rows], importance=self.importance[rows], **each)
 
 
@@ -134,7 +135,7 @@ def fit_weights(
     both = n_classes > 2
     d = _at_most(d, LARGEST // (FEATURES * (1 + both) * n_classes))
     labels = d.labels.astype(np.uint32)
-    mass = masses(d.counts, d.indptr) * np.repeat(np.minimum(d.importance, 1.0), np.diff(d.indptr))
+    mass = d.mass * np.repeat(np.minimum(d.importance, 1.0), np.diff(d.indptr))
     known = np.add.reduceat(np.append(d.documents[d.ids] > 1, 0), d.indptr[:-1]) * (np.diff(d.indptr) > 0)
     found = []
     for a in a_values:
@@ -150,15 +151,13 @@ def fit_weights(
 
 def left_out_scores(
     d: TrainingDocuments,
-    mass: Floats,
     weights: EvidenceWeights,
     held_out: npt.NDArray[np.bool_] | None = None,
     n_threads: int = 1,
 ) -> Floats:
     """Scores of documents (documents, classes) with prior and bias, each by the masses without itself.
 
-    ``mass`` (cells,) are the documents' own :func:`masses`. ``held_out`` marks documents that ``class_mass`` and
-    ``documents`` do not have: they are scored by all of these.
+    ``held_out`` marks documents that ``class_mass`` and ``documents`` do not have: they are scored by all of these.
     """
     unit = np.minimum(d.importance, 1.0)
     if held_out is not None:
@@ -166,7 +165,7 @@ def left_out_scores(
     of_cell = np.repeat(unit, np.diff(d.indptr))
     sums = kernels.left_out_scores(
         d.indptr, d.ids.astype(np.uint32, copy=False), d.counts.astype(np.uint32, copy=False),
-        mass * of_cell, d.labels.astype(np.uint32, copy=False), d.class_mass, d.bands,
+        d.mass * of_cell, d.labels.astype(np.uint32, copy=False), d.class_mass, d.bands,
         weights.effective, weights.a, n_threads,
     )  # fmt: skip
     having = d.documents[d.ids]

@@ -42,6 +42,8 @@ class Cut(NamedTuple):
     stop_data: Bytes
     stop_offsets: Offsets
     tables: UnicodeTables | None = None  # none: every byte is ASCII
+    shortest_inside: int = 0  # runs of characters inside each word, beside the words; 0: none
+    longest_inside: int = 0
 
 
 class Rows(NamedTuple):
@@ -70,7 +72,13 @@ class ByClass(NamedTuple):
 
 
 def analyser(
-    pattern: int | str | Analyse, shortest: int, longest: int, lowercase: bool, stop: frozenset[str], hash_bits: int
+    pattern: int | str | Analyse,
+    shortest: int,
+    longest: int,
+    lowercase: bool,
+    stop: frozenset[str],
+    hash_bits: int,
+    inside: tuple[int, int] = (0, 0),
 ) -> Analyse:
     """From a document to its tokens, runs of them and buckets included."""
     if pattern == CHAR:
@@ -85,7 +93,8 @@ def analyser(
         def cut(text: str) -> Sequence[str]:
             tokens = find(text)
             words = [token for token in tokens if token not in stop] if stop else list(tokens)
-            return _word_runs(words, shortest, longest)
+            runs = _word_runs(words, shortest, longest)
+            return [*runs, *(run for word in words for run in _runs_inside(word, *inside))] if inside[1] else runs
 
     def analyse(text: str) -> Sequence[str]:
         tokens = cut(text.lower() if lowercase else text)
@@ -101,6 +110,20 @@ def _word_runs(tokens: list[str], shortest: int, longest: int) -> list[str]:
     for n in range(max(2, shortest), min(longest, len(tokens)) + 1):
         runs += [" ".join(tokens[i : i + n]) for i in range(len(tokens) - n + 1)]
     return runs
+
+
+def _runs_inside(word: str, shortest: int, longest: int) -> list[str]:
+    """Runs of characters of a word whose beginning and end are one each, "-" where it goes on; the whole is none.
+
+    >>> _runs_inside("sun", 3, 4)
+    ['su-', '-sun-', '-un', 'sun-', '-sun']
+    """
+    n = len(word)
+    return [
+        ("-" if i else "") + word[max(i - 1, 0) : i + size - 1] + ("-" if i + size < n + 2 else "")
+        for size in range(shortest, min(longest, n + 1) + 1)
+        for i in range(n + 3 - size)
+    ]
 
 
 def _char_runs(text: str, shortest: int, longest: int) -> list[str]:
@@ -220,7 +243,10 @@ def _analyser_of(cut: Cut) -> Analyse:
     if not 1 <= cut.shortest <= cut.longest:
         raise ValueError("runs of tokens are from 1 on, the longest last")
     stop = frozenset(word.decode("utf-8", "replace") for word in checked("stop words", cut.stop_data, cut.stop_offsets))
-    return analyser(cut.pattern, cut.shortest, cut.longest, cut.lowercase, stop, cut.hash_bits)
+    inside = (cut.shortest_inside, cut.longest_inside)
+    if any(inside) and not (cut.pattern < len(EXPRESSIONS) and 2 <= inside[0] <= inside[1] <= 16):
+        raise ValueError("runs of characters beside words are of 2 to 16, the longest last")
+    return analyser(cut.pattern, cut.shortest, cut.longest, cut.lowercase, stop, cut.hash_bits, inside)
 
 
 _MASK = 2**64 - 1

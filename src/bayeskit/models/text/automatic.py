@@ -18,7 +18,7 @@ from bayeskit.tally.tally import Tally
 
 Floats = npt.NDArray[np.float64]
 LEAST_DOCUMENTS = 500
-MOST_CLASSES = 64
+MOST_CLASSES = 300
 EVIDENCE = WeightedEvidence("weighted", tries=((1, 1), (1, 2)))
 
 

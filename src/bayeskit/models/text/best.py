@@ -17,6 +17,7 @@ from bayeskit import kernels
 from bayeskit.data.schema import Text
 from bayeskit.data.table import Table
 from bayeskit.data.text.folders import COLUMN
+from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value
@@ -25,18 +26,21 @@ from bayeskit.estimate.words import linear_half, weighted_evidence
 from bayeskit.estimate.words.weighted_evidence import EvidenceWeights
 from bayeskit.model_file import State
 from bayeskit.models.text.parameters import Parameters
-from bayeskit.models.text.reading import has_space, mass_tally
+from bayeskit.models.text.reading import LabelledDocuments, has_space, mass_tally
 from bayeskit.models.text.recipe import LEAVING_OUT, Recipe, Settings, Training
 from bayeskit.models.text.state import check_numbers, finite
-from bayeskit.models.text.two_halves import GAIN, SAMPLE, Reading, fit_halves
+from bayeskit.models.text.two_halves import GAIN, SAMPLE, Halves, Reading, fit_halves
 from bayeskit.models.text.weighted import EvidenceParameters, WeightedEvidence
-from bayeskit.models.text.word_choice import candidate_rows, limits_of
+from bayeskit.models.text.word_choice import candidate_rows, has_many_runs, limits_of
 from bayeskit.remedy import Remedy
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 
 Floats = npt.NDArray[np.float64]
 SEED = 0
+AUTOMATIC, CHARACTERS = "auto", (3, 5)  # runs of characters that are tried where their number is left open
+BETTER = 0.99  # richer features are read where they bring the loss on folds below this part of it
+RICHEST = 1 << 26  # words times classes up to which richer features are tried: six tables of half a GB
 LARGEST = 1 << 27  # documents times classes: 32 bytes each while it is fitted
 WEIGHTED = WeightedEvidence("weighted")
 
@@ -69,6 +73,8 @@ class LinearWeights:
     """How much of the score is the evidence, and how much the linear half."""
     log_loss: float
     """Of both, on folds of the training documents."""
+    tried: tuple[tuple[str, float], ...] = ()
+    """What else was read, and the log loss of both halves on the same folds."""
 
     def packed(self) -> npt.NDArray[np.uint32]:
         """The table for a file: the bits of its floats; of two classes the second alone, which is minus the first."""
@@ -182,31 +188,52 @@ class Best(Recipe):
         tokenizer = settings.tokenizer(None, self.pattern)
         refuse_large(len(read.labels), len(read.classes))
         a = 1.0 if settings.smoothing is None else float(settings.smoothing)
-        tries = ((1, 1), (1, 2)) if settings.ngrams is None else (settings.ngrams,)
         sample = np.sort(rng.permutation(len(read.labels))[:SAMPLE])
-        chosen: tuple[Reading, EvidenceWeights] | None = None
+        order = rng.permutation(len(read.labels))
+        on_folds = settings.characters == AUTOMATIC and len(read.classes) > 1
+        chosen: tuple[Reading, EvidenceWeights, Halves | None] | None = None
         tried: list[tuple[str, EvidenceWeights]] = []
-        for ngrams, rows, pruned in candidate_rows(read, tokenizer, tries, limits_of(settings), n_threads):
-            reading = Reading.of(ngrams, rows, pruned, read)
+        by_features: list[tuple[str, float]] = []
+        tries = self._tries(settings, tokenizer, read, n_threads)
+        for own, rows, pruned in candidate_rows(read, tries, limits_of(settings), n_threads):
+            if chosen is not None and len(rows.words) * len(read.classes) > RICHEST:
+                break
+            evidence = replace(self.evidence, runs_are_silent=own.characters is not None)
+            reading = Reading.of(own, rows, pruned, read, evidence)
             candidates = reading.candidates(a, n_threads, sample)
             weights, _ = weighted_evidence.best([(candidate, None) for candidate in candidates])
-            tried += [(str(ngrams), candidate) for candidate in candidates]
-            if chosen is None or weights.log_loss < GAIN * chosen[1].log_loss:
-                chosen = (reading, weights)
+            tried += [(f"{own.ngrams}" + " and characters" * bool(own.characters), c) for c in candidates]
+            halves = fit_halves(reading, weights, order, n_threads) if on_folds else None
+            if halves is not None:
+                by_features.append((reading.features, halves.log_loss))
+            if chosen is None or _is_better(weights, halves, *chosen[1:]):
+                chosen = (reading, weights, halves)
         assert chosen is not None  # there is a try at least
-        reading, weights = chosen
-        rows, d = reading.rows, reading.documents
-        schema = replace(training.schema, columns={COLUMN: Text(replace(tokenizer, ngrams=reading.ngrams))})
+        reading, weights, halves = chosen
+        rows, d, has_runs = reading.rows, reading.documents, reading.tokenizer.characters is not None
+        schema = replace(training.schema, columns={COLUMN: Text(reading.tokenizer)})
         tally, _ = mass_tally(schema, rows, reading.masses, read, reading.pruned)
-        evidence = replace(self.evidence, weights=weights, candidates=WeightedEvidence.listed(tried))
+        listed = WeightedEvidence.listed(tried)
+        evidence = replace(self.evidence, weights=weights, candidates=listed, runs_are_silent=has_runs)
         if len(read.classes) < 2:
             return replace(self, evidence=evidence), tally
-        halves = fit_halves(reading, weights, rng, n_threads)
+        halves = halves or fit_halves(reading, weights, order, n_threads)
         linear = LinearWeights(
             rows.words, halves.idf, halves.table, halves.constant, d.log_prior, d.classes, halves.shares,
-            halves.log_loss,
+            halves.log_loss, tuple(by_features),
         )  # fmt: skip
         return replace(self, evidence=evidence, linear=linear), tally
+
+    def _tries(
+        self, settings: Settings, tokenizer: Tokenizer, read: LabelledDocuments, n_threads: int
+    ) -> list[Tokenizer]:
+        """What is read: words, pairs of them, and on wish runs of characters, where their memory is bounded."""
+        tries = [tokenizer] if settings.ngrams else [replace(tokenizer, ngrams=n) for n in ((1, 1), (1, 2))]
+        if settings.characters == AUTOMATIC and tokenizer.pattern in PATTERNS[:3]:
+            richest = replace(tries[-1], characters=CHARACTERS)
+            if not has_many_runs(read, richest, n_threads):
+                tries.append(richest)
+        return tries
 
     def count(self, training: Training) -> Tally:
         """The tally of more documents: what moves is the evidence."""
@@ -254,6 +281,7 @@ class Best(Recipe):
         if self.linear is not None:
             w = self.linear
             header |= {"shares": list(w.shares), "log_loss": w.log_loss, "linear_classes": list(w.classes)}
+            header |= {"features": [list(pair) for pair in w.tried]} if w.tried else {}
             arrays += [w.words.data, w.words.offsets, w.idf, w.packed(), w.constant, w.log_prior]
         return State(header, arrays)
 
@@ -261,7 +289,10 @@ class Best(Recipe):
         """Weights of both halves that fit together."""
         if state is None or len(state.arrays) not in (3, 9):
             raise BadFile(f"a model of recipe {self.name!r} holds weights beside counts")
+        role = tally.schema.columns[COLUMN]
+        silent = isinstance(role, Text) and role.tokenizer.characters is not None
         evidence = self.evidence.from_state(State(state.header["evidence"], state.arrays[:3]), tally)
+        evidence = replace(evidence, runs_are_silent=silent)
         if len(state.arrays) == 3:
             return replace(self, evidence=evidence)
         data, offsets, idf, bits, constant, log_prior = state.arrays[3:]
@@ -277,8 +308,24 @@ class Best(Recipe):
         for array in (idf, constant, log_prior):
             check_numbers(array)
         loss = finite(state.header["log_loss"])
-        linear = LinearWeights(words, idf, table, constant, log_prior, classes, (first, second), loss)
+        tried = tuple((_features(name), finite(lost)) for name, lost in state.header.get("features", ()))
+        linear = LinearWeights(words, idf, table, constant, log_prior, classes, (first, second), loss, tried)
         return replace(self, evidence=evidence, linear=linear)
+
+
+def _is_better(
+    weights: EvidenceWeights, halves: Halves | None, before: EvidenceWeights, halves_before: Halves | None
+) -> bool:
+    """Whether richer features bring enough: on folds of both halves, or else by leave-one-out of the evidence."""
+    if halves is None or halves_before is None:
+        return weights.log_loss < GAIN * before.log_loss
+    return halves.log_loss < BETTER * halves_before.log_loss
+
+
+def _features(name: Any) -> str:
+    if not isinstance(name, str):
+        raise BadFile(f"{name!r} names no features")
+    return name
 
 
 BEST: Best = Best()

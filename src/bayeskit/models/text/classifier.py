@@ -36,6 +36,7 @@ from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 
 LARGEST_TABLE = 1 << 29  # words times classes
+CHOOSE_CHARACTERS = (("auto", "best"), ("auto", "auto"))  # characters= and recipe=
 CHOOSES, CHOSE_BEFORE = "auto", "weighted"  # the recipe that becomes another, and the one that it was in older files
 
 
@@ -46,12 +47,12 @@ class TextClassifier(Exported, DocumentClassifier):
 
     Parameters
     ----------
-    recipe: "auto" ("best" from 500 documents on, of at most 64 classes, else "weighted" on unigrams or bigrams),
+    recipe: "auto" ("best" from 500 documents on, of at most 300 classes, else "weighted" on unigrams or bigrams),
         "best" (weighted evidence with a logistic regression over it, pooled on folds), "weighted" (weighted evidence,
         which chooses its own smoothing), "fast" (the same with everything fixed), "multinomial", "set_of_words"
         (Bernoulli, absent words counted), "complement", "wcnb" (complement, weights normalised), "twcnb" (all
         transforms of Rennie et al. 2003), "tfidf" (multinomial on cosine-normalised tf-idf), "nbsvm" (Wang and
-        Manning 2012).
+        Manning 2012, its margins calibrated on folds).
     smoothing: pseudo-count of every word: a number, a mapping that gives some words their own (others 1), "auto" for
         the one under which the counts predict each other best, or a rule such as ``Lidstone(0.1)`` or
         ``MEstimate(m)``. None is 1, and for weighted evidence the better one of 1 and 0.3.
@@ -60,6 +61,8 @@ class TextClassifier(Exported, DocumentClassifier):
     pattern, ngrams, lowercase, stop_words, hash_bits: what a word is, see ``Tokenizer``; ``pattern=None`` is "words",
         and for "best" "words_and_punctuation"; ``ngrams=None`` is (1, 1), and for "auto" and "best" the better one of
         (1, 1) and (1, 2).
+    characters: shortest and longest run of characters counted inside each word, beside the words, such as (3, 5);
+        "auto" (recipes "best" and "auto") tries words, pairs of words and these on folds. None: none.
     min_df, max_df, max_features: words in fewer or more documents are left out (a whole number of documents or a
         share), and all but the most frequent ones. The vocabulary is then held.
     column: the name of the text column where documents come in a table.
@@ -67,7 +70,8 @@ class TextClassifier(Exported, DocumentClassifier):
     schema, undecidable, ties, random_state, n_threads, unlabelled: as for ``NaiveBayes``.
 
     Scores of "complement", "wcnb" and "twcnb" are scores, not joint probabilities: what ``predict_proba`` makes of them
-    is not calibrated. That of "auto", "fast" and "weighted" is, by leave-one-out, and that of "best" on folds.
+    is not calibrated. That of "auto", "fast" and "weighted" is, by leave-one-out, and that of "best" and "nbsvm" on
+    folds.
 
     Examples
     --------
@@ -105,6 +109,7 @@ class TextClassifier(Exported, DocumentClassifier):
     random_state: Any = None
     n_threads: int | None = None
     unlabelled: str = "error"
+    characters: Any = None
 
     weights_ = RecipeAttribute("weights")
     candidates_ = RecipeAttribute("candidates")
@@ -120,6 +125,12 @@ class TextClassifier(Exported, DocumentClassifier):
     def check_settings(self) -> None:
         super().check_settings()
         one_of("recipe", self.recipe, tuple(RECIPES))
+        if isinstance(self.characters, str) and (self.characters, self.recipe) not in CHOOSE_CHARACTERS:
+            raise BayesError(
+                Setting.given("characters", self.characters),
+                ': "auto" is for recipes "best" and "auto", which try them on folds. Give the shortest and the longest '
+                "run inside a word, such as (3, 5)",
+            )
         RECIPES[self.recipe].check(self)
         self.tokenizer()
 
@@ -127,8 +138,9 @@ class TextClassifier(Exported, DocumentClassifier):
         """What a word is; ``ngrams`` in place of those of the settings, ``pattern`` where they have none."""
         runs = ngrams or self.ngrams or (1, 1)
         own = self._recipe.pattern if pattern is None else pattern
+        inside = None if isinstance(self.characters, str) else self.characters  # "auto" is none before a fit
         return Tokenizer(
-            own if self.pattern is None else self.pattern, runs, self.lowercase, self.stop_words, self.hash_bits
+            own if self.pattern is None else self.pattern, runs, self.lowercase, self.stop_words, self.hash_bits, inside
         )
 
     # -- learning ------------------------------------------------------------------------------------

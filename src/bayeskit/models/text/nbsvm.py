@@ -5,6 +5,9 @@ Of present words f and classes y = ±1: p = α + Σ_{y=1} f, q = α + Σ_{y=−1
 machine is trained on r ∘ f, and its weights w are drawn towards their mean magnitude: w' = (1 − β) w̄ + β w. That is
 a mean of two classifiers, naive Bayes w̄ (r·f + ln(N₊/N₋)) and the machine w·(r ∘ f) + b, so the constant is the same
 mean of theirs. More classes: one machine each, against the rest.
+
+Margins m become probabilities softmax(s m + b): the scale s and a bias for each class are fitted on margins that the
+training documents get from machines which have not seen them, on folds.
 """
 
 from __future__ import annotations
@@ -20,41 +23,64 @@ from bayeskit import logspace
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.calibration import fit_scale_and_bias
 from bayeskit.estimate.words.weights import WordWeights
 from bayeskit.model_file import State
 from bayeskit.models.text.parameters import PresenceParameters
-from bayeskit.models.text.reading import LabelledDocuments, mass_tally
+from bayeskit.models.text.reading import LabelledDocuments, document_frequency, mass_tally, with_words
 from bayeskit.models.text.recipe import PROBABILITIES, TALLYING, Recipe, Training
-from bayeskit.models.text.state import check_numbers
+from bayeskit.models.text.state import check_numbers, finite
+from bayeskit.models.text.two_halves import FOLDS, HELD_OUT
 from bayeskit.models.text.word_choice import rows_within_limits
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
+from bayeskit.threads import thread_count
 
 Floats = npt.NDArray[np.float64]
+SEED = 0
+
+
+@dataclass(frozen=True)
+class MarginMap:
+    """From margins to log probabilities but for what all classes share: s m + b."""
+
+    scale: float
+    bias: Floats
+    log_loss: float
+    """On folds of the training documents."""
+
+    def __call__(self, margins: WordWeights) -> WordWeights:
+        return WordWeights(self.scale * margins.table, self.scale * margins.constant + self.bias)
 
 
 @dataclass(frozen=True, eq=False)
 class NaiveBayesSVM(Recipe):
-    """Fitted on all documents at once, and not moved after."""
+    """Fitted on all documents at once, and not moved after. ``linear`` are margins, which older files have alone."""
 
     linear: WordWeights | None = None
+    calibration: MarginMap | None = None
     name = "nbsvm"
     prior = "uniform"  # the constant of the machine has it
-    probabilities = False
     plain_counts = False
+    sum_over_words = True
     parameters = PresenceParameters
     infinite = "no other class"
 
     @property
     def absent(self) -> Mapping[str, str]:
-        """What needs counts or probabilities."""
+        """What needs counts, and of an older file what needs probabilities."""
         moving = dict.fromkeys(TALLYING, "a linear machine is no function of counts: fit it anew on all documents")
-        margins = dict.fromkeys(PROBABILITIES, "its scores are margins and no probabilities: use decision_function")
-        return {**super().absent, **moving, **margins}
+        absent = {**super().absent, **moving}
+        if self.linear is not None and self.calibration is None:
+            why = (
+                "its file is of a version whose scores were margins and no probabilities: use decision_function, or fit"
+            )
+            absent |= dict.fromkeys((*PROBABILITIES, "to_logistic"), why)
+        return absent
 
     def learn(self, training: Training) -> tuple[Recipe, Tally]:
-        """The weights, and which words the documents of each class have."""
+        """The weights, what makes probabilities of them, and which words the documents of each class have."""
         read, settings = training.read(), training.settings
         rows, pruned = rows_within_limits(read, settings)
         if not len(rows.words):
@@ -65,7 +91,11 @@ class NaiveBayesSVM(Recipe):
                 Remedy("stop_words", clause=", {} and min_df=", without=""),
             )
         pseudo = self.pseudo_counts(settings, rows.words)
-        fitted = replace(self, linear=WordWeights(*fit_linear(rows, read, pseudo, settings.C, settings.beta)))
+        linear = WordWeights(*fit_linear(rows, read, pseudo, settings.C, settings.beta))
+        held_out, margins = margins_on_folds(rows, read, pseudo, settings.C, settings.beta)
+        importance = np.ones(len(held_out)) if read.weights is None else read.weights[held_out]
+        found = fit_scale_and_bias(margins, read.labels[held_out], importance, thread_count(settings.n_threads))
+        fitted = replace(self, linear=linear, calibration=MarginMap(*found))
         return fitted, mass_tally(training.schema, rows, self.values(rows), read, pruned)[0]
 
     def values(self, rows: TokenRows) -> Floats:
@@ -76,23 +106,74 @@ class NaiveBayesSVM(Recipe):
         """The weights of the machine, which must be fitted."""
         if self.linear is None:
             raise BayesError(f'recipe="{self.name}" fits weights on documents: call fit')
-        return self.linear
+        return self.linear if self.calibration is None else self.calibration(self.linear)
 
     def state(self) -> State | None:
-        """The weights."""
-        return None if self.linear is None else State({}, [self.linear.table, self.linear.constant])
+        """The weights, and what makes probabilities of them."""
+        if self.linear is None:
+            return None
+        margins, made = [self.linear.table, self.linear.constant], self.calibration
+        if made is None:
+            return State({}, margins)
+        return State({"scale": made.scale, "log_loss": made.log_loss}, [*margins, made.bias])
 
     def from_state(self, state: State | None, tally: Tally) -> Self:
         """Weights of the words and classes that were counted."""
         if state is None:
             raise BadFile(f"a model of recipe {self.name!r} holds linear weights beside counts")
-        table, constant = state.arrays
+        (table, constant), biases = state.arrays[:2], state.arrays[2:]
         k = len(tally.classes)
         if table.shape != (len(tally.words[COLUMN].words), k) or constant.shape != (k,):
             raise BadFile("the linear weights do not fit the words and classes")
         check_numbers(table)
         check_numbers(constant)
-        return replace(self, linear=WordWeights(table, constant))
+        linear = WordWeights(table, constant)
+        if not biases and "scale" not in state.header:
+            return replace(self, linear=linear)
+        (bias,), scale, loss = biases, finite(state.header["scale"]), finite(state.header["log_loss"])
+        if bias.shape != (k,) or scale < 0:
+            raise BadFile("what makes probabilities of margins does not fit the classes")
+        check_numbers(bias)
+        return replace(self, linear=linear, calibration=MarginMap(scale, bias, loss))
+
+
+def margins_on_folds(
+    rows: TokenRows, read: LabelledDocuments, pseudo: Floats, C: float, beta: float
+) -> tuple[npt.NDArray[np.int64], Floats]:
+    """(documents, their margins (documents, classes) by machines that have not seen them).
+
+    A class is shared out evenly over three folds; the only document of a class is never held out. As many folds as
+    hold out some thousand documents.
+    """
+    n = len(read.labels)
+    fold = fold_of(read.labels)
+    parts = [np.flatnonzero(fold == f) for f in range(min(FOLDS, -(-FOLDS * HELD_OUT // n)))]
+    margins = []
+    for held_out in parts:
+        rest = np.setdiff1d(np.arange(n), held_out)
+        weights = None if read.weights is None else read.weights[rest]
+        others = replace(read, labels=read.labels[rest], weights=weights)
+        known = document_frequency(rows.take(rest)) > 0
+        table, constant = fit_linear(with_words(rows.take(rest), known), others, pseudo[known], C, beta)
+        present = with_words(rows.take(held_out), known).matrix(np.float64)
+        present.data[:] = 1.0
+        margins.append(present @ table + constant)
+    return np.concatenate(parts), np.concatenate(margins)
+
+
+def fold_of(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The fold of each document, −1 for the only one of its class.
+
+    >>> fold_of(np.array([0, 0, 0, 1, 1, 2])).tolist()
+    [1, 2, 0, 0, 1, -1]
+    """
+    order = np.random.default_rng(SEED).permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    sizes = np.bincount(labels)
+    place = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    fold = np.empty(len(labels), dtype=np.int64)
+    fold[order] = np.where(np.repeat(sizes, sizes) > 1, place % FOLDS, -1)
+    return fold
 
 
 def fit_linear(

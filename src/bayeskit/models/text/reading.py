@@ -184,6 +184,14 @@ def has_space(words: Words) -> npt.NDArray[np.bool_]:
     return found
 
 
+def is_inside(words: Words) -> npt.NDArray[np.bool_]:
+    """Which words are runs of characters inside others, as ``Tokenizer(characters=…)`` writes them."""
+    first, last = words.offsets[:-1], words.offsets[1:] - 1
+    long = last > first
+    marked = np.append(words.data, 0) == ord("-")
+    return np.asarray(long & (marked[first] | marked[last]) & ~has_space(words))
+
+
 def class_sums(rows: TokenRows, values: Floats, labels: Index, n_classes: int, weights: Floats | None) -> Floats:
     """Σ of the values of each word by class (words, classes)."""
     by = values if weights is None else values * np.repeat(weights, np.diff(rows.indptr))

@@ -53,6 +53,7 @@ class Settings(Protocol):
     recipe: str
     smoothing: Any
     ngrams: tuple[int, int] | None
+    characters: Any
     min_df: int | float
     max_df: int | float
     max_features: int | None

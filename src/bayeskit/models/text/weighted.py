@@ -28,7 +28,7 @@ from bayeskit.estimate.words.weighted_evidence import BANDS, EvidenceWeights, Tr
 from bayeskit.export.scoring_form import WordsTerm
 from bayeskit.model_file import State
 from bayeskit.models.text.parameters import Parameters
-from bayeskit.models.text.reading import LabelledDocuments, count_more, document_frequency, mass_tally
+from bayeskit.models.text.reading import LabelledDocuments, count_more, document_frequency, is_inside, mass_tally
 from bayeskit.models.text.recipe import Leaving, Recipe, Settings, Training
 from bayeskit.models.text.state import check_numbers, finite
 from bayeskit.models.text.word_choice import candidate_rows, limits_of
@@ -98,7 +98,10 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class WeightedEvidence(Recipe):
-    """``tries`` are the n-grams, a and g the smoothings and length corrections among which the best is taken."""
+    """``tries`` are the n-grams, a and g the smoothings and length corrections among which the best is taken.
+
+    ``runs_are_silent``: runs of characters are counted, by masses of their own, and are no evidence.
+    """
 
     name: str
     tries: tuple[Ngrams, ...] = ((1, 1),)
@@ -106,6 +109,7 @@ class WeightedEvidence(Recipe):
     g_values: tuple[float, ...] = (1.0, 0.5)
     weights: EvidenceWeights | None = None
     candidates: Table | None = None
+    runs_are_silent: bool = False
     plain_counts = False
     weights_by_em = True
 
@@ -146,13 +150,14 @@ class WeightedEvidence(Recipe):
     def _candidates(self, training: Training, read: LabelledDocuments) -> Iterator[Candidate]:
         settings, n_threads = training.settings, thread_count(training.settings.n_threads)
         a_values = self.a_values if settings.smoothing is None else (float(settings.smoothing),)
-        tries = self.tries if settings.ngrams is None else (settings.ngrams,)
-        for ngrams, rows, pruned in candidate_rows(read, settings.tokenizer(), tries, limits_of(settings), n_threads):
-            schema = replace(training.schema, columns={COLUMN: Text(settings.tokenizer(ngrams))})
-            tally, sums = mass_tally(schema, rows, self.values(rows), read, pruned)
-            documents = training_documents(rows, read, sums)
+        tries = [settings.tokenizer(n) for n in (self.tries if settings.ngrams is None else (settings.ngrams,))]
+        for tokenizer, rows, pruned in candidate_rows(read, tries, limits_of(settings), n_threads):
+            schema = replace(training.schema, columns={COLUMN: Text(tokenizer)})
+            mass = self.values(rows)
+            tally, sums = mass_tally(schema, rows, mass, read, pruned)
+            documents = training_documents(rows, mass, read, sums)
             for weights in weighted_evidence.fit_weights(documents, a_values, self.g_values, n_threads):
-                yield Candidate(ngrams, weights, tally)
+                yield Candidate(tokenizer.ngrams, weights, tally)
 
     def count(self, training: Training) -> Tally:
         """The tally of more documents, in the words known where the vocabulary was cut."""
@@ -161,14 +166,26 @@ class WeightedEvidence(Recipe):
 
     def values(self, rows: TokenRows) -> Floats:
         """The mass of each cell."""
-        return weighted_evidence.masses(rows.counts, rows.indptr)
+        silent = self.silent(rows.words)
+        if silent is None:
+            return weighted_evidence.masses(rows.counts, rows.indptr)
+        runs, none = silent[rows.ids], np.zeros_like(rows.counts)
+        both = (weighted_evidence.masses(np.where(kind, rows.counts, none), rows.indptr) for kind in (runs, ~runs))
+        return np.asarray(sum(both))
+
+    def silent(self, words: Words) -> npt.NDArray[np.bool_] | None:
+        """Which words are no evidence, None where all are."""
+        return is_inside(words) if self.runs_are_silent else None
 
     # -- believing -----------------------------------------------------------------------------------
 
     def estimate(self, tally: Tally, log_prior: Floats, settings: Settings) -> Parameters:
         """What the weights make of the masses."""
         counted, weights = tally.words[COLUMN], self.held
-        tables = weighted_evidence.evidence_tables(counted.table(), counted.totals("documents"), weights)
+        mass, silent = counted.table(), self.silent(counted.words)
+        if silent is not None:
+            mass[silent] = 0.0
+        tables = weighted_evidence.evidence_tables(mass, counted.totals("documents"), weights)
         bias = np.array([weights.bias.get(label, 0.0) for label in tally.classes])
         return EvidenceParameters(log_prior, counted.words, bias, tables, weights.g)
 
@@ -222,14 +239,14 @@ class WeightedEvidence(Recipe):
         return replace(self, weights=weights, candidates=Table(listed))
 
 
-def training_documents(rows: TokenRows, read: LabelledDocuments, sums: Floats) -> TrainingDocuments:
-    """What weights are fitted on; ``sums`` are the masses of words by class."""
+def training_documents(rows: TokenRows, mass: Floats, read: LabelledDocuments, sums: Floats) -> TrainingDocuments:
+    """What weights are fitted on; ``mass`` is that of each cell, ``sums`` those of words by class."""
     rows_of_class = np.bincount(read.labels, read.weights, minlength=len(read.classes))
     importance = np.ones(len(read.labels)) if read.weights is None else read.weights
     documents = document_frequency(rows, read.weights)
     return TrainingDocuments(
         rows.indptr, rows.ids, rows.counts, read.labels, importance, sums, documents,
-        weighted_evidence.log_prior_of(rows_of_class), read.classes, weighted_evidence.bands_of(documents),
+        weighted_evidence.log_prior_of(rows_of_class), read.classes, weighted_evidence.bands_of(documents), mass,
     )  # fmt: skip
 
 

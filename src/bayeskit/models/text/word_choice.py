@@ -12,8 +12,10 @@ import numpy.typing as npt
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
-from bayeskit.errors import BayesError
-from bayeskit.models.text.reading import LabelledDocuments, document_frequency, has_space, with_words
+from bayeskit.data.text.word_list import Words
+from bayeskit.errors import BayesError, TooLarge
+from bayeskit.models.text.reading import LabelledDocuments, document_frequency, has_space, is_inside, with_words
+from bayeskit.remedy import Remedy
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, choose_words, selected
 from bayeskit.threads import thread_count
@@ -23,12 +25,13 @@ if TYPE_CHECKING:
 
 Limits = tuple[int | float, int | float, int | None]
 NO_LIMITS: Limits = (1, 1.0, None)
+MOST_RUNS = 1 << 26  # of characters in all documents: about 60 bytes each while a model is fitted
 
 
 def rows_within_limits(read: LabelledDocuments, settings: Settings) -> tuple[TokenRows, bool]:
     """The documents in their words, and whether words were cut off."""
     tokenizer, n_threads = settings.tokenizer(), thread_count(settings.n_threads)
-    ((_, rows, pruned),) = candidate_rows(read, tokenizer, (tokenizer.ngrams,), limits_of(settings), n_threads)
+    ((_, rows, pruned),) = candidate_rows(read, (tokenizer,), limits_of(settings), n_threads)
     return rows, pruned
 
 
@@ -38,25 +41,54 @@ def limits_of(settings: Settings) -> Limits:
 
 
 def candidate_rows(
-    read: LabelledDocuments, tokenizer: Tokenizer, tries: Sequence[tuple[int, int]], limits: Limits, n_threads: int
-) -> Iterator[tuple[tuple[int, int], TokenRows, bool]]:
-    """(n-grams, documents in their words, whether words were cut off) for each try.
+    read: LabelledDocuments, tries: Sequence[Tokenizer], limits: Limits, n_threads: int
+) -> Iterator[tuple[Tokenizer, TokenRows, bool]]:
+    """(tokenizer, documents in its words, whether words were cut off) for each try, of which the last reads most.
 
-    Where both (1, 1) and (1, 2) are tried the text is read once: runs of two words count where two documents have
-    them.
+    Several tries read the text once: runs of words and of characters count where two documents have them. In buckets
+    words have no names to be told apart by, and the first is tried alone.
     """
-    if list(tries) == [(1, 1), (1, 2)] and tokenizer.hash_bits is None and tokenizer.pattern not in ("char", "char_wb"):
-        both = count_documents(read.texts, replace(tokenizer, ngrams=(1, 2)), None, n_threads)
-        single = ~has_space(both.words)
-        frequency = document_frequency(both)
-        for ngrams, keep in (((1, 1), single), ((1, 2), single | (frequency >= 2))):
-            rows = with_words(both, keep)
-            cut, pruned = _within(rows, read, limits)
-            yield ngrams, cut, pruned or ngrams == (1, 2)
+    most = tries[-1]
+    if len(tries) == 1 or most.hash_bits is not None or most.pattern in ("char", "char_wb"):
+        refuse_many_runs(read, tries[0], n_threads)
+        yield tries[0], *_within(count_documents(read.texts, tries[0], None, n_threads), read, limits)
         return
-    for ngrams in tries[:1]:
-        rows = count_documents(read.texts, replace(tokenizer, ngrams=ngrams), None, n_threads)
-        yield ngrams, *_within(rows, read, limits)
+    refuse_many_runs(read, most, n_threads)
+    rows = count_documents(read.texts, most, None, n_threads)
+    inside = is_inside(rows.words) if most.characters else np.zeros(len(rows.words), dtype=bool)
+    spaced, twice = has_space(rows.words), document_frequency(rows) >= 2
+    for tokenizer in tries:
+        pairs, runs = tokenizer.ngrams[1] > 1, tokenizer.characters is not None
+        keep = ~(spaced | inside) | (twice & ((spaced & pairs) | (inside & runs)))
+        cut, pruned = _within(with_words(rows, keep), read, limits)
+        yield tokenizer, cut, pruned or pairs or runs
+
+
+def refuse_many_runs(read: LabelledDocuments, tokenizer: Tokenizer, n_threads: int) -> None:
+    """Refuse runs of characters that take too much memory, which their words tell before it is taken."""
+    if has_many_runs(read, tokenizer, n_threads):
+        raise TooLarge(
+            f"the words of {len(read.labels):,} documents have over {MOST_RUNS:,} runs of characters, which may take "
+            "4 GB to fit: leave ",
+            Remedy("characters", clause="{} out"),
+            ", or give ",
+            Remedy("recipe", "multinomial"),
+        )
+
+
+def has_many_runs(read: LabelledDocuments, tokenizer: Tokenizer, n_threads: int) -> bool:
+    """Whether the documents may have too many distinct runs of characters, summed over them."""
+    if tokenizer.characters is None:
+        return False
+    words = replace(tokenizer, ngrams=(1, 1), characters=None, hash_bits=None)
+    rows = count_documents(read.texts, words, None, n_threads)
+    return int(_runs_of(rows.words, *tokenizer.characters)[rows.ids].sum()) > MOST_RUNS
+
+
+def _runs_of(words: Words, shortest: int, longest: int) -> npt.NDArray[np.int64]:
+    """Runs of characters of each word, at most: a character has a byte or more."""
+    length = np.diff(words.offsets)
+    return np.asarray(sum(np.maximum(length + 3 - size, 0) for size in range(shortest, longest + 1)))
 
 
 def _within(rows: TokenRows, read: LabelledDocuments, limits: Limits) -> tuple[TokenRows, bool]:

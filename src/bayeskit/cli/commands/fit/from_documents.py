@@ -33,6 +33,14 @@ class DocumentOptions:
         str | None,
         typer.Option("--ngrams", metavar="N|LOW-HIGH", help="Of documents: count runs of words, such as 1-2."),
     ] = None
+    characters: Annotated[
+        str | None,
+        typer.Option(
+            "--characters",
+            metavar="LOW-HIGH|auto",
+            help="Of documents: count runs of characters inside words too, such as 3-5.",
+        ),
+    ] = None
     hash_bits: Annotated[
         int | None,
         typer.Option("--hash-bits", metavar="BITS", help="Of documents: bound the memory to 2^BITS words."),
@@ -42,7 +50,10 @@ class DocumentOptions:
         """Settings of a TextClassifier."""
         given: dict[str, Any] = {"recipe": self.recipe, "prior": shared.class_prior, "pattern": self.pattern}
         given |= {"hash_bits": self.hash_bits, "smoothing": shared.amount, "unlabelled": shared.unlabelled}
-        given["ngrams"] = None if self.ngrams is None else _runs(self.ngrams)
+        given["ngrams"] = None if self.ngrams is None else _runs(self.ngrams, "--ngrams")
+        given["characters"] = (
+            self.characters if self.characters in (None, "auto") else _runs(self.characters, "--characters")
+        )
         return {name: value for name, value in given.items() if value is not None}
 
 
@@ -94,6 +105,7 @@ def fit_documents(
             "recipe": model.recipe_.name,
             "words": len(model.words_),
             "candidates": candidate_records(model),
+            "features": feature_records(model),
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
             "leave_one_out": None if evaluation is None else summary.evaluation_record(evaluation),
             "telling": texts.telling_records(model),
@@ -112,6 +124,12 @@ def candidate_records(model: Any) -> list[dict[str, Any]] | None:
     return [dict(zip(table.column_names, row, strict=True)) for row in rows]
 
 
+def feature_records(model: Any) -> list[dict[str, Any]] | None:
+    """What recipe "best" tried to read, with the log loss of each on folds; None where nothing was to choose."""
+    tried = getattr(getattr(model, "linear_", None), "tried", ())
+    return [{"features": name, "log loss": loss} for name, loss in tried] or None
+
+
 def _what(model: Any) -> str:
     """The recipe in words, and what it chose."""
     from bayeskit.cli.wording import plural
@@ -120,6 +138,8 @@ def _what(model: Any) -> str:
     unit = "characters" if tokenizer.pattern in ("char", "char_wb") else "words"
     low, high = tokenizer.ngrams
     runs = "" if high == 1 else f", runs of {low} to {high} {unit}"
+    if tokenizer.characters is not None:
+        runs += ", runs of {} to {} characters".format(*tokenizer.characters)
     counted = plural(len(model.words_), "bucket" if tokenizer.hash_bits else "word")
     chosen = ""
     if hasattr(model, "candidates_") and len(model.candidates_["a"]) > 1:
@@ -131,12 +151,14 @@ def _what(model: Any) -> str:
     if fitted.name == "best" and fitted.linear is not None:
         first, second = fitted.linear.shares
         chosen += f"; {first:.2f} of the evidence and {second:.2f} of the linear half"
+        losses = ", ".join(f"{loss:.4f} with {name}" for name, loss in fitted.linear.tried)
+        chosen += f"; log loss on folds {losses}" if losses else ""
     return f"recipe {named}: {counted}{runs}{chosen}"
 
 
-def _runs(text: str) -> tuple[int, int]:
+def _runs(text: str, option: str) -> tuple[int, int]:
     low, sign, high = text.partition("-")
     try:
         return (int(low), int(high)) if sign else (1, int(low))
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is no number and no LOW-HIGH, such as 1-2", param_hint="--ngrams") from None
+        raise typer.BadParameter(f"{text!r} is no number and no LOW-HIGH, such as 1-2", param_hint=option) from None
