@@ -240,7 +240,7 @@ def test_9_numbers_of_free_parameters(n):
     assert bk.NaiveBayes().fit(X > 0, y).n_parameters_ == 2 * n + 1
     assert bk.NaiveBayes().fit(X, y).n_parameters_ == 4 * n + 1
     assert bk.NaiveBayes(variance="feature").fit(X, y).n_parameters_ == 3 * n + 1
-    letters = bk.NaiveBayes(domains=dict.fromkeys(range(n), [*"abc"])).fit(np.full((4, n), "a"), [0, 1, 0, 1])
+    letters = bk.NaiveBayes(domains={column: [*"abc"] for column in range(n)}).fit(np.full((4, n), "a"), [0, 1, 0, 1])
     assert letters.n_parameters_ == 2 * 2 * n + 1
 
 
