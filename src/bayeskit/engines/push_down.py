@@ -17,16 +17,23 @@ from bayeskit.data.source import Source
 from bayeskit.engines import local
 from bayeskit.engines.elsewhere import not_here
 from bayeskit.engines.engine import MAX_CATEGORIES
-from bayeskit.engines.exact_sums import exact_moments, refuse_no_counts, refuse_unusable
+from bayeskit.engines.exact_sums import (
+    exact_moments,
+    exact_products,
+    refuse_no_counts,
+    refuse_unusable,
+    weight_scale,
+)
 from bayeskit.engines.grouped_counts import GroupedCounts, assembled, class_totals, classes_of
 from bayeskit.errors import BayesError, BayesWarning, Unlabelled
 from bayeskit.tally.counts import CountMoments
 from bayeskit.tally.moments import ColumnMoments
 from bayeskit.tally.plan import Plan
+from bayeskit.tally.products import Products
 from bayeskit.tally.statistic import Statistic
 from bayeskit.tally.tally import Tally
 
-COUNTED = ("families", "moments", "counts", "pairs", "joints", "distinct")
+COUNTED = ("families", "moments", "counts", "products", "pairs", "joints", "distinct")
 PUSHING = ("duckdb", "postgres")
 
 
@@ -63,9 +70,10 @@ class PushDown:
         """The same tally as on one machine."""
         drops = isinstance(source, LabelledRows)
         rows: SqlSource = source.source if drops else source
-        self._check(rows, schema, plan)
+        self._check(schema, plan)
         counts = GroupedCounts(rows, schema, self.max_categories, drops, memory_limit)
         with rows.database.snapshot():
+            counts = replace(counts, weight_scale=weight_scale(counts))
             tally = self._counted(counts, plan, source if drops else None)
         rows.check_passes(counts.n_rows)
         if self.max_categories is not None:
@@ -86,17 +94,16 @@ class PushDown:
                 kind = CountMoments if request.kind == "counts" else ColumnMoments
                 moments = exact_moments(counts, request.columns, classes, largest)
                 statistics[request.kind] = kind(request.columns, moments)
+            elif request.kind == "products":
+                statistics[request.kind] = Products(
+                    request.columns, exact_products(counts, request.columns, classes, largest)
+                )
             else:
                 pieces += counts.pieces(request)
         return assembled(schema, plan, classes, class_counts, pieces, statistics)
 
-    def _check(self, rows: SqlSource, schema: Schema, plan: Plan) -> None:
+    def _check(self, schema: Schema, plan: Plan) -> None:
         """What a database cannot count."""
-        if rows.weight is not None:
-            raise BayesError(
-                f"push=True counts whole rows, and column {rows.weight!r} gives them weights: read the rows, without "
-                "push=True"
-            )
         for request in plan:
             texts = [name for name in request.names if isinstance(schema.columns[name], (Text, DatePart))]
             if texts or request.kind not in COUNTED:
