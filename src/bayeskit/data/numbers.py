@@ -39,10 +39,12 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
         if types.is_temporal(array.type):
             moment = pa.duration("us") if types.is_duration(array.type) else pa.timestamp("us")
             moment = pa.time64("us") if types.is_time(array.type) else moment
-            numbers = array.cast(moment, safe=False).cast(pa.int64()).cast(pa.float64())
+            numbers = array.cast(moment, safe=False).cast(pa.int64()).cast(pa.float64(), safe=False)
             return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64) / 1e6
         if types.is_boolean(array.type):
             array = array.cast(pa.uint8())
+        if types.is_decimal(array.type):  # by way of its digits: Arrow's own cast may miss the nearest double
+            array = array.cast(pa.string())
         numbers = array.cast(pa.float64(), safe=False)
         return view(filled(numbers, np.full(1, np.nan)) if numbers.null_count else numbers)
     except OverflowError:  # integers beyond 64 bits, as objects

@@ -1,14 +1,14 @@
 """Exact sums of numbers, and of their products, inside a database: whole numbers that no order of adding can change.
 
-A pilot finds E with |x| < 2^E for all x. Then y = x · 2^−E is within ±1, and with ⌊·⌉ for rounding
+A pilot finds E with |x| < 2^E for all x, and by how many bits the least of them is smaller. Then y = x · 2^−E is within
+±1, and with ⌊·⌉ for rounding it falls into whole numbers of 54 bits, as many as its least bit asks for:
 
-    Σx   = 2^E     · (Σ⌊y·2^53⌉ / 2^53 + Σ⌊(y·2^53 − ⌊y·2^53⌉) · 2^53⌉ / 2^106)
-    Σx·z = 2^(E+F) · (the same of p = y·v, and Σ⌊(y·v − p) · 2^106⌉ / 2^106)
+    y = ⌊y·2^53⌉ / 2^53 + ⌊(y·2^53 − ⌊y·2^53⌉) · 2^53⌉ / 2^106 + …
 
-where y·v − p, what p loses, is had without loss by splitting y and v into two halves (Dekker). A weight is one factor
-more, and what is lost twice is added up. Each summand fits 54 bits and each sum 128, so nothing is lost but what is
-below 2^−106 of the largest number. Plain sums of doubles lost a fifth of a variance at a mean of 10⁶ deviations; and
-what was added in one order could not be taken away in another.
+A product y·v is p = fl(y·v) and y·v − p, what p loses, which is had without loss by splitting y and v into two halves
+(Dekker); both are summed so. A weight is one factor more. Each sum fits 128 bits, so nothing is lost. Plain sums of
+doubles lost a fifth of a variance at a mean of 10⁶ deviations; and what was added in one order could not be taken away
+in another.
 """
 
 from __future__ import annotations
@@ -33,15 +33,45 @@ from bayeskit.tally.moments import Moments
 
 BITS = 2.0**53
 SPLIT = 2.0**27 + 1  # Veltkamp's: times this, a double falls into two halves
-NOTHING = 2.0**-140  # of the largest number: such add nothing to any sum, and their squares would vanish
-LEAST_SCALE = -900
+DIGITS = 110  # bits of a double-double
+MOST_APART = 200  # bits between the largest numbers of two classes
+WEIGHT_BITS = 54  # between the largest weight and the least
+LEAST_SCALE = -500  # numbers below it, and their squares, would vanish
 TOGETHER = 36  # sums of one query
 
 
-def refuse_unusable(counts: GroupedCounts, names: Sequence[str]) -> dict[str, float]:
-    """The largest size of each column of numbers; infinite and huge ones are refused."""
-    largest = dict(zip(names, _extremes(counts, names), strict=True)) if names else {}
-    for name, size in largest.items():
+@dataclass(frozen=True)
+class Span:
+    """Where the numbers of a column lie: all below 2^scale, and what counts above 2^(scale − bits)."""
+
+    scale: int
+    bits: int
+
+    @classmethod
+    def of(cls, name: str, largest: Sequence[float], least: float) -> Span:
+        """By the largest size of each class and the least of all that is not zero.
+
+        Of a class everything counts that its own sums could hold in 32 digits.
+        """
+        sizes = [math.frexp(size)[1] for size in largest if size]
+        if not sizes:
+            return cls(0, 0)
+        scale, apart = max(*sizes, LEAST_SCALE), max(sizes) - min(sizes)
+        if apart > MOST_APART:
+            raise BayesError(
+                f"column {name!r} has numbers up to {max(largest):g} in one class and only up to "
+                f"{min(size for size in largest if size):g} in another, too far apart for exact sums inside a "
+                "database: read the rows, without push=True",
+                culprit=name,
+            )
+        return cls(scale, max(min(scale - math.frexp(least)[1] + 1, apart + DIGITS), 0))
+
+
+def refuse_unusable(counts: GroupedCounts, names: Sequence[str]) -> dict[str, Span]:
+    """Where the numbers of each column lie; infinite and huge ones are refused."""
+    spans = {}
+    for name, (largest, least) in zip(names, _extremes(counts, names) if names else (), strict=True):
+        size = max(largest, default=0.0)
         if size > LARGEST:
             what = "infinity or a value too large" if math.isinf(size) else "a value too large (beyond 1e150)"
             raise BayesError(
@@ -49,18 +79,30 @@ def refuse_unusable(counts: GroupedCounts, names: Sequence[str]) -> dict[str, fl
                 "row. Replace it by a number or by a missing cell.",
                 culprit=name,
             )
-    return largest
+        spans[name] = Span.of(name, largest, least)
+    return spans
 
 
-def _extremes(counts: GroupedCounts, names: Sequence[str]) -> list[float]:
+def _extremes(counts: GroupedCounts, names: Sequence[str]) -> list[tuple[list[float], float]]:
+    """(the largest size in each class, the least that is not zero) of each column."""
     exp = syntax.sqlglot().exp
     step = counts.step({f"x{i}": counts.number(name) for i, name in enumerate(names)})
-    columns = [
-        syntax.named(exp.Max(this=syntax.called("ABS", syntax.column("s", f"x{i}"))), f"m{i}")
+    columns = []
+    for i in range(len(names)):
+        size = syntax.called("ABS", _of(f"x{i}"))
+        there = syntax.case([(syntax.compared(size, ">", syntax.number(0.0)), size.copy())])
+        columns += [syntax.named(exp.Max(this=size.copy()), f"m{i}"), syntax.named(exp.Min(this=there), f"l{i}")]
+    query = _over(columns, step)
+    if counts.source.target is not None:
+        query.set("group", exp.Group(expressions=[_of(CLASS)]))
+    table = counts.run(query)
+    return [
+        (
+            [float(x or 0.0) for x in table[f"m{i}"].to_pylist()],
+            min(filter(None, table[f"l{i}"].to_pylist()), default=0.0),
+        )
         for i in range(len(names))
     ]
-    table = counts.run(_over(columns, step))
-    return [float(table[f"m{i}"][0].as_py() or 0.0) for i in range(len(names))]
 
 
 def weight_scale(counts: GroupedCounts) -> int | None:
@@ -92,7 +134,7 @@ def weight_scale(counts: GroupedCounts) -> int | None:
                 culprit=name,
             )
     scale = math.frexp(most or 0.0)[1]
-    if light is not None and light < 2.0 ** (scale - 54):
+    if light is not None and light < 2.0 ** (scale - WEIGHT_BITS):
         raise BayesError(
             f"column {name!r} has weights from {light:g} to {most:g}, too far apart for exact sums inside a database: "
             "read the rows, without push=True",
@@ -135,14 +177,14 @@ class Sum:
 
 
 def exact_moments(
-    counts: GroupedCounts, names: Sequence[str], classes: Sequence[Value], largest: Mapping[str, float]
+    counts: GroupedCounts, names: Sequence[str], classes: Sequence[Value], spans: Mapping[str, Span]
 ) -> Moments:
     """n, Σx and Σx² (classes, columns), in double-double as everywhere."""
-    return _moments(counts, [(Sum((), (x,)), Sum((x,)), Sum((x, x))) for x in names], classes, largest)
+    return _moments(counts, [(Sum((), (x,)), Sum((x,)), Sum((x, x))) for x in names], classes, spans)
 
 
 def exact_products(
-    counts: GroupedCounts, names: Sequence[str], classes: Sequence[Value], largest: Mapping[str, float]
+    counts: GroupedCounts, names: Sequence[str], classes: Sequence[Value], spans: Mapping[str, Span]
 ) -> Moments:
     """n, Σx_i and Σx_i·x_j (classes, columns · columns) over the rows where both are there."""
     pairs = [(a, b) for a in names for b in names]
@@ -152,30 +194,30 @@ def exact_products(
         else (Sum((), (a,)), Sum((a,)), Sum((a, a)))
         for a, b in pairs
     ]
-    return _moments(counts, cells, classes, largest)
+    return _moments(counts, cells, classes, spans)
 
 
 def _moments(
     counts: GroupedCounts,
     cells: Sequence[tuple[Sum, Sum, Sum]],
     classes: Sequence[Value],
-    largest: Mapping[str, float],
+    spans: Mapping[str, Span],
 ) -> Moments:
     """Each of three sums for each cell (classes, cells)."""
     wanted = list(dict.fromkeys(one for cell in cells for one in cell))
     totals: dict[Sum, list[Fraction]] = {}
     for start in range(0, len(wanted), TOGETHER):
-        totals |= _totals(counts, wanted[start : start + TOGETHER], classes, largest)
+        totals |= _totals(counts, wanted[start : start + TOGETHER], classes, spans)
     parts = [[[totals[cell[k]][c] for cell in cells] for c in range(len(classes))] for k in range(3)]
     n, sums, squares = (np.array(part, dtype=object).reshape(len(classes), len(cells)) for part in parts)
     return Moments.from_sums(n if counts.weight_scale is not None else n.astype(np.int64), sums, squares)
 
 
 def _totals(
-    counts: GroupedCounts, sums: Sequence[Sum], classes: Sequence[Value], largest: Mapping[str, float]
+    counts: GroupedCounts, sums: Sequence[Sum], classes: Sequence[Value], spans: Mapping[str, Span]
 ) -> dict[Sum, list[Fraction]]:
     """Each sum by class."""
-    query = _Query(counts, sums, largest)
+    query = _Query(counts, sums, spans)
     position = {label: i for i, label in enumerate(classes)}
     totals = {one: [Fraction(0)] * len(classes) for one in sums}
     for row in counts.run(query.node()).to_pylist():
@@ -195,25 +237,38 @@ def _totals(
 class _Query:
     """The query of some sums: steps in which each number is taken apart, and the sums of the parts by class."""
 
-    def __init__(self, counts: GroupedCounts, sums: Sequence[Sum], largest: Mapping[str, float]) -> None:
+    def __init__(self, counts: GroupedCounts, sums: Sequence[Sum], spans: Mapping[str, Span]) -> None:
         self.counts, self.sums = counts, sums
         self.columns = list(dict.fromkeys(name for one in sums for name in (*one.factors, *one.beside)))
-        self.scales = {name: _scale(largest[name]) for name in self.columns}
+        self.spans = {name: spans[name] for name in self.columns}
         self._at = {name: i for i, name in enumerate(self.columns)}
 
     def total(self, row: Mapping[str, Any], j: int) -> Fraction:
         """A sum, of the whole numbers that the database has added up."""
-        high, low, lost = (int(row.get(f"{kind}{j}") or 0) for kind in "abc")
-        weight, factors = self.counts.weight_scale, self.sums[j].factors
-        if weight is None and not factors:
-            return Fraction(high)
-        scale = sum(self.scales[name] for name in factors) + (weight or 0)
-        return Fraction(high * 2**53 + low + lost) * Fraction(2) ** (scale - 106)
+        if not self._factors(self.sums[j]):
+            return Fraction(row[f"n{j}"])
+        scale = sum(self.spans[name].scale for name in self.sums[j].factors) + (self.counts.weight_scale or 0)
+        parts = [(53, f"v{j}"), (106, f"e{j}")]
+        limbs = [
+            Fraction(int(row[f"{name}_{k}"] or 0), 2 ** (first + 53 * k))
+            for first, name in parts
+            for k in range(self._limbs(j, first))
+        ]
+        return sum(limbs, Fraction(0)) * Fraction(2) ** scale
+
+    def _limbs(self, j: int, first: int) -> int:
+        """Whole numbers that a summand falls into; ``first`` is the place of the first, 106 that of what is lost."""
+        factors = self._factors(self.sums[j])
+        bits = sum(self.spans[name].bits for name in self.sums[j].factors)
+        bits += 0 if self.counts.weight_scale is None else WEIGHT_BITS
+        if first == 53:
+            return -(-(bits + 53) // 53) if factors else 0
+        return 1 + -(-bits // 53) if len(factors) > 1 else 0
 
     def node(self) -> Node:
         """The query."""
         exp = syntax.sqlglot().exp
-        scaled = {f"y{i}": _scaled(self.counts.number(x), self.scales[x]) for i, x in enumerate(self.columns)}
+        scaled = {f"y{i}": _scaled(self.counts.number(x), self.spans[x]) for i, x in enumerate(self.columns)}
         held, step = list(scaled), self.counts.step(scaled | self.counts.weight_cell())
         label = [] if self.counts.source.target is None else [CLASS]
         held += [*label, *self.counts.weight_cell()]
@@ -242,22 +297,24 @@ class _Query:
                 }
             )
         values = {j: self._value(one, parts) for j, (one, parts) in enumerate(zip(self.sums, factors, strict=True))}
-        wide = {f"v{j}": syntax.times(node, syntax.number(BITS)) for j, node in values.items() if factors[j]}
-        fenced(wide)
-        fenced({f"i{name}": syntax.cast(_of(name), "bigint") for name in wide})
         columns = [syntax.named(_of(name), name) for name in label]
         sizes = {f"m{i}": syntax.called("ABS", _of(f"y{i}")) for i in range(len(self.columns))}
         columns += [syntax.named(exp.Max(this=size), name) for name, size in sizes.items()]
-        for j, parts in enumerate(factors):
-            if not parts:
-                columns.append(syntax.named(exp.Count(this=values[j]), f"a{j}"))
-                continue
-            whole, rest = _of(f"iv{j}"), syntax.minus(_of(f"v{j}"), syntax.cast(_of(f"iv{j}"), "double"))
-            limbs = {"a": whole, "b": syntax.cast(syntax.times(_grouped(rest), syntax.number(BITS)), "bigint")}
-            if len(parts) > 1:
-                lost = syntax.times(_of("e" + "".join(parts)), syntax.number(BITS * BITS))
-                limbs["c"] = syntax.cast(lost, "bigint")
-            columns += [syntax.named(syntax.cast(exp.Sum(this=n), "text"), f"{kind}{j}") for kind, n in limbs.items()]
+        columns += [syntax.named(exp.Count(this=values[j]), f"n{j}") for j, parts in enumerate(factors) if not parts]
+        wide = {f"v{j}": syntax.times(values[j], syntax.number(BITS)) for j, parts in enumerate(factors) if parts}
+        lost = {j: self._where(self.sums[j], _of("e" + "".join(p))) for j, p in enumerate(factors) if len(p) > 1}
+        wide |= {f"e{j}": syntax.times(node, syntax.number(BITS * BITS)) for j, node in lost.items()}
+        limbs = {name: self._limbs(int(name[1:]), 53 if name[0] == "v" else 106) for name in wide}
+        k = 0
+        while wide := {name: node for name, node in wide.items() if k < limbs[name]}:
+            fenced({f"{name}_{k}": node for name, node in wide.items()})
+            fenced({f"i{name}_{k}": syntax.cast(_of(f"{name}_{k}"), "bigint") for name in wide})
+            for name in wide:
+                total = syntax.cast(exp.Sum(this=_of(f"i{name}_{k}")), "text")
+                columns.append(syntax.named(total, f"{name}_{k}"))
+                rest = syntax.minus(_of(f"{name}_{k}"), syntax.cast(_of(f"i{name}_{k}"), "double"))
+                wide[name] = syntax.times(_grouped(rest), syntax.number(BITS))
+            k += 1
         query = _over(columns, step)
         if label:
             query.set("group", exp.Group(expressions=[_of(CLASS)]))
@@ -268,15 +325,14 @@ class _Query:
         return (*self.counts.weight_cell(), *(f"y{self._at[name]}" for name in one.factors))
 
     def _value(self, one: Sum, parts: tuple[str, ...]) -> Node:
-        """What is summed of a row; NULL where a cell is missing."""
-        value = syntax.whole(1) if not parts else _of(parts[0] if len(parts) == 1 else "p" + "".join(parts))
+        """What is summed of a row."""
+        product = "p" + "".join(parts) if len(parts) > 1 else "".join(parts)
+        return self._where(one, _of(product) if parts else syntax.whole(1))
+
+    def _where(self, one: Sum, value: Node) -> Node:
+        """NULL where a cell is missing that must be there."""
         absent = [syntax.is_null(_of(f"y{self._at[name]}")) for name in one.beside]
         return syntax.case([(syntax.any_of(absent), syntax.null())], value) if absent else value
-
-
-def _scale(largest: float) -> int:
-    """E with |x| < 2^E."""
-    return max(math.frexp(largest)[1], LEAST_SCALE) if largest else 0
 
 
 def _high(x: Node) -> Node:
@@ -304,10 +360,10 @@ def _grouped(node: Node) -> Node:
     return syntax.sqlglot().exp.Paren(this=node)
 
 
-def _scaled(x: Node, scale: int) -> Node:
+def _scaled(x: Node, span: Span) -> Node:
     """x · 2^−E, and 0 for what is too small to count."""
-    y = syntax.times(x, syntax.number(2.0**-scale))
-    small = syntax.compared(syntax.called("ABS", x.copy()), "<", syntax.number(NOTHING * 2.0**scale))
+    y = syntax.times(x, syntax.number(2.0**-span.scale))
+    small = syntax.compared(syntax.called("ABS", x.copy()), "<", syntax.number(2.0 ** (span.scale - span.bits - 1)))
     return syntax.case([(small, syntax.cast(syntax.number(0.0), "double"))], y)
 
 

@@ -118,9 +118,16 @@ class GroupedCounts:
         return syntax.case([(syntax.is_null(x), syntax.null())], syntax.interval(x.copy(), role.cuts, leaves))
 
     def number(self, name: str) -> Node:
-        """A number, NULL where it is missing."""
-        double = syntax.cast(syntax.column("r", self.where[name]), "double")
-        return syntax.called("NULLIF", double, self.source.database.dialect.nan())
+        """A number, NULL where it is missing; of a date, the seconds since 1970."""
+        import pyarrow.types as types
+
+        cell, kind = syntax.column("r", self.where[name]), self.field(self.where[name]).type
+        if types.is_boolean(kind):
+            cell = syntax.cast(cell, "int")
+        if types.is_date(kind) or types.is_timestamp(kind):
+            micros = syntax.cast(self.source.database.dialect.microseconds(cell), "double")
+            return syntax.over(micros, syntax.number(1e6))
+        return syntax.called("NULLIF", syntax.cast(cell, "double"), self.source.database.dialect.nan())
 
     def _exact(self, name: str) -> Node:
         """A column whose texts no collation folds into one."""

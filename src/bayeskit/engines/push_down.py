@@ -70,7 +70,7 @@ class PushDown:
         """The same tally as on one machine."""
         drops = isinstance(source, LabelledRows)
         rows: SqlSource = source.source if drops else source
-        self._check(schema, plan)
+        self._check(rows, schema, plan)
         counts = GroupedCounts(rows, schema, self.max_categories, drops, memory_limit)
         with rows.database.snapshot():
             counts = replace(counts, weight_scale=weight_scale(counts))
@@ -84,7 +84,7 @@ class PushDown:
         schema = counts.schema
         classes, class_counts = self._classes(counts, labelled)
         numbers = [n for n in counts.columns(plan) if isinstance(schema.columns[n], Numeric)]
-        largest = refuse_unusable(counts, numbers)
+        spans = refuse_unusable(counts, numbers)
         pieces: list[Tally] = []
         statistics: dict[str, Statistic] = {}
         for request in plan:
@@ -92,23 +92,32 @@ class PushDown:
                 if request.kind == "counts":
                     refuse_no_counts(counts, request.columns)
                 kind = CountMoments if request.kind == "counts" else ColumnMoments
-                moments = exact_moments(counts, request.columns, classes, largest)
+                moments = exact_moments(counts, request.columns, classes, spans)
                 statistics[request.kind] = kind(request.columns, moments)
             elif request.kind == "products":
                 statistics[request.kind] = Products(
-                    request.columns, exact_products(counts, request.columns, classes, largest)
+                    request.columns, exact_products(counts, request.columns, classes, spans)
                 )
             else:
                 pieces += counts.pieces(request)
         return assembled(schema, plan, classes, class_counts, pieces, statistics)
 
-    def _check(self, schema: Schema, plan: Plan) -> None:
+    def _check(self, rows: SqlSource, schema: Schema, plan: Plan) -> None:
         """What a database cannot count."""
         for request in plan:
             texts = [name for name in request.names if isinstance(schema.columns[name], (Text, DatePart))]
             if texts or request.kind not in COUNTED:
                 what = f"column {texts[0]!r} as text or as dates" if texts else f"the {request.kind} that are asked for"
                 raise BayesError(f"a database does not count {what}: read its rows, without push=True")
+        where = schema.locate(list(rows.kinds), rows.named)
+        for name in schema.measured():
+            kind = rows.kinds[where[name]]
+            if rows.fields[where[name]].is_text or kind in ("string", "object"):
+                raise BayesError(
+                    f"a database does not count column {name!r}, which is no number there: CAST it in the query, or "
+                    "read the rows, without push=True",
+                    culprit=name,
+                )
 
     def _classes(self, counts: GroupedCounts, labelled: LabelledRows | None) -> tuple[tuple[Any, ...], Any]:
         """(classes, their rows); rows without a label are refused, or left out and told of."""
