@@ -86,7 +86,7 @@ def test_an_explanation_shows_the_cells_that_it_explains(shuffled):
 
     def shown(data):
         return sorted(
-            (repr([(part.column, part.value) for part in e.parts]), round(e.log_odds, 9)) for e in model.explain(data)
+            (repr([(c.column, c.value) for c in e.contributions]), round(e.log_odds, 9)) for e in model.explain(data)
         )
 
     assert shown(shuffled()) == shown(TABLE)
