@@ -116,6 +116,10 @@ def test_numbers_add_up_to_the_same_on_every_engine(anyhow, name, tmp_path):
         with pytest.raises(bk.BayesError, match="too far apart for exact sums inside a database"):
             learnt(anyhow, name, "numeric", tmp_path)
         return
+    if (anyhow.name, name) == ("csv", "moment"):
+        with pytest.raises(bk.BayesError, match="taken for numbers"):
+            learnt(anyhow, name, "numeric", tmp_path)
+        return
     here, there = learnt(anyhow, name, "numeric", tmp_path)
     assert there.agrees(here)
 
