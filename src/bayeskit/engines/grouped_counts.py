@@ -201,8 +201,7 @@ class GroupedCounts:
 
     def weights(self, table: pa.Table) -> npt.NDArray[np.float64]:
         """How much each group weighs: the weights of its rows, or their number."""
-        summed = table[NUMBER if self.weight_scale is None else WEIGHT].to_numpy()
-        return summed.astype(np.float64)
+        return np.asarray(table[NUMBER if self.weight_scale is None else WEIGHT].to_numpy(), dtype=np.float64)
 
     # -- pieces --------------------------------------------------------------------------------------
 
