@@ -15,6 +15,45 @@ from tests.engines import clusters
 
 SERVICES = Path(__file__).parent.parent / "scripts" / "services"
 
+SECRET = "hUsh9"
+MISTYPED = [
+    spelling.replace("PW", SECRET)
+    for spelling in (
+        "postgresql:ann:PW@host/shop",
+        "postgresql:/ann:PW@host/shop",
+        "postgres//ann:PW@host/shop",
+        "postgresql//ann:PW@host/shop?table=days",
+        "postgresql;//ann:PW@host",
+        "postgresql ://ann:PW@host/shop",
+        " postgresql://ann:PW@127.0.0.1:1/shop?table=days",
+        "PostgreSQL://ann:PW@host/shop?table=days",
+        "postgressql://ann:PW@host/shop",
+        "postgresql+psycopg://ann:PW@host/shop",
+        "postgresql:///ann:PW@host/shop",
+        "postgresql://ann:PW",
+        "postgresql://ann:PW@",
+        "postgresql://ann@host:PW/shop",
+        "postgresql://ann:a/PW@host/shop",
+        "postgresql://ann:PW@127.0.0.1:1/shop?table=days&x=%zz",
+        "postgresql://host/shop?passwrod=PW",
+        "postgresql://127.0.0.1:1/shop?Password=PW&table=days",
+        "postgresql:ann:PW",
+        "postgresql\\ann:PW@host",
+        "postgresql://ann:PW@host/shop.duckdb",
+        "postgres:ann:PW@host/shop.db",
+        "jdbc:postgresql://host/shop?user=ann&password=PW",
+        "jdbc:postgresql:ann:PW@host",
+        "mysql://ann:PW@host/shop",
+        "https://ann:PW@host/rows.csv",
+        "//ann:PW@host/shop",
+        "ann:PW@host/shop",
+        "shop.duckdb?password=PW",
+        "host=127.0.0.1 password=PW dbname=shop",
+        "host=127.0.0.1 PASSWORD = 'my PW'",
+    )
+]
+"""Addresses as a hasty hand writes them, each with the password in it."""
+
 
 class DuckDB:
     dialect = "duckdb"

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from pyarrow.csv import write_csv
 
 import bayeskit as bk
+from bayeskit.cli import main
 from bayeskit.datasets import load_worked_example
-from tests.databases import database
+from tests.databases import MISTYPED, SECRET, database
 
 duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'bayeskit[sql]'")
 DAYS = load_worked_example("tennis")
@@ -55,6 +57,34 @@ def test_a_table_of_postgres_is_fitted_by_its_address_and_its_password_is_not_sh
         ["fit", address, "extra.csv", "-t", "play"],
     ):
         assert "hush" not in bayes(*words, code=1).err
+
+
+COMMANDS = [
+    ["fit", "ADDRESS", "-t", "play"],
+    ["fit", "ADDRESS", "-t", "play", "--push", "--sql", "SELECT 1 AS play"],
+    ["fit", "days.csv", "-t", "play", "-o", "ADDRESS/x"],
+    ["predict", "days.bayes", "ADDRESS"],
+    ["learn", "days.bayes", "ADDRESS"],
+    ["forget", "days.bayes", "ADDRESS", "days.bayes"],
+    ["evaluate", "days.bayes", "ADDRESS"],
+    ["inspect", "ADDRESS"],
+    ["explain", "ADDRESS", "days.csv"],
+    ["topics", "fit", "ADDRESS"],
+    ["ADDRESS"],
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_mistyped_address_is_told_without_its_password(folder, bayes, words, monkeypatch, capfd):
+    write_csv(DAYS, "days.csv")
+    for address in MISTYPED:
+        monkeypatch.setattr("sys.argv", ["bayes", *(word.replace("ADDRESS", address) for word in words)])
+        with pytest.raises(SystemExit):
+            main()
+        said = capfd.readouterr()
+        assert SECRET not in said.out + said.err, address
+        assert "Traceback" not in said.err
+    assert not [path for path in folder.rglob("*") if SECRET in path.name]
 
 
 @pytest.mark.parametrize(

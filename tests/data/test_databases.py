@@ -12,7 +12,7 @@ import pytest
 import bayeskit as bk
 from bayeskit.data.databases.address import Address
 from bayeskit.engines import sql
-from tests.databases import database
+from tests.databases import MISTYPED, SECRET, database
 
 duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'bayeskit[sql]'")
 DAYS = pa.table(
@@ -350,13 +350,13 @@ def test_a_column_like_an_id_is_refused_inside_the_database(shop):
 # -- what is secret -------------------------------------------------------------------------------------
 
 
-SECRET = "s3cr%t/w'rd"
+UNESCAPED = "s3cr%t/w'rd"
 
 
 @pytest.mark.parametrize(
     "address",
     [
-        f"postgresql://ann:{SECRET}@127.0.0.1:1/shop?table=days",
+        f"postgresql://ann:{UNESCAPED}@127.0.0.1:1/shop?table=days",
         "postgresql://ann:s3cr%25t%2Fw%27rd@127.0.0.1:1/shop?table=days",
         "postgresql://127.0.0.1:1/shop?table=days&user=ann&password=s3cr%25t%2Fw%27rd",
         "postgresql://ann:s3cr?t@127.0.0.1:1/shop?table=days",
@@ -371,9 +371,9 @@ def test_a_password_never_reaches_a_message_a_traceback_or_a_name(address, tmp_p
         bk.NaiveBayes().fit(address, "play")
     whole = "".join(traceback.format_exception(told.value, chain=True)) + repr(told.value.args) + repr(told.value.place)
     shown = whole.replace(address, "")  # the line of this test itself
-    for secret in (SECRET, "s3cr%25t", "s3cr"):
+    for secret in (UNESCAPED, "s3cr%25t", "s3cr"):
         assert secret not in str(told.value)
-        assert secret not in shown.replace("SECRET", "")
+        assert secret not in shown.replace("UNESCAPED", "")
     assert told.value.__context__ is None
     if address.startswith("postgresql://"):
         assert "s3cr" not in repr(Address.of(address))
@@ -381,6 +381,39 @@ def test_a_password_never_reaches_a_message_a_traceback_or_a_name(address, tmp_p
     with pytest.raises(bk.BayesError, match="is no database") as told:
         sql("SELECT 1", address)
     assert "s3cr" not in str(told.value)
+
+
+def fit_from(address):
+    bk.NaiveBayes().fit(address, "play")
+
+
+def read_files(address):
+    from bayeskit.data.files import FileSource
+
+    FileSource.of(address)
+
+
+def read_query(address):
+    list(sql("SELECT 1 AS x", address).batches())
+
+
+@pytest.mark.parametrize("address", MISTYPED)
+@pytest.mark.parametrize("work", [fit_from, read_files, read_query, bk.load], ids=lambda work: work.__name__)
+def test_a_mistyped_address_is_told_without_its_password(work, address):
+    with pytest.raises(bk.BayesError) as told:
+        work(address)
+    error = told.value
+    frames = "".join(traceback.format_exception(error, chain=True))
+    assert SECRET not in " ".join([str(error), repr(error.args), repr(error.place), repr(error.culprit), frames])
+
+
+def test_a_source_and_its_database_are_shown_without_a_password():
+    there = database("postgres")
+    there.load("days", DAYS)
+    uri = there.uri.replace("bayes@", f"bayes:{SECRET}@")
+    for source in (sql("SELECT * FROM days", uri), sql("SELECT * FROM days", uri, push=True).with_target("play")):
+        shown = [repr(source), str(source), source.name, source.here, repr(source.database), repr(source.head)]
+        assert SECRET not in " ".join(shown)
 
 
 def test_a_password_never_reaches_a_model_file(tmp_path):

@@ -26,7 +26,7 @@ class Way:
     name: str
     place: Callable[[list[pa.Table], Any], tuple[Any, Any]]
     cluster: str | None = None  # what must be started for it: its tests run in one process
-    counts_alone: bool = False  # a database that counts itself: no weights, no words, no row that an error could name
+    counts_alone: bool = False  # a database that counts itself: no words, no row that an error could name
 
     def source(self, parts, folder, target=None, weight=None):
         """A source that the engine owns."""

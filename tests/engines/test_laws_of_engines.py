@@ -97,16 +97,53 @@ def test_more_rows_are_learnt_there(way, tmp_path):
 
 def test_a_column_of_weights_is_the_row_as_often(way, tmp_path):
     parts = [rows(15, 1), EMPTY, rows(10, 2)]
-    if way.counts_alone:
-        with pytest.raises(bk.BayesError, match="column 'days' gives them weights: read the rows, without push=True"):
-            bk.NaiveBayes().fit_source(way.source(parts, tmp_path, "label", "days"))
-        return
     found = bk.NaiveBayes(roles={"code": "categorical"}).fit_source(way.source(parts, tmp_path, "label", "days"))
     table = pa.concat_tables(parts)
     again = np.repeat(np.arange(table.num_rows), table["days"].to_numpy())
     repeated = bk.NaiveBayes(roles={"code": "categorical"}).fit(table.take(again).drop_columns(["days"]), "label")
     assert found.tally_.agrees(repeated.tally_.as_float())
     assert "days" not in found.schema_.columns
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        bk.NaiveBayes(roles={"code": "categorical"}),
+        bk.NaiveBayes(roles={"code": "categorical"}, numeric="histogram", cuts=4),
+        bk.TAN(),
+        bk.GaussianBayes(roles={"sky": "ignore", "flag": "ignore"}),
+    ],
+    ids=lambda other: type(other).__name__,
+)
+@pytest.mark.filterwarnings("ignore::bayeskit.BayesWarning")
+def test_weights_that_are_no_whole_numbers_are_summed_as_on_one_machine(way, other, tmp_path):
+    parts = []
+    for part in (rows(25, 1), EMPTY, rows(20, 2)):
+        weights = np.random.default_rng(3).choice([0.0, 0.1, 1 / 3, 2.5, 1e-9, 1e6], part.num_rows)
+        other_size = pa.compute.multiply(part["size"], part["days"])  # a second number, for products
+        parts.append(part.append_column("w", pa.array(weights)).append_column("more", other_size))
+    found = bk.models.base.clone(other).fit_source(way.source(parts, tmp_path, "label", "w"))
+    expected = bk.models.base.clone(other).fit(pa.concat_tables(parts), "label", sample_weight="w")
+    assert found.tally_.agrees(expected.tally_)
+    assert found.schema_ == expected.schema_
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf"), 1e-200, None])
+def test_a_weight_that_is_none_is_refused(way, weight, tmp_path):
+    part = rows(3, 1).append_column("w", pa.array([1.0, 2.0, weight]))
+    with pytest.raises(bk.BayesError, match="weight"):
+        model().fit_source(way.source([part], tmp_path, "label", "w"))
+
+
+@pytest.mark.filterwarnings("ignore::bayeskit.BayesWarning")
+def test_weights_too_far_apart_are_summed_exactly_or_refused(way, tmp_path):
+    part = rows(4, 1).append_column("w", pa.array([1.0, 1e-30, 2.0, 1e20]))
+    if way.counts_alone:
+        with pytest.raises(bk.BayesError, match=r"weights from 1e-30 to 1e[+]20, too far apart for exact sums"):
+            model().fit_source(way.source([part], tmp_path, "label", "w"))
+        return
+    found = model().fit_source(way.source([part], tmp_path, "label", "w"))
+    assert found.tally_.agrees(model().fit(part, "label", sample_weight="w").tally_)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +193,7 @@ def test_cut_points_are_those_of_one_machine(way, settings, tmp_path):
 )
 def test_other_models_learn_the_same(way, other, tmp_path):
     parts = [rows(30, 1), EMPTY, rows(20, 2)]
-    if way.counts_alone and (isinstance(other, bk.GaussianBayes) or "text" in other.roles.values()):
+    if way.counts_alone and "text" in other.roles.values():
         with pytest.raises(bk.BayesError, match=r"a database does not count .* read its rows, without push=True"):
             bk.models.base.clone(other).fit_source(way.source(parts, tmp_path, "label"))
         return

@@ -190,6 +190,32 @@ def test_truths_and_large_whole_numbers_are_compared_exactly(database):
     assert [row[1] for row in found] == model.predict(rows).tolist()
 
 
+@pytest.mark.parametrize("name", ["cells", "SCORES", "best", "_best", "l0", "_l0", "powers", "t", "r"])
+def test_a_table_may_be_named_like_a_step_of_the_query(database, name):
+    if database.dialect == "spark" and name != "l0":
+        pytest.skip("asked of the others: Spark's queries take seconds")
+    rows = pa.table({"s": [f"v{i % 30}" for i in range(90)], "x": np.arange(90.0)})
+    model = bk.NaiveBayes().fit(rows, ["ab"[i % 3 == 0] for i in range(90)])
+    database.load(name, rows.append_column("id", pa.array(range(90))))
+    found = sorted(database.rows(model.to_sql(f'"{name}"', dialect=database.dialect, keys="id").query))
+    assert np.abs(np.array([row[2:] for row in found]) - model.predict_proba(rows)).max() < NEAR
+
+
+@pytest.mark.parametrize("n", [2, 200], ids=["told apart by CASE", "looked up"])
+def test_a_double_is_not_taken_for_a_whole_number_that_it_cannot_hold(database, n):
+    """2^53 + 1 is no double: a database that compares as doubles would take 2^53 for it."""
+    if database.dialect == "spark":
+        pytest.skip("asked of the others: Spark's queries take seconds")
+    learnt = pa.table({"number": pa.array([2**53 + 1 + i % n for i in range(3 * n)], pa.int64())})
+    model = bk.NaiveBayes(roles={"number": "categorical"}).fit(learnt, ["ab"[i % n == 0] for i in range(3 * n)])
+    asked = pa.table({"number": pa.array([2.0**53, 1.0, None])})
+    database.load("doubles", asked.append_column("id", pa.array(range(3))))
+    found = sorted(database.rows(model.to_sql("doubles", dialect=database.dialect, keys="id").query))
+    expected = model.predict_proba(asked)
+    assert found[0][2] is None or np.abs(np.array(found[0][2:]) - expected[0]).max() < NEAR
+    assert np.abs(np.array([row[2:] for row in found[1:]], dtype=float) - expected[1:]).max() < NEAR
+
+
 @pytest.mark.parametrize("n", [2, 200], ids=["told apart by CASE", "looked up"])
 @pytest.mark.parametrize("dtype", ["uint64", "float64"])
 def test_whole_numbers_beyond_64_bits_are_compared_exactly(database, dtype, n):

@@ -29,6 +29,7 @@ from bayeskit.cli.commands import (
     topics,
 )
 from bayeskit.cli.remedies import in_options
+from bayeskit.disk.paths import without_secrets
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 from bayeskit.printable import printable
 
@@ -88,7 +89,7 @@ def run() -> None:
     except WrongCommand as problem:
         text = io.StringIO()
         problem.show(text)
-        print(printable(text.getvalue()), end="", file=sys.stderr)
+        print(printable(_without_secrets(text.getvalue())), end="", file=sys.stderr)
         sys.exit(problem.exit_code)
     except typer.Abort:
         _say("bayes: ended")
@@ -147,6 +148,14 @@ class _Notes:
             if note not in self.notes:
                 _say(f"bayes: note: {note}")
             self.notes.add(note)
+
+
+def _without_secrets(message: str) -> str:
+    """A message that quotes words of the command line, in which passwords may stand."""
+    for word in sys.argv[1:]:
+        for quoted in (word, repr(word)[1:-1]):
+            message = message.replace(quoted, without_secrets(word)) if without_secrets(word) != word else message
+    return message
 
 
 def _say(line: str) -> None:

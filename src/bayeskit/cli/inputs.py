@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bayeskit.cli.options import Reading, pairs
 from bayeskit.container.packing import MAGIC
 from bayeskit.disk.locks import PATIENCE, locked
-from bayeskit.disk.paths import all_of, expanded, lying_at, resolved
+from bayeskit.disk.paths import all_of, expanded, lying_at, resolved, without_secrets
 from bayeskit.disk.writing import takes_a_stream
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
 
@@ -68,7 +68,7 @@ def shown(path: str) -> str:
     from bayeskit.data.databases.address import Address, is_address
 
     if not is_address(path):
-        return path
+        return without_secrets(path)
     address = Address.of(path)
     return address.shown if address.table is None else f"{address.shown}?table={address.table}"
 
@@ -172,7 +172,7 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
     where = resolved(path)
     if not os.access(where.parent, os.W_OK):
         why = "there is no such folder" if not where.parent.is_dir() else "the folder is not yours to write in"
-        raise BayesError(f"{path} cannot be written: {why}")
+        raise BayesError(f"{without_secrets(path)} cannot be written: {why}")
     if not where.exists():
         return
     if not where.is_file():

@@ -11,12 +11,13 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import Self
 
 from bayeskit.data.files.file_source import FileSource, Progress
 from bayeskit.data.frames import MemorySource
+from bayeskit.data.read_through import ReadThrough
 from bayeskit.data.schema import Kind, Numeric, Schema, Text
-from bayeskit.data.source import Batch, Narrowing, Source
+from bayeskit.data.source import Batch, Source
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesWarning, SchemaMismatch
 
@@ -87,44 +88,21 @@ def _tell(absent: list[str], source: Source, where: str = "") -> None:
 
 
 @dataclass(frozen=True)
-class WithAbsent:
+class WithAbsent(ReadThrough):
     """The rows of a source with some columns that are missing in every one."""
 
-    source: Any
     absent: tuple[str, ...]
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
+        """Those of the source, and nothing for the absent."""
         return {**self.source.kinds, **dict.fromkeys(self.absent, "null")}
 
-    @property
-    def named(self) -> bool:
-        return bool(self.source.named)
-
-    @property
-    def target(self) -> str | None:
-        return self.source.target  # type: ignore[no-any-return]
-
-    @property
-    def name(self) -> str | None:
-        """What a person calls it, where it has a name."""
-        return getattr(self.source, "name", None)
-
-    @property
-    def here(self) -> str | None:
-        """The file being read, for messages about its rows."""
-        return getattr(self.source, "here", None)
-
-    @property
-    def asked(self) -> Mapping[str, Kind | None] | None:
-        return self.source.asked if isinstance(self.source, Narrowing) else {}
-
-    def reading(self, asked: Mapping[str, Kind | None]) -> WithAbsent:
+    def reading(self, asked: Mapping[str, Kind | None]) -> Self:
         """The same rows with these columns alone."""
-        there = {name: kind for name, kind in asked.items() if name not in self.absent}
-        return replace(self, source=self.source.reading(there)) if isinstance(self.source, Narrowing) else self
+        return super().reading({name: kind for name, kind in asked.items() if name not in self.absent})
 
-    def watched(self, watch: Callable[[Progress], None] | None) -> WithAbsent:
+    def watched(self, watch: Callable[[Progress], None] | None) -> Self:
         """The same rows, with someone told how far each reading is."""
         return replace(self, source=self.source.watched(watch))
 

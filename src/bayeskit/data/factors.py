@@ -66,8 +66,8 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
     if pa.types.is_nested(array.type):
         row = next(i for i in range(len(array)) if array[i].is_valid)
         raise not_scalar(name, start + row, array[row].as_py())
-    if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
-        array = array.cast(pa.timestamp("us", array.type.tz), safe=False)
+    if pa.types.is_timestamp(array.type):  # those with a zone in UTC, as everywhere
+        array = array.cast(pa.timestamp("us", array.type.tz and "UTC"), safe=False)
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     indices = array.indices

@@ -313,8 +313,10 @@ def _pandas_column(series: Any) -> Column:
         import pyarrow as pa
 
         return pa.array(series, from_pandas=True)
-    if dtype.name.startswith("datetime"):
-        return series.dt.tz_convert(None).to_numpy()
+    if dtype.name.startswith("datetime"):  # of a time zone
+        import pyarrow as pa
+
+        return pa.array(series.dt.tz_convert("UTC"), from_pandas=True)
     return np.asarray(series, dtype=object)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
@@ -13,16 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.factors import factor_values
-from bayeskit.data.schema import Kind
+from bayeskit.data.read_through import ReadThrough
 from bayeskit.data.source import (
     Batch,
     Column,
     Narrowing,
     Responsibilities,
-    Source,
     engine_of,
     first_rows,
-    in_one_state,
     is_arrow,
     taken,
 )
@@ -114,7 +111,7 @@ def refusal_of_all(source: Any, problem: Unlabelled) -> Unlabelled:
 
 
 @dataclass(frozen=True)
-class LabelledRows:
+class LabelledRows(ReadThrough):
     """The rows of a source that have a label, numbered among themselves; the first reading says how many have none.
 
     >>> from bayeskit.data.source import open_source
@@ -125,26 +122,8 @@ class LabelledRows:
     ([[1.0, 3.0]], 'row 1 has no label: left out')
     """
 
-    source: Source
     gaps: Gaps = field(default_factory=Gaps)
     is_part: bool = False  # such may have no labelled rows, and whoever has all parts says how many are left out
-
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        return self.source.kinds
-
-    @property
-    def named(self) -> bool:
-        return self.source.named
-
-    @property
-    def target(self) -> str | None:
-        return self.source.target
-
-    @property
-    def name(self) -> str | None:
-        """What a person calls it, where it has a name."""
-        return getattr(self.source, "name", None)
 
     @property
     def here(self) -> str | None:
@@ -157,21 +136,9 @@ class LabelledRows:
         """The engine whose workers read the rows, if they are not read here."""
         return engine_of(self.source)
 
-    def in_one_state(self) -> AbstractContextManager[None]:
-        """While it lasts every reading finds the same rows, where the source can see to that."""
-        return in_one_state(self.source)
-
     def look(self) -> Batch | None:
         """Some of the first rows."""
         return first_rows(self.source) if self.engine is not None else next(iter(self.batches()), None)
-
-    @property
-    def asked(self) -> Mapping[str, Kind | None] | None:
-        return self.source.asked if isinstance(self.source, Narrowing) else {}
-
-    def reading(self, asked: Mapping[str, Kind | None]) -> LabelledRows:
-        """The same rows with these columns alone."""
-        return replace(self, source=self.source.reading(asked)) if isinstance(self.source, Narrowing) else self
 
     def batches(self) -> Iterator[Batch]:
         """All rows with a label."""

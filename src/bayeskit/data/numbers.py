@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.arrow_arrays import filled, view
+from bayeskit.data.arrow_arrays import as_doubles, filled, view
 from bayeskit.data.factors import not_scalar
 from bayeskit.data.source import Column, as_one_array, is_arrow
 from bayeskit.data.vocabulary import canonical
@@ -39,11 +39,11 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
         if types.is_temporal(array.type):
             moment = pa.duration("us") if types.is_duration(array.type) else pa.timestamp("us")
             moment = pa.time64("us") if types.is_time(array.type) else moment
-            numbers = array.cast(moment, safe=False).cast(pa.int64()).cast(pa.float64())
+            numbers = array.cast(moment, safe=False).cast(pa.int64()).cast(pa.float64(), safe=False)
             return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64) / 1e6
         if types.is_boolean(array.type):
             array = array.cast(pa.uint8())
-        numbers = array.cast(pa.float64(), safe=False)
+        numbers = as_doubles(array)
         return view(filled(numbers, np.full(1, np.nan)) if numbers.null_count else numbers)
     except OverflowError:  # integers beyond 64 bits, as objects
         return _checked_numbers(column, name, start)

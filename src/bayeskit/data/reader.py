@@ -172,6 +172,21 @@ def _one(batches: Sequence[Batch]) -> Batch:
     )
 
 
+def in_order(data: Any) -> Any:
+    """Data whose rows come in one order however often they are read: those of a query have none, and are read once.
+
+    Work that pairs the rows of two readings, such as labels with scores, takes its data so.
+    """
+    if isinstance(data, str):
+        from bayeskit.data.databases.address import is_address
+
+        data = open_source(data) if is_address(data) else data
+    if not getattr(data, "unordered", False):
+        return data
+    batch = read_batch(data)
+    return MemorySource(batch.columns, batch.n_rows, data.named, data.target, batch.labels, batch.weights)
+
+
 def read_sample(source: Source, names: Iterable[str], most: int, seed: int) -> Batch:
     """Rows of a source as one batch, of these columns: all of any weight, or ``most`` of them drawn by a seed.
 

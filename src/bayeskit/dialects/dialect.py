@@ -23,7 +23,8 @@ class Dialect:
     that it need not be written down. unnests: whether a table in a query is best written as lists, one for each column.
     joins_missing: whether a lookup table has a row for missing cells. Rows without a partner in a join go on through
     DuckDB by themselves, so that ten joins would cut its thousands of rows into pieces of a few. folds_names: whether
-    "x" and "X" are one column, though they are quoted.
+    "x" and "X" are one column, though they are quoted. floats: what its types of floats are called, where these are
+    compared with whole numbers as floats.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Dialect:
     joins_missing: bool = False
     longest_name: int = 255
     folds_names: bool = True
+    floats: tuple[str, ...] = ()
 
     def one_to_it(self, names: Iterable[str]) -> list[str]:
         """Names that are one column to this database, the first such; empty where it tells all apart.
@@ -75,6 +77,12 @@ class Dialect:
             return syntax.whole(int(value))
         return syntax.sqlglot().exp.Boolean(this=value)
 
+    def is_float(self, node: Node) -> Node:
+        """Whether a column has a type of floats."""
+        exp = syntax.sqlglot().exp
+        kind = syntax.cast(syntax.called("PG_TYPEOF" if self.name == "postgres" else "TYPEOF", node), "text")
+        return exp.In(this=kind, expressions=[exp.Literal.string(name) for name in self.floats])
+
     def minus_infinity(self) -> Node:
         """−∞ as a double."""
         exp = syntax.sqlglot().exp
@@ -88,6 +96,14 @@ class Dialect:
             return None
         return syntax.cast(syntax.sqlglot().exp.Literal.string("NaN"), "double")
 
+    def microseconds(self, node: Node) -> Node:
+        """A date or a moment as whole microseconds since 1970, in DuckDB or PostgreSQL."""
+        exp = syntax.sqlglot().exp
+        if self.name == "duckdb":
+            return syntax.called("EPOCH_US", node)
+        seconds = exp.Extract(this=exp.Var(this="EPOCH"), expression=node)
+        return syntax.cast(syntax.times(seconds, syntax.whole(10**6)), "bigint")
+
     def sql(self, node: Node, pretty: bool = True) -> str:
         """The query as text; a name in which Spark would put the value of a variable is refused."""
         text = str(node.sql(self.name, pretty=pretty))
@@ -99,7 +115,18 @@ class Dialect:
 
 DIALECTS: dict[str, Dialect] = {
     "duckdb": Dialect(
-        "duckdb", "DuckDB", "CHR", "GREATEST", False, 12, 100, "", "-Infinity", unnests=True, joins_missing=True
+        "duckdb",
+        "DuckDB",
+        "CHR",
+        "GREATEST",
+        False,
+        12,
+        100,
+        "",
+        "-Infinity",
+        unnests=True,
+        joins_missing=True,
+        floats=("DOUBLE", "FLOAT"),
     ),
     "postgres": Dialect(
         "postgres",
@@ -115,9 +142,12 @@ DIALECTS: dict[str, Dialect] = {
         fences=True,
         longest_name=63,
         folds_names=False,
+        floats=("double precision", "real"),
     ),
     "sqlite": Dialect("sqlite", "SQLite", "CHAR", "MAX", True, 150, 50, "", ""),
-    "spark": Dialect("spark", "Spark SQL", "CHR", "GREATEST", False, 30, 50, "'$", "-Infinity"),
+    "spark": Dialect(
+        "spark", "Spark SQL", "CHR", "GREATEST", False, 30, 50, "'$", "-Infinity", floats=("double", "float")
+    ),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import stat
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -15,6 +16,43 @@ Lying = Literal["file", "folder", "pipe"]
 NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL, errno.ENAMETOOLONG)  # of a glob, the system may say any of them
 MOST = 1 << 32  # bytes that are taken from a pipe into memory
 CHUNK = 1 << 20  # bytes read at a time
+SECRETS = ("password", "sslpassword", "passfile")  # settings of connections
+HIDDEN = "***"
+
+
+def without_secrets(path: str | Path) -> str:
+    """A path as it may be told: it may be a mistyped connection string, whose password nobody is to read.
+
+    >>> without_secrets("mysql://ann:secret@shop/sales?x=y"), without_secrets("host=shop password='my secret' user=ann")
+    ('mysql://shop/sales', 'host=shop password=*** user=ann')
+    >>> without_secrets("postgres:ann:secret@shop"), without_secrets("postgresql//ann:secret")
+    ('postgres:***@shop', 'postgresql//ann:***')
+    """
+    text = str(path)
+    scheme, there, rest = text.partition("://")
+    if there:
+        return f"{scheme}://{_without_strange_ports(rest.rpartition('@')[2].partition('?')[0])}"
+    before, colon, after = text.partition(":")
+    if colon and ("@" in after or re.match(r"(?i)\W*(jdbc|postgres|pgsql)", text)):
+        return f"{before}:{HIDDEN}" + "@" * ("@" in after) + (after.rpartition("@")[2] if "@" in after else "")
+    return re.sub(rf"(?i)({'|'.join(SECRETS)})(\s*=\s*)('[^']*'?|[^\s&]+)", rf"\1\2{HIDDEN}", text)
+
+
+def strange_ports(place: str) -> list[str]:
+    """What stands where the ports of hosts should, and is none: a password without the @ that should follow it.
+
+    >>> strange_ports("shop:5432,[::1]:5433/sales"), strange_ports("ann:secret/sales")
+    ([], ['secret'])
+    """
+    ports = [re.sub(r"^\[[^]]*\]", "", host).partition(":")[2] for host in place.partition("/")[0].split(",")]
+    return [port for port in ports if port and not (port.isdecimal() and len(port) < 6 and int(port) < 1 << 16)]
+
+
+def _without_strange_ports(place: str) -> str:
+    hosts, slash, rest = place.partition("/")
+    for port in strange_ports(place):
+        hosts = hosts.replace(f":{port}", f":{HIDDEN}")
+    return hosts + slash + rest
 
 
 def expanded(path: str | Path) -> Path:
@@ -44,7 +82,7 @@ def lying_at(path: str | Path) -> Lying | None:
     except OSError as problem:
         if problem.errno in NOTHING and not os.path.islink(where):  # noqa: PTH114  (of any path)
             return None
-        raise BadFile(f"{path} {_reason(where, problem)}") from None
+        raise BadFile(f"{without_secrets(path)} {_reason(where, problem)}") from None
     if stat.S_ISREG(mode):
         return "file"
     if stat.S_ISDIR(mode):
@@ -59,7 +97,7 @@ def readable_at(path: str | Path) -> Literal["file", "pipe"]:
     """Which of the two lies there; an error where it is neither."""
     lying = lying_at(path)
     if lying is None:
-        raise BadFile(f"there is no file {str(path)!r} (looked in {Path.cwd()})")
+        raise BadFile(f"there is no file {without_secrets(path)!r} (looked in {Path.cwd()})")
     if lying == "folder":
         raise BadFile(f"{path} is a folder: name a file in it")
     return lying

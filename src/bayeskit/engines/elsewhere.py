@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bayeskit.data.schema import Kind
-from bayeskit.data.source import Batch, Divisible, Narrowing, Source, first_rows, open_source
+from bayeskit.data.read_through import ReadThrough
+from bayeskit.data.source import Batch, Divisible, Source, first_rows, open_source
 from bayeskit.errors import BayesError
 from bayeskit.remedy import OtherModel, Setting
 
@@ -23,40 +23,18 @@ def not_here(engine: Any) -> BayesError:
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class Elsewhere(ReadThrough):
     """A source that can be cut into parts, handed over to an engine whose workers read them.
 
     ``passes`` are the rows that each reading has found so far: the data must not change between them.
     """
 
-    source: Source
     engine: Any
     passes: list[int] = field(default_factory=list, compare=False, repr=False)
 
     @property
-    def kinds(self) -> Mapping[str, Kind]:
-        return self.source.kinds
-
-    @property
-    def named(self) -> bool:
-        return self.source.named
-
-    @property
-    def target(self) -> str | None:
-        return self.source.target
-
-    @property
-    def name(self) -> str | None:
-        """What a person calls it, where it has a name."""
-        return getattr(self.source, "name", None)
-
-    @property
-    def asked(self) -> Mapping[str, Kind | None] | None:
-        return self.source.asked if isinstance(self.source, Narrowing) else {}
-
-    def reading(self, asked: Mapping[str, Kind | None]) -> Elsewhere:
-        """The same rows with these columns alone."""
-        return replace(self, source=self.source.reading(asked)) if isinstance(self.source, Narrowing) else self
+    def here(self) -> None:
+        """Nowhere: workers name the files that they read."""
 
     def with_target(self, name: str) -> Elsewhere:
         """The same rows, labelled by one of the columns."""

@@ -1,25 +1,28 @@
-"""Exact sums of numbers inside a database, as whole numbers that no order of adding can change.
+"""Exact sums of numbers, and of their products, inside a database: whole numbers that no order of adding can change.
 
-A pilot finds E with |x| < 2^E for all x. Then y = x · 2^−E is within ±1, and with ⌊·⌉ for rounding
+A pilot finds E with |x| < 2^E for all x, and by how many bits the least of them is smaller. Then y = x · 2^−E is within
+±1, and with ⌊·⌉ for rounding it falls into whole numbers of 54 bits, as many as its least bit asks for:
 
-    Σx  = 2^E  · (Σ⌊y·2^53⌉ / 2^53 + Σ⌊(y·2^53 − ⌊y·2^53⌉) · 2^53⌉ / 2^106)
-    Σx² = 2^2E · (the same of p = y·y, and Σ⌊(y² − p) · 2^106⌉ / 2^106)
+    y = ⌊y·2^53⌉ / 2^53 + ⌊(y·2^53 − ⌊y·2^53⌉) · 2^53⌉ / 2^106 + …
 
-where y² − p, what p loses, is had without loss by splitting y into two halves (Dekker). Each summand fits 54 bits and
-each sum 128, so nothing is lost but what is below 2^−106 of the largest number. Plain sums of doubles lost a fifth of a
-variance at a mean of 10⁶ deviations; and what was added in one order could not be taken away in another.
+A product y·v is p = fl(y·v) and y·v − p, what p loses, which is had without loss by splitting y and v into two halves
+(Dekker); both are summed so. A weight is one factor more. Each sum fits 128 bits, so nothing is lost. Plain sums of
+doubles lost a fifth of a variance at a mean of 10⁶ deviations; and what was added in one order could not be taken away
+in another.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from bayeskit.data.numbers import LARGEST
+from bayeskit.data.source import HEAVIEST, LIGHTEST
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.dialects import syntax
 from bayeskit.dialects.syntax import Node
@@ -30,15 +33,45 @@ from bayeskit.tally.moments import Moments
 
 BITS = 2.0**53
 SPLIT = 2.0**27 + 1  # Veltkamp's: times this, a double falls into two halves
-NOTHING = 2.0**-140  # of the largest number: such add nothing to any sum, and their squares would vanish
-LEAST_SCALE = -900
-COLUMNS = 12  # that one query sums
+DIGITS = 110  # bits of a double-double
+MOST_APART = 200  # bits between the largest numbers of two classes
+WEIGHT_BITS = 54  # between the largest weight and the least
+LEAST_SCALE = -500  # numbers below it, and their squares, would vanish
+TOGETHER = 36  # sums of one query
 
 
-def refuse_unusable(counts: GroupedCounts, names: Sequence[str]) -> dict[str, float]:
-    """The largest size of each column of numbers; infinite and huge ones are refused."""
-    largest = dict(zip(names, _extremes(counts, names), strict=True)) if names else {}
-    for name, size in largest.items():
+@dataclass(frozen=True)
+class Span:
+    """Where the numbers of a column lie: all below 2^scale, and what counts above 2^(scale − bits)."""
+
+    scale: int
+    bits: int
+
+    @classmethod
+    def of(cls, name: str, largest: Sequence[float], least: float) -> Span:
+        """By the largest size of each class and the least of all that is not zero.
+
+        Of a class everything counts that its own sums could hold in 32 digits.
+        """
+        sizes = [math.frexp(size)[1] for size in largest if size]
+        if not sizes:
+            return cls(0, 0)
+        scale, apart = max(*sizes, LEAST_SCALE), max(sizes) - min(sizes)
+        if apart > MOST_APART:
+            raise BayesError(
+                f"column {name!r} has numbers up to {max(largest):g} in one class and only up to "
+                f"{min(size for size in largest if size):g} in another, too far apart for exact sums inside a "
+                "database: read the rows, without push=True",
+                culprit=name,
+            )
+        return cls(scale, max(min(scale - math.frexp(least)[1] + 1, apart + DIGITS), 0))
+
+
+def refuse_unusable(counts: GroupedCounts, names: Sequence[str]) -> dict[str, Span]:
+    """Where the numbers of each column lie; infinite and huge ones are refused."""
+    spans = {}
+    for name, (largest, least) in zip(names, _extremes(counts, names) if names else (), strict=True):
+        size = max(largest, default=0.0)
         if size > LARGEST:
             what = "infinity or a value too large" if math.isinf(size) else "a value too large (beyond 1e150)"
             raise BayesError(
@@ -46,18 +79,68 @@ def refuse_unusable(counts: GroupedCounts, names: Sequence[str]) -> dict[str, fl
                 "row. Replace it by a number or by a missing cell.",
                 culprit=name,
             )
-    return largest
+        spans[name] = Span.of(name, largest, least)
+    return spans
 
 
-def _extremes(counts: GroupedCounts, names: Sequence[str]) -> list[float]:
+def _extremes(counts: GroupedCounts, names: Sequence[str]) -> list[tuple[list[float], float]]:
+    """(the largest size in each class, the least that is not zero) of each column."""
     exp = syntax.sqlglot().exp
     step = counts.step({f"x{i}": counts.number(name) for i, name in enumerate(names)})
-    columns = [
-        syntax.named(exp.Max(this=syntax.called("ABS", syntax.column("s", f"x{i}"))), f"m{i}")
+    columns = []
+    for i in range(len(names)):
+        size = syntax.called("ABS", _of(f"x{i}"))
+        there = syntax.case([(syntax.compared(size, ">", syntax.number(0.0)), size.copy())])
+        columns += [syntax.named(exp.Max(this=size.copy()), f"m{i}"), syntax.named(exp.Min(this=there), f"l{i}")]
+    query = _over(columns, step)
+    if counts.source.target is not None:
+        query.set("group", exp.Group(expressions=[_of(CLASS)]))
+    table = counts.run(query)
+    return [
+        (
+            [float(x or 0.0) for x in table[f"m{i}"].to_pylist()],
+            min(filter(None, table[f"l{i}"].to_pylist()), default=0.0),
+        )
         for i in range(len(names))
     ]
-    table = counts.run(_over(columns, step))
-    return [float(table[f"m{i}"][0].as_py() or 0.0) for i in range(len(names))]
+
+
+def weight_scale(counts: GroupedCounts) -> int | None:
+    """E with w < 2^E for all weights, whose sums are exact in 106 bits; None where rows have none.
+
+    Weights that are none are refused, and such as lie too far apart to be summed exactly.
+    """
+    if (name := counts.source.weight) is None:
+        return None
+    exp, w = syntax.sqlglot().exp, syntax.column("s", "w")
+    over_zero = syntax.case([(syntax.compared(w, ">", syntax.number(0.0)), w.copy())])
+    parts = {
+        "n": exp.Count(this=exp.Star()),
+        "there": exp.Count(this=w.copy()),
+        "least": exp.Min(this=w.copy()),
+        "light": exp.Min(this=over_zero),
+        "most": exp.Max(this=w.copy()),
+    }
+    step = counts.step({"w": counts.weight()})
+    table = counts.run(_over([syntax.named(node, part) for part, node in parts.items()], step))
+    n, there, least, light, most = (table[part][0].as_py() for part in parts)
+    if there < n:
+        raise BayesError(f"some row has no weight: column {name!r} is missing there", culprit=name)
+    for weight in (least, light, most):
+        if weight and not LIGHTEST <= weight <= HEAVIEST:
+            raise BayesError(
+                f"column {name!r} has weight {weight:g} in some row; weights are 0 or from {LIGHTEST:g} to "
+                f"{HEAVIEST:g}: scale them",
+                culprit=name,
+            )
+    scale = math.frexp(most or 0.0)[1]
+    if light is not None and light < 2.0 ** (scale - WEIGHT_BITS):
+        raise BayesError(
+            f"column {name!r} has weights from {light:g} to {most:g}, too far apart for exact sums inside a database: "
+            "read the rows, without push=True",
+            culprit=name,
+        )
+    return scale
 
 
 def refuse_no_counts(counts: GroupedCounts, names: Sequence[str]) -> None:
@@ -85,97 +168,187 @@ def refuse_no_counts(counts: GroupedCounts, names: Sequence[str]) -> None:
             )
 
 
+@dataclass(frozen=True)
+class Sum:
+    """Σ of the product of some columns, over the rows where these and those beside are there; of none, their number."""
+
+    factors: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+
+
 def exact_moments(
-    counts: GroupedCounts, names: Sequence[str], classes: Sequence[Value], largest: Mapping[str, float]
+    counts: GroupedCounts, names: Sequence[str], classes: Sequence[Value], spans: Mapping[str, Span]
 ) -> Moments:
     """n, Σx and Σx² (classes, columns), in double-double as everywhere."""
-    shape = (len(classes), len(names))
-    n = np.zeros(shape, dtype=np.int64)
-    sums, squares = np.full(shape, Fraction(0), dtype=object), np.full(shape, Fraction(0), dtype=object)
+    return _moments(counts, [(Sum((), (x,)), Sum((x,)), Sum((x, x))) for x in names], classes, spans)
+
+
+def exact_products(
+    counts: GroupedCounts, names: Sequence[str], classes: Sequence[Value], spans: Mapping[str, Span]
+) -> Moments:
+    """n, Σx_i and Σx_i·x_j (classes, columns · columns) over the rows where both are there."""
+    pairs = [(a, b) for a in names for b in names]
+    cells = [
+        (Sum((), tuple(sorted({a, b}))), Sum((a,), () if a == b else (b,)), Sum((min(a, b), max(a, b))))
+        if a != b
+        else (Sum((), (a,)), Sum((a,)), Sum((a, a)))
+        for a, b in pairs
+    ]
+    return _moments(counts, cells, classes, spans)
+
+
+def _moments(
+    counts: GroupedCounts,
+    cells: Sequence[tuple[Sum, Sum, Sum]],
+    classes: Sequence[Value],
+    spans: Mapping[str, Span],
+) -> Moments:
+    """Each of three sums for each cell (classes, cells)."""
+    wanted = list(dict.fromkeys(one for cell in cells for one in cell))
+    totals: dict[Sum, list[Fraction]] = {}
+    for start in range(0, len(wanted), TOGETHER):
+        totals |= _totals(counts, wanted[start : start + TOGETHER], classes, spans)
+    parts = [[[totals[cell[k]][c] for cell in cells] for c in range(len(classes))] for k in range(3)]
+    n, sums, squares = (np.array(part, dtype=object).reshape(len(classes), len(cells)) for part in parts)
+    return Moments.from_sums(n if counts.weight_scale is not None else n.astype(np.int64), sums, squares)
+
+
+def _totals(
+    counts: GroupedCounts, sums: Sequence[Sum], classes: Sequence[Value], spans: Mapping[str, Span]
+) -> dict[Sum, list[Fraction]]:
+    """Each sum by class."""
+    query = _Query(counts, sums, spans)
     position = {label: i for i, label in enumerate(classes)}
-    for start in range(0, len(names), COLUMNS):
-        part = names[start : start + COLUMNS]
-        scales = [_scale(largest[name]) for name in part]
-        for row in counts.run(_sums(counts, part, scales)).to_pylist():
-            label: Any = canonical(row[CLASS]) if counts.source.target is not None else classes[0]
-            for j, scale in enumerate(scales):
-                if (row[f"m{j}"] or 0.0) > 1.0:
-                    raise LostParts(
-                        f"{counts.source.name}: column {part[j]!r} changed while it was counted. Nothing was "
-                        "learnt; give an address in place of a connection."
-                    )
-                at = position[label], start + j
-                n[at] = row[f"n{j}"]
-                high, low, p_high, p_low, lost = (int(row[f"{kind}{j}"] or 0) for kind in ("a", "b", "p", "q", "e"))
-                sums[at] = _shifted(high * 2**53 + low, scale - 106)
-                squares[at] = _shifted(p_high * 2**53 + p_low + lost, 2 * scale - 106)
-    return Moments.from_sums(n, sums, squares)
+    totals = {one: [Fraction(0)] * len(classes) for one in sums}
+    for row in counts.run(query.node()).to_pylist():
+        label: Any = canonical(row[CLASS]) if counts.source.target is not None else classes[0]
+        for i, name in enumerate(query.columns):
+            if (row[f"m{i}"] or 0.0) > 1.0:
+                raise LostParts(
+                    f"{counts.source.name}: column {name!r} changed while it was counted. Nothing was "
+                    "learnt; give an address in place of a connection."
+                )
+        if label in position:  # else it has rows of weight zero alone
+            for j, one in enumerate(sums):
+                totals[one][position[label]] = query.total(row, j)
+    return totals
 
 
-def _shifted(integer: int, power: int) -> Fraction:
-    return Fraction(integer) * (Fraction(2) ** power)
+class _Query:
+    """The query of some sums: steps in which each number is taken apart, and the sums of the parts by class."""
 
+    def __init__(self, counts: GroupedCounts, sums: Sequence[Sum], spans: Mapping[str, Span]) -> None:
+        self.counts, self.sums = counts, sums
+        self.columns = list(dict.fromkeys(name for one in sums for name in (*one.factors, *one.beside)))
+        self.spans = {name: spans[name] for name in self.columns}
+        self._at = {name: i for i, name in enumerate(self.columns)}
 
-def _scale(largest: float) -> int:
-    """E with |x| < 2^E."""
-    return max(math.frexp(largest)[1], LEAST_SCALE) if largest else 0
-
-
-def _sums(counts: GroupedCounts, names: Sequence[str], scales: Sequence[int]) -> Node:
-    """Steps in which each number is taken apart, and the sums of the parts by class."""
-    cells = {
-        f"y{j}": _scaled(counts.number(name), scale) for j, (name, scale) in enumerate(zip(names, scales, strict=True))
-    }
-    step = counts.step(cells)
-    n = range(len(names))
-    label = [] if counts.source.target is None else [(CLASS, _of(CLASS))]
-    first: list[tuple[str, Node]] = list(label)
-    for j in n:
-        y = _of(f"y{j}")
-        wide = syntax.times(y, syntax.number(SPLIT))
-        first += [
-            (f"y{j}", y.copy()),
-            (f"v{j}", syntax.times(y.copy(), syntax.number(BITS))),
-            (f"p{j}", syntax.times(y.copy(), y.copy())),
-            (f"h{j}", syntax.minus(wide, syntax.minus(wide.copy(), y.copy()))),
+    def total(self, row: Mapping[str, Any], j: int) -> Fraction:
+        """A sum, of the whole numbers that the database has added up."""
+        if not self._factors(self.sums[j]):
+            return Fraction(row[f"n{j}"])
+        scale = sum(self.spans[name].scale for name in self.sums[j].factors) + (self.counts.weight_scale or 0)
+        parts = [(53, f"v{j}"), (106, f"e{j}")]
+        limbs = [
+            Fraction(int(row[f"{name}_{k}"] or 0), 2 ** (first + 53 * k))
+            for first, name in parts
+            for k in range(self._limbs(j, first))
         ]
-    second: list[tuple[str, Node]] = [(name, node.copy()) for name, node in label]
-    for j in n:
-        low = syntax.minus(_of(f"y{j}"), _of(f"h{j}"))
-        lost = syntax.minus(syntax.times(_of(f"h{j}"), _of(f"h{j}")), _of(f"p{j}"))
-        both = syntax.times(syntax.times(syntax.number(2.0), _of(f"h{j}")), low)
-        scaled_square = syntax.times(_of(f"p{j}"), syntax.number(BITS))
-        second += [
-            (f"y{j}", _of(f"y{j}")),
-            (f"v{j}", _of(f"v{j}")),
-            (f"i{j}", syntax.cast(_of(f"v{j}"), "bigint")),
-            (f"w{j}", scaled_square),
-            (f"k{j}", syntax.cast(scaled_square.copy(), "bigint")),
-            (f"e{j}", syntax.plus(syntax.plus(_grouped(lost), both), syntax.times(low.copy(), low.copy()))),
-        ]
-    steps = _fenced(counts, second, _fenced(counts, first, step))
-    exp = syntax.sqlglot().exp
-    columns = [syntax.named(node.copy(), name) for name, node in label]
-    for j in n:
-        rest, rest_of_square = (
-            syntax.times(_grouped(syntax.minus(_of(v), syntax.cast(_of(i), "double"))), syntax.number(BITS))
-            for v, i in ((f"v{j}", f"i{j}"), (f"w{j}", f"k{j}"))
-        )
-        lost_bits = syntax.times(_of(f"e{j}"), syntax.number(BITS * BITS))
-        parts = {
-            "a": _of(f"i{j}"),
-            "b": syntax.cast(rest, "bigint"),
-            "p": _of(f"k{j}"),
-            "q": syntax.cast(rest_of_square, "bigint"),
-            "e": syntax.cast(lost_bits, "bigint"),
-        }
-        columns.append(syntax.named(exp.Count(this=_of(f"y{j}")), f"n{j}"))
-        columns.append(syntax.named(exp.Max(this=syntax.called("ABS", _of(f"y{j}"))), f"m{j}"))
-        columns += [syntax.named(syntax.cast(exp.Sum(this=node), "text"), f"{kind}{j}") for kind, node in parts.items()]
-    query = _over(columns, steps)
-    if label:
-        query.set("group", exp.Group(expressions=[_of(CLASS)]))
-    return query
+        return sum(limbs, Fraction(0)) * Fraction(2) ** scale
+
+    def _limbs(self, j: int, first: int) -> int:
+        """Whole numbers that a summand falls into; ``first`` is the place of the first, 106 that of what is lost."""
+        factors = self._factors(self.sums[j])
+        bits = sum(self.spans[name].bits for name in self.sums[j].factors)
+        bits += 0 if self.counts.weight_scale is None else WEIGHT_BITS
+        if first == 53:
+            return -(-(bits + 53) // 53) if factors else 0
+        return 1 + -(-bits // 53) if len(factors) > 1 else 0
+
+    def node(self) -> Node:
+        """The query."""
+        exp = syntax.sqlglot().exp
+        scaled = {f"y{i}": _scaled(self.counts.number(x), self.spans[x]) for i, x in enumerate(self.columns)}
+        held, step = list(scaled), self.counts.step(scaled | self.counts.weight_cell())
+        label = [] if self.counts.source.target is None else [CLASS]
+        held += [*label, *self.counts.weight_cell()]
+
+        def fenced(new: Mapping[str, Node]) -> None:
+            nonlocal step
+            columns = [*((name, _of(name)) for name in held), *new.items()]
+            step = _fenced(self.counts, columns, step)
+            held.extend(new)
+
+        factors = [self._factors(one) for one in self.sums]
+        products = list(dict.fromkeys(parts[-2:] for parts in factors if len(parts) > 1))
+        triples = list(dict.fromkeys(parts for parts in factors if len(parts) > 2))
+        if products:
+            fenced({f"h{a}": _high(_of(a)) for a in dict.fromkeys(a for parts in (*products, *triples) for a in parts)})
+            fenced({f"p{a}{b}": syntax.times(_of(a), _of(b)) for a, b in products})
+            fenced({f"e{a}{b}": _lost(a, b, f"p{a}{b}") for a, b in products})
+        if triples:
+            fenced({f"hp{b}{c}": _high(_of(f"p{b}{c}")) for _, b, c in triples})
+            fenced({f"p{a}{b}{c}": syntax.times(_of(a), _of(f"p{b}{c}")) for a, b, c in triples})
+            twice = {(a, b, c): syntax.times(_of(a), _of(f"e{b}{c}")) for a, b, c in triples}
+            fenced(
+                {
+                    f"e{a}{b}{c}": syntax.plus(_lost(a, f"p{b}{c}", f"p{a}{b}{c}"), again)
+                    for (a, b, c), again in twice.items()
+                }
+            )
+        values = {j: self._value(one, parts) for j, (one, parts) in enumerate(zip(self.sums, factors, strict=True))}
+        columns = [syntax.named(_of(name), name) for name in label]
+        sizes = {f"m{i}": syntax.called("ABS", _of(f"y{i}")) for i in range(len(self.columns))}
+        columns += [syntax.named(exp.Max(this=size), name) for name, size in sizes.items()]
+        columns += [syntax.named(exp.Count(this=values[j]), f"n{j}") for j, parts in enumerate(factors) if not parts]
+        wide = {f"v{j}": syntax.times(values[j], syntax.number(BITS)) for j, parts in enumerate(factors) if parts}
+        lost = {j: self._where(self.sums[j], _of("e" + "".join(p))) for j, p in enumerate(factors) if len(p) > 1}
+        wide |= {f"e{j}": syntax.times(node, syntax.number(BITS * BITS)) for j, node in lost.items()}
+        limbs = {name: self._limbs(int(name[1:]), 53 if name[0] == "v" else 106) for name in wide}
+        k = 0
+        while wide := {name: node for name, node in wide.items() if k < limbs[name]}:
+            fenced({f"{name}_{k}": node for name, node in wide.items()})
+            fenced({f"i{name}_{k}": syntax.cast(_of(f"{name}_{k}"), "bigint") for name in wide})
+            for name in wide:
+                total = syntax.cast(exp.Sum(this=_of(f"i{name}_{k}")), "text")
+                columns.append(syntax.named(total, f"{name}_{k}"))
+                rest = syntax.minus(_of(f"{name}_{k}"), syntax.cast(_of(f"i{name}_{k}"), "double"))
+                wide[name] = syntax.times(_grouped(rest), syntax.number(BITS))
+            k += 1
+        query = _over(columns, step)
+        if label:
+            query.set("group", exp.Group(expressions=[_of(CLASS)]))
+        return query
+
+    def _factors(self, one: Sum) -> tuple[str, ...]:
+        """The cells whose product is summed, the weight first."""
+        return (*self.counts.weight_cell(), *(f"y{self._at[name]}" for name in one.factors))
+
+    def _value(self, one: Sum, parts: tuple[str, ...]) -> Node:
+        """What is summed of a row."""
+        product = "p" + "".join(parts) if len(parts) > 1 else "".join(parts)
+        return self._where(one, _of(product) if parts else syntax.whole(1))
+
+    def _where(self, one: Sum, value: Node) -> Node:
+        """NULL where a cell is missing that must be there."""
+        absent = [syntax.is_null(_of(f"y{self._at[name]}")) for name in one.beside]
+        return syntax.case([(syntax.any_of(absent), syntax.null())], value) if absent else value
+
+
+def _high(x: Node) -> Node:
+    """The upper half of a double (Veltkamp)."""
+    wide = syntax.times(x, syntax.number(SPLIT))
+    return syntax.minus(wide, syntax.minus(wide.copy(), x.copy()))
+
+
+def _lost(a: str, b: str, product: str) -> Node:
+    """a · b − product, without loss (Dekker)."""
+    low_a, low_b = (syntax.minus(_of(x), _of(f"h{x}")) for x in (a, b))
+    high_a, high_b = _of(f"h{a}"), _of(f"h{b}")
+    lost = _grouped(syntax.minus(syntax.times(high_a, high_b), _of(product)))
+    lost = _grouped(syntax.plus(lost, syntax.times(high_a.copy(), low_b)))
+    lost = _grouped(syntax.plus(lost, syntax.times(low_a, high_b.copy())))
+    return _grouped(syntax.plus(lost, syntax.times(low_a.copy(), low_b.copy())))
 
 
 def _of(name: str) -> Node:
@@ -187,10 +360,10 @@ def _grouped(node: Node) -> Node:
     return syntax.sqlglot().exp.Paren(this=node)
 
 
-def _scaled(x: Node, scale: int) -> Node:
+def _scaled(x: Node, span: Span) -> Node:
     """x · 2^−E, and 0 for what is too small to count."""
-    y = syntax.times(x, syntax.number(2.0**-scale))
-    small = syntax.compared(syntax.called("ABS", x.copy()), "<", syntax.number(NOTHING * 2.0**scale))
+    y = syntax.times(x, syntax.number(2.0**-span.scale))
+    small = syntax.compared(syntax.called("ABS", x.copy()), "<", syntax.number(2.0 ** (span.scale - span.bits - 1)))
     return syntax.case([(small, syntax.cast(syntax.number(0.0), "double"))], y)
 
 

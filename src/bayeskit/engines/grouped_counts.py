@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bayeskit.data.databases.database import Field, selected
 from bayeskit.data.databases.sql_source import SqlSource
@@ -31,7 +33,8 @@ from bayeskit.tally.tally import Tally
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CLASS, NUMBER, SET = "class", "n", "grouped"
+CLASS, NUMBER, SET, WEIGHT = "class", "n", "grouped", "w"
+HIGH, LOW = "wa", "wb"  # parts of a sum of weights
 TOGETHER = 6  # sets of columns that one query groups: more in one were slower, and so was each by itself
 
 
@@ -54,6 +57,7 @@ class GroupedCounts:
     labelled_only: bool = False
     memory_limit: float | None = None
     passed: list[int] = field(default_factory=list)  # rows that were there
+    weight_scale: int | None = None  # of a column of weights: all of it lies below 2 to that power
 
     @property
     def n_rows(self) -> int:
@@ -114,9 +118,16 @@ class GroupedCounts:
         return syntax.case([(syntax.is_null(x), syntax.null())], syntax.interval(x.copy(), role.cuts, leaves))
 
     def number(self, name: str) -> Node:
-        """A number, NULL where it is missing."""
-        double = syntax.cast(syntax.column("r", self.where[name]), "double")
-        return syntax.called("NULLIF", double, self.source.database.dialect.nan())
+        """A number, NULL where it is missing; of a date, the seconds since 1970."""
+        import pyarrow.types as types
+
+        cell, kind = syntax.column("r", self.where[name]), self.field(self.where[name]).type
+        if types.is_boolean(kind):
+            cell = syntax.cast(cell, "int")
+        if types.is_date(kind) or types.is_timestamp(kind):
+            micros = syntax.cast(self.source.database.dialect.microseconds(cell), "double")
+            return syntax.over(micros, syntax.number(1e6))
+        return syntax.called("NULLIF", syntax.cast(cell, "double"), self.source.database.dialect.nan())
 
     def _exact(self, name: str) -> Node:
         """A column whose texts no collation folds into one."""
@@ -126,6 +137,18 @@ class GroupedCounts:
         if self.source.database.dialect.name == "duckdb":
             return syntax.called("DECODE", syntax.called("ENCODE", node))
         return exp.Collate(this=syntax.cast(node, "text"), expression=syntax.name("C"))
+
+    def weight(self) -> Node:
+        """The weight of a row, NULL where it is missing."""
+        assert self.source.weight is not None
+        double = syntax.cast(syntax.column("r", self.source.weight), "double")
+        return syntax.called("NULLIF", double, self.source.database.dialect.nan())
+
+    def weight_cell(self) -> dict[str, Node]:
+        """The weight of a row as a number within 0 and 1; nothing where rows have none."""
+        if self.weight_scale is None:
+            return {}
+        return {WEIGHT: syntax.times(self.weight(), syntax.number(2.0**-self.weight_scale))}
 
     def grouped(self, sets: Sequence[tuple[str, ...]], limit: int | None = None) -> Iterator[pa.Table]:
         """For each set of columns a table of classes, cells and their number of rows."""
@@ -139,13 +162,16 @@ class GroupedCounts:
         exp = syntax.sqlglot().exp
         names = list(dict.fromkeys(name for one in sets for name in one))
         position = {name: f"c{i}" for i, name in enumerate(names)}
-        step = self.step({position[name]: self.cell(name) for name in names})
+        weights = self.weight_cell()
+        step = self.step({**{position[name]: self.cell(name) for name in names}, **weights})
         cells = {name: syntax.column("s", at) for name, at in position.items()}
         label = [] if self.source.target is None else [syntax.column("s", CLASS)]
         tuples = [exp.Tuple(expressions=[*(c.copy() for c in label), *(cells[n].copy() for n in one)]) for one in sets]
         groups = exp.GroupingSets(expressions=tuples)
         n = syntax.cast(exp.Count(this=exp.Star()), "bigint")
         columns = [*label, *cells.values(), syntax.named(n, NUMBER)]
+        for kind, part in _limbs(syntax.column("s", WEIGHT)).items() if weights else ():
+            columns.append(syntax.named(syntax.cast(exp.Sum(this=part), "text"), kind))
         if cells:
             which = syntax.called("GROUPING", *(cell.copy() for cell in cells.values()))
             columns.append(syntax.named(syntax.cast(which, "bigint"), SET))
@@ -165,7 +191,17 @@ class GroupedCounts:
         columns = {name: table[f"c{every.index(name)}"] for name in names}
         if self.source.target is not None:
             columns[CLASS] = table[CLASS]
-        return pa.table({**{f"={name}": column for name, column in columns.items()}, NUMBER: table[NUMBER]})
+        sums = {NUMBER: table[NUMBER]}
+        if self.weight_scale is not None:
+            parts = zip(table[HIGH].to_pylist(), table[LOW].to_pylist(), strict=True)
+            scale = Fraction(2) ** (self.weight_scale - 106)
+            weights = [float((int(high or 0) * 2**53 + int(low or 0)) * scale) for high, low in parts]
+            sums[WEIGHT] = pa.array(weights, pa.float64())
+        return pa.table({**{f"={name}": column for name, column in columns.items()}, **sums})
+
+    def weights(self, table: pa.Table) -> npt.NDArray[np.float64]:
+        """How much each group weighs: the weights of its rows, or their number."""
+        return np.asarray(table[NUMBER if self.weight_scale is None else WEIGHT].to_numpy(), dtype=np.float64)
 
     # -- pieces --------------------------------------------------------------------------------------
 
@@ -199,12 +235,13 @@ class GroupedCounts:
             True,
             self.source.target,
             None if self.source.target is None else table[f"={CLASS}"],
-            table[NUMBER].to_numpy().astype(np.float64),
+            self.weights(table),
         )
         narrowed = replace(request, columns=asked)
         coded = [name for name in names if name in schema.coded()]
         alone = [Request("families", tuple(coded))] if request.kind != "families" and coded else []
-        tally = whole(local.collect_part(source, schema, Plan(*alone, narrowed), memory_limit=self.memory_limit))
+        tally = local.collect_part(source, schema, Plan(*alone, narrowed), memory_limit=self.memory_limit)
+        tally = whole(tally) if self.weight_scale is None else tally
         return replace(tally, statistics={request.kind: tally.statistics[request.kind]})  # alone, only to keep values
 
     def _cells(self, name: str, column: pa.ChunkedArray) -> Any:
@@ -234,10 +271,19 @@ def classes_of(counts: GroupedCounts, totals: Totals) -> tuple[tuple[Value, ...]
     """(classes, rows of each), sorted as a tally has them; without labels there is one class."""
     table, target = totals.table, counts.source.target
     labels = None if target is None else table[f"={CLASS}"]
-    weights = table[NUMBER].to_numpy().astype(np.float64)
-    source = MemorySource({}, table.num_rows, True, target, labels, weights)
+    source = MemorySource({}, table.num_rows, True, target, labels, counts.weights(table))
     tally = local.collect_part(source, replace(counts.schema, columns={}), Plan())
-    return tally.classes, tally.class_counts.astype(np.int64)
+    in_full = tally.class_counts if counts.weight_scale is not None else tally.class_counts.astype(np.int64)
+    return tally.classes, in_full
+
+
+def _limbs(x: Node) -> dict[str, Node]:
+    """A number within 0 and 1 as two whole numbers: ⌊x·2^53⌉, and the rest times 2^106."""
+    exp = syntax.sqlglot().exp
+    wide = syntax.times(x, syntax.number(2.0**53))
+    high = syntax.cast(wide, "bigint")
+    rest = exp.Paren(this=syntax.minus(wide.copy(), syntax.cast(high.copy(), "double")))
+    return {HIGH: high, LOW: syntax.cast(syntax.times(rest, syntax.number(2.0**53)), "bigint")}
 
 
 def whole(tally: Tally) -> Tally:
@@ -273,7 +319,8 @@ def assembled(
         for name, held in piece.space.values.items():
             values[name] = held if len(held) >= len(values.get(name, ())) else values[name]
     ordered = [name for name in schema.coded() if name in values]
-    space = Space(schema, tuple(classes), {name: values[name] for name in ordered})
+    weighted = class_counts.dtype.kind == "f"
+    space = Space(schema, tuple(classes), {name: values[name] for name in ordered}, weighted)
     statistics: dict[str, Statistic] = dict(measured)
     for request in plan:
         if request.kind not in statistics:
@@ -297,7 +344,7 @@ def _joined(request: Request, parts: Sequence[Any], space: Space) -> Statistic:
     if request.kind == "pairs":
         sizes = tuple(space.slots[name] for name in request.columns)
         tables_of = [part.counts for part in parts if len(part.columns) == 2]
-        counts = np.concatenate(tables_of, axis=1) if tables_of else np.zeros((space.n_classes, 0), np.int64)
+        counts = np.concatenate(tables_of, axis=1) if tables_of else np.zeros((space.n_classes, 0), space.dtype)
         return Pairs(request.columns, sizes, counts)
     columns: dict[str, Values] = {name: values for part in parts for name, values in part.columns.items()}
     return DistinctValues({}, request.options.get("refuse_beyond")).with_columns(columns)

@@ -17,16 +17,23 @@ from bayeskit.data.source import Source
 from bayeskit.engines import local
 from bayeskit.engines.elsewhere import not_here
 from bayeskit.engines.engine import MAX_CATEGORIES
-from bayeskit.engines.exact_sums import exact_moments, refuse_no_counts, refuse_unusable
+from bayeskit.engines.exact_sums import (
+    exact_moments,
+    exact_products,
+    refuse_no_counts,
+    refuse_unusable,
+    weight_scale,
+)
 from bayeskit.engines.grouped_counts import GroupedCounts, assembled, class_totals, classes_of
 from bayeskit.errors import BayesError, BayesWarning, Unlabelled
 from bayeskit.tally.counts import CountMoments
 from bayeskit.tally.moments import ColumnMoments
 from bayeskit.tally.plan import Plan
+from bayeskit.tally.products import Products
 from bayeskit.tally.statistic import Statistic
 from bayeskit.tally.tally import Tally
 
-COUNTED = ("families", "moments", "counts", "pairs", "joints", "distinct")
+COUNTED = ("families", "moments", "counts", "products", "pairs", "joints", "distinct")
 PUSHING = ("duckdb", "postgres")
 
 
@@ -66,6 +73,7 @@ class PushDown:
         self._check(rows, schema, plan)
         counts = GroupedCounts(rows, schema, self.max_categories, drops, memory_limit)
         with rows.database.snapshot():
+            counts = replace(counts, weight_scale=weight_scale(counts))
             tally = self._counted(counts, plan, source if drops else None)
         rows.check_passes(counts.n_rows)
         if self.max_categories is not None:
@@ -76,7 +84,7 @@ class PushDown:
         schema = counts.schema
         classes, class_counts = self._classes(counts, labelled)
         numbers = [n for n in counts.columns(plan) if isinstance(schema.columns[n], Numeric)]
-        largest = refuse_unusable(counts, numbers)
+        spans = refuse_unusable(counts, numbers)
         pieces: list[Tally] = []
         statistics: dict[str, Statistic] = {}
         for request in plan:
@@ -84,24 +92,32 @@ class PushDown:
                 if request.kind == "counts":
                     refuse_no_counts(counts, request.columns)
                 kind = CountMoments if request.kind == "counts" else ColumnMoments
-                moments = exact_moments(counts, request.columns, classes, largest)
+                moments = exact_moments(counts, request.columns, classes, spans)
                 statistics[request.kind] = kind(request.columns, moments)
+            elif request.kind == "products":
+                statistics[request.kind] = Products(
+                    request.columns, exact_products(counts, request.columns, classes, spans)
+                )
             else:
                 pieces += counts.pieces(request)
         return assembled(schema, plan, classes, class_counts, pieces, statistics)
 
     def _check(self, rows: SqlSource, schema: Schema, plan: Plan) -> None:
         """What a database cannot count."""
-        if rows.weight is not None:
-            raise BayesError(
-                f"push=True counts whole rows, and column {rows.weight!r} gives them weights: read the rows, without "
-                "push=True"
-            )
         for request in plan:
             texts = [name for name in request.names if isinstance(schema.columns[name], (Text, DatePart))]
             if texts or request.kind not in COUNTED:
                 what = f"column {texts[0]!r} as text or as dates" if texts else f"the {request.kind} that are asked for"
                 raise BayesError(f"a database does not count {what}: read its rows, without push=True")
+        where = schema.locate(list(rows.kinds), rows.named)
+        for name in schema.measured():
+            kind = rows.kinds[where[name]]
+            if rows.fields[where[name]].is_text or kind in ("string", "object"):
+                raise BayesError(
+                    f"a database does not count column {name!r}, which is no number there: CAST it in the query, or "
+                    "read the rows, without push=True",
+                    culprit=name,
+                )
 
     def _classes(self, counts: GroupedCounts, labelled: LabelledRows | None) -> tuple[tuple[Any, ...], Any]:
         """(classes, their rows); rows without a label are refused, or left out and told of."""

@@ -22,6 +22,7 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.numbers import raise_unusable
+from bayeskit.data.reader import in_order
 from bayeskit.data.sheet import Items, Readable, Records, Sheet
 from bayeskit.data.source import Column, Source, for_schema, is_arrow
 from bayeskit.data.table import Table
@@ -204,7 +205,7 @@ def explain_rows(model: Explained, source: Source, against: Any = None) -> Expla
         raise BayesError("there is one class only: there are no odds to explain")
     rival = None if against is None else class_position(against, classes)
     values = {name: vocabulary.values for name, vocabulary in encoder.vocabularies.items()}
-    source = for_schema(source, encoder.schema, values, classes)
+    source = in_order(for_schema(source, encoder.schema, values, classes))
     where = encoder.schema.locate(list(source.kinds), source.named)
     records: list[Explanation] = []
     for batch, block in zip(source.batches(), encoder.blocks(source), strict=True):

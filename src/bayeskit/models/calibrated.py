@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.capabilities import HasProbabilities, can
+from bayeskit.data.reader import in_order
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError
@@ -111,6 +112,7 @@ class Calibrated(Composite, PredictsClasses):
         inner = NaiveBayes() if self.model is None else clone(self.model)
         if not can(inner, HasProbabilities):
             raise BayesError(f"{type(inner).__name__} has no predict_proba: there is nothing to calibrate")
+        X = in_order(X)
         inner.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
         rows = honest_scores(inner, X, y, sample_weight, self.folds, self.max_rows, self.random_state)
         return self._learn(inner, rows)

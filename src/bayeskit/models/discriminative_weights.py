@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
+from bayeskit.data.reader import in_order
 from bayeskit.data.source import Source, open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError
@@ -92,7 +93,7 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
         nb = NaiveBayes() if self.nb is None else clone(self.nb)
         if y is None:
             raise BayesError("DiscriminativeWeights requires y to be passed, but the target y is None")
-        source = nb.with_labels(open_source(X, y, sample_weight))
+        source = nb.with_labels(open_source(in_order(X), y, sample_weight))
         return self.fit_over(nb.fit_source(source), source)
 
     def fit_over(self, nb: NaiveBayes, source: Source) -> Self:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.data.block import Block
+from bayeskit.data.reader import in_order
 from bayeskit.data.source import Source, open_source
 from bayeskit.errors import BayesError
 from bayeskit.models.base.available import available_where
@@ -74,7 +75,7 @@ class Encoded(PredictsClasses):
             inner = clone(self.model)
         counter = NaiveBayes(roles=self.roles, unlabelled=self.unlabelled)
         counter.check_settings()
-        source = counter.with_labels(open_source(X, y, sample_weight))
+        source = counter.with_labels(open_source(in_order(X), y, sample_weight))
         counter.fit_source(source)
         labels, weights = counter.label_codes(source, None)
         self._counter, self._design = counter, Design.of(counter.tally_, "full")

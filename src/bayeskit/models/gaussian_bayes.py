@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
+from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
@@ -225,6 +226,7 @@ class GaussianBayes(TallyClassifier):
 
         Both are fixed then.
         """
+        X = in_order(X)
         start = clone(self).set_params(temperature=1.0).fit(X, y, sample_weight)
         source = self._labelled(X, y, sample_weight)
         blocks = list(weighty_blocks(start, source))

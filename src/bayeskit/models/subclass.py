@@ -22,7 +22,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.reader import read_block
+from bayeskit.data.reader import in_order, read_block
 from bayeskit.data.schema import Categorical, Schema
 from bayeskit.data.source import Source, engine_of
 from bayeskit.data.table import Table
@@ -183,6 +183,7 @@ class SubclassBayes(KnowsJoint):
             raise BayesError.needs_rows(
                 "SubclassBayes", "goes over the rows many times", ", or take ", OtherModel("NaiveBayes")
             )
+        source = in_order(source)
         schema = self._schema_for(source)
         naive = self._naive()
         counted = self._collect(source, schema, naive.plan(schema))
@@ -273,6 +274,7 @@ class SubclassBayes(KnowsJoint):
         """Fit, and choose the ``temperature`` that predicts the classes best, cross-validated in ``folds`` parts."""
         from bayeskit.evaluate.cross_validation import cross_validate
 
+        X = in_order(X)
         plain = clone(self).set_params(temperature=1.0, progress=None)
         scores = logspace.log(cross_validate(plain, X, y, self.folds, sample_weight).probabilities)
         self.fit(X, y, sample_weight)

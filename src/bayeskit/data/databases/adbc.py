@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,7 @@ class AdbcDatabase:
     def __init__(self, connection: Any, dialect: str, shown: str, address: Address | None = None) -> None:
         self.connection, self.dialect, self.shown, self._address = connection, DIALECTS[dialect], shown, address
         self._in_snapshot = False
+        self._readings_left: int | None = None  # within a fit whose rows could change; None for any number
 
     @classmethod
     def at(cls, address: Address) -> AdbcDatabase:
@@ -72,16 +73,31 @@ class AdbcDatabase:
 
         return (driver(self.dialect.name).Error, pa.ArrowException, OSError)
 
-    def in_one_state(self) -> AbstractContextManager[None]:
-        """A snapshot of a connection that is opened here; someone's has the transaction that they have begun."""
-        return nullcontext() if self._address is None else self.snapshot()
+    @contextmanager
+    def in_one_state(self) -> Iterator[None]:
+        """A snapshot, or the transaction that someone has begun; where that is none, rows are read once."""
+        if not self._is_foreign_transaction() or self._keeps_to_one_snapshot():
+            with self.snapshot():
+                yield
+            return
+        self._readings_left = 1
+        try:
+            yield
+        finally:
+            self._readings_left = None
+
+    def begin_reading(self) -> None:
+        """Refuse a second reading in a fit where rows could change between the two."""
+        if self._readings_left == 0:
+            raise self._other_isolation("two readings of a fit")
+        self._readings_left = None if self._readings_left is None else 0
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """REPEATABLE READ, and READ ONLY; of someone's connection, the transaction that they have begun."""
-        if self._address is None:
-            self._refuse_other_isolation()
-        if self._address is None or self._in_snapshot:
+        """REPEATABLE READ, and READ ONLY; of a connection in a transaction, that one."""
+        if self._is_foreign_transaction() and not self._keeps_to_one_snapshot():
+            raise self._other_isolation("two queries of a count")
+        if self._in_snapshot or self._is_foreign_transaction():
             yield
             return
         self._execute(SNAPSHOTS[self.dialect.name])
@@ -97,14 +113,35 @@ class AdbcDatabase:
         finally:
             self._in_snapshot = False
 
-    def _refuse_other_isolation(self) -> None:
-        """Of someone's connection the transaction is theirs: it is taken where it keeps to one snapshot."""
-        isolation = self.table("SELECT CURRENT_SETTING('transaction_isolation') AS i")["i"][0].as_py()
-        if isolation not in ("repeatable read", "serializable"):
-            raise BayesError(
-                f"{self.shown} reads at the isolation {isolation!r}, under which rows could change between two queries "
-                f"of a count: {SNAPSHOT} first, or give the address in place of a connection"
-            )
+    def _is_foreign_transaction(self) -> bool:
+        """Whether the transaction is someone's, who has begun it on a connection of their own."""
+        if self._address is not None or self._in_snapshot:
+            return False
+        if self.dialect.name == "sqlite":
+            try:
+                self._execute("BEGIN")
+            except BayesError:
+                return True
+            self._execute("ROLLBACK")
+            return False
+        first, second = (self._told("TRANSACTION_TIMESTAMP()") for _ in range(2))
+        return bool(first == second)
+
+    def _keeps_to_one_snapshot(self) -> bool:
+        """Whether a transaction sees the same rows in all its queries: any of SQLite's does."""
+        return self.dialect.name == "sqlite" or self._isolation() in ("repeatable read", "serializable")
+
+    def _isolation(self) -> str:
+        return str(self._told("CURRENT_SETTING('transaction_isolation')"))
+
+    def _told(self, expression: str) -> Any:
+        return self.table(f"SELECT {expression} AS i")["i"][0].as_py()
+
+    def _other_isolation(self, between: str) -> BayesError:
+        return BayesError(
+            f"{self.shown} reads at the isolation {self._isolation()!r}, under which rows could change between "
+            f"{between}: {SNAPSHOT} first, or give the address in place of a connection"
+        )
 
     def _execute(self, statement: str) -> None:
         def work() -> None:

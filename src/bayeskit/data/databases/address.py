@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote, unquote_plus
 
+from bayeskit.disk.paths import HIDDEN, SECRETS, strange_ports, without_secrets
 from bayeskit.errors import BayesError
 
 POSTGRES = ("postgresql", "postgres")
 SQLITE_FILES, DUCKDB_FILES = (".sqlite", ".sqlite3", ".db", ".db3"), (".duckdb", ".ddb")
-SECRETS = ("password", "sslpassword", "passfile")
-HIDDEN = "***"
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Address:
             return _postgres(written)
         ending = Path(written).suffix.lower()
         if ending in DUCKDB_FILES or ending in SQLITE_FILES:
-            return cls("duckdb" if ending in DUCKDB_FILES else "sqlite", written, written)
+            return cls("duckdb" if ending in DUCKDB_FILES else "sqlite", written, without_secrets(written))
         raise BayesError(
             f"{without_secrets(written)!r} is no database: give a connection, postgresql://host/name, or a file whose "
             f"name ends in {', '.join((*DUCKDB_FILES, *SQLITE_FILES))}"
@@ -76,13 +75,13 @@ def _postgres(text: str) -> Address:
     table = next((unquote_plus(value) for name, value in given if name == "table"), None)
     settings = "&".join(f"{name}={value}" for name, value in written if unquote_plus(name) != "table")
     passwords = [value for name, value in given if name.lower() in SECRETS]
-    passwords.append(user.partition(":")[2])
+    passwords += [user.partition(":")[2], *strange_ports(place)]
     if "@" in query and not user:  # a slash and a question mark within a password, or an @ within the query
         passwords.append(whole.rpartition("@")[0].partition(":")[2])
     secrets = {piece for password in passwords for piece in _pieces(password)}
     driver = f"postgresql://{before}{'?' + settings if settings else ''}"
     address = Address("postgres", driver, "", table, tuple(sorted(secrets, key=len, reverse=True)))
-    return replace(address, shown=f"postgresql://{place if user else address.hide(place)}")
+    return replace(address, shown=without_secrets(f"postgresql://{place if user else address.hide(place)}"))
 
 
 def _pieces(password: str) -> set[str]:
@@ -93,15 +92,3 @@ def _pieces(password: str) -> set[str]:
     """
     forms = {password, unquote(password), unquote_plus(password)}
     return {piece for form in forms for piece in (form, *re.split("[/?#@:&=]", form)) if piece}
-
-
-def without_secrets(text: str) -> str:
-    """A path or an address of another kind, as it may be shown.
-
-    >>> without_secrets("mysql://ann:secret@shop/sales?x=y"), without_secrets("host=shop password='my secret' user=ann")
-    ('mysql://shop/sales', 'host=shop password=*** user=ann')
-    """
-    scheme, there, rest = text.partition("://")
-    if there:
-        return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
-    return re.sub(rf"(?i)\b({'|'.join(SECRETS)})(\s*=\s*)('[^']*'|\S+)", rf"\1\2{HIDDEN}", text)

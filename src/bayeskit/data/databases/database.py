@@ -60,7 +60,11 @@ class Database(Protocol):
         ...
 
     def in_one_state(self) -> AbstractContextManager[None]:
-        """A snapshot where it can be had, for readings that would else be compared by their number of rows."""
+        """A snapshot for all readings of a fit; where it cannot be had, there is one reading and no second."""
+        ...
+
+    def begin_reading(self) -> None:
+        """All rows are about to be read; refused where others may be found than in the reading before."""
         ...
 
     def snapshot(self) -> AbstractContextManager[None]:

@@ -51,6 +51,9 @@ class DuckDatabase:
         closing(database, connection)
         return database
 
+    def begin_reading(self) -> None:
+        """Any number of readings of a fit are of one snapshot."""
+
     def in_one_state(self) -> AbstractContextManager[None]:
         """A snapshot."""
         return self.snapshot()

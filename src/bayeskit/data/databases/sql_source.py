@@ -38,6 +38,7 @@ class SqlSource:
     engine: Any = None  # which counts inside the database; None where rows are streamed
     named: bool = True
     passes: list[int] = field(default_factory=list, repr=False)  # rows of each reading so far
+    unordered: bool = True  # two readings may give the rows in two orders
 
     @classmethod
     def of(cls, query: str, connection: Any) -> SqlSource:
@@ -123,7 +124,7 @@ class SqlSource:
         return [self.fields[name] for name in names]
 
     def in_one_state(self) -> AbstractContextManager[None]:
-        """While it lasts every reading finds the same rows, where the connection is ours or has transactions."""
+        """While it lasts every reading finds the same rows, or a second one is refused."""
         return self.database.in_one_state()
 
     def look(self) -> Batch | None:
@@ -137,6 +138,7 @@ class SqlSource:
         """All rows, in the order in which they come."""
         if self.engine is not None:
             raise self.engine.not_here()
+        self.database.begin_reading()
         n_rows, rows = 0, self._batches(None)
         try:
             for batch in rows:

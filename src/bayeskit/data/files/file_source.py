@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from bayeskit.data.databases.address import Address, is_address, without_secrets
+from bayeskit.data.databases.address import Address, is_address
 from bayeskit.data.files import parquet as parquet_files
 from bayeskit.data.files import streams
 from bayeskit.data.files.csv import MISSING, CsvFile
@@ -23,7 +23,7 @@ from bayeskit.data.files.streams import OnDisk, Place
 from bayeskit.data.frames import arrow_kind
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, check_weight_column, weight_column
-from bayeskit.disk.paths import expanded, lying_at
+from bayeskit.disk.paths import expanded, lying_at, without_secrets
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Setting
@@ -343,7 +343,7 @@ def _places(path: str | Path) -> list[Place]:
         files = [Path(name) for name in sorted(glob.glob(str(where), recursive=True)) if Path(name).is_file()]  # noqa: PTH207
         if not files:
             what = "no file matches" if glob.has_magic(str(path)) else "there is no file or folder"
-            raise BadFile(f"{what} {without_secrets(str(path))!r} (looked in {Path.cwd()})")
+            raise BadFile(f"{what} {without_secrets(path)!r} (looked in {Path.cwd()})")
     return [OnDisk(file) for file in files]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bayeskit.data.arrow_arrays import as_doubles
 from bayeskit.data.files.encodings import fitting
 from bayeskit.data.files.streams import Place, Spool
 from bayeskit.errors import BadFile, SchemaMismatch
@@ -125,6 +126,6 @@ def _as_asked(batch: pa.RecordBatch, types: Mapping[str, pa.DataType], schema: p
             if pa.types.is_dictionary(wanted):
                 column = column if pa.types.is_dictionary(column.type) else column.cast(wanted.value_type)
             else:  # integers beyond 2^53 are the nearest float, as those of a table in memory are
-                column = column.cast(wanted, safe=not pa.types.is_floating(wanted))
+                column = as_doubles(column) if wanted == pa.float64() else column.cast(wanted)
             batch = batch.set_column(i, name, column)
     return batch

@@ -16,7 +16,7 @@ from bayeskit.data.files.encodings import checked, transcoding
 from bayeskit.data.files.file_source import FileSource, Progress
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, Source
-from bayeskit.disk.paths import all_of, expanded, lying_at, open_bytes, read_bytes, readable_at
+from bayeskit.disk.paths import all_of, expanded, lying_at, open_bytes, read_bytes, readable_at, without_secrets
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.remedy import Remedy
 
@@ -316,7 +316,7 @@ def _files_at(path: str | Path) -> list[Path]:
     if lying is None:
         files = [Path(name) for name in sorted(glob.glob(str(expanded(path)), recursive=True)) if Path(name).is_file()]  # noqa: PTH207
         if not files:
-            raise BadFile(f"there is no file {str(path)!r} (looked in {Path.cwd()})")
+            raise BadFile(f"there is no file {without_secrets(path)!r} (looked in {Path.cwd()})")
         return files
     files = _files_below(expanded(path)) if lying == "folder" else [expanded(path)]
     if not files:

@@ -82,11 +82,12 @@ def _numbers_in_a_list(digits: Iterable[str], kind: str) -> Node:
 class Lookups:
     """The tables of a query by the names that they are given."""
 
+    prefix: str = ""
     tables: dict[str, Lookup] = field(default_factory=dict)
 
     def add(self, table: Lookup) -> str:
         """The name of a new table."""
-        alias = f"l{len(self.tables)}"
+        alias = f"{self.prefix}l{len(self.tables)}"
         self.tables[alias] = table
         return alias
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from bayeskit.export.sql.terms import CELLS, Join, Scores, TermWriter, cell
 from bayeskit.export.sql.word_sums import WordTable, word_sums
 from bayeskit.tolerance import TIE
 
+STEPS = ("cells", "centred", "codes", "scores", "best", "powers", "sums", "l", "w")  # how their names begin
 VANISHES = -700.0  # e to this is 1e-304; PostgreSQL refuses powers that are smaller than all doubles
 
 
@@ -88,7 +90,7 @@ class _Query:
 
     def _query(self, names: list[str], parts: Mapping[str, str]) -> Node:
         cells = Cells(self.dialect, self.columns)
-        writer = TermWriter(self.dialect, cells)
+        writer = TermWriter(self.dialect, cells, self.prefix)
         scores = [self._scores(writer, term, i) for i, term in enumerate(self.form.terms)]
         for alias, table in writer.lookups.tables.items():
             self.steps.append((alias, table.columns, table.body(self.dialect)))
@@ -112,8 +114,21 @@ class _Query:
         return final
 
     def _step(self, alias: str, select: Node) -> str:
+        alias = self.prefix + alias
         self.steps.append((alias, (), select))
         return alias
+
+    @cached_property
+    def prefix(self) -> str:
+        """What the names of steps begin with, so that none is the name of a table that is read."""
+        tables = [self.table, *(words.table for words in self.words.values())]
+        names = [
+            str(part).strip('"').casefold() for t in tables for part in (t.split(".") if isinstance(t, str) else t)
+        ]
+        prefix = ""
+        while any(name.startswith(prefix + step) for name in names for step in STEPS):
+            prefix += "_"
+        return prefix
 
     def _scores(self, writer: TermWriter, term: Any, position: int) -> Scores:
         if not isinstance(term, WordsTerm):
@@ -123,7 +138,7 @@ class _Query:
                 f"column {term.name!r} is text, and a query has no words: give words=, a table that has them",
                 culprit=term.name,
             )
-        alias = f"w{position}"
+        alias = f"{self.prefix}w{position}"
         self.steps += word_sums(term, alias, self.words[term.name], self.keys, self.dialect)
         scores = writer.words(term, alias)
         joined = tuple(f"k{i}" for i in range(len(self.keys)))

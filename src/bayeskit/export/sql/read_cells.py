@@ -61,6 +61,10 @@ class Cells:
             )
         if kind == "float":
             return self._without_nan(syntax.cast(raw, "double"))
+        if not all(map(_is_double, coding.values)) and dialect.floats:
+            # A double as large is compared as one, and would be taken for its neighbours among the whole numbers.
+            large = syntax.compared(syntax.called("ABS", syntax.cast(raw, "double")), ">=", syntax.number(2.0**53))
+            self.refused.append(syntax.all_of([dialect.is_float(raw.copy()), large]))
         whole = syntax.plus(raw, syntax.whole(0))  # of a text there is no sum, and the database says so
         nan = dialect.nan()
         if nan is None:

@@ -47,8 +47,8 @@ def cell(name: str) -> Node:
 class TermWriter:
     """Writes terms of all kinds, the cells that they read and the tables that they look up."""
 
-    def __init__(self, dialect: Dialect, cells: Cells) -> None:
-        self.dialect, self.cells, self.lookups = dialect, cells, Lookups()
+    def __init__(self, dialect: Dialect, cells: Cells, prefix: str = "") -> None:
+        self.dialect, self.cells, self.lookups = dialect, cells, Lookups(prefix)
         self.codes: dict[tuple[str, bool], tuple[Node, list[Join]]] = {}  # made in a step between cells and scores
 
     def write(self, term: TableTerm | PolynomialTerm | QuadraticTerm | LinearTerm | ContextTerm) -> Scores:

@@ -20,6 +20,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder, encode_labels
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.probability_table import ProbabilityTable
+from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Schema, Target, infer
 from bayeskit.data.sheet import escaped, left_out
 from bayeskit.data.source import (
@@ -261,6 +262,7 @@ class Classifier(Stored, TakesLabels):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on rows ``X`` with classes ``y``."""
+        X = in_order(X)
         source = self._labelled(X, y, sample_weight)
         labels, weights = self.label_codes(source, None)
         right = (

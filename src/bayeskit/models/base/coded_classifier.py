@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
+from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
@@ -67,6 +68,7 @@ class CodedClassifier(TallyClassifier):
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit, and choose the ``temperature`` that predicts the classes best, leaving each row out in turn."""
+        X = in_order(X)
         self.fit(X, y, sample_weight)
         self.temperature = best_temperature(self, self._labelled(X, y, sample_weight))
         return self

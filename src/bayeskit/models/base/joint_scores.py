@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.data.reader import in_order
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import written_prior
 from bayeskit.explain.work import Work, work_of
@@ -68,6 +69,7 @@ class KnowsJoint(Classifier):
 
     def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> LogLikelihood:
         """Σ ln P(x, y) and Σ ln P(y | x) over the rows; −∞ where a row has a class that is not known."""
+        X = in_order(X)
         source = self._labelled(X, y, sample_weight)
         labels, weights = self.label_codes(source, None)
         rows = source if self.drops_unlabelled else X

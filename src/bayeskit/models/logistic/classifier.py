@@ -19,6 +19,7 @@ from bayeskit import logspace
 from bayeskit.data.encoder import encode_labels
 from bayeskit.data.frames import is_sparse
 from bayeskit.data.missing_labels import tell_dropped, without_label
+from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Responsibilities, open_source, taken
 from bayeskit.data.table import Table
@@ -111,7 +112,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "there is one class only")
-            source = twin.with_labels(open_source(X, y, sample_weight))
+            source = twin.with_labels(open_source(in_order(X), y, sample_weight))
             twin.fit_source(source)
         _refuse_one_class(twin.classes_)
         design = Design.of(twin.tally_, self._coding())

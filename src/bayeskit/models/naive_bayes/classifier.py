@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
+from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source, for_schema
 from bayeskit.data.table import Table
@@ -254,6 +255,7 @@ class NaiveBayes(Exported, TallyClassifier):
         the counts alone, column by column.) With ``numeric="auto"`` it fixes the kinds, too: ``numeric`` and ``cuts``
         then say for each column what predicts the classes best at that temperature.
         """
+        X = in_order(X)
         capped = "auto" in _all_settings(self.numeric)  # as the kinds were chosen
         if capped:
             self._fix_kinds(X, y, sample_weight)

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.probability_table import table_by_class
+from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, engine_of
 from bayeskit.data.table import Table
@@ -157,6 +158,7 @@ class AODE(CodedClassifier):
                 "scores each row",
                 Remedy("weights", "equal", clause=", or pass {}", without=""),
             )
+        source = in_order(source)
         super().fit_source(source)
         self.exponents_ = log_linear_weights(self, source)
         self.params_ = replace(self.params_, exponents=self.exponents_)

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import Source
+from bayeskit.data.source import Source, in_one_state
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.errors import BadFile, BayesError, TooLarge
@@ -152,8 +152,10 @@ class TextClassifier(Exported, DocumentClassifier):
         """
         self.check_settings()
         source = self._labelled_source(source, target, engine)
-        training = self._training(source, self._schema_for(source), None)
-        fresh = clone(self).fit_recipe(*RECIPES[self.recipe].learn(training))  # where it fails, this one is as it was
+        with in_one_state(source):
+            training = self._training(source, self._schema_for(source), None)
+            learnt = RECIPES[self.recipe].learn(training)
+        fresh = clone(self).fit_recipe(*learnt)  # where it fails, this one is as it was
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         self.__dict__.update({name: value for name, value in vars(fresh).items() if name.endswith("_")})
