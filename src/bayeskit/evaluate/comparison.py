@@ -74,7 +74,7 @@ class Comparison(Readable, Drawable):
         """The mean rank of each model over the data sets that all took (1 is the best; ties share)."""
         from scipy.stats import rankdata
 
-        scores = -MEASURES[measure] * self.scores(measure)
+        scores = self.scores(measure) * -MEASURES[measure]
         whole = scores[~np.isnan(scores).any(axis=1)]
         return np.asarray(rankdata(whole, axis=1).mean(axis=0)) if len(whole) else np.full(len(self.models), np.nan)
 
