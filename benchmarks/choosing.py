@@ -25,13 +25,13 @@ from quality import folds, load
 
 import bayeskit as bk
 from bayeskit.evaluate.folds import posterior_over, stratified_folds
-from bayeskit.models.choice import FAVOURITE, candidates
+from bayeskit.models.choice import FAVOURITE, candidates, is_clear, lead
 from bayeskit.threads import one_blas_thread
 from bayeskit.tolerance import LEAST_PROBABILITY
 
 CACHE = Path(__file__).parent.parent / "build" / "choosing"
-THRESHOLDS = (0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, np.inf)
-JURIES = (0, 10, 25, 50, 100, 200)
+THRESHOLDS = (0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 9.0)
+JURIES = (0, 50)
 
 
 def scores(model: Any, X: Any, truth: np.ndarray) -> tuple[float, float]:
@@ -146,10 +146,10 @@ def deals(folder: Path, name: str) -> list[dict[str, Any]]:
             for kind, ps in said.items()
         }
         for kind, (judged, last) in log_true.items():
-            gain = judged - log_true[FAVOURITE][0]
+            gain, error, _ = lead(judged - log_true[FAVOURITE][0], np.ones(len(judging)))
             of_deal["models"][kind] = {
-                "gain": float(gain.mean()),
-                "error": float(gain.std() / np.sqrt(len(gain))),
+                "gain": gain,
+                "error": error,
                 "log_loss": float(-last.mean()),
                 "accuracy": float((said[kind][1].argmax(axis=1) == truth[final]).mean()),
             }
@@ -166,15 +166,15 @@ def inside_training(folder: Path, names: list[str]) -> None:
             for of_set in dealt:
                 taken = []
                 for deal in of_set:
-                    models = deal["models"]
+                    models, rows = deal["models"], deal["rows"]
                     best = max(models, key=lambda kind: models[kind]["gain"])
-                    ahead = models[best]["gain"] > threshold * models[best]["error"]
-                    wins = best != FAVOURITE and deal["rows"] >= jury and ahead
+                    ahead = is_clear(models[best]["gain"], models[best]["error"], rows, threshold)
+                    wins = best != FAVOURITE and rows >= jury and ahead
                     taken.append(models[best if wins else FAVOURITE])
                     beaten += wins
                 losses.append(np.mean([one["log_loss"] for one in taken]))
                 rights.append(np.mean([one["accuracy"] for one in taken]))
-            what = f"{threshold:4} standard errors of {jury:3} rows at least"
+            what = f"{threshold:4} standard errors of {jury:2} rows at least"
             print(f"{what}: log loss {np.mean(losses):.5f}, accuracy {np.mean(rights):.5f}, beaten {beaten} times")
 
 

@@ -7,7 +7,7 @@ import bayeskit as bk
 from bayeskit.datasets import load_worked_example
 from tests.databases import database
 
-duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'bayeskit[sql]'")
+duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install '.[sql]'")
 DAYS = load_worked_example("tennis")
 
 
