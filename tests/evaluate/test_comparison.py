@@ -66,6 +66,8 @@ def test_every_name_takes_strings_numbers_and_missing_cells():
     assert "sky" in only.why
     assert np.isnan(refused.accuracy[0, 1])
     assert "did not take" in str(refused)
+    assert refused.means["accuracy"][0] == refused.accuracy[0, 0]  # what one refused is known of the other
+    assert np.isnan(refused.means["accuracy"][1])
 
 
 def test_leave_one_out_is_closed_where_it_is_exact_and_fits_elsewhere():

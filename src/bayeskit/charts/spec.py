@@ -57,12 +57,14 @@ def inline(rows: list[dict[str, Any]]) -> Any:
 
 
 def rounded(number: float, digits: int = 4) -> float | None:
-    """A number as far as a picture shows it; none where it is not finite.
+    """A number as far as a picture shows it, whole numbers as they are; none where it is not finite.
 
-    >>> rounded(0.123456), rounded(123456.7), rounded(float("nan"))
-    (0.1235, 123500.0, None)
+    >>> rounded(0.123456), rounded(123456.7), rounded(1234567), rounded(float("nan"))
+    (0.1235, 123500.0, 1234567.0, None)
     """
-    return float(f"{number:.{digits}g}") if math.isfinite(number) else None
+    if not math.isfinite(number):
+        return None
+    return float(number) if float(number).is_integer() else float(f"{number:.{digits}g}")
 
 
 def literal(text: str) -> str:
