@@ -113,6 +113,34 @@ def test_fewer_rows_than_folds_are_refused_with_the_number_of_rows(bayes, here):
     assert few.method_ == "14 folds"
 
 
+def test_a_command_scores_rows_by_their_weight_as_the_fit_did(bayes, here):
+    rng = np.random.default_rng(1)
+    y = np.array(["no", "yes"])[rng.integers(0, 2, 60)]
+    table = pd.DataFrame({"x": (y == "yes") + rng.normal(size=60), "y": y, "n": rng.integers(0, 3, 60)})
+    table.to_csv("weighed.csv", index=False)
+    table.loc[table.index.repeat(table["n"])].drop(columns="n").to_csv("often.csv", index=False)
+    fitted = bayes("fit", "weighed.csv", "-t", "y", "--weight", "n", "-o", "w.bayes", "--json").json["leave_one_out"]
+    bayes("fit", "often.csv", "-t", "y", "-o", "often.bayes")
+    for how in ([], ["--held-out"]):
+        one = bayes("evaluate", "w.bayes", "weighed.csv", "--weight", "n", *how, "--json").json["evaluations"][0]
+        other = bayes("evaluate", "often.bayes", "often.csv", *how, "--json").json["evaluations"][0]
+        for name in ("accuracy", "log_loss", "brier"):
+            assert one[name] == pytest.approx(other[name]), (how, name)
+        assert one["calibration"]["error"] == pytest.approx(other["calibration"]["error"])
+        if not how:
+            assert one["log_loss"] == pytest.approx(fitted["log_loss"])
+    folded = bayes("evaluate", "w.bayes", "weighed.csv", "--weight", "n", "--folds", "3", "--json").json["evaluations"][
+        1
+    ]
+    columns = {"x": table["x"].to_numpy()}
+    record = bk.cross_validate(bk.NaiveBayes(), columns, y, 3, sample_weight=table["n"])
+    assert folded["log_loss"] == pytest.approx(record.log_loss)
+    assert (
+        f"{table['n'].sum():,} rows of weighed.csv" in bayes("evaluate", "w.bayes", "weighed.csv", "--weight", "n").out
+    )
+    assert "no column of weights" in bayes("evaluate", "w.bayes", "weighed.csv", "--weight", "m", code=1).err
+
+
 def test_a_weight_is_so_many_rows_in_every_judgement(here):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 60)
