@@ -71,7 +71,7 @@ def _joined(widths: Sequence[float], arcs: Sequence[tuple[int, int]]) -> Layout:
     if not widths:
         return Layout([], [], [], 0.0, 0)
     layer, column = _rows(widths, arcs)
-    sizes, levels, links, chains = [*widths], [*layer], dict[tuple[int, int], None](), list[list[int]]()
+    sizes, levels, links, chains = [*widths], [*layer], dict[tuple[int, int], bool](), list[list[int]]()
     beside: dict[tuple[int, int, int], int] = {}  # places that arcs to one column share
     order = {v: (1, at, 0) for v, at in column.items()}
     for start, end in arcs:
@@ -86,7 +86,7 @@ def _joined(widths: Sequence[float], arcs: Sequence[tuple[int, int]]) -> Layout:
             chain.append(beside[shared])
         chain.append(end)
         chains.append(chain)
-        links |= dict.fromkeys(itertools.pairwise(chain))
+        links |= dict.fromkeys(itertools.pairwise(chain), True)
     n_layers = max(levels, default=0) + 1
     above: list[list[int]] = [[] for _ in sizes]
     below: list[list[int]] = [[] for _ in sizes]
