@@ -18,6 +18,7 @@ GAP = 14.0  # between two nodes of a layer
 SWEEPS = 12
 LINE = 500.0  # of nodes without arcs, where the others are not wider
 ROOM = 760.0  # of a layer, beyond which it is put in several rows
+SHARED = 3  # nodes of the same parents, on average, where that is done
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,8 @@ def _rows(widths: Sequence[float], arcs: Sequence[tuple[int, int]]) -> tuple[lis
         members = [v for v in range(len(widths)) if layer[v] == level]
         leaves = sorted((v for v in members if v not in inner), key=lambda v: (parents.get(v, []), v))
         high = max(1, min(math.ceil(sum(widths[v] + GAP for v in members) / ROOM), len(leaves)))
+        if SHARED * len({tuple(parents.get(v, [])) for v in leaves}) > len(leaves):
+            high = 1  # arcs from many parents would need more room than they save
         for v in members:
             row[v] = at
         for i, v in enumerate(leaves if high > 1 else ()):
