@@ -59,7 +59,7 @@ class DuckDB:
     dialect = "duckdb"
 
     def __init__(self):
-        duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'bayeskit[sql]'")
+        duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install '.[sql]'")
         self.connection = duckdb.connect()
         self.connection.execute("SET threads = 1")
 
@@ -114,9 +114,7 @@ class PostgreSQL:
     dialect = "postgres"
 
     def __init__(self):
-        adbc = pytest.importorskip(
-            "adbc_driver_postgresql.dbapi", reason="ADBC is missing: pip install 'bayeskit[sql]'"
-        )
+        adbc = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="ADBC is missing: pip install '.[sql]'")
         self.folder = Path(tempfile.mkdtemp(prefix="bayes-postgres-"))
         self.folder.chmod(0o755)
         started = subprocess.run(

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Drawable:
-    """What has a picture: ``chart()`` draws it, by the extra ``bayeskit[charts]``."""
+    """What has a picture: ``chart()`` draws it, by the extra ``charts``."""
 
     def chart(self) -> Any:
         """The picture of this record: a notebook shows it, ``.save("name.png")`` (or .svg, .html) writes it."""

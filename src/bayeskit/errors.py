@@ -100,6 +100,16 @@ class BayesError(Message, ValueError):
         return cls(f"{model} {why}, and an engine only counts: ", without, *remedy)
 
     @classmethod
+    def not_installed(cls, what: str, missing: ImportError, extra: str) -> Self:
+        """A library cannot be imported that an extra brings. Extras are installed where bayeskit was: in its folder.
+
+        >>> print(BayesError.not_installed("ONNX files are written by onnx", ImportError("No module"), "onnx"))
+        ONNX files are written by onnx, which cannot be imported (No module): pip install '.[onnx]' in bayeskit's folder
+        """
+        where = f"pip install '.[{extra}]' in bayeskit's folder"
+        return cls(f"{what}, which cannot be imported ({missing}): {where}", culprit=missing.name)
+
+    @classmethod
     def impossible(cls, row: int, when: str = "") -> Self:
         """A row that has probability zero under every class."""
         prior = Remedy("undecidable", "prior", clause=", or pass {}")

@@ -1,5 +1,7 @@
 """Charts are drawn from records alone, and hold what the records say."""
 
+import html
+import io
 import json
 import math
 import re
@@ -94,36 +96,36 @@ def test_what_is_no_explanation_of_one_row_is_refused():
         nomogram_chart(model.explain(birds.slice(0, 1))[0])
 
 
-def hostile_charts():
-    """Charts of all kinds whose columns, values and classes are HTML."""
+def hostile_charts(evil=EVIL):
+    """Charts of all kinds whose columns, values and classes are HTML, or another name."""
     rng = np.random.default_rng(0)
-    y = np.array([EVIL, "a", "b"])[np.arange(60) % 3]
+    y = np.array([evil, "a", "b"])[np.arange(60) % 3]
     table = {
-        EVIL: np.array([EVIL, "u", "v"])[rng.integers(0, 3, 60)],
+        evil: np.array([evil, "u", "v"])[rng.integers(0, 3, 60)],
         "n": rng.normal(size=60),
-        f"n{EVIL}": rng.normal(size=60),
+        f"n{evil}": rng.normal(size=60),
     }
-    table["other"] = table[EVIL]
+    table["other"] = table[evil]
     model = bk.NaiveBayes().fit(table, y)
-    words = bk.TextClassifier("multinomial", pattern=r"\S+").fit([EVIL, "b c"], [EVIL, "y"])
+    words = bk.TextClassifier("multinomial", pattern=r"\S+").fit([evil, "b c"], [evil, "y"])
     scores, tan = model.leave_one_out(table, y), bk.TAN().fit(table, y)
     yield model.explain({name: column[:1] for name, column in table.items()})[0]
-    yield model.nomogram(EVIL, "a", row={EVIL: EVIL})
-    yield words.explain([f"{EVIL} {EVIL}"])[0]
+    yield model.nomogram(evil, "a", row={evil: evil})
+    yield words.explain([f"{evil} {evil}"])[0]
     yield words.telling_words()
-    yield from (model.table(EVIL), model.table(f"n{EVIL}"), model.densities(f"n{EVIL}", table, y), model.telling())
-    yield from (scores, scores.roc(EVIL), scores.precision_recall(EVIL), scores.lift(EVIL), scores.reliability(EVIL))
-    yield model.regions("n", f"n{EVIL}", table, y)
-    yield from (tan.table(EVIL), tan.describe_structure(), tan.dependence(), model.select(table, y))
+    yield from (model.table(evil), model.table(f"n{evil}"), model.densities(f"n{evil}", table, y), model.telling())
+    yield from (scores, scores.roc(evil), scores.precision_recall(evil), scores.lift(evil), scores.reliability(evil))
+    yield model.regions("n", f"n{evil}", table, y)
+    yield from (tan.table(evil), tan.describe_structure(), tan.dependence(), model.select(table, y))
     yield bk.NBTree(min_rows=2, min_gain=0).fit(table, y).describe_structure()
     yield bk.BayesianNetwork(
-        [(EVIL, "w")], {EVIL: {EVIL: 0.5, "b": 0.5}, "w": {EVIL: {"p": 0.9, "q": 0.1}, "b": {"p": 0.1, "q": 0.9}}}
+        [(evil, "w")], {evil: {evil: 0.5, "b": 0.5}, "w": {evil: {"p": 0.9, "q": 0.1}, "b": {"p": 0.1, "q": 0.9}}}
     )
-    joint = bk.JointDistribution.from_table({EVIL: [EVIL, "b"], "probability": [0.5, 0.5]}, "probability")
-    yield from (joint, joint.conditional(EVIL))
-    yield from (bk.Hypotheses({EVIL: 0.5, "b": 0.5}), bk.DirichletCategorical({EVIL: 1, "b": 2}))
-    yield bk.Costs.of({EVIL: {"spam": 10}}, [EVIL, "spam"])
-    yield bk.compare({EVIL: bk.NaiveBayes(), "b": bk.NaiveBayes()}, {EVIL: (table, y)}, folds=2)
+    joint = bk.JointDistribution.from_table({evil: [evil, "b"], "probability": [0.5, 0.5]}, "probability")
+    yield from (joint, joint.conditional(evil))
+    yield from (bk.Hypotheses({evil: 0.5, "b": 0.5}), bk.DirichletCategorical({evil: 1, "b": 2}))
+    yield bk.Costs.of({evil: {"spam": 10}}, [evil, "spam"])
+    yield bk.compare({evil: bk.NaiveBayes(), "b": bk.NaiveBayes()}, {evil: (table, y)}, folds=2)
 
 
 @pytest.mark.slow
@@ -138,12 +140,49 @@ def test_no_text_of_the_data_can_be_read_as_html():
     assert not set("<>&") & set(json.dumps(heat.to_dict()))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    ["constructor", '"]; datum.value + datum.label \\u0041 ${x}', "é🦊" * 400],
+    ids=["of every object", "an expression", "long"],
+)
+def test_a_chart_is_drawn_whatever_its_columns_values_and_classes_are_called(name):
+    for record in hostile_charts(name):
+        chart = record.chart()
+        assert len(chart.to_json(indent=None).encode()) < 100_000, type(record).__name__
+        drawn = io.StringIO()
+        chart.save(drawn, format="svg")
+        shown = html.unescape(drawn.getvalue())
+        assert name[:5] in shown, type(record).__name__
+        width = float(re.findall(r'\bwidth="([\d.]+)', shown)[0])
+        assert width < 1300, type(record).__name__
+
+
+def test_what_would_steer_a_terminal_or_turn_the_writing_around_is_shown_in_a_chart():
+    model = bk.NaiveBayes().fit({"a\u202eb": ["\x1b[2J", "\n"] * 4}, ["\x9bm", "y"] * 4)
+    for record in (model.table("a\u202eb"), model.explain({"a\u202eb": ["\x1b[2J"]})[0], model.telling()):
+        spec = json.dumps(record.chart().to_dict(), ensure_ascii=False)
+        assert not set("\x1b\u202e\x9b\n") & set(json.loads(json.dumps(spec)))
+        assert not any(code in spec for code in ("\\u001b", "\\u009b", "\\u202e"))
+
+
+def test_without_the_library_that_makes_pictures_a_chart_is_not_written_and_the_extra_is_named(monkeypatch, tmp_path):
+    birds, model = penguins()
+    chart = evidence_chart(model.explain(birds.slice(60, 1))[0])
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    for name in ("why.png", "why.svg", "why.html"):
+        with pytest.raises(bk.BayesError, match=r"made by vl-convert.*pip install '\.\[charts\]' in"):
+            chart.save(tmp_path / name)
+    chart.save(tmp_path / "why.json")
+    assert [file.name for file in tmp_path.iterdir()] == ["why.json"]
+
+
 def test_without_altair_a_chart_is_refused_by_the_name_of_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)  # importing it is an ImportError
     birds, model = penguins()
     record = model.explain(birds.slice(60, 1))[0]
     for ask in (lambda: evidence_chart(record), lambda: nomogram_chart(model.nomogram("Gentoo", "Adelie"))):
-        with pytest.raises(bk.BayesError, match=r"drawn by Altair.*pip install 'bayeskit\[charts\]'"):
+        with pytest.raises(bk.BayesError, match=r"drawn by Altair.*pip install '\.\[charts\]' in"):
             ask()
 
 

@@ -50,6 +50,27 @@ def test_a_tree_is_drawn_without_crossings():
         assert level != other or (ax - cx) * (bx - dx) >= 0
 
 
+def test_a_star_of_many_children_stands_in_rows_and_no_arc_runs_through_a_node():
+    widths, arcs = [60.0] + [90.0] * 60, [(0, child) for child in range(1, 61)]
+    plan = layered(widths, arcs)
+    assert plan.width < 1200
+    assert 4 <= plan.n_layers <= 10
+    for way in plan.ways:
+        for x, level in way[1:-1]:
+            beside = [v for v in range(1, 61) if plan.layer[v] == level]
+            assert all(abs(plan.x[v] - x) > widths[v] / 2 for v in beside)
+    few = layered([60.0] * 6, [(0, child) for child in range(1, 6)])
+    assert few.n_layers == 2
+
+
+@pytest.mark.slow
+def test_a_star_of_sixty_children_fits_a_page(tmp_path):
+    children = [f"symptom {i}" for i in range(60)]
+    tables = {"illness": 0.1} | {child: {True: 0.5 + i / 200, False: 0.1} for i, child in enumerate(children)}
+    chart = check(bk.BayesianNetwork([("illness", child) for child in children], tables).chart(), tmp_path)
+    assert chart.width < 1200
+
+
 def test_the_bits_of_an_arc_are_its_information_given_the_other_parents():
     network = bk.BayesianNetwork(ALARM, TABLES)
     joint = bk.JointDistribution.from_network(network)

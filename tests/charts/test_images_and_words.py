@@ -42,6 +42,10 @@ def test_the_words_of_each_class_are_drawn_with_their_evidence(tmp_path):
     drawn = rows_of(check(table.chart(), tmp_path))
     assert [row["word"] for row in drawn] == table["word"]
     assert [row["number"] for row in drawn] == pytest.approx(table["evidence"], rel=1e-3)
+    long = "a class of which the name is much too long for its place"
+    of_long = bk.TextClassifier("multinomial").fit(["red apple", "blue sea"], [long, "water"]).telling_words()
+    spec = of_long.chart().to_json()
+    assert f'"{long}", "water"][datum.class]' in spec.replace("\\", "")  # said in full where a bar is pointed at
     many = bk.TextClassifier("multinomial", pattern="words1").fit([f"w{i}" for i in range(30)], range(30))
     assert "the first 12 of 30" in head_of(check(many.telling_words().chart(), tmp_path))
 

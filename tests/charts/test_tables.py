@@ -1,5 +1,7 @@
 """Tables, joint distributions and summaries are drawn with the numbers that they hold, and cut where they are long."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,9 @@ def test_the_confusion_is_that_of_the_evaluation(birds, model, tmp_path):
     scores = model.leave_one_out(birds, "species")
     drawn = {(row["r"], row["c"]): row["v"] for row in rows_of(check(scores.chart(), tmp_path))}
     assert drawn == {(i, j): scores.counts[i, j] for i in range(3) for j in range(3)}
+    many = replace(scores, counts=scores.counts * 12_345)  # to the last row
+    drawn = {(row["r"], row["c"]): row["v"] for row in rows_of(many.chart())}
+    assert drawn == {(i, j): many.counts[i, j] for i in range(3) for j in range(3)}
 
 
 def test_the_bits_are_those_of_the_columns(model, tmp_path):

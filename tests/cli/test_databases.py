@@ -9,7 +9,7 @@ from bayeskit.cli import main
 from bayeskit.datasets import load_worked_example
 from tests.databases import MISTYPED, SECRET, database
 
-duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'bayeskit[sql]'")
+duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install '.[sql]'")
 DAYS = load_worked_example("tennis")
 
 

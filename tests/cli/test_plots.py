@@ -81,8 +81,16 @@ def test_what_cannot_be_drawn_is_refused_with_a_reason(command, file, why, bayes
 def test_without_altair_the_extra_is_named_before_anything_is_read(bayes, models, monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
     told = bayes("explain", "naive.bayes", "--plot", "why.png", code=1)
-    assert "pip install 'bayeskit[charts]'" in told.err
+    assert "pip install '.[charts]'" in told.err
     assert told.out == ""
+
+
+def test_without_the_library_that_makes_pictures_the_extra_is_named_before_anything_is_read(bayes, models, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    for file in ("why.png", "why.svg", "why.html"):
+        told = bayes("explain", "naive.bayes", "--plot", file, code=1)
+        assert "pip install '.[charts]'" in told.err
+        assert told.out == ""
 
 
 def test_comparisons_diagnoses_and_topics_are_drawn(bayes, models):

@@ -14,7 +14,7 @@ from bayeskit.data.databases.address import Address
 from bayeskit.engines import sql
 from tests.databases import MISTYPED, SECRET, database
 
-duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'bayeskit[sql]'")
+duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install '.[sql]'")
 DAYS = pa.table(
     {"sky": ["sun", "rain", None, "sun"], "wind": [1.5, 2.5, 3.5, None], "play": ["yes", "no", "no", "yes"]}
 )

@@ -66,6 +66,8 @@ def test_every_name_takes_strings_numbers_and_missing_cells():
     assert "sky" in only.why
     assert np.isnan(refused.accuracy[0, 1])
     assert "did not take" in str(refused)
+    assert refused.means["accuracy"][0] == refused.accuracy[0, 0]  # what one refused is known of the other
+    assert np.isnan(refused.means["accuracy"][1])
 
 
 def test_leave_one_out_is_closed_where_it_is_exact_and_fits_elsewhere():
@@ -77,6 +79,33 @@ def test_leave_one_out_is_closed_where_it_is_exact_and_fits_elsewhere():
     assert found.log_loss[0, 0] == closed.log_loss
     right = [GaussianNB().fit(np.delete(X, i, 0), np.delete(y, i)).predict(X[i : i + 1])[0] == y[i] for i in range(40)]
     assert found.accuracy[0, 1] == pytest.approx(np.mean(right))
+
+
+def test_leave_one_out_bounds_the_log_loss_as_folds_do():
+    X, y = {"x": list("uuuvvvvu")}, list("aabbbbba")
+    models = {"closed": bk.NaiveBayes(smoothing=0), "fits": Refitted(bk.NaiveBayes(smoothing=0))}
+    found = bk.compare(models, X, y, folds="leave-one-out")
+    assert bk.NaiveBayes(smoothing=0).fit(X, y).leave_one_out(X, y).log_loss == np.inf
+    assert 4 < found.log_loss[0, 0] < -np.log(1e-15)
+    assert found.log_loss[0, 0] == pytest.approx(found.log_loss[0, 1])
+
+
+class Refitted(ClassifierMixin, BaseEstimator):
+    """A model without its closed form."""
+
+    def __init__(self, model=None):
+        self.model = model
+
+    def fit(self, X, y):
+        self.model_ = bk.models.base.estimator.clone(self.model).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X)
+
+    def predict(self, X):
+        return self.model_.predict(X)
 
 
 def test_several_data_sets_are_tables_with_a_class_column_or_pairs():
@@ -107,6 +136,23 @@ def test_wilcoxon_is_the_share_of_signs_that_are_as_extreme():
     assert wilcoxon(z) == pytest.approx(np.mean(as_extreme))
     assert wilcoxon(z) == pytest.approx(stats.wilcoxon(z).pvalue)
     assert wilcoxon(np.zeros(5)) == 1.0
+
+
+@pytest.mark.parametrize("n", [2, 7, 25, 60])
+def test_statistics_over_data_sets_are_those_of_scipy_with_ties_and_sets_that_are_even(n):
+    rng = np.random.default_rng(n)
+    for z in (rng.normal(0.01, 0.03, n), rng.normal(0.01, 0.03, n).round(2), np.append(np.zeros(n - 1), 0.1)):
+        found = duel("a", "b", "accuracy", z)
+        assert found.p_value == pytest.approx(stats.wilcoxon(z).pvalue if z.any() else 1.0)
+        assert (found.wins, found.losses, found.ties) == ((z > 0).sum(), (z < 0).sum(), (z == 0).sum())
+        assert found.median == np.median(z)
+    accuracy, models = rng.random((n, 3)).round(1), ("a", "b", "c")
+    measures = dict.fromkeys(("accuracy", "log_loss", "brier", "seconds"), accuracy)
+    record = bk.Comparison(models, tuple(map(str, range(n))), (9,) * n, "folds", **measures, by_fold={})
+    np.testing.assert_allclose(record.ranks(), stats.rankdata(-accuracy, axis=1).mean(axis=0))
+    np.testing.assert_allclose(record.ranks("log_loss"), stats.rankdata(accuracy, axis=1).mean(axis=0))
+    with pytest.raises(BayesError, match="did you mean accuracy"):
+        record.ranks("acuracy")
 
 
 @pytest.mark.slow

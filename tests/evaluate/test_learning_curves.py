@@ -80,9 +80,23 @@ def test_a_class_that_the_first_rows_do_not_show_is_wrong_and_not_an_error():
         ({"sizes": [0]}, "sizes reach"),
         ({"sizes": [10**6]}, "training rows"),
         ({"sizes": []}, "nowhere"),
+        ({"sizes": [2.5]}, "2.5 is no whole number"),
+        ({"sizes": "ab"}, "'a' is no whole number"),
         ({"repeats": 0}, "repeats=0"),
     ],
 )
 def test_what_means_nothing_is_refused(settings, why):
     with pytest.raises(BayesError, match=why):
         bk.learning_curve(bk.NaiveBayes(), BIRDS, "species", **settings)
+
+
+def test_one_row_no_model_and_no_such_measure_are_refused():
+    with pytest.raises(BayesError, match="one row cannot be learnt and tested"):
+        bk.learning_curve(bk.NaiveBayes(), [[1.0]], ["a"])
+    with pytest.raises(BayesError, match="no model"):
+        bk.learning_curve({}, BIRDS, "species")
+    curve = bk.learning_curve(bk.NaiveBayes(), [[1.0], [2.0]], ["a", "b"])  # the only class learnt is not that tested
+    assert curve["accuracy"] == [0.0]
+    for of in (curve.means, curve.spreads, curve.chart):
+        with pytest.raises(BayesError, match="measure='acuracy'"):
+            of("acuracy")

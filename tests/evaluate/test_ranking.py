@@ -53,7 +53,7 @@ def test_precision_meets_recall_at_the_break_even():
     at = np.argmin(np.abs(curve.precision - curve.recall))
     assert curve.break_even == pytest.approx(curve.recall[at])
     even = bk.precision_recall_curve(truth, scores, np.full(300, 2.0))
-    assert even.break_even == pytest.approx(curve.break_even, abs=0.02)
+    assert even.break_even == pytest.approx(curve.break_even)
 
 
 def test_constant_scores_say_nothing_and_have_one_step():
@@ -61,6 +61,12 @@ def test_constant_scores_say_nothing_and_have_one_step():
     assert bk.roc_curve(truth, [0.5] * 4).area == 0.5
     assert bk.lift_curve(truth, [0.5] * 4).lift.tolist() == [1.0, 1.0]
     assert bk.precision_recall_curve(truth, [0.5] * 4).average_precision == 0.5
+
+
+def test_infinite_scores_are_ties_as_others_are():
+    for truth in ([True, False, True, False], [False, True, False, True]):
+        assert bk.roc_curve(truth, [-np.inf] * 4).area == bk.roc_curve(truth, [np.inf] * 4).area == 0.5
+    assert len(bk.lift_curve([True, False, True], [np.inf, np.inf, 0.0]).taken) == 3
 
 
 def test_one_class_alone_has_no_area():
@@ -87,9 +93,13 @@ def test_an_evaluation_has_the_curves_of_each_class():
 
 @pytest.mark.parametrize("curve", [bk.roc_curve, bk.precision_recall_curve, bk.lift_curve])
 def test_what_cannot_be_ranked_is_refused_and_the_rest_prints(curve):
-    for bad in (([True], [1.0, 2.0]), ([], []), ([True], [np.nan]), ([True], [1.0], [-1.0])):
+    for bad in (([True], [1.0, 2.0]), ([], []), ([True], [np.nan]), ([True], [1.0], [-1.0]), ([True], ["a"])):
         with pytest.raises(BayesError):
             curve(*bad)
+    for labels in (["a", "b"], np.array(["a", "b"], dtype=object), [2, 0], [np.nan, 1.0], [True, None]):
+        with pytest.raises(BayesError, match="neither true nor false"):
+            curve(labels, [0.1, 0.2])
+    assert len(curve(np.array([True, False], dtype=object), [0.1, 0.2]).thresholds) == 3
     text = str(curve(*scored()[:2]))
     assert text.count("\n") <= 12
     assert len(curve(*scored()[:2]).table) > 20

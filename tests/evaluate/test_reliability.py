@@ -114,7 +114,9 @@ def test_rows_without_a_probability_are_left_out():
     ("arguments", "why"),
     [
         (([0.5], [True, False]), "do not fit"),
-        (([1.5, 0.2], [True, False]), "no probability"),
+        (([1.5, 0.2], [True, False]), "^1.5 is no probability"),
+        (([0.5, 0.2], ["yes", "no"]), "row 0 is 'yes', which is neither true nor false"),
+        (([0.5, 0.2], [2, 0]), "row 0 is 2, which is neither"),
         (([], []), "no rows"),
         (([np.nan], [True]), "no rows"),
         (([0.5], [True], 0), "bins=0"),
@@ -125,8 +127,13 @@ def test_rows_without_a_probability_are_left_out():
 def test_what_cannot_be_compared_is_refused(arguments, why):
     with pytest.raises(BayesError, match=why):
         bk.reliability(*arguments)
-    with pytest.raises(BayesError):
-        top_reliability([[0.5, 0.5]], [0, 1])
+    for measure in (top_reliability, bk.brier_parts, bk.calibration_error):
+        for p, truth in (([[0.5, 0.5]], [0, 1]), ([0.5, 0.5], [0, 1]), ([[0.5, 0.5], [1.0]], [0, 1])):
+            with pytest.raises(BayesError):
+                measure(p, truth)
+        for truth in (["a", "b"], [0, 2], [-1, 0], [0.0, 1.0]):
+            with pytest.raises(BayesError, match="places among the 2 columns"):
+                measure([[0.5, 0.5], [0.2, 0.8]], truth)
 
 
 def test_it_prints_bin_by_bin():

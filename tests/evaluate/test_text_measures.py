@@ -45,6 +45,11 @@ def test_at_break_even_precision_is_recall():
 def test_tables_and_scores_that_do_not_fit_are_refused():
     with pytest.raises(BayesError, match="square"):
         averages(np.zeros((2, 3)))
+    for bad in ([[np.nan, 1], [1, 1]], [[-1, 1], [1, 1]]):
+        with pytest.raises(BayesError, match="counts rows"):
+            averages(np.array(bad))
+    with pytest.raises(BayesError, match="alpha=-1"):
+        averages(np.eye(2), alpha=-1)
     with pytest.raises(BayesError, match="one score a row"):
         break_even(np.zeros(2, bool), np.zeros(3))
 

@@ -5,7 +5,7 @@ import pytest
 
 from tests.export.test_scores import MODELS, scored, table_of
 
-pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install 'bayeskit[sql]'")
+pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install '.[sql]'")
 
 
 @pytest.mark.parametrize("kind", ["naive", "missing is a value", "tan"])

@@ -10,7 +10,7 @@ import bayeskit as bk
 from bayeskit.dialects.dialect import DIALECTS
 from tests.export.test_scores import NEAR
 
-sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install 'bayeskit[sql]'")
+sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install '.[sql]'")
 
 NAMES = [
     'a"b',

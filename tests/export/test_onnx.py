@@ -7,7 +7,7 @@ import pytest
 import bayeskit as bk
 from tests.export.test_scores import MODELS, NEAR, table_of
 
-pytest.importorskip("onnx", reason="onnx is not installed: pip install 'bayeskit[onnx]'")
+pytest.importorskip("onnx", reason="onnx is not installed: pip install '.[onnx]'")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 

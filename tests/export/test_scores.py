@@ -6,7 +6,7 @@ import pytest
 
 import bayeskit as bk
 
-pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install 'bayeskit[sql]'")
+pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install '.[sql]'")
 NEAR = 1e-12
 N = 400
 

@@ -16,7 +16,7 @@ from bayeskit.kernels import twins
 from bayeskit.kernels.twins import tokens as token_twins
 from bayeskit.kernels.twins.word_lists import packed
 
-NAMES = [name for name in kernels.__all__ if name not in ("NATIVE", "WordIndex")]
+NAMES = [name for name in kernels.__all__ if name not in ("NATIVE", "NormalRow", "WordIndex")]
 ONE = np.array([1], dtype=np.uint8)
 X = np.array([1.0])
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import bayeskit as bk
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.folds import labelled_table, stratified_folds
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.choice import candidates
+from bayeskit.models.choice import candidates, is_clear, lead
 
 BIRDS = bk.datasets.load_penguins().drop_columns(["year"])
 LIGHT = {"naive": bk.NaiveBayes(), "best": bk.BayesClassifier(n_members=2, fast=True)}
@@ -131,17 +132,44 @@ def test_what_means_nothing_is_refused(rows, settings, why):
         bk.choose({"x": ["a"] * 9}, ["u"] * 9)
 
 
-def test_where_too_few_rows_would_judge_the_favourite_is_taken_and_that_is_said():
-    X, y = xor(200)
-    choice = bk.choose(X, y)
-    assert choice.winner == "best"
-    assert choice.held_out == 0
-    assert choice.candidates[0].why.startswith("chosen")
-    assert all("40 rows would judge, and 50 are needed" in one.why for one in choice.candidates[1:])
-    assert "for 200 rows" in str(choice)
-    with pytest.raises(BayesError, match="nothing to draw"):
-        choice.chart()
-    assert bk.choose(X, y, seconds=0.05).held_out == 40  # without the favourite the others are compared all the same
+@pytest.mark.parametrize("n", [5, 7, 12, 60])
+def test_tables_of_few_rows_are_compared_as_others_are(n):
+    X, y = xor(n, seed=3)
+    choice = bk.choose(X, y, models=LIGHT)
+    assert choice.held_out == -(-n // 5)
+    assert all(one.log_loss is not None for one in choice.candidates)
+    assert choice.winner == "best" or n > 12  # a row or two cannot beat the favourite
+    choice.chart()
+
+
+def test_a_lead_of_few_rows_must_be_larger_as_students_distribution_says():
+    rng = np.random.default_rng(0)
+    for n in (3, 8, 40, 400):
+        gains = rng.normal(size=n) + 1
+        mean, error, rows = lead(gains, np.ones(n))
+        found = stats.ttest_1samp(gains, 0, alternative="greater")
+        assert rows == pytest.approx(n)
+        assert mean / error == pytest.approx(found.statistic)
+        for clearly in (0.5, 2.0, 3.0):
+            assert is_clear(mean, error, rows, clearly) == (found.pvalue < stats.norm.sf(clearly))
+    twice = lead(gains[:8], np.full(8, 2.0))
+    assert twice == pytest.approx(lead(gains[:8], np.ones(8)))
+    assert not is_clear(*lead(np.array([5.0]), np.ones(1)))
+    assert not is_clear(*lead(np.full(9, 1.0), np.ones(9)))  # all gain the same: nothing tells how sure that is
+
+
+def test_rows_of_weight_zero_neither_teach_nor_judge():
+    X, y = xor(60)
+    weights = np.r_[np.ones(40), np.zeros(20)]
+    few = {name: column[:40] for name, column in X.items()}
+    found, plain = bk.choose(X, y, seconds=0.05, sample_weight=weights), bk.choose(few, y[:40], seconds=0.05)
+    assert [(c.name, c.log_loss) for c in found.candidates] == [(c.name, c.log_loss) for c in plain.candidates]
+    assert (found.n_rows, found.held_out) == (40, 8)
+    labels = np.r_[np.zeros(59, dtype=int), 1]
+    with pytest.raises(BayesError, match="1 classes"):
+        bk.choose(X, labels, sample_weight=1 - labels)
+    with pytest.raises(BayesError, match="3 rows"):
+        bk.choose(X, y, sample_weight=np.isin(np.arange(60), [*np.flatnonzero(y)[:2], np.flatnonzero(~y)[0]]))
 
 
 def test_a_frame_is_read_once_for_all_models_and_the_choice_is_that_of_its_columns():

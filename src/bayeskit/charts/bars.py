@@ -42,6 +42,7 @@ def bars(
         row |= {key: column[at] for key, column in (tips or {}).items()}
         rows.append(row | ({"tick": rounded(ticks[at], 6)} if ticks is not None else {}))
     y = alt.Y("at:O", title=None if of is None else safe(of), **named_axis(names))
+    axis = safe(axis)
     x = alt.X("number:Q", title=axis, scale=alt.Scale(zero=True))
     colour = alt.Color("sign:N", legend=None, scale=alt.Scale(domain=["for", "against"], range=[INK, AGAINST]))
     tip = [alt.Tooltip("name:N", title="of"), alt.Tooltip("number:Q", title=axis, format=form)]

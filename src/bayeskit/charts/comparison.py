@@ -43,8 +43,6 @@ def comparison_chart(
 def choice_chart(record: Choice) -> Any:
     """The log loss of each model that was tried on the rows held out, the winner first."""
     tried = [candidate for candidate in record.candidates if candidate.log_loss is not None]
-    if not tried:
-        raise BayesError(f"{record.winner} was chosen by the number of rows alone: there is nothing to draw")
     return bars(
         [candidate.name for candidate in tried],
         [math.nan if candidate.log_loss is None else candidate.log_loss for candidate in tried],

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit.charts.lines import Line, Lines
-from bayeskit.charts.style import safe
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def rank_chart(probabilities: Any, label: object) -> Any:
     return Lines(
         f"How probable {label} is, row by row: {expected:,.3g} expected among {len(p):,}",
         "rows, the most probable first",
-        f"P({safe(label)})",
+        f"P({label})",
         lines=[Line(str(label), np.arange(1.0, len(p) + 1), p)],
         y_domain=UNIT,
         points=len(p) == 1,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from bayeskit.charts.heat import SIDE, heat
 from bayeskit.charts.layered import Layout, layered
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import INK, LETTER, cut, safe, title
+from bayeskit.charts.style import INK, LETTER, cut, title
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ LETTERS = 70  # of such a line
 NODES = 120  # of a graph that are drawn
 HIGH, STEP = 24.0, 74.0  # a node, and from one layer to the next, in pixels
 CURVE = 4  # parts of an arc between two layers, which are drawn as one bow
+BOWS = 300  # of all arcs, beyond which each is drawn in two parts
 WIDE = (1.2, 6.0)  # the thinnest arc and the widest
 TIPS = (0, 2, 5, 12)  # lines that are said of a node that is pointed at
 
@@ -99,13 +99,15 @@ def _arcs(
 ) -> list[Any]:
     most = max((arc.bits or 0.0 for _, _, arc in arcs), default=0.0)
     rows, heads, labels = [], [], []
+    bows = sum(len(way) - 1 for way in plan.ways)
     for k, (_, _, arc) in enumerate(arcs):
         wide = WIDE[0] + (WIDE[1] - WIDE[0]) * math.sqrt((arc.bits or 0.0) / most) if most > 0 else WIDE[0]
-        way = [(px, gap * level + (HIGH if i == 0 else 0 if i == len(plan.ways[k]) - 1 else HIGH / 2))
-               for i, (px, level) in enumerate(plan.ways[k])]  # fmt: skip
+        (ax, above), *between, (bx, below) = plan.ways[k]
+        past = [(px, gap * level + edge) for px, level in between for edge in (-2, HIGH + 2)]  # upright beside nodes
+        way = [(ax, gap * above + HIGH), *past, (bx, gap * below)]
         tip = {"arc": f"{record.nodes[arc.start].name} → {record.nodes[arc.end].name}",
                "bits": "" if arc.bits is None else f"{arc.bits:.4g}"}  # fmt: skip
-        for i, (px, py) in enumerate(_curve(way)):
+        for i, (px, py) in enumerate(_curve(way, CURVE if bows <= BOWS else 2)):
             rows.append({"x": round(px, 1), "y": round(py, 1), "k": k, "w": round(wide, 1)}
                         | (tip if i == 0 else {}))  # fmt: skip
         heads.append({"x": rounded(way[-1][0], 5), "y": rounded(way[-1][1] - 4, 5)})
@@ -128,12 +130,12 @@ def _arcs(
     return layers
 
 
-def _curve(way: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def _curve(way: list[tuple[float, float]], parts: int) -> list[tuple[float, float]]:
     """Places along an arc, upright where it leaves and where it comes."""
     places = []
-    for (ax, ay), (bx, by) in itertools.pairwise(way):
-        for i in range(CURVE + 1):
-            t = i / CURVE
+    for (ax, ay), (bx, by) in zip(way[::2], way[1::2], strict=True):  # a bow from one layer to the next
+        for i in range(parts + 1):
+            t = i / parts
             smooth = t * t * (3 - 2 * t)
             places.append((ax + (bx - ax) * smooth, ay + (by - ay) * t))
     return places
@@ -160,7 +162,7 @@ def _table_chart(record: StructureDescription) -> Any:
         at = strongest([0.0 if math.isnan(v) else v for v in values])
         more = len(values) - len(at)
         remark = f"the {len(at)} strongest of {len(values):,}" if more else ""
-        return bars([names[i] for i in at], [values[i] for i in at], record.sentence, safe(axis), remark=remark)
+        return bars([names[i] for i in at], [values[i] for i in at], record.sentence, axis, remark=remark)
     import numpy as np
 
     cells = np.array(list(shown.values()), dtype=np.float64).T

@@ -2,19 +2,23 @@
 
 Each node stands a layer below its lowest parent. Arcs that skip layers run through places of their own. Within a layer
 the order follows the middle of the neighbours above, then below, a few times over, and the best order is kept
-(Sugiyama, Tagawa, Toda, 1981). Places are then pulled towards their neighbours as far as their widths allow. Nodes
+(Sugiyama, Tagawa, Toda, 1981). Places are then pulled towards their neighbours as far as their widths allow. Where a
+layer is too wide, its nodes without children stand in several rows, in columns whose arcs run down beside them. Nodes
 without arcs stand in lines below all others.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 GAP = 14.0  # between two nodes of a layer
 SWEEPS = 12
 LINE = 500.0  # of nodes without arcs, where the others are not wider
+ROOM = 760.0  # of a layer, beyond which it is put in several rows
+SHARED = 3  # nodes of the same parents, on average, where that is done
 
 
 @dataclass(frozen=True)
@@ -67,30 +71,58 @@ def _joined(widths: Sequence[float], arcs: Sequence[tuple[int, int]]) -> Layout:
     """The layout of nodes that all have arcs."""
     if not widths:
         return Layout([], [], [], 0.0, 0)
-    layer = _layers(len(widths), arcs)
-    sizes, levels, links, chains = [*widths], [*layer], list[tuple[int, int]](), list[list[int]]()
+    layer, column = _rows(widths, arcs)
+    sizes, levels, links, chains = [*widths], [*layer], dict[tuple[int, int], bool](), list[list[int]]()
+    beside: dict[tuple[int, int, int], int] = {}  # places that arcs to one column share
+    order = {v: (1, at, 0) for v, at in column.items()}
     for start, end in arcs:
         chain = [start]
         for level in range(layer[start] + 1, layer[end]):
-            sizes.append(4.0)
-            levels.append(level)
-            chain.append(len(sizes) - 1)
+            shared = (start, level, column[end]) if end in column else (-1, level, len(sizes))
+            if shared not in beside:
+                beside[shared] = len(sizes)
+                order[len(sizes)] = (1, column.get(end, len(column)), 1)
+                sizes.append(4.0)
+                levels.append(level)
+            chain.append(beside[shared])
         chain.append(end)
         chains.append(chain)
-        links += list(itertools.pairwise(chain))
+        links |= dict.fromkeys(itertools.pairwise(chain), True)
     n_layers = max(levels, default=0) + 1
     above: list[list[int]] = [[] for _ in sizes]
     below: list[list[int]] = [[] for _ in sizes]
     for a, b in links:
         below[a].append(b)
         above[b].append(a)
-    rows = _ordered([[v for v in range(len(sizes)) if levels[v] == level] for level in range(n_layers)], above, below)
+    first = [[v for v in range(len(sizes)) if levels[v] == level] for level in range(n_layers)]
+    rows = _ordered([sorted(row, key=lambda v: order.get(v, (0, 0, 0))) for row in first], above, below)
     x = _places(rows, sizes, above, below)
     left = min((x[v] - sizes[v] / 2 for v in range(len(sizes))), default=0.0)
     x = [place - left for place in x]
     width = max((x[v] + sizes[v] / 2 for v in range(len(sizes))), default=0.0)
     ways = [[(x[v], levels[v]) for v in chain] for chain in chains]
     return Layout(x[: len(widths)], layer, ways, width, n_layers)
+
+
+def _rows(widths: Sequence[float], arcs: Sequence[tuple[int, int]]) -> tuple[list[int], dict[int, int]]:
+    """(the row of each node, the column of those whose layer is put in several rows)"""
+    layer, parents = _layers(len(widths), arcs), dict[int, list[int]]()
+    for start, end in arcs:
+        parents.setdefault(end, []).append(start)
+    row, column, at = [0] * len(widths), dict[int, int](), 0
+    inner = {start for start, _ in arcs}
+    for level in range(max(layer) + 1):
+        members = [v for v in range(len(widths)) if layer[v] == level]
+        leaves = sorted((v for v in members if v not in inner), key=lambda v: (parents.get(v, []), v))
+        high = max(1, min(math.ceil(sum(widths[v] + GAP for v in members) / ROOM), len(leaves)))
+        if SHARED * len({tuple(parents.get(v, [])) for v in leaves}) > len(leaves):
+            high = 1  # arcs from many parents would need more room than they save
+        for v in members:
+            row[v] = at
+        for i, v in enumerate(leaves if high > 1 else ()):
+            row[v], column[v] = at + i % high, i // high
+        at += high
+    return row, column
 
 
 def _layers(n: int, arcs: Sequence[tuple[int, int]]) -> list[int]:

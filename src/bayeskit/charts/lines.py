@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import FAINT, LIGHT_TO_DARK, PALETTE, colour, cut, dash, name_of, shape, title
+from bayeskit.charts.style import FAINT, LIGHT_TO_DARK, PALETTE, colour, cut, dash, name_of, safe, shape, title
 from bayeskit.errors import BayesError
 
 Floats = npt.NDArray[np.float64]
@@ -77,7 +77,8 @@ class Lines:
         if bands:
             layers.append(alt.Chart(inline(bands)).mark_area(opacity=0.18).encode(x, y, alt.Y2("y2:Q"), hue))
         named = alt.Chart(inline(rows)).transform_calculate(label=name_of(names))
-        tip = [alt.Tooltip("label:N", title="line"), alt.Tooltip("x:Q", title=self.x), alt.Tooltip("y:Q", title=self.y)]
+        axes = alt.Tooltip("x:Q", title=safe(self.x)), alt.Tooltip("y:Q", title=safe(self.y))
+        tip = [alt.Tooltip("label:N", title="line"), *axes]
         look = {"strokeWidth": 2.2, "interpolate": "step-after" if self.steps else "linear"}
         dashes = [] if self.rising or len(names) == 1 else [dash(len(names))]
         layers.append(named.mark_line(**look).encode(x, y, hue, *dashes, tooltip=tip))
@@ -99,8 +100,9 @@ class Lines:
             across["domain"] = list(self.x_domain)
         up: dict[str, Any] = {"zero": False} if self.y_domain is None else {"domain": list(self.y_domain)}
         form = {"axis": alt.Axis(format="~s", tickCount=6)} if self.log_x else {}
-        return alt.X("x:Q", title=self.x, scale=alt.Scale(**across), **form), alt.Y(
-            "y:Q", title=self.y, scale=alt.Scale(**up)
+        return (
+            alt.X("x:Q", title=safe(self.x), scale=alt.Scale(**across), **form),
+            alt.Y("y:Q", title=safe(self.y), scale=alt.Scale(**up)),
         )
 
     def _marked(self, alt: Any, x: Any, y: Any) -> list[Any]:

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from bayeskit.charts.spec import check_converter
 from bayeskit.charts.style import CONFIG
 
 ROOM = 60  # pixels beside a chart, for its menu
@@ -30,6 +31,8 @@ class Offline:
 
     def save(self, fp: Any, format: Any = None, inline: bool = True, **settings: Any) -> None:  # noqa: A002
         """Write the chart: the ending says PNG, SVG, HTML (a page that needs no network) or JSON."""
+        if (format or Path(str(fp)).suffix.removeprefix(".")) != "json":
+            check_converter()
         of_page = {"inline": inline} if _is_page(fp, format) else {}
         super().save(fp, format=format, **of_page, **settings)  # type: ignore[misc]
 

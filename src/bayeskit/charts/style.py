@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from bayeskit.charts.spec import altair, literal
+from bayeskit.charts.spec import OF_EVERY_OBJECT, altair, literal
 from bayeskit.printable import printable
 
 PALETTE = ("#1a5a96", "#ebae34", "#c84a5f", "#a9d8ef", "#16181a", "#3fae8e")
@@ -59,12 +59,14 @@ def cut(text: object, n: int = NAME) -> str:
 
 
 def safe(text: object, n: int = 60) -> str:
-    """A name inside a specification, where none of its characters may be read as HTML: look-alikes stand for three.
+    """A name inside a specification, where none of its characters may be read as HTML: look-alikes stand for three,
+    and a space follows what would be taken for a part of every object.
 
-    >>> safe("a<b & c")
-    'a＜b ＆ c'
+    >>> safe("a<b & c"), safe("constructor")
+    ('a＜b ＆ c', 'constructor ')
     """
-    return cut(text, n).translate(str.maketrans("<>&", "＜＞＆"))
+    shown = cut(text, n).translate(str.maketrans("<>&", "＜＞＆"))
+    return f"{shown} " if shown in OF_EVERY_OBJECT else shown
 
 
 def lookup(names: Sequence[object], n: int = NAME) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import cut, lookup, title
+from bayeskit.charts.style import cut, lookup, name_of, title
 from bayeskit.errors import BayesError
 
 CLASSES = 12
@@ -39,8 +39,8 @@ def grouped_words(groups: dict[Any, list[tuple[str, float]]], head: str, axis: s
     most = max((len(groups[label][:WORDS]) for label in kept), default=1)
     y = alt.Y("rank:O", axis=None, scale=alt.Scale(domain=list(range(most))))
     x = alt.X("number:Q", title=axis, axis=alt.Axis(tickCount=3, labelFlush=True))
-    base = alt.Chart(inline(rows))
-    tip = ["word:N", alt.Tooltip("number:Q", title=axis)]
+    base = alt.Chart(inline(rows)).transform_calculate(label=name_of(kept))
+    tip = [alt.Tooltip("label:N", title="of"), "word:N", alt.Tooltip("number:Q", title=axis)]
     bars = base.mark_bar(color=BAR, height={"band": 0.8}).encode(x, y, tooltip=tip)
     texts = base.mark_text(align="left", dx=4, fontSize=11, color="#16181a").encode(
         y, alt.X(datum=0), alt.Text("short:N"), tooltip=tip

@@ -18,7 +18,7 @@ Plot = Annotated[
 
 def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
     """Refuse a file that cannot be drawn into, and say what is not installed, before the work and not after it."""
-    from bayeskit.charts.spec import altair
+    from bayeskit.charts.spec import altair, check_converter
     from bayeskit.cli.inputs import check_writable
     from bayeskit.errors import BayesError
 
@@ -28,6 +28,7 @@ def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
         raise BayesError(f"{path}: the name's ending says the form, one of {', '.join(ENDINGS)}", culprit=path)
     check_writable(path, is_model=False, reads=reads)
     altair()
+    check_converter()
 
 
 def plot(page: Any, path: str | None, chart: Callable[[], Any]) -> None:

@@ -196,14 +196,14 @@ def tell_scores(page: Page, model: Any, method: str) -> None:
         page.line("the fitted weights are held while a document is left out: a little optimistic")
 
 
-def documents_of(source: Any, name: str, target: str) -> Any:
-    """Documents and classes as an Arrow table, in memory."""
+def documents_of(source: Any, name: str, target: str) -> tuple[Any, Any]:
+    """(documents and classes as an Arrow table in memory, their weights)"""
     import pyarrow as pa
 
     from bayeskit.data.reader import read_batch
 
     batch = read_batch(source, ["text"])
-    return pa.table({name: _plain(batch.columns["text"]), target: _plain(batch.labels)})
+    return pa.table({name: _plain(batch.columns["text"]), target: _plain(batch.labels)}), batch.weights
 
 
 def _plain(column: Any) -> Any:

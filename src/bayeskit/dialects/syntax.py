@@ -27,9 +27,7 @@ def sqlglot() -> Any:
     try:
         import sqlglot
     except ImportError as missing:
-        raise BayesError(
-            f"SQL is written by sqlglot, which cannot be imported ({missing}): pip install 'bayeskit[sql]'"
-        ) from missing
+        raise BayesError.not_installed("SQL is written by sqlglot", missing, "sql") from missing
     return sqlglot
 
 

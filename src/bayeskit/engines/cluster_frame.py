@@ -147,4 +147,4 @@ class ArrivingBatches:
 
 def refuse_absent(package: str, extra: str, problem: ImportError) -> BayesError:
     """The refusal where a package is not installed."""
-    return BayesError(f"{package} is not installed here ({problem}): pip install 'bayeskit[{extra}]'")
+    return BayesError.not_installed(f"such frames are read by {package}", problem, extra)

@@ -74,7 +74,7 @@ class Comparison(Readable, Drawable):
         """The mean rank of each model over the data sets that all took (1 is the best; ties share)."""
         from scipy.stats import rankdata
 
-        scores = -MEASURES[measure] * self.scores(measure)
+        scores = self.scores(measure) * -MEASURES[measure]
         whole = scores[~np.isnan(scores).any(axis=1)]
         return np.asarray(rankdata(whole, axis=1).mean(axis=0)) if len(whole) else np.full(len(self.models), np.nan)
 
@@ -88,14 +88,17 @@ class Comparison(Readable, Drawable):
 
     @property
     def means(self) -> Table:
-        """The means over the data sets that all models took, and mean ranks by accuracy and log loss."""
+        """The means over the data sets that all models took, and mean ranks by accuracy and log loss.
+
+        Where there is no such set, each model has the mean over those that it took.
+        """
         whole = ~np.isnan(self.accuracy).any(axis=1)
         columns: dict[str, Any] = {"model": list(self.models)}
         for measure in MEASURES:
-            scores = self.scores(measure)[whole]
-            columns[measure.replace("_", " ")] = (
-                scores.mean(axis=0) if len(scores) else np.full(len(self.models), np.nan)
-            )
+            scores = self.scores(measure)[whole] if whole.any() else self.scores(measure)
+            taken = ~np.isnan(scores)
+            n = np.where(taken.any(axis=0), taken.sum(axis=0), np.nan)
+            columns[measure.replace("_", " ")] = np.where(taken, scores, 0.0).sum(axis=0) / n
         if len(self.datasets) > 1:
             columns["rank by accuracy"], columns["rank by log loss"] = self.ranks(), self.ranks("log_loss")
         return Table(columns)

@@ -23,6 +23,7 @@ from bayeskit.evaluate.metrics import log_loss
 from bayeskit.tolerance import LEAST_PROBABILITY
 
 Floats = npt.NDArray[np.float64]
+MEASURES = ("accuracy", "log_loss")
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,18 +44,23 @@ class LearningCurve(Readable, Drawable):
 
     def means(self, measure: str = "accuracy") -> Floats:
         """Over the repeats (models, sizes)."""
-        return np.asarray(getattr(self, measure).mean(axis=2))
+        return np.asarray(self._scores(measure).mean(axis=2))
 
     def spreads(self, measure: str = "accuracy") -> Floats:
         """Standard deviations over the repeats (models, sizes)."""
-        return np.asarray(getattr(self, measure).std(axis=2))
+        return np.asarray(self._scores(measure).std(axis=2))
+
+    def _scores(self, measure: str) -> Floats:
+        if measure not in MEASURES:
+            raise BayesError(f"measure={measure!r}: it is one of {', '.join(MEASURES)}", culprit=measure)
+        return np.asarray(getattr(self, measure))
 
     @property
     def table(self) -> Table:
         """One line for a size, or for a model and a size where there are several models."""
         named = {"model": [name for name in self.models for _ in self.sizes]} if len(self.models) > 1 else {}
         columns: dict[str, Any] = {**named, "rows": [*self.sizes] * len(self.models)}
-        for measure in ("accuracy", "log_loss"):
+        for measure in MEASURES:
             columns[measure.replace("_", " ")] = self.means(measure).ravel().tolist()
             if self.accuracy.shape[2] > 1:
                 spread = "spread" if measure == "accuracy" else "spread of log loss"
@@ -102,7 +108,11 @@ def learning_curve(
     """
     models = dict(model) if isinstance(model, Mapping) else {type(model).__name__: model}
     learning, test = labelled_table(X, y), None
+    if not models:
+        raise BayesError("there is no model to learn")
     if X_test is None:
+        if learning.n_rows < 2:
+            raise BayesError("one row cannot be learnt and tested: give more rows, or X_test and y_test")
         train, held = stratified_folds(learning.codes, min(3, learning.n_rows), random_state)[0]
         test, learning = learning.part(held), learning.part(train)
     else:
@@ -155,6 +165,9 @@ def _sizes(sizes: Sequence[int] | None, most: int) -> list[int]:
             doubled.append(n)
             n *= 2
         return [*doubled, most]
+    for n in sizes:
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+            raise BayesError(f"sizes: {n!r} is no whole number of rows", culprit=n)
     wanted = sorted({int(n) for n in sizes})
     if not wanted or wanted[0] < 1 or wanted[-1] > most:
         reach = f"from {wanted[0]} to {wanted[-1]}" if wanted else "nowhere"

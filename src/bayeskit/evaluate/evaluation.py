@@ -14,7 +14,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.metrics import Floats, Measures, Scoreboard, f_measure, precision_recall
+from bayeskit.evaluate.metrics import Floats, Measures, Scoreboard, f_by_class, precision_recall
 from bayeskit.evaluate.ranking import (
     LiftCurve,
     PrecisionRecall,
@@ -77,7 +77,7 @@ class Evaluation(Readable, Drawable):
     def by_class(self) -> Table:
         """Rows, precision, recall and F of each class."""
         precision, recall = precision_recall(self.counts)
-        columns = {"precision": precision, "recall": recall, "F": f_measure(precision, recall)}
+        columns = {"precision": precision, "recall": recall, "F": f_by_class(self.counts)}
         shown = {name: [None if np.isnan(v) else float(v) for v in values] for name, values in columns.items()}
         return Table({self.target: list(self.classes), "rows": self.counts.sum(axis=1).tolist(), **shown})
 

@@ -37,7 +37,8 @@ def held_out(model: Any, source: Source) -> Evaluation:
     known = tuple(model.classes_.tolist())
     vocabulary = Vocabulary(known)
     values = {name: words.values for name, words in reads.encoder().vocabularies.items()}
-    labels, scores, chosen = [], [], []
+    labels, scores, chosen, weighing = [], [], [], []
+    is_weighed = False
     source = model.with_labels(source) if can(model, DropsUnlabelled) else source
     source = reads.with_all_columns(source) if can(reads, LeavesColumnsOut) else source
     for batch in for_schema(source, reads.schema_, values, known).batches():
@@ -45,6 +46,8 @@ def held_out(model: Any, source: Source) -> Evaluation:
             raise BayesError("rows without labels cannot be scored: name the column that holds the class")
         with naming_the_file(source):
             labels.append(encode_labels(batch.labels, vocabulary, batch.start, grow=True).astype(np.intp))
+        weighing.append(np.ones(batch.n_rows) if batch.weights is None else batch.weights)
+        is_weighed |= batch.weights is not None
         rows = OneBatch(source.kinds, batch, getattr(source, "here", None))
         joint = model is reads and can(model, HasJoint)  # a model may know P(class | x) alone
         scores.append(model.tempered(model.predict_joint_log_proba(rows)) if joint else model.predict_log_proba(rows))
@@ -60,7 +63,9 @@ def held_out(model: Any, source: Source) -> Evaluation:
     said = [label for part in chosen for label in part]
     shares = reads.tally_.class_counts / reads.tally_.class_counts.sum()
     target = reads.schema_.target.name
-    return judged("held-out rows", target, known, shares, true, log_posterior, said, int(impossible.sum()))
+    weights = np.concatenate(weighing) if is_weighed else None
+    undecidable = int(impossible.sum())
+    return judged("held-out rows", target, known, shares, true, log_posterior, said, undecidable, weights)
 
 
 def judged(
@@ -72,6 +77,7 @@ def judged(
     log_posterior: npt.NDArray[np.float64],
     said: Sequence[Value],
     n_undecidable: int = 0,
+    weights: npt.NDArray[np.float64] | None = None,
 ) -> Evaluation:
     """The record of answers beside the truth: classes that were said, and ln P (rows, known classes) of each.
 
@@ -87,10 +93,10 @@ def judged(
     each = np.arange(len(codes))
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
     log_true = np.where(lost, 0.0, log_proba[each, codes])
-    board.add(codes, positions(said, classes), log_true, brier(proba, codes), None, lost)
+    board.add(codes, positions(said, classes), log_true, brier(proba, codes), weights, lost)
     share = np.zeros(len(classes))
     share[learnt] = shares
     of_majority = np.tile(share, (len(codes), 1))
     share_true = np.where(lost, 0.0, logspace.log(of_majority)[each, codes])
-    baseline.add(codes, of_majority.argmax(axis=1), share_true, brier(of_majority, codes), None, lost)
-    return finished(method, target, classes, board, baseline, proba, n_undecidable, truth=codes)
+    baseline.add(codes, of_majority.argmax(axis=1), share_true, brier(of_majority, codes), weights, lost)
+    return finished(method, target, classes, board, baseline, proba, n_undecidable, truth=codes, weights=weights)

@@ -54,6 +54,20 @@ def precision_recall(confusion: npt.NDArray[Any]) -> tuple[Floats, Floats]:
         return right / confusion.sum(axis=0), right / confusion.sum(axis=1)
 
 
+def f_by_class(confusion: npt.NDArray[Any], alpha: float = 1.0) -> Floats:
+    """F_α of each class from counts (true classes, predicted classes): (1 + α) right / (α true + predicted).
+
+    It is 0 for a class that is there and never predicted, though its precision is not known; NaN for a class that is
+    neither there nor predicted.
+
+    >>> f_by_class(np.array([[3, 1, 0], [2, 0, 0], [0, 0, 0]])).tolist()
+    [0.6666666666666666, 0.0, nan]
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        below = alpha * confusion.sum(axis=1) + confusion.sum(axis=0)
+        return np.asarray((1 + alpha) * np.diagonal(confusion) / below)
+
+
 def brier(probabilities: Floats, labels: npt.NDArray[Any]) -> Floats:
     """Σ_c (P(c) − [c is true])² of each row, from probabilities (rows, classes) and true classes (rows,).
 

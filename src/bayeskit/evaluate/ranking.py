@@ -22,7 +22,7 @@ from bayeskit.data.sheet import Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
-from bayeskit.errors import BayesError
+from bayeskit.evaluate.scored_rows import ScoredRows
 
 Floats = npt.NDArray[np.float64]
 SHOWN = 11  # points of a curve that are printed
@@ -153,7 +153,7 @@ def precision_recall_curve(truth: Any, scores: Any, sample_weight: Any = None, o
     average = float((np.diff(recall) * precision).sum())
     share = float(precision[-1])
     precision = np.append(1.0, precision) if recall[-1] > 0 else np.full(len(recall), np.nan)
-    even = break_even(steps.truth, steps.scores) if sample_weight is None else _where_they_meet(precision, recall)
+    even = steps.break_even
     return PrecisionRecall(of, precision, recall, np.append(np.inf, steps.thresholds), average, even, share)
 
 
@@ -171,60 +171,38 @@ def lift_curve(truth: Any, scores: Any, sample_weight: Any = None, of: Value = T
     return LiftCurve(of, taken, found, np.append(lift[0], lift), np.append(np.inf, steps.thresholds), share)
 
 
-def break_even(truth: npt.NDArray[Any], scores: Floats) -> float:
+def break_even(truth: Any, scores: Any, sample_weight: Any = None) -> float:
     """Where precision equals recall, of one class: as many rows chosen as belong to it, the best scored first.
 
-    ``truth`` says which rows belong to the class. Rows of equal score at the cut count by their share.
+    ``truth`` says which rows belong to the class; NaN where none does. Rows of equal score at the cut count by their
+    share.
 
     >>> break_even(np.array([True, False, True, False]), np.array([0.9, 0.8, 0.7, 0.1]))
     0.5
     """
-    truth, scores = np.asarray(truth, dtype=bool), np.asarray(scores, dtype=np.float64)
-    if truth.shape != scores.shape or truth.ndim != 1:
-        raise BayesError(f"one score a row: {truth.shape} and {scores.shape} do not fit")
-    wanted = int(truth.sum())
-    if wanted == 0:
-        return float("nan")
-    cut = np.sort(scores)[::-1][wanted - 1]
-    above, at = scores > cut, scores == cut
-    share = (wanted - above.sum()) / at.sum()
-    return float((truth[above].sum() + share * truth[at].sum()) / wanted)
+    return _Steps(truth, scores, sample_weight).break_even
 
 
 class _Steps:
     """Sums of weight after each distinct score, the best first."""
 
     def __init__(self, truth: Any, scores: Any, sample_weight: Any) -> None:
-        true, s = np.asarray(truth).astype(bool), np.asarray(scores, dtype=np.float64)
-        if true.ndim != 1 or true.shape != s.shape:
-            raise BayesError(f"one score a row: {true.shape} and {s.shape} do not fit")
-        weights = np.ones(len(s)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        if weights.shape != s.shape or (weights < 0).any() or not np.isfinite(weights).all():
-            raise BayesError("one weight for each row, none below 0")
-        known = (weights > 0) & ~np.isnan(s)
-        true, s, weights = true[known], s[known], weights[known]
-        if not len(s):
-            raise BayesError("there are no rows to put in order, or none has a score")
-        order = np.argsort(-s, kind="stable")
-        last = np.append(np.flatnonzero(np.diff(s[order])), len(s) - 1)
-        self.truth, self.scores = true, s
-        self.thresholds = s[order][last]
-        self.of_class = np.cumsum((weights * true)[order])[last]
-        self.others = np.cumsum((weights * ~true)[order])[last]
+        rows = ScoredRows.of(truth, scores, sample_weight)
+        order = np.argsort(-rows.scores, kind="stable")
+        ranked = rows.scores[order]
+        last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)  # infinite scores are ties, too
+        self.thresholds = ranked[last]
+        self.of_class = np.cumsum((rows.weights * rows.truth)[order])[last]
+        self.others = np.cumsum((rows.weights * ~rows.truth)[order])[last]
+
+    @property
+    def break_even(self) -> float:
+        """The share of the class in as much weight, the best scored first, as the class has."""
+        wanted = self.of_class[-1]
+        taken, found = np.append(0.0, self.of_class + self.others), np.append(0.0, self.of_class)
+        return float(np.interp(wanted, taken, found) / wanted) if wanted > 0 else float("nan")
 
 
 def _shares(sums: Floats) -> Floats:
     """From 0 to 1; NaN where there is nothing to share."""
     return np.append(0.0, sums) / sums[-1] if sums[-1] > 0 else np.full(len(sums) + 1, np.nan)
-
-
-def _where_they_meet(precision: Floats, recall: Floats) -> float:
-    """Where the lines between the points cross precision = recall."""
-    gap = precision - recall
-    if np.isnan(gap).any():
-        return float("nan")
-    at = int(np.flatnonzero(gap <= 0)[0])  # the last point has recall 1
-    if at == 0 or gap[at] == 0:
-        return float(recall[at])
-    part = gap[at - 1] / (gap[at - 1] - gap[at])
-    return float(recall[at - 1] + part * (recall[at] - recall[at - 1]))

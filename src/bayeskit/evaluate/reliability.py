@@ -30,6 +30,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
+from bayeskit.evaluate.scored_rows import ScoredRows, classed_rows
 
 Floats = npt.NDArray[np.float64]
 BINS = 15
@@ -151,8 +152,9 @@ def reliability(
     >>> curve.said.tolist(), curve.seen.tolist(), round(curve.error, 3)
     ([0.1, 0.8], [0.0, 0.5], 0.26)
     """
-    p, true, weights = _checked(said, came_true, sample_weight)
-    which, edges = _bins(p, bins, strategy)
+    checked = _checked(said, came_true, sample_weight)
+    p, true, weights = checked.scores, checked.truth.astype(np.float64), checked.weights
+    which, edges = _bins(p, weights, bins, strategy)
     rows = np.bincount(which, weights, minlength=len(edges) - 1).astype(np.float64)
     filled = rows > 0
     rows = rows[filled]
@@ -186,10 +188,8 @@ def top_reliability(
     sample_weight: Any = None,
 ) -> Reliability:
     """The curve of the most probable class of each row."""
-    p = np.asarray(probabilities, dtype=np.float64)
-    if p.ndim != 2 or len(p) != len(truth):
-        raise BayesError(f"one row of probabilities for each true class: {p.shape} and {np.shape(truth)} do not fit")
-    right = p.argmax(axis=1) == np.asarray(truth)
+    p, codes = classed_rows(probabilities, truth)
+    right = p.argmax(axis=1) == codes if p.size else np.zeros(len(p), dtype=bool)
     return reliability(p.max(axis=1, initial=0.0), right, bins, strategy, sample_weight)
 
 
@@ -200,42 +200,51 @@ def brier_parts(probabilities: Any, truth: Any, bins: int = BINS, sample_weight:
     >>> round(parts.brier, 6), round(parts.reliability - parts.resolution + parts.uncertainty + parts.within, 6)
     (0.38, 0.38)
     """
-    p = np.asarray(probabilities, dtype=np.float64)
+    p, codes = classed_rows(probabilities, truth)
     sums = np.zeros(5)
     for c in range(p.shape[1]):
-        said, true, weights = _checked(p[:, c], np.asarray(truth) == c, sample_weight)
-        curve = reliability(said, true, bins, sample_weight=weights)
+        rows = _checked(p[:, c], codes == c, sample_weight)
+        curve = reliability(rows.scores, rows.truth, bins, sample_weight=rows.weights)
         share = curve.rows / curve.rows.sum()
         seen = curve.seen_in_all
-        whole = float(np.average((said - true) ** 2, weights=weights))
+        whole = float(np.average((rows.scores - rows.truth) ** 2, weights=rows.weights))
         off, apart = float(share @ (curve.said - curve.seen) ** 2), float(share @ (curve.seen - seen) ** 2)
         unsure = seen * (1 - seen)
         sums += [whole, off, apart, unsure, whole - off + apart - unsure]
     return BrierParts(*sums.tolist())
 
 
-def _checked(said: Any, came_true: Any, sample_weight: Any) -> tuple[Floats, Floats, Floats]:
-    p, true = np.asarray(said, dtype=np.float64), np.asarray(came_true).astype(np.float64)
-    if p.ndim != 1 or p.shape != true.shape:
-        raise BayesError(f"one probability for each row: {p.shape} and {true.shape} do not fit")
-    weights = np.ones(len(p)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != p.shape or (weights < 0).any() or not np.isfinite(weights).all():
-        raise BayesError("one weight for each row, none below 0")
-    known = (weights > 0) & ~np.isnan(p)  # NaN is said where a row is impossible under every class
-    p, true, weights = p[known], true[known], weights[known]
-    if not len(p):
-        raise BayesError("there are no rows to compare, or none has a probability")
-    if (p < 0).any() or (p > 1).any():
-        row = int(np.flatnonzero((p < 0) | (p > 1))[0])
-        raise BayesError(f"{p[row]!r} is no probability: give numbers from 0 to 1", culprit=p[row])
-    return p, true, weights
+def _checked(said: Any, came_true: Any, sample_weight: Any) -> ScoredRows:
+    rows = ScoredRows.of(came_true, said, sample_weight, "probability")
+    beyond = np.flatnonzero((rows.scores < 0) | (rows.scores > 1))
+    if len(beyond):
+        worst = float(rows.scores[beyond[0]])
+        raise BayesError(f"{worst!r} is no probability: give numbers from 0 to 1", culprit=worst)
+    return rows
 
 
-def _bins(p: Floats, bins: int, strategy: str) -> tuple[npt.NDArray[np.intp], Floats]:
+def _bins(p: Floats, weights: Floats, bins: int, strategy: str) -> tuple[npt.NDArray[np.intp], Floats]:
     """(the bin of each row, the borders)"""
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
         raise BayesError(f"bins={bins!r}: give a whole number of at least 1", culprit=bins)
     if strategy not in ("uniform", "quantile"):
         raise BayesError(f'strategy={strategy!r}: give "uniform" or "quantile"', culprit=strategy)
-    edges = np.linspace(0, 1, bins + 1) if strategy == "uniform" else np.quantile(p, np.linspace(0, 1, bins + 1))
+    shares = np.linspace(0, 1, bins + 1)
+    edges = shares if strategy == "uniform" else _quantiles(p, weights, shares)
     return np.searchsorted(edges[1:-1], p), edges
+
+
+def _quantiles(numbers: Floats, weights: Floats, shares: Floats) -> Floats:
+    """Quantiles with lines between the numbers, as NumPy has them, each number there as often as it weighs.
+
+    >>> _quantiles(np.array([1.0, 2.0]), np.array([3.0, 1.0]), np.array([0.5, 0.9])).round(6).tolist()
+    [1.0, 1.7]
+    >>> np.quantile([1, 1, 1, 2], [0.5, 0.9]).round(6).tolist()
+    [1.0, 1.7]
+    """
+    order = np.argsort(numbers, kind="stable")
+    after = np.cumsum(weights[order])
+    first = after - weights[order]
+    last = np.maximum(after - 1, first)  # a weight below one is one number
+    places, values = np.stack([first, last], axis=1).ravel(), np.repeat(numbers[order], 2)
+    return np.asarray(np.interp(shares * last[-1], places, values))

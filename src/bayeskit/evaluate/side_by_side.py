@@ -16,8 +16,9 @@ from bayeskit.capabilities import HasProbabilities, LeavesOut, can
 from bayeskit.data.vocabulary import positions
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.comparison import MEASURES, Comparison, Refusal
+from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.folds import Index, LabelledTable, check_folds, labelled_table, posterior_over, stratified_folds
-from bayeskit.evaluate.metrics import Scoreboard, brier
+from bayeskit.evaluate.metrics import Scoreboard, brier, log_loss
 from bayeskit.remedy import Setting
 from bayeskit.tolerance import LEAST_PROBABILITY
 
@@ -209,13 +210,23 @@ class _Part:
         start = time.process_time()
         fitted = self._fitted(model)
         if can(fitted, LeavesOut) and not fitted.held_while_left_out():
-            found = fitted.leave_one_out(self.train, self.labels, **self.given.weighed(self.split.train))
+            found = fitted.leave_one_out(self.train, self.labels)
             seconds = time.process_time() - start
-            return np.array([found.accuracy, found.log_loss, found.brier, seconds])
+            return np.array([found.accuracy, _bounded(found), found.brier, seconds])
         rows, codes = self.split.train, self.given.codes
         parts = [_Part(self.given, _Split(np.delete(rows, i), rows[i : i + 1])).said(model) for i in rows]
         log_posterior, chosen = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
         return _measured(log_posterior, chosen, codes, np.bincount(codes)[codes] == 1, sum(part[2] for part in parts))
+
+
+def _bounded(found: Evaluation) -> float:
+    """The log loss of a record whose probabilities below 1e-15 count as that; a class of one row has no part in it."""
+    codes = np.asarray(found.truth)
+    p = found.probabilities[np.arange(len(codes)), codes]
+    kept = (np.bincount(codes)[codes] > 1) & ~np.isnan(p)
+    if not kept.any() or p[kept].min() >= LEAST_PROBABILITY:
+        return found.log_loss
+    return log_loss(np.maximum(logspace.log(p[kept]), logspace.log(LEAST_PROBABILITY)))
 
 
 def _measured(

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError, with_article
 from bayeskit.evaluate.evaluation import Evaluation
+from bayeskit.evaluate.metrics import f_measure
 from bayeskit.evaluate.ranking import break_even as break_even
 
 Floats = npt.NDArray[np.float64]
@@ -44,14 +45,16 @@ def averages(confusion: Any, alpha: float = 1.0) -> Averages:
     (0.85, 0.8535, 0.85)
     """
     counts = _counts(confusion)
-    if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or (counts < 0).any():
+    if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
         raise BayesError(f"a confusion table is square and counts, not of shape {counts.shape}")
+    if not (np.isfinite(counts) & (counts >= 0)).all():
+        raise BayesError("a confusion table counts rows: none of its numbers is missing, infinite or below 0")
     right, chosen, true = np.diag(counts), counts.sum(axis=0), counts.sum(axis=1)
     precision, recall = _ratio(right, chosen), _ratio(right, true)
     pooled = _ratio(right.sum(), chosen.sum()), _ratio(right.sum(), true.sum())
     return Averages(
-        float(pooled[0]), float(pooled[1]), float(_f(*pooled, alpha)),
-        float(precision.mean()), float(recall.mean()), float(_f(precision, recall, alpha).mean()),
+        float(pooled[0]), float(pooled[1]), float(f_measure(*pooled, alpha)),
+        float(precision.mean()), float(recall.mean()), float(np.mean(f_measure(precision, recall, alpha))),
     )  # fmt: skip
 
 
@@ -79,7 +82,3 @@ def break_even_by_class(labels: npt.NDArray[Any], scores: Floats, classes: npt.N
 
 def _ratio(a: Any, b: Any) -> Any:
     return np.where(b > 0, a / np.where(b > 0, b, 1.0), 0.0)
-
-
-def _f(precision: Any, recall: Any, alpha: float) -> Any:
-    return _ratio((1 + alpha) * precision * recall, alpha * precision + recall)

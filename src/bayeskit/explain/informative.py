@@ -143,7 +143,7 @@ def telling(model: Columnwise) -> Telling:
     tally, params = model.tally_, model.params_
     refuse_texts(tally)
     prior = logspace.exp(params.log_prior)
-    class_bits = entropy(prior) * BITS
+    class_bits = entropy(prior) * BITS + 0.0  # and no −0
     columns, values = [], []
     for name in tally.schema.used:
         if name in params.by_column[name].values:

@@ -39,9 +39,7 @@ def onnx_library() -> Any:
     try:
         import onnx
     except ImportError as missing:
-        raise BayesError(
-            f"ONNX files are written by onnx, which cannot be imported ({missing}): pip install 'bayeskit[onnx]'"
-        ) from missing
+        raise BayesError.not_installed("ONNX files are written by onnx", missing, "onnx") from missing
     return onnx
 
 

@@ -4,9 +4,8 @@ Tried are naive Bayes (Gaussian, Student, cuts), its form with exponents, TAN, A
 price is below a stated number of seconds; the price is a formula of rows, columns and classes, and no row is read for
 it. Models that can be made of the same counts share them. The ensemble is the strongest on most tables, and a fifth of
 the rows is a small jury: so it is the favourite, and another takes its place where it is better by more than chance, by
-three standard errors of the difference, since there are six who may be lucky. Where fewer than fifty rows would judge,
-no lead is clear: the favourite is taken, and nothing is tried. Where the ensemble is too dear, the least log loss wins.
-The winner is fitted again on all rows.
+three standard errors of the difference, since there are six who may be lucky; of few rows by as many more as Student's
+distribution asks for. Where the ensemble is too dear, the least log loss wins. The winner is fitted again on all rows.
 
 Formula: the price of a model, and when the favourite is beaten
 """
@@ -38,13 +37,12 @@ from bayeskit.models.ensemble.classifier import BayesClassifier
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.semi_naive.aode import AODE
 from bayeskit.models.semi_naive.tan import TAN
-from bayeskit.tolerance import LEAST_PROBABILITY
+from bayeskit.tolerance import GONE, LEAST_PROBABILITY
 
 Floats = npt.NDArray[np.float64]
 SECONDS = 60.0
 FAVOURITE = "best"
-CLEARLY = 3.0  # standard errors by which the favourite is beaten
-JURY = 50  # rows held out, below which no lead over the favourite is clear
+CLEARLY = 3.0  # standard errors by which the favourite is beaten, where many rows judge
 COUNTED_BY = {"student": "naive", "exponents": "naive", "aode": "tan", "cuts": "tan"}
 """Models that are made of what another has counted."""
 PARTS = 5  # of the rows, one of which is held out
@@ -69,8 +67,8 @@ class Choice(Readable, Drawable):
     """The model that was chosen, fitted on all rows, and what it was chosen from. Frozen.
 
     ``winner``: its name; ``model``; ``candidates``, the winner first, then by log loss, then those not tried;
-    ``held_out``: rows that judged, 0 where they were too few; ``limit``: seconds a model may take; ``seconds`` in all,
-    the last fit included; ``notes``: what the file holds and what the winner cannot do.
+    ``held_out``: rows that judged; ``limit``: seconds a model may take; ``seconds`` in all, the last fit included;
+    ``notes``: what the file holds and what the winner cannot do.
     """
 
     winner: str
@@ -99,9 +97,7 @@ class Choice(Readable, Drawable):
             "seconds": [_figure(c.seconds, ".2f") for c in self.candidates],
             "": [c.why for c in self.candidates],
         }
-        judges = (
-            f"on {self.held_out:,} of {self.n_rows:,} rows held out" if self.held_out else f"for {self.n_rows:,} rows"
-        )
+        judges = f"on {self.held_out:,} of {self.n_rows:,} rows held out"
         head = f"{self.winner}, of {len(self.candidates)} models {judges}"
         return Sheet(head, ("", Grid(rows), "", Items(self.notes)))
 
@@ -136,12 +132,13 @@ def choose(
     if not tried:
         raise BayesError("there is no model to choose from")
     given = labelled_table(X, y, sample_weight, settings.get("unlabelled") == "drop")
-    if len(given.classes) < 2 or given.n_rows < PARTS:
-        what = f"{len(given.classes)} classes" if len(given.classes) < 2 else f"{given.n_rows} rows"
+    if given.weights is not None and not given.weights.all():
+        given = given.part(np.flatnonzero(given.weights))  # rows of weight 0 neither teach nor judge
+    n_classes = len(np.unique(given.codes))
+    if n_classes < 2 or given.n_rows < PARTS:
+        what = f"{n_classes} classes" if n_classes < 2 else f"{given.n_rows} rows"
         raise BayesError(f"a choice needs two classes and {PARTS} rows at least, and there are {what}")
     size = _Size.of(given)
-    if models is None and given.n_rows < PARTS * JURY and size.price(FAVOURITE) <= float(seconds):
-        return _by_size(tried, given, size, float(seconds), start)
     train, test = stratified_folds(given.codes, PARTS, (seed_of(random_state) or 0) % 2**32)[0]
     table = given.table if models is not None else given.table.as_columns()  # of frames, read once for all
     parts = table.take(train), table.take(test)
@@ -170,16 +167,6 @@ def choose(
     spent = time.process_time() - start
     notes = _notes(winner.name, model)
     return Choice(winner.name, model, (*told, *others), len(test), given.n_rows, float(seconds), spent, notes)
-
-
-def _by_size(tried: Mapping[str, Any], given: LabelledTable, size: _Size, limit: float, start: float) -> Choice:
-    """The favourite, where too few rows would judge the others."""
-    model = _on_all_rows(tried[FAVOURITE], given)
-    few = f"{given.n_rows // PARTS} rows would judge, and {JURY} are needed"
-    told = [Candidate(FAVOURITE, size.price(FAVOURITE), None, None, None, "chosen: strongest on most tables")]
-    told += [Candidate(n, size.price(n), None, None, None, f"not tried: {few}") for n in tried if n != FAVOURITE]
-    spent = time.process_time() - start
-    return Choice(FAVOURITE, model, tuple(told), 0, given.n_rows, limit, spent, _notes(FAVOURITE, model))
 
 
 def _on_all_rows(model: Any, given: LabelledTable) -> Any:
@@ -276,26 +263,23 @@ class _Judged:
         log_true = np.maximum(log_posterior[np.arange(len(test)), truth], logspace.log(LEAST_PROBABILITY))
         weights = np.ones(len(test)) if given.weights is None else given.weights[test]
         right = log_posterior.argmax(axis=1) == truth
-        accuracy = float(np.average(right, weights=weights)) if weights.any() else float("nan")
+        accuracy = float(np.average(right, weights=weights))
         return cls(name, log_true, weights, accuracy, time.process_time() - start)
 
     @property
     def log_loss(self) -> float:
-        return float(-np.average(self.log_true, weights=self.weights)) if self.weights.any() else float("nan")
+        return float(-np.average(self.log_true, weights=self.weights))
 
-    def ahead_of(self, other: _Judged) -> tuple[float, float]:
-        """(by how many nats it is better on average, the standard error of that)"""
-        gain = self.log_true - other.log_true
-        mean = float(np.average(gain, weights=self.weights))
-        share = self.weights / self.weights.sum()
-        return mean, float(np.sqrt((share**2 * (gain - mean) ** 2).sum()))
+    def ahead_of(self, other: _Judged) -> tuple[float, float, float]:
+        """(by how many nats it is better on average, the standard error of that, how many rows that comes from)"""
+        return lead(self.log_true - other.log_true, self.weights)
 
     def told(self, winner: _Judged, price: float) -> Candidate:
         """What became of it."""
         if self is winner:
             why = "chosen"
         else:
-            mean, error = winner.ahead_of(self)
+            mean, error, _ = winner.ahead_of(self)
             why = f"{mean:.2g} behind" if mean >= 0 else f"{-mean:.2g} ahead, by chance (± {error:.1g})"
         return Candidate(self.name, price, self.log_loss, self.accuracy, self.seconds, why)
 
@@ -312,8 +296,30 @@ def _winner(judged: list[_Judged]) -> _Judged:
     favourite = next((one for one in judged if one.name == FAVOURITE), None)
     if favourite is None or favourite is best:
         return best
-    mean, error = best.ahead_of(favourite)
-    return best if mean > CLEARLY * error else favourite
+    return best if is_clear(*best.ahead_of(favourite)) else favourite
+
+
+def lead(gains: Floats, weights: Floats) -> tuple[float, float, float]:
+    """(the mean of the gains, its standard error, the number of rows that rows of these weights are worth)
+
+    >>> [round(v, 4) for v in lead(np.array([1.0, 2.0, 3.0]), np.ones(3))]
+    [2.0, 0.5774, 3.0]
+    """
+    mean, share = float(np.average(gains, weights=weights)), weights / weights.sum()
+    rows = float(1 / (share**2).sum())
+    spread = float((share**2 * (gains - mean) ** 2).sum())
+    return mean, float(np.sqrt(spread * rows / (rows - 1))) if rows > 1 + GONE else float("inf"), rows
+
+
+def is_clear(mean: float, error: float, rows: float, clearly: float = CLEARLY) -> bool:
+    """Whether a lead is beyond what chance does as rarely as a normal variable is ``clearly`` deviations off.
+
+    >>> is_clear(3.1, 1.0, 1000), is_clear(3.1, 1.0, 10), is_clear(4.2, 1.0, 10)
+    (True, False, True)
+    """
+    from scipy.special import ndtr, stdtrit
+
+    return 0 < error < float("inf") and mean > -float(stdtrit(rows - 1, float(ndtr(-clearly)))) * error
 
 
 def _notes(name: str, model: Any) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.capabilities import DropsUnlabelled, HasProbabilities, LeavesOut, can, reader_of
-from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, grouped, typed
+from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, Weight, grouped, typed
 from bayeskit.cli.plots import Plot, check_plot, joined
 from bayeskit.cli.plots import plot as draw
 
@@ -27,6 +27,7 @@ def command(
     text: Text = None,
     reading: Reading = AS_IT_IS,
     drop_unlabelled: DropUnlabelled = False,
+    weight: Weight = None,
     plot: Plot = None,
     json: Json = False,
 ) -> None:
@@ -54,10 +55,9 @@ def command(
     while hasattr(fitted, "costs_"):  # what is believed is scored; what is decided has costs, and no truth to meet
         fitted = fitted.classifier_
     if is_of_sequences(fitted):
-        if text is not None or drop_unlabelled:
-            raise typer.BadParameter(
-                "is not for models of sequences", param_hint="--text" if text else "--drop-unlabelled"
-            )
+        if text is not None or drop_unlabelled or weight is not None:
+            hint = "--text" if text else "--weight" if weight else "--drop-unlabelled"
+            raise typer.BadParameter("is not for models of sequences", param_hint=hint)
         files, scores = scored(fitted, data, reading, folds, held_out)
         _show(page, fitted, scores, files, "sequences" if is_of_whole_sequences(fitted) else "rows")
         draw(page, plot, lambda: joined([_picture(evaluation) for evaluation in scores]))
@@ -74,6 +74,7 @@ def command(
         texts.refuse_text(fitted, text)
         reading_model(fitted)
         source = open_data(data, target, reading)
+    source = source if weight is None else source.with_weight(weight)
     with watched(source, "scoring") as rows:
         evaluations = []
         if held_out:
@@ -83,7 +84,7 @@ def command(
         if folds is not None:
             evaluations.append(_folded(fitted, rows, target, folds))
     with_trust = can(fitted, HasProbabilities)
-    trust = partial(_show_calibration, page, fitted, data, target, reading) if with_trust else None
+    trust = partial(_show_calibration, page, fitted, data, target, reading, weight) if with_trust else None
     _show(page, fitted, evaluations, source, "documents" if of_texts else "rows", trust)
     draw(page, plot, lambda: joined([_picture(evaluation) for evaluation in evaluations]))
     records = [summary.evaluation_record(evaluation) for evaluation in evaluations]
@@ -104,7 +105,8 @@ def _show(
     for i, evaluation in enumerate(evaluations):
         if i:
             page.line()
-        page.line(f"{evaluation.n_rows:,.0f} {what} of {source.name}", style="bold")
+        n_rows = f"{evaluation.n_rows:,}" if isinstance(evaluation.n_rows, int) else f"{evaluation.n_rows:,.6g}"
+        page.line(f"{n_rows} {what} of {source.name}", style="bold")
         page.line()
         summary.show_measures(page, evaluation)
         texts.tell_scores(page, fitted, evaluation.method) if hasattr(fitted, "recipe") else None
@@ -158,8 +160,8 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
     from bayeskit.models.base.estimator import clone
 
     if texts.is_text(model):
-        table = texts.documents_of(source, texts.column_of(model) or "text", target)
-        return cross_validate(model, table, target, folds)
+        table, weights = texts.documents_of(source, texts.column_of(model) or "text", target)
+        return cross_validate(model, table, target, folds, weights)
     reads = reader_of(model)
     schema, narrowed = reads.schema_, {}
     for name, roles in model.get_params().items():
@@ -170,10 +172,12 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
     values = {name: vocabulary.values for name, vocabulary in reads.encoder().vocabularies.items()}
     batch = read_batch(for_schema(source, schema, values, reads.tally_.classes))
     model = clone(model).set_params(**narrowed)
-    return cross_validate(model, pa.table({**batch.columns, target: batch.labels}), target, folds)
+    return cross_validate(model, pa.table({**batch.columns, target: batch.labels}), target, folds, batch.weights)
 
 
-def _show_calibration(page: Any, model: Any, data: list[str], target: str, reading: Reading, evaluation: Any) -> None:
+def _show_calibration(
+    page: Any, model: Any, data: list[str], target: str, reading: Reading, weight: str | None, evaluation: Any
+) -> None:
     """Whether the probabilities can be trusted, and what helps where they cannot."""
     from bayeskit.cli.commands.fit.from_tables import MODELS
 
@@ -197,6 +201,7 @@ def _show_calibration(page: Any, model: Any, data: list[str], target: str, readi
         return
     words = ["bayes", "fit", *data, "-t", target, *(() if kind == "naive" else ("-m", kind)), "--calibrate", "isotonic"]
     words += [word for name, role in role_of.items() for word in ("--role", f"{name}={role}")]
+    words += [] if weight is None else ["--weight", weight]
     page.command("probabilities to rely on:", [*words, *typed(reading), "-o", "calibrated.bayes"])
 
 

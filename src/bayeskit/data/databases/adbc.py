@@ -31,10 +31,8 @@ def driver(dialect: str) -> Any:
     try:
         return import_module(f"{DRIVERS[dialect]}.dbapi")
     except ImportError as missing:
-        raise BayesError(
-            f"{DIALECTS[dialect].title} is read by {DRIVERS[dialect]}, which cannot be imported ({missing}): "
-            "pip install 'bayeskit[sql]'"
-        ) from missing
+        read = f"{DIALECTS[dialect].title} is read by {DRIVERS[dialect]}"
+        raise BayesError.not_installed(read, missing, "sql") from missing
 
 
 class AdbcDatabase:

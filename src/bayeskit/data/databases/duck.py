@@ -24,9 +24,7 @@ def duckdb_library() -> Any:
     try:
         import duckdb
     except ImportError as missing:
-        raise BayesError(
-            f"DuckDB is read by its own library, which cannot be imported ({missing}): pip install 'bayeskit[sql]'"
-        ) from missing
+        raise BayesError.not_installed("DuckDB is read by its own library", missing, "sql") from missing
     return duckdb
 
 

@@ -389,7 +389,9 @@ def _search_of(header: dict[str, Any]) -> tuple[float, int, list[tuple[float, fl
 
 def _refuse_one_class(classes: npt.NDArray[Any]) -> None:
     if len(classes) < 2:
-        raise BayesError(f"there is one class only ({classes[0]!r}): log odds need at least two classes")
+        raise BayesError(
+            f"there is one class only ({np.asarray(classes).tolist()[0]!r}): log odds need at least two classes"
+        )
 
 
 def _prior(loss: LogisticLoss, theta: Floats) -> float:

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 def show_choice(page: Page, choice: Choice) -> None:
     """The table of what was tried, what was beaten and why, and what the winner cannot do."""
     tried = choice.candidates
-    judges = f"{choice.held_out:,} rows held out" if choice.held_out else "no rows held out"
     page.table(
         {
-            judges: [one.name for one in tried],
+            f"{choice.held_out:,} rows held out": [one.name for one in tried],
             "log loss (nats)": [Figure("–") if one.log_loss is None else short(one.log_loss) for one in tried],
             "accuracy": [Figure("–") if one.accuracy is None else Figure(percent(one.accuracy)) for one in tried],
             "seconds": [Figure("–") if one.seconds is None else Figure(f"{one.seconds:.2f}") for one in tried],
