@@ -267,6 +267,25 @@ def score_rows(d: Draw) -> Arguments:
     return {"indptr": indptr, **each, "table": d.normal(n_words, d.n_classes), "scores": d.scores}
 
 
+def pooled_words(d: Draw, n_words: int) -> Arguments:
+    """A table of words, some of which are runs, and what it is added to."""
+    table = d.normal(n_words, 2 + 3 * d.n_classes)
+    table[:, 0], table[:, 1] = d.rng.random(n_words) < 0.5, np.abs(table[:, 1])
+    return {"table": table, "g": 0.5, "log_prior": d.normal(d.n_classes), "constant": d.normal(d.n_classes)}
+
+
+def score_words(d: Draw) -> Arguments:
+    lengths = d.rng.integers(0, 5, d.n)
+    indptr, cells = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), int(lengths.sum())
+    each = {"ids": d.whole(12, cells, "int32"), "counts": d.whole(9, cells, "int32") + np.int32(1)}
+    return {"indptr": indptr, **each, **pooled_words(d, 12)}
+
+
+def score_documents(d: Draw) -> Arguments:
+    (data, offsets), known = d.documents, kernels.WordIndex(*d.words)
+    return {"data": data, "offsets": offsets, "cut": d.cut, "known": known, **pooled_words(d, len(known))}
+
+
 def propagate(d: Draw) -> Arguments:
     size, separator, above = [4], [1], [-1]
     for i in range(d.k):
@@ -605,12 +624,14 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "score_chains": score_chains,
     "score_codes": score_codes,
     "score_codes_left_out": score_codes_left_out,
+    "score_documents": score_documents,
     "score_gaussian": score_gaussian,
     "score_gaussian_left_out": score_gaussian_left_out,
     "score_leaves": score_leaves,
     "score_line": score_line,
     "score_parents": parents,
     "score_rows": score_rows,
+    "score_words": score_words,
     "smooth_leaves": smooth_leaves,
     "softmax_loss": softmax_loss,
     "text_alphabet": text_alphabet,

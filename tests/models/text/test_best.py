@@ -126,6 +126,19 @@ def test_leave_one_out_is_absent_with_its_reason():
         _ = fitted(60).leave_one_out_scores
 
 
+@pytest.mark.parametrize("weight", [1e8, 1e12])
+def test_documents_of_a_huge_weight_leave_the_linear_half_its_digits(weight):
+    texts, labels = documents(400)
+    labels[::9] = "art"  # not to be told apart, so that what is learnt of one document takes back that of others
+    heavy, large = (
+        bk.TextClassifier("best", ngrams=(1, 1)).fit(texts, labels, sample_weight=np.full(400, w))
+        for w in (weight, 1e5)
+    )
+    assert np.abs(heavy.linear_.table).max() < 2 * np.abs(large.linear_.table).max()
+    assert heavy.linear_.log_loss == pytest.approx(large.linear_.log_loss, rel=0.1)
+    assert np.isfinite(heavy.predict_proba(texts)).all()
+
+
 def test_auto_is_best_of_many_documents_and_weighted_evidence_of_few():
     many, few = (bk.TextClassifier().fit(*documents(n)) for n in (600, 499))
     assert (many.recipe, many.recipe_.name, few.recipe_.name) == ("auto", "best", "weighted")

@@ -64,7 +64,7 @@ def fit_halves(reading: Reading, weights: EvidenceWeights, rng: np.random.Genera
     x = linear_half.values(rows.counts, rows.ids, rows.indptr, idf, runs if runs.any() else None)
     linear = LinearDocuments(
         rows.indptr, rows.ids.astype(np.uint32), x.astype(np.float32), d.labels.astype(np.uint32),
-        (linear_half.COST * d.importance).astype(np.float32), len(rows.words), len(d.classes),
+        linear_half.costs(d.importance), len(rows.words), len(d.classes),
     )  # fmt: skip
     order = rng.permutation(len(d.labels))
     fit = linear.fit(
