@@ -53,6 +53,14 @@ def test_any_number_of_threads_gives_the_same_model():
     )
 
 
+def test_the_parts_in_which_cells_are_worked_on_do_not_matter(monkeypatch):
+    from bayeskit.estimate.words import weights
+
+    whole = to_bytes(fitted())
+    monkeypatch.setattr(weights, "CELLS", 64)
+    assert to_bytes(fitted()) == whole
+
+
 def test_it_is_more_certain_and_more_often_right_than_its_evidence_alone():
     rng = np.random.default_rng(1)  # classes that differ by which of two words goes with which: no sum of counts tells
     pairs = rng.integers(0, 2, (900, 6))

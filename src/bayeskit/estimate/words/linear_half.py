@@ -112,11 +112,11 @@ class LinearDocuments:
 
         sizes = np.diff(self.indptr)[rows]
         ends = np.cumsum(sizes + 1)
-        cells = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.indptr[rows] - (ends - sizes - 1), sizes + 1)
-        ids, values = (
-            np.append(self.ids, np.uint32(0)).astype(np.int32)[cells],
-            np.append(self.values, np.float32(0))[cells],
-        )
+        ids, values = (np.empty(ends[-1] if len(ends) else 0, kind) for kind in (np.int32, np.float32))
+        is_word = np.ones(len(ids), dtype=bool)
+        is_word[ends - 1] = False
+        cells = np.arange(sizes.sum()) + np.repeat(self.indptr[rows] - (np.cumsum(sizes) - sizes), sizes)
+        ids[is_word], values[is_word] = self.ids[cells], self.values[cells]
         ids[ends - 1], values[ends - 1] = self.n_words, 1.0
         return csr_matrix((values, ids, np.concatenate([[0], ends])), shape=(len(rows), self.n_words + 1))
 

@@ -11,7 +11,7 @@ from bayeskit.data.text.tokens import TokenRows
 from bayeskit.estimate.words import linear_half, weighted_evidence
 from bayeskit.estimate.words.linear_half import LinearDocuments, LinearFit
 from bayeskit.estimate.words.weighted_evidence import EvidenceWeights, TrainingDocuments
-from bayeskit.estimate.words.weights import smooth_idf
+from bayeskit.estimate.words.weights import document_parts, smooth_idf
 from bayeskit.models.text.reading import LabelledDocuments, class_sums, document_frequency, has_space
 from bayeskit.models.text.weighted import Ngrams, training_documents
 
@@ -61,9 +61,12 @@ def fit_halves(reading: Reading, weights: EvidenceWeights, rng: np.random.Genera
     d, rows = reading.documents, reading.rows
     runs = has_space(rows.words)
     idf = smooth_idf(d.documents, float(d.importance.sum()))
-    x = linear_half.values(rows.counts, rows.ids, rows.indptr, idf, runs if runs.any() else None)
+    x = np.empty(len(rows.ids), np.float32)
+    for some, cells in document_parts(rows.indptr):
+        indptr = rows.indptr[some.start : some.stop + 1] - cells.start
+        x[cells] = linear_half.values(rows.counts[cells], rows.ids[cells], indptr, idf, runs if runs.any() else None)
     linear = LinearDocuments(
-        rows.indptr, rows.ids.astype(np.uint32), x.astype(np.float32), d.labels.astype(np.uint32),
+        rows.indptr, rows.ids.view(np.uint32), x, d.labels.astype(np.uint32),
         linear_half.costs(d.importance), len(rows.words), len(d.classes),
     )  # fmt: skip
     order = rng.permutation(len(d.labels))
