@@ -19,10 +19,7 @@ public:
             case Pattern::chars: return characters(text, length, sink);
             case Pattern::chars_in_words: return characters_in_words(text, length, sink);
             case Pattern::words_and_punctuation:
-                return runs(sink, [&](auto& each) {
-                    text_.read(text, length);
-                    words_and_punctuation(each);
-                });
+                return runs(sink, [&](auto& each) { words_and_punctuation(text, length, each); });
             default: return runs(sink, [&](auto& each) { words(text, length, each); });
         }
     }
@@ -37,7 +34,7 @@ private:
     template <class Each>
     void words(const uint8_t* text, size_t length, Each& each) {
         const size_t least = cut_.pattern == Pattern::words ? 2 : 1;
-        if (text_.read_ascii(text, length)) return ascii_words(least, each);
+        if (text_.read_ascii<false>(text, length)) return ascii_words(least, each);
         text_.read(text, length);
         const uint8_t *bytes = text_.bytes(), *kinds = text_.kinds();
         const size_t n = text_.size();
@@ -86,8 +83,33 @@ private:
         if (inside && text_.size() - start >= least) each.add(bytes + start, text_.size() - start);
     }
 
+    // Tokens begin where a word does and at every character that is neither of a word nor a space, 64 at a time.
     template <class Each>
-    void words_and_punctuation(Each& each) {
+    void ascii_words_and_punctuation(Each& each) {
+        const uint8_t* bytes = text_.bytes();
+        const std::vector<uint64_t>&word_bits = text_.word_bits(), &space_bits = text_.space_bits();
+        const size_t n_blocks = text_.size() / 64 + 1;
+        uint64_t before = 0;
+        for (size_t block = 0; block < n_blocks; ++block) {
+            const uint64_t word = word_bits[block], first = word & ~(word << 1 | before);
+            before = word >> 63;
+            for (uint64_t starts = first | ~(word | space_bits[block]); starts; starts &= starts - 1) {
+                const auto bit = static_cast<size_t>(std::countr_zero(starts));
+                size_t length = 1;
+                if (word >> bit & 1) {
+                    length = static_cast<size_t>(std::countr_one(word >> bit));
+                    for (size_t next = block; bit + length == 64 * (next - block + 1); ++next)
+                        length += static_cast<size_t>(std::countr_one(word_bits[next + 1]));
+                }
+                each.add(bytes + 64 * block + bit, length);
+            }
+        }
+    }
+
+    template <class Each>
+    void words_and_punctuation(const uint8_t* text, size_t length, Each& each) {
+        if (text_.read_ascii<true>(text, length)) return ascii_words_and_punctuation(each);
+        text_.read(text, length);
         const uint8_t *bytes = text_.bytes(), *kinds = text_.kinds();
         const size_t n = text_.size();
         for (size_t i = 0; i < n;) {

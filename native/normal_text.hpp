@@ -65,23 +65,28 @@ public:
         size_ = static_cast<size_t>(out - bytes_.data());
     }
 
-    // Bytes and, of word characters, one bit each: the way of most texts. False where a byte is beyond ASCII.
+    // Bytes and, of word characters and where asked of spaces, one bit each: the way of most texts. False where a byte
+    // is beyond ASCII. What is behind the text is a space.
+    template <bool Spaces>
     bool read_ascii(const uint8_t* text, size_t length) {
         reserve(length + 64);
         bits_.resize(length / 64 + 1);
+        if (Spaces) spaces_.resize(length / 64 + 1);
         const size_t whole = length / 64 * 64;
         bool is_ascii = true;
-        for (size_t at = 0; at < whole && is_ascii; at += 64) is_ascii = stretch(text + at, at);
+        for (size_t at = 0; at < whole && is_ascii; at += 64) is_ascii = stretch<Spaces>(text + at, at);
         if (is_ascii) {
-            uint8_t last[64] = {};
+            uint8_t last[64];
+            std::memset(last, ' ', 64);
             if (length > whole) std::memcpy(last, text + whole, length - whole);
-            is_ascii = stretch(last, whole);
+            is_ascii = stretch<Spaces>(last, whole);
         }
         size_ = length;
         is_ascii_ = is_ascii;
         return is_ascii;
     }
     const std::vector<uint64_t>& word_bits() const { return bits_; }
+    const std::vector<uint64_t>& space_bits() const { return spaces_; }
 
 private:
     void reserve(size_t n) {
@@ -116,11 +121,12 @@ private:
         return 0x3C2;
     }
 
+    template <bool Spaces>
     bool stretch(const uint8_t* in, size_t at) {  // 64 bytes
         uint8_t* out = bytes_.data() + at;
 #ifdef BAYESKIT_SSE2
         const __m128i case_bit = _mm_set1_epi8(cut_.lowercase ? 0x20 : 0);
-        uint64_t word = 0;
+        uint64_t word = 0, space = 0;
         int beyond = 0;
         for (int i = 0; i < 4; ++i) {
             const __m128i c = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + 16 * i));
@@ -131,19 +137,26 @@ private:
             _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16 * i), low);
             const int bits = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(letter, digit), line));
             word |= static_cast<uint64_t>(static_cast<uint32_t>(bits)) << (16 * i);
+            if (Spaces) {
+                const __m128i white = _mm_or_si128(between(c, 9, 13), between(c, 28, 32));
+                space |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(white))) << (16 * i);
+            }
             beyond |= _mm_movemask_epi8(c);
         }
         bits_[at / 64] = word;
+        if (Spaces) spaces_[at / 64] = space;
         return beyond == 0;
 #else
-        uint64_t word = 0;
+        uint64_t word = 0, space = 0;
         uint8_t beyond = 0;
         for (int i = 0; i < 64; ++i) {
             beyond |= in[i];
             out[i] = low_[in[i] & 0x7F];
             word |= static_cast<uint64_t>(kind_[in[i] & 0x7F] & kWord) << i;
+            if (Spaces) space |= static_cast<uint64_t>((kind_[in[i] & 0x7F] & kSpace) != 0) << i;
         }
         bits_[at / 64] = word;
+        if (Spaces) spaces_[at / 64] = space;
         return beyond < 0x80;
 #endif
     }
@@ -157,7 +170,7 @@ private:
 
     const Cut& cut_;
     std::vector<uint8_t> bytes_, kinds_;
-    std::vector<uint64_t> bits_;
+    std::vector<uint64_t> bits_, spaces_;
     size_t size_ = 0;
     bool is_ascii_ = true;
     int64_t replaced_ = 0;

@@ -148,13 +148,6 @@ struct ClassWords {
     }
 };
 
-void check_texts(const Texts& texts) {
-    if (texts.n >= UINT32_MAX) throw std::length_error("more than 2^32 documents at once");
-    for (size_t i = 0; i < texts.n; ++i)
-        if (texts.length(i) >= size_t{1} << 31)
-            throw std::length_error("document " + std::to_string(i) + " has 2 GB or more: cut it into parts");
-}
-
 // One table of the words of all parts, and the number in it of each word of each part.
 template <class Part>
 std::vector<std::vector<uint32_t>> joined(std::vector<Part>& parts, WordTable& all) {
@@ -273,6 +266,13 @@ void gather(std::vector<Counter>& parts, const std::vector<size_t>& starts,
 }
 
 }  // namespace
+
+void check_texts(const Texts& texts) {
+    if (texts.n >= UINT32_MAX) throw std::length_error("more than 2^32 documents at once");
+    for (size_t i = 0; i < texts.n; ++i)
+        if (texts.length(i) >= size_t{1} << 31)
+            throw std::length_error("document " + std::to_string(i) + " has 2 GB or more: cut it into parts");
+}
 
 Rows token_rows(const Texts& texts, const Cut& cut, const WordTable* known, bool in_order, size_t n_threads) {
     check_texts(texts);

@@ -67,6 +67,7 @@ struct Union {
     std::vector<int64_t> first, second;
 };
 
+void check_texts(const Texts& texts);  // as many, and as long, as 32 bits can tell
 int text_alphabet(const uint8_t* data, size_t n);
 Rows token_rows(const Texts& texts, const Cut& cut, const WordTable* known, bool in_order, size_t n_threads);
 ByClass token_classes(const Texts& texts, const Codes& labels, size_t n_classes, const Cut& cut, size_t n_threads);

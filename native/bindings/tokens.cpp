@@ -1,7 +1,10 @@
 // The door of the token kernels: arrays are checked here once, results are handed over without a copy.
 #include "tokens.hpp"
 
+#include <mutex>
+
 #include "arrays.hpp"
+#include "document_scores.hpp"
 #include "support/utf8.hpp"
 
 void bind_tokens(nb::module_& m);
@@ -118,6 +121,13 @@ private:
 
 struct WordIndex {
     WordTable table;
+    std::unique_ptr<const WordPairs> pairs_;  // made where they are first needed
+    std::once_flag made_;
+
+    const WordPairs* pairs() {
+        std::call_once(made_, [&] { pairs_ = std::make_unique<const WordPairs>(table); });
+        return pairs_.get();
+    }
 };
 
 nb::tuple py_token_rows(const Array& data, const Array& offsets, const nb::object& cut, const WordIndex* known,
@@ -158,21 +168,67 @@ nb::tuple py_union_words(const Array& a_data, const Array& a_offsets, const Arra
                           array_of(std::move(out.first)), array_of(std::move(out.second)));
 }
 
+// Where the cells of n documents begin, and the last one ends.
+const int64_t* starts_of(const Array& starts, size_t n, size_t n_cells) {
+    const auto* indptr = flat<int64_t>(starts, "indptr", n + 1);
+    if (indptr[0] < 0 || indptr[n] > static_cast<int64_t>(n_cells)) refuse("indptr does not fit the ids");
+    for (size_t i = 0; i < n; ++i)
+        if (indptr[i] > indptr[i + 1]) refuse("indptr falls at row " + std::to_string(i));
+    return indptr;
+}
+
 void py_score_rows(const Array& starts, const Array& words, const Array& numbers, const Array& table,
                    const Writable& scores, int64_t n_threads) {
     check_matrix(scores, "scores", std::nullopt, 0);
     const size_t n = scores.shape(0), c = scores.shape(1), t = threads(n_threads);
     const Cells<int32_t, 1> ids(words, "ids");
-    const auto* indptr = flat<int64_t>(starts, "indptr", n + 1);
+    const auto* indptr = starts_of(starts, n, ids.size());
     const auto* values = flat<double>(numbers, "values", ids.size());
     check_matrix(table, "table", std::nullopt, c);
-    if (indptr[0] < 0 || indptr[n] > static_cast<int64_t>(ids.size())) refuse("indptr does not fit the ids");
-    for (size_t i = 0; i < n; ++i)
-        if (indptr[i] > indptr[i + 1]) refuse("indptr falls at row " + std::to_string(i));
     without_lock([&] {
         score_rows(indptr, ids.data(), values, ids.size(), static_cast<const double*>(table.data()), table.shape(0), c,
                    static_cast<double*>(scores.data()), n, t);
     });
+}
+
+PooledWords pooled_words(const Array& table, double g, const Array& log_prior, const Array& constant) {
+    const Cells<double, 1> prior(log_prior, "log_prior");
+    const size_t k = prior.size();
+    const Cells<double, 2> rows(table, "table");
+    if (k < 1 || k > UINT32_MAX || rows.shape(1) != 2 + 3 * k)
+        refuse("table has " + std::to_string(rows.shape(1)) + " columns, not 2 and three for each of " +
+               std::to_string(k) + " classes");
+    return {rows.data(), rows.shape(0), k, g, prior.data(), flat<double>(constant, "constant", k)};
+}
+
+nb::object py_score_words(const Array& starts, const Array& words, const Array& numbers, const Array& table, double g,
+                          const Array& log_prior, const Array& constant, int64_t n_threads) {
+    const PooledWords pooled = pooled_words(table, g, log_prior, constant);
+    const size_t t = threads(n_threads), n = length({starts}) ? length({starts}) - 1 : 0;
+    const Cells<int32_t, 1> ids(words, "ids");
+    const auto* indptr = starts_of(starts, n, ids.size());
+    const auto* counts = flat<int32_t>(numbers, "counts", ids.size());
+    const auto scores = make<double>("empty", "float64", n, pooled.n_classes);
+    without_lock([&] { score_words(indptr, ids.data(), counts, ids.size(), pooled, scores.data, n, t); });
+    return scores.array;
+}
+
+nb::object py_score_documents(const Array& data, const Array& offsets, const nb::object& cut, WordIndex& known,
+                              const Array& table, double g, const Array& log_prior, const Array& constant,
+                              int64_t n_threads) {
+    const Texts texts = texts_of(data, offsets, "documents");
+    const CutArgument how(cut);
+    const PooledWords pooled = pooled_words(table, g, log_prior, constant);
+    if (pooled.n_words != known.table.size())
+        refuse("table has " + std::to_string(pooled.n_words) + " rows, not one for each of " +
+               std::to_string(known.table.size()) + " words");
+    const size_t t = threads(n_threads);
+    const auto scores = make<double>("empty", "float64", texts.n, pooled.n_classes);
+    without_lock([&] {
+        const WordPairs* pairs = cuts_pairs(how.cut) ? known.pairs() : nullptr;
+        score_documents(texts, how.cut, known.table, pairs, pooled, scores.data, t);
+    });
+    return scores.array;
 }
 
 }  // namespace
@@ -181,7 +237,7 @@ void bind_tokens(nb::module_& m) {
     nb::class_<WordIndex>(m, "WordIndex")
         .def("__init__",
              [](WordIndex* self, const Array& data, const Array& offsets) {
-        new (self) WordIndex{index_words(texts_of(data, offsets, "words"))};
+        new (self) WordIndex{index_words(texts_of(data, offsets, "words")), nullptr, {}};
     }, "data"_a, "offsets"_a)
         .def("find",
              [](const WordIndex& self, const Array& data, const Array& offsets) {
@@ -197,4 +253,8 @@ void bind_tokens(nb::module_& m) {
     m.def("union_words", &py_union_words, "a_data"_a, "a_offsets"_a, "b_data"_a, "b_offsets"_a);
     m.def("score_rows", &py_score_rows, "indptr"_a, "ids"_a, "values"_a, "table"_a, "scores"_a.noconvert(),
           "n_threads"_a);
+    m.def("score_words", &py_score_words, "indptr"_a, "ids"_a, "counts"_a, "table"_a, "g"_a, "log_prior"_a,
+          "constant"_a, "n_threads"_a);
+    m.def("score_documents", &py_score_documents, "data"_a, "offsets"_a, "cut"_a, "known"_a, "table"_a, "g"_a,
+          "log_prior"_a, "constant"_a, "n_threads"_a);
 }

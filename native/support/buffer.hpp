@@ -31,6 +31,7 @@ public:
     T* data() { return data_; }
     size_t size() const { return size_; }
     T& operator[](size_t i) { return data_[i]; }
+    const T& operator[](size_t i) const { return data_[i]; }
 
     void resize(size_t n) {
         void* moved = std::realloc(data_, (n ? n : 1) * sizeof(T));

@@ -41,6 +41,20 @@ def score_rows(
     scores: npt.NDArray[np.float64],
     n_threads: int,
 ) -> None: ...
+def score_words(
+    indptr: Offsets, ids: Ids, counts: Ids, table: Floats, g: float, log_prior: Floats, constant: Floats, n_threads: int
+) -> Floats: ...
+def score_documents(
+    data: Bytes,
+    offsets: Offsets,
+    cut: Cut,
+    known: WordIndex,
+    table: Floats,
+    g: float,
+    log_prior: Floats,
+    constant: Floats,
+    n_threads: int,
+) -> npt.NDArray[np.float64]: ...
 def int_ranges(columns: Sequence[Integers], n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def lookup_codes(
     columns: Sequence[Integers],

@@ -3,6 +3,7 @@
 import json
 import math
 from bisect import bisect_left
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,7 @@ def said(term, row, c):
     zero = lambda score: -math.inf if score is None else score  # noqa: E731
     if term["kind"] == "words":
         words = row[term["column"]].split()
+        words = [*words, *(" ".join(pair) for pair in pairwise(words))]
         known = [w for w in set(words) if w in term["words"]]
         if not known:
             return 0.0
@@ -37,7 +39,13 @@ def said(term, row, c):
                 total += n * once
             else:
                 total += (1 + math.log(n)) * once + math.log(n) * term["repeats"][i][c]
-        return total / len(known) ** term["scale"] + (0.0 if term["present"] is None else term["present"][c])
+        total = total / len(known) ** term["scale"] + (0.0 if term["present"] is None else term["present"][c])
+        for runs in () if (shares := term["shares"]) is None else (False, True):
+            places = {term["words"].index(word): 1 + math.log(words.count(word)) for word in known}
+            places = {i: by for i, by in places.items() if shares["runs"][i] == runs}
+            length = math.sqrt(sum((by * shares["lengths"][i]) ** 2 for i, by in places.items()))
+            total += sum(by * shares["scores"][i][c] for i, by in places.items()) / length if length else 0.0
+        return total
     if term["kind"] in ("normal", "linear"):
         x = row[term["column"]]
         if x is None:
@@ -98,3 +106,13 @@ def test_the_form_is_what_it_was():
     table = form["terms"][0]
     assert table["scores"] == [[0.0, None], [None, 0.0]]  # null is a probability of zero
     assert [*table] == ["kind", "column", "values", "refuses_unseen", "missing", "unseen", "scores"]
+
+
+def test_both_halves_of_a_text_model_are_numbers():
+    texts = ["good good film", "bad film and bad", "good one", "dull and bad", "good", "so so good"]
+    model = bk.TextClassifier("best", ngrams=(1, 2), min_df=1).fit(texts, ["+", "-", "+", "-", "+", "0"])
+    form = model.to_json()
+    asked = ["good film bad bad", "dull dull dull good film and bad", "unknown", ""]
+    found = [probabilities(form, {"text": text}) for text in asked]
+    assert any(form["terms"][0]["shares"]["runs"])
+    assert np.abs(np.array(found) - model.predict_proba(asked)).max() < NEAR

@@ -111,6 +111,25 @@ def left_to_right(d: Draw) -> Arguments:
     return topics_given(d) | {"n_particles": 2}
 
 
+def pooled_words(d: Draw, n_words: int) -> Arguments:
+    """A table of words, some of which are runs, and what it is added to."""
+    table = d.normal(n_words, 2 + 3 * d.n_classes)
+    table[:, 0], table[:, 1] = d.rng.random(n_words) < 0.5, np.abs(table[:, 1])
+    return {"table": table, "g": 0.5, "log_prior": d.normal(d.n_classes), "constant": d.normal(d.n_classes)}
+
+
+def score_words(d: Draw) -> Arguments:
+    lengths = d.rng.integers(0, 5, d.n)
+    indptr, cells = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), int(lengths.sum())
+    each = {"ids": d.whole(12, cells, "int32"), "counts": d.whole(9, cells, "int32") + np.int32(1)}
+    return {"indptr": indptr, **each, **pooled_words(d, 12)}
+
+
+def score_documents(d: Draw) -> Arguments:
+    (data, offsets), known = d.documents, kernels.WordIndex(*d.words)
+    return {"data": data, "offsets": offsets, "cut": d.cut, "known": known, **pooled_words(d, len(known))}
+
+
 GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "WordIndex": word_index,
     "fit_ridge_logistic": fit_ridge_logistic,
@@ -119,7 +138,9 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "left_out_scores": left_out_scores,
     "left_to_right": left_to_right,
     "sample_topics": sample_topics,
+    "score_documents": score_documents,
     "score_rows": score_rows,
+    "score_words": score_words,
     "text_alphabet": text_alphabet,
     "token_classes": token_classes,
     "token_rows": token_rows,

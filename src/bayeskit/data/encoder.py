@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from bayeskit.data.source import (
     naming_the_file,
 )
 from bayeskit.data.text.documents import Documents
-from bayeskit.data.text.tokens import Tokenizer, TokenRows, Words, count_documents
+from bayeskit.data.text.tokens import Tokenizer, TokenRows, TokensWhenAsked, Words, count_documents
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError, SchemaMismatch, UnknownValue
 from bayeskit.remedy import Remedy
@@ -113,7 +114,7 @@ class Encoder:
                     codes[name] = self._binned(numbers, role.cuts, name, batch.start)
         labels, responsibilities = self._labels(batch)
         texts = {n: Documents.of(columns[n], n, batch.start) for n in self.schema.texts()}
-        tokens = {n: self._tokens(n, texts[n]) for n in texts if n in self.words}
+        tokens = TokensWhenAsked({n: partial(self._tokens, n, texts[n]) for n in texts if n in self.words})
         return Block(
             batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights, texts, tokens,
             batch.sequence_starts,

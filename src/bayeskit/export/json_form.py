@@ -81,6 +81,7 @@ def _term(term: Term) -> dict[str, Any]:
 
 
 def _words(term: WordsTerm) -> dict[str, Any]:
+    shares = term.shares
     return {
         "kind": "words",
         "column": term.name,
@@ -90,4 +91,7 @@ def _words(term: WordsTerm) -> dict[str, Any]:
         "repeats": None if term.repeats is None else numbers(term.repeats),
         "scale": term.scale,
         "present": None if term.present is None else numbers(term.present),
-    }
+        "shares": None if shares is None else {
+            "lengths": numbers(shares.lengths), "runs": shares.runs.tolist(), "scores": numbers(shares.scores),
+        },
+    }  # fmt: skip

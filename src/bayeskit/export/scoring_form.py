@@ -113,12 +113,25 @@ class ContextTerm:
 
 
 @dataclass(frozen=True, eq=False)
+class WordShares:
+    """What words add by their share of a document's length: Σ (1 + ln n) · score / √Σ ((1 + ln n) · length)².
+
+    Single words and runs of several (``runs``) have each a sum and a length of their own; one of length 0 adds nothing.
+    """
+
+    lengths: Floats  # (words,)
+    runs: npt.NDArray[np.bool_]  # (words,)
+    scores: Floats  # (words, classes)
+
+
+@dataclass(frozen=True, eq=False)
 class WordsTerm:
     """Σ over the words of a document that are known: a weight times how often it stands there.
 
     With ``presence`` a word counts once. With ``repeats`` a word that stands there n times says
     (1 + ln n) · weight + ln n · repeat. With ``scale`` the sum is divided by the power ``scale`` of the number of
     different known words, and a document without any says nothing: not even ``present``, which others are given.
+    ``shares`` are added to that sum, undivided.
     """
 
     name: str
@@ -128,6 +141,7 @@ class WordsTerm:
     repeats: Floats | None = None  # (words, classes)
     scale: float = 0.0
     present: Floats | None = None  # (classes,)
+    shares: WordShares | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

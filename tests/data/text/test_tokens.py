@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from bayeskit import kernels
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer
-from bayeskit.data.text.tokens import _cut, count_classes, count_documents
+from bayeskit.data.text.tokens import count_classes, count_documents, cut_of
 from bayeskit.data.text.word_list import Words, union
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.kernels.twins import tokens as twins
@@ -96,7 +96,7 @@ def test_bytes_that_are_no_utf8_are_replaced_as_python_does_and_counted(raw, pat
 )
 def test_kernels_and_their_twins_agree(documents, labels, pattern, runs, bits, n_threads):
     cells = Documents.of(documents)
-    cut = _cut(Tokenizer(pattern, runs, hash_bits=bits, stop_words=["aa"]), cells)
+    cut = cut_of(Tokenizer(pattern, runs, hash_bits=bits, stop_words=["aa"]), cells)
     label = np.array(labels[: len(documents)], dtype=np.uint8)
     for in_order in (True, False):
         ours = kernels.token_rows(cells.data, cells.offsets, cut, None, in_order, n_threads)

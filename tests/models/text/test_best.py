@@ -53,6 +53,14 @@ def test_any_number_of_threads_gives_the_same_model():
     )
 
 
+def test_the_parts_in_which_cells_are_worked_on_do_not_matter(monkeypatch):
+    from bayeskit.estimate.words import weights
+
+    whole = to_bytes(fitted())
+    monkeypatch.setattr(weights, "CELLS", 64)
+    assert to_bytes(fitted()) == whole
+
+
 def test_it_is_more_certain_and_more_often_right_than_its_evidence_alone():
     rng = np.random.default_rng(1)  # classes that differ by which of two words goes with which: no sum of counts tells
     pairs = rng.integers(0, 2, (900, 6))
@@ -124,6 +132,19 @@ def test_weights_of_documents_count_and_none_is_no_document():
 def test_leave_one_out_is_absent_with_its_reason():
     with pytest.raises(AttributeError, match=r"linear half has learnt from every document.*cross-validate"):
         _ = fitted(60).leave_one_out_scores
+
+
+@pytest.mark.parametrize("weight", [1e8, 1e12])
+def test_documents_of_a_huge_weight_leave_the_linear_half_its_digits(weight):
+    texts, labels = documents(400)
+    labels[::9] = "art"  # not to be told apart, so that what is learnt of one document takes back that of others
+    heavy, large = (
+        bk.TextClassifier("best", ngrams=(1, 1)).fit(texts, labels, sample_weight=np.full(400, w))
+        for w in (weight, 1e5)
+    )
+    assert np.abs(heavy.linear_.table).max() < 2 * np.abs(large.linear_.table).max()
+    assert heavy.linear_.log_loss == pytest.approx(large.linear_.log_loss, rel=0.1)
+    assert np.isfinite(heavy.predict_proba(texts)).all()
 
 
 def test_auto_is_best_of_many_documents_and_weighted_evidence_of_few():

@@ -5,6 +5,7 @@ The named patterns run natively; any other expression, and callables, run in Pyt
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from bayeskit.kernels.twins.word_lists import WordIndex, packed
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["Documents", "TokenRows", "Tokenizer", "Words", "count_classes", "count_documents"]
+__all__ = ["Documents", "TokenRows", "Tokenizer", "TokensWhenAsked", "Words", "count_classes", "count_documents"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,24 @@ class TokenRows:
         return TokenRows(self.words, indptr, self.ids[where], self.counts[where], self.lengths[rows], 0, self.in_order)
 
 
+class TokensWhenAsked(Mapping[str, TokenRows]):
+    """The words of some columns, counted when they are first asked for: some scores come from the text itself."""
+
+    def __init__(self, count: Mapping[str, Callable[[], TokenRows]]) -> None:
+        self._count, self._rows = count, dict[str, TokenRows]()
+
+    def __getitem__(self, column: str) -> TokenRows:
+        if column not in self._rows:
+            self._rows[column] = self._count[column]()
+        return self._rows[column]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._count)
+
+    def __len__(self) -> int:
+        return len(self._count)
+
+
 def count_documents(
     documents: Any, tokenizer: Tokenizer, words: Words | None = None, n_threads: int = 1, in_order: bool = True
 ) -> TokenRows:
@@ -83,7 +102,7 @@ def count_documents(
     (['cat', 'hat', 'the'], [[1, 1, 2], [0, 1, 0]])
     """
     texts = Documents.of(documents)
-    cut = _cut(tokenizer, texts)
+    cut = cut_of(tokenizer, texts)
     if cut is not None:
         index = None if words is None else words.index
         counted = kernels.token_rows(texts.data, texts.offsets, cut, index, in_order, n_threads)
@@ -98,14 +117,14 @@ def count_classes(
     documents: Documents, labels: npt.NDArray[Any], n_classes: int, tokenizer: Tokenizer, n_threads: int = 1
 ) -> ByClass:
     """How often each word stands in each class, and in how many of its documents, in one pass over the text."""
-    cut = _cut(tokenizer, documents)
+    cut = cut_of(tokenizer, documents)
     if cut is not None:
         return ByClass(*kernels.token_classes(documents.data, documents.offsets, labels, n_classes, cut, n_threads))
     rows = token_twins.rows_of(documents.data, documents.offsets, tokenizer.analyser(), None)
     return token_twins.classes_of(rows, labels, n_classes)
 
 
-def _cut(tokenizer: Tokenizer, documents: Documents) -> Cut | None:
+def cut_of(tokenizer: Tokenizer, documents: Documents) -> Cut | None:
     """The tokenizer in the kernels' terms for these documents; None where they do not know its pattern."""
     if tokenizer.pattern not in PATTERNS:
         return None

@@ -27,6 +27,7 @@ Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 Index = npt.NDArray[Any]
 COST = 30.0
+MOST_COST = 100.0  # of a document: beyond it the folds take more rounds than there are, and 32 bits lose digits
 RUNS = 0.5  # the length of runs of several words
 STOP, ROUNDS, SEED = 0.05, 50, 1
 PENALTY = 1.0  # of the weights of the halves, away from one
@@ -45,8 +46,26 @@ def values(counts: Index, ids: Index, indptr: Index, idf: Floats, runs: npt.NDAr
     return np.asarray(raw * scales[run.astype(np.intp), document])
 
 
+def shares(counts: Index, lengths: Floats, runs: npt.NDArray[np.bool_], indptr: Index) -> Floats:
+    """(1 + ln tf) / ∥(1 + ln tf) idf∥ of each cell, single words and runs each by themselves; all are (cells,)."""
+    by, document = 1.0 + np.log(counts.astype(np.float64)), document_of_cell(indptr)
+    square = np.square(by * lengths)
+    of_words, of_runs = (sums_by_document(np.where(part, square, 0.0), indptr) for part in (~runs, runs))
+    return np.asarray(by * np.where(runs, _inverse_root(of_runs)[document], _inverse_root(of_words)[document]))
+
+
 def _inverse_root(square: Floats) -> Floats:
     return np.where(square > 0, 1.0 / np.sqrt(np.where(square > 0, square, 1.0)), 0.0)
+
+
+def costs(importance: Floats) -> Singles:
+    """C times the weight of each document; where one would be over 100, all in proportion to that.
+
+    >>> costs(np.array([0.5, 1.0])).tolist(), costs(np.array([1e8, 2e8])).tolist()
+    ([15.0, 30.0], [50.0, 100.0])
+    """
+    largest = COST * float(importance.max(initial=0.0))
+    return np.asarray(COST * importance * (MOST_COST / max(largest, MOST_COST)), dtype=np.float32)
 
 
 def width_of(n_classes: int) -> int:
@@ -93,11 +112,11 @@ class LinearDocuments:
 
         sizes = np.diff(self.indptr)[rows]
         ends = np.cumsum(sizes + 1)
-        cells = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.indptr[rows] - (ends - sizes - 1), sizes + 1)
-        ids, values = (
-            np.append(self.ids, np.uint32(0)).astype(np.int32)[cells],
-            np.append(self.values, np.float32(0))[cells],
-        )
+        ids, values = (np.empty(ends[-1] if len(ends) else 0, kind) for kind in (np.int32, np.float32))
+        is_word = np.ones(len(ids), dtype=bool)
+        is_word[ends - 1] = False
+        cells = np.arange(sizes.sum()) + np.repeat(self.indptr[rows] - (np.cumsum(sizes) - sizes), sizes)
+        ids[is_word], values[is_word] = self.ids[cells], self.values[cells]
         ids[ends - 1], values[ends - 1] = self.n_words, 1.0
         return csr_matrix((values, ids, np.concatenate([[0], ends])), shape=(len(rows), self.n_words + 1))
 

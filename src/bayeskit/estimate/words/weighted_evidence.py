@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value
-from bayeskit.estimate.words.weights import cosine_normalised, document_of_cell
+from bayeskit.estimate.words.weights import cosine_normalised, document_of_cell, document_parts
 from bayeskit.threads import one_blas_thread
 from bayeskit.tolerance import GONE, LEAST_SHARE, NO_INFORMATION, POSITIVE
 
@@ -60,7 +60,11 @@ class EvidenceWeights:
 
 def masses(counts: Index, indptr: Index) -> Floats:
     """t of each cell: ln(1 + tf), every document of length one."""
-    return cosine_normalised(np.log1p(counts.astype(np.float64)), indptr)
+    made = np.empty(len(counts))
+    for rows, cells in document_parts(indptr):
+        starts = indptr[rows.start : rows.stop + 1] - cells.start
+        made[cells] = cosine_normalised(np.log1p(counts[cells].astype(np.float64)), starts)
+    return made
 
 
 def bands_of(documents: Floats) -> npt.NDArray[np.uint8]:
@@ -162,16 +166,18 @@ def left_out_scores(
     unit = np.minimum(d.importance, 1.0)
     if held_out is not None:
         unit = np.where(held_out, 0.0, unit)
-    of_cell = np.repeat(unit, np.diff(d.indptr))
-    sums = kernels.left_out_scores(
-        d.indptr, d.ids.astype(np.uint32, copy=False), d.counts.astype(np.uint32, copy=False),
-        d.mass * of_cell, d.labels.astype(np.uint32, copy=False), d.class_mass, d.bands,
-        weights.effective, weights.a, n_threads,
-    )  # fmt: skip
-    having = d.documents[d.ids]
-    known = np.bincount(document_of_cell(d.indptr), having - of_cell > GONE * having, minlength=len(d.labels))
-    sums *= (np.maximum(known, 1.0) ** -weights.g)[:, None]
-    return np.asarray(sums + d.log_prior + np.array([weights.bias.get(label, 0.0) for label in d.classes]))
+    labels = d.labels.astype(np.uint32, copy=False)
+    scores = np.empty((len(labels), len(d.classes)))
+    for rows, cells in document_parts(d.indptr):
+        indptr = d.indptr[rows.start : rows.stop + 1] - cells.start
+        of_cell, having = np.repeat(unit[rows], np.diff(indptr)), d.documents[d.ids[cells]]
+        sums = kernels.left_out_scores(
+            indptr, d.ids[cells].astype(np.uint32), d.counts[cells].astype(np.uint32), d.mass[cells] * of_cell,
+            labels[rows], d.class_mass, d.bands, weights.effective, weights.a, n_threads,
+        )  # fmt: skip
+        known = np.bincount(document_of_cell(indptr), having - of_cell > GONE * having, minlength=len(sums))
+        scores[rows] = sums * (np.maximum(known, 1.0) ** -weights.g)[:, None]
+    return np.asarray(scores + d.log_prior + np.array([weights.bias.get(label, 0.0) for label in d.classes]))
 
 
 def best(candidates: list[tuple[EvidenceWeights, Any]]) -> tuple[EvidenceWeights, Any]:

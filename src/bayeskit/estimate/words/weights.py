@@ -11,7 +11,7 @@ Formula: weights of words: multinomial, complement, normalised, set of words; tf
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,7 @@ from bayeskit.tolerance import GONE, POSITIVE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
+CELLS = 1 << 22  # of documents and words, at a time
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,19 @@ def pseudo_counts(smoothing: Any, words: Words, counts: npt.NDArray[Any]) -> Flo
 def document_of_cell(indptr: Index) -> Index:
     """The document of each cell."""
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+def document_parts(indptr: Index) -> Iterator[tuple[slice, slice]]:
+    """Runs of documents with their cells, so many that what is made of each cell on the way stays small.
+
+    >>> list(document_parts(np.array([0, 2, 2, 5])))
+    [(slice(0, 3, None), slice(0, 5, None))]
+    """
+    start, n = 0, len(indptr) - 1
+    while start < n:
+        stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + CELLS, side="right")) - 1)
+        yield slice(start, stop), slice(int(indptr[start]), int(indptr[stop]))
+        start = stop
 
 
 def sums_by_document(values: Floats, indptr: Index) -> Floats:

@@ -57,7 +57,9 @@ def _relative(term: Any) -> Any:
         return replace(term, levels=tuple(levels))
     if isinstance(term, WordsTerm):
         repeats, present = (None if part is None else part - part[..., :1] for part in (term.repeats, term.present))
-        return replace(term, weights=term.weights - term.weights[:, :1], repeats=repeats, present=present)
+        shares = term.shares and replace(term.shares, scores=term.shares.scores - term.shares.scores[:, :1])
+        weights = term.weights - term.weights[:, :1]
+        return replace(term, weights=weights, repeats=repeats, present=present, shares=shares)
     return _polynomial(term)
 
 

@@ -215,8 +215,17 @@ class TermWriter:
                 score = syntax.times(score, power)
             if term.present is not None:
                 score = syntax.plus(score, double(term.present[c], self.dialect))
+            for part in () if term.shares is None else ("w", "m"):
+                score = syntax.plus(score, self._share(alias, part, c))
             by_class.append(syntax.first_known(score, zero.copy()))
         return Scores(by_class)
+
+    def _share(self, alias: str, part: str, c: int) -> Node:
+        """A sum over words, by the length of the document in these words; nothing where that is 0."""
+        square = syntax.column(alias, f"{part}q")
+        share = syntax.over(syntax.column(alias, f"{part}{c}"), syntax.called("SQRT", square))
+        there = syntax.compared(square.copy(), ">", double(0.0, self.dialect))
+        return syntax.case([(there, share)], double(0.0, self.dialect))
 
 
 def _by_class(table: Floats) -> dict[str, Floats]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
@@ -62,6 +64,11 @@ def word_sums(term: WordsTerm, alias: str, words: WordTable, keys: Sequence[str]
     scores = {f"s{c}": term.weights[known, c] for c in range(n_classes)}
     if term.repeats is not None:
         scores |= {f"r{c}": term.repeats[known, c] for c in range(n_classes)}
+    if term.shares is not None:
+        single = np.where(term.shares.runs, 0.0, 1.0)[known]
+        for part, is_in in (("w", single), ("m", 1.0 - single)):
+            scores |= {f"{part}{c}": is_in * term.shares.scores[known, c] for c in range(n_classes)}
+            scores[f"{part}q"] = is_in * term.shares.lengths[known]
     lookup = Lookup({"v": Key("text", [term.words[i] for i in known])}, scores)
     steps: list[Step] = [(table, lookup.columns, lookup.body(dialect))]
 
@@ -76,6 +83,8 @@ def word_sums(term: WordsTerm, alias: str, words: WordTable, keys: Sequence[str]
     sums = [syntax.named(syntax.column("g", name), name) for name in names]
     sums += [syntax.named(exp.Sum(this=_said(term, c, table, dialect)), f"s{c}") for c in range(n_classes)]
     sums.append(syntax.named(exp.Count(this=exp.Star()), "u"))
+    if term.shares is not None:
+        sums += [syntax.named(exp.Sum(this=node), name) for name, node in _shares(n_classes, table, dialect).items()]
     select = exp.Select(expressions=sums).from_(syntax.table_name((bags,), "g"))
     on = syntax.compared(syntax.column("g", "word"), "=", syntax.column(table, "v"))
     select = select.join(syntax.table_name((table,)), on=on, join_type="inner", copy=False)
@@ -83,6 +92,18 @@ def word_sums(term: WordsTerm, alias: str, words: WordTable, keys: Sequence[str]
     select.set("group", exp.Group(expressions=[syntax.column("g", name) for name in names]))
     steps.append((alias, (), select))
     return steps
+
+
+def _shares(n_classes: int, table: str, dialect: Dialect) -> dict[str, Node]:
+    """What one word adds to the sums of single words (w) and of runs (m), and to the squares of their lengths."""
+    by = syntax.plus(double(1.0, dialect), syntax.called("LN", syntax.column("g", "n")))
+    added: dict[str, Node] = {}
+    for part in ("w", "m"):
+        for c in range(n_classes):
+            added[f"{part}{c}"] = syntax.times(by.copy(), syntax.column(table, f"{part}{c}"))
+        length = syntax.times(by.copy(), syntax.column(table, f"{part}q"))
+        added[f"{part}q"] = syntax.times(length, length.copy())
+    return added
 
 
 def _said(term: WordsTerm, c: int, table: str, dialect: Dialect) -> Node:

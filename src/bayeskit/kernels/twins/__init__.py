@@ -17,6 +17,8 @@ from bayeskit.kernels.twins.chains import score_chains as score_chains
 from bayeskit.kernels.twins.counting import count_codes as count_codes
 from bayeskit.kernels.twins.counting import count_responsibilities as count_responsibilities
 from bayeskit.kernels.twins.cuts import mdl_cuts as mdl_cuts
+from bayeskit.kernels.twins.document_scores import score_documents as score_documents
+from bayeskit.kernels.twins.document_scores import score_words as score_words
 from bayeskit.kernels.twins.exponents import exponent_loss as exponent_loss
 from bayeskit.kernels.twins.frequency_cuts import frequency_cuts as frequency_cuts
 from bayeskit.kernels.twins.hidden_states import NormalRow as NormalRow

@@ -16,14 +16,16 @@ import numpy.typing as npt
 from bayeskit import kernels
 from bayeskit.data.schema import Text
 from bayeskit.data.table import Table
+from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer
-from bayeskit.data.text.tokens import TokenRows
+from bayeskit.data.text.tokens import TokenRows, cut_of
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.estimate.words import linear_half, weighted_evidence
 from bayeskit.estimate.words.weighted_evidence import EvidenceWeights
+from bayeskit.export.scoring_form import WordShares, WordsTerm
 from bayeskit.model_file import State
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import LabelledDocuments, has_space, mass_tally
@@ -93,23 +95,31 @@ class LinearWeights:
 
 @dataclass(frozen=True)
 class PooledParameters(Parameters):
-    """score_c = ln P(c) + constant_c + v₁ u^−g Σ [(1 + ln tf) A + ln(tf) T] + v₂ Σ x W."""
+    """score_c = ln P(c) + held_c + v₁ u^−g Σ [(1 + ln tf) A + ln(tf) T] + v₂ Σ x W.
 
-    counted: EvidenceParameters
-    idf: Floats
-    runs: npt.NDArray[np.bool_] | None
-    fitted: Floats
+    ``pooled`` (words, 2 + 3 classes) has a row for each word, as the kernel reads it: whether it is a run, its idf,
+    v₁ A, v₂ idf W (of a run times the length of runs) and v₁ T.
+    """
+
+    log_prior: Floats
+    vocabulary: Words
     held: Floats
+    g: float
+    pooled: Floats
 
-    @property
-    def log_prior(self) -> Floats:  # type: ignore[override]
-        """ln P(c)."""
-        return self.counted.log_prior
-
-    @property
-    def vocabulary(self) -> Words:  # type: ignore[override]
-        """The words that are counted."""
-        return self.counted.vocabulary
+    @classmethod
+    def of(
+        cls, counted: EvidenceParameters, shares: tuple[float, float], held: Floats, idf: Floats, weights: Floats
+    ) -> PooledParameters:
+        """Both halves with their shares; ``held`` is (classes,), and ``weights`` are W (words, classes)."""
+        k, (first, second) = len(counted.log_prior), shares
+        runs = has_space(counted.vocabulary)
+        pooled = np.empty((len(idf), 2 + 3 * k))
+        pooled[:, 0], pooled[:, 1] = runs, idf
+        np.multiply(first, counted.tables[0], out=pooled[:, 2 : 2 + k])
+        np.multiply((second * np.where(runs, linear_half.RUNS, 1.0) * idf)[:, None], weights, out=pooled[:, 2 + k : -k])
+        np.multiply(first, counted.tables[1], out=pooled[:, -k:])
+        return cls(counted.log_prior, counted.vocabulary, held, counted.g, pooled)
 
     @property
     def constant(self) -> Floats:
@@ -117,27 +127,43 @@ class PooledParameters(Parameters):
         return np.asarray(self.log_prior + self.held)
 
     @property
+    def tables(self) -> tuple[Floats, Floats, Floats]:
+        """v₁ A, v₂ idf W and v₁ T (words, classes)."""
+        k = len(self.log_prior)
+        return self.pooled[:, 2 : 2 + k], self.pooled[:, 2 + k : -k], self.pooled[:, -k:]
+
+    @property
     def table(self) -> Floats:
         """What a word says by being the only one of its kind in a document."""
-        scale = 1.0 if self.runs is None else np.where(self.runs, linear_half.RUNS, 1.0)[:, None]
-        return np.asarray(self.counted.tables[0] + scale * self.fitted)
+        said, fitted, _ = self.tables
+        idf = self.pooled[:, 1:2]
+        return np.asarray(said + np.divide(fitted, idf, out=np.zeros(fitted.shape), where=idf > 0))
 
     def without_words(self, rows: TokenRows) -> Floats:
         """The scores before any word (documents, classes): the prior, and where there are words the constants."""
         return np.where((np.diff(rows.indptr) == 0)[:, None], self.log_prior, self.constant)
 
-    def values(self, rows: TokenRows) -> Floats:
-        """x of each cell."""
-        return linear_half.values(rows.counts, rows.ids, rows.indptr, self.idf, self.runs)
-
     def scores(self, rows: TokenRows, n_threads: int) -> Floats:
         """(documents, classes)"""
-        out = weighted_evidence.scores(
-            rows.indptr, rows.ids, rows.counts, self.counted.tables, self.counted.g, self.constant, n_threads
+        return kernels.score_words(
+            rows.indptr, rows.ids, rows.counts, self.pooled, self.g, self.log_prior, self.constant, n_threads
         )
-        kernels.score_rows(rows.indptr, rows.ids, self.values(rows), self.fitted, out, n_threads)
-        out[np.diff(rows.indptr) == 0] = self.log_prior
-        return out
+
+    def text_scores(self, texts: Documents, tokenizer: Tokenizer, n_threads: int) -> Floats | None:
+        """The same in one pass over the text."""
+        if (cut := cut_of(tokenizer, texts)) is None:
+            return None
+        return kernels.score_documents(
+            texts.data, texts.offsets, cut, self.vocabulary.index,
+            self.pooled, self.g, self.log_prior, self.constant, n_threads,
+        )  # fmt: skip
+
+    def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
+        """The evidence of words and of their repetition, and what the linear half adds by their share of the length."""
+        said, fitted, repeated = self.tables
+        shares = WordShares(self.pooled[:, 1], self.pooled[:, 0] != 0, fitted)
+        words = tuple(self.vocabulary.tolist())
+        return self.log_prior, WordsTerm(name, words, said, False, repeated, float(self.g), self.held, shares)
 
     def parts(self, rows: TokenRows) -> Floats:
         """What each cell adds to the score (cells, classes)."""
@@ -145,7 +171,11 @@ class PooledParameters(Parameters):
 
     def halves(self, rows: TokenRows) -> tuple[Floats, ...]:
         """What the counts say by each cell, and what the linear half adds (cells, classes)."""
-        return self.counted.parts(rows), np.asarray(self.values(rows)[:, None] * self.fitted[rows.ids])
+        said, fitted, repeated = self.tables
+        words = EvidenceParameters(self.log_prior, self.vocabulary, self.held, (said, repeated), self.g)
+        runs, idf = self.pooled[rows.ids, 0] != 0, self.pooled[rows.ids, 1]
+        shares = linear_half.shares(rows.counts, idf, runs, rows.indptr)
+        return words.parts(rows), np.asarray(shares[:, None] * fitted[rows.ids])
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,14 +291,11 @@ class Best(Recipe):
         held = held + first * counted.bias + second * np.append(linear.constant, 0.0)[at]
         where = np.asarray(linear.words.index.find(words.data, words.offsets))
         known = where >= 0
-        idf, fitted = np.zeros(len(words)), np.zeros((len(words), k))
+        idf, weights = np.zeros(len(words)), np.zeros((len(words), k))
         idf[known] = linear.idf[where[known]]
         old = at < len(linear.classes)
-        fitted[np.ix_(known, old)] = second * linear.table[where[known]][:, at[old]]
-        runs = has_space(words)
-        first_table, repeated = counted.tables
-        pooled = replace(counted, tables=(first * first_table, first * repeated))
-        return PooledParameters(pooled, idf, runs if runs.any() else None, fitted, held)
+        weights[np.ix_(known, old)] = linear.table[where[known]][:, at[old]]
+        return PooledParameters.of(counted, linear.shares, held, idf, weights)
 
     # -- storage -------------------------------------------------------------------------------------
 

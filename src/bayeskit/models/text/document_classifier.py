@@ -64,8 +64,11 @@ class DocumentClassifier(TallyClassifier):
         return Plan(words=(COLUMN,))
 
     def log_joint(self, params: Any, block: Block) -> Scores:
-        scores: Scores = params.scores(block.tokens[COLUMN], self._threads())
-        return scores
+        texts, role, n_threads = block.texts.get(COLUMN), self.schema_.columns[COLUMN], self._threads()
+        scores: Scores | None = None
+        if texts is not None and isinstance(role, Text):
+            scores = params.text_scores(texts, role.tokenizer, n_threads)
+        return params.scores(block.tokens[COLUMN], n_threads) if scores is None else scores
 
     @property
     def words_(self) -> Any:

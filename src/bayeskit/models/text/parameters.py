@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
+from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.folders import COLUMN
+from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Vocabulary
@@ -55,6 +57,10 @@ class Parameters(Protocol):
     def scores(self, rows: TokenRows, n_threads: int) -> Floats:
         """(documents, classes)"""
         ...
+
+    def text_scores(self, texts: Documents, tokenizer: Tokenizer, n_threads: int) -> Floats | None:
+        """The same straight from the text; None where its words must be counted first."""
+        return None
 
     def parts(self, rows: TokenRows) -> Floats:
         """What each cell adds to the score (cells, classes)."""

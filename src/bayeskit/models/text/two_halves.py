@@ -12,7 +12,7 @@ from bayeskit.data.text.tokens import TokenRows
 from bayeskit.estimate.words import linear_half, weighted_evidence
 from bayeskit.estimate.words.linear_half import LinearDocuments, LinearFit
 from bayeskit.estimate.words.weighted_evidence import EvidenceWeights, TrainingDocuments
-from bayeskit.estimate.words.weights import smooth_idf
+from bayeskit.estimate.words.weights import document_parts, smooth_idf
 from bayeskit.models.text.reading import LabelledDocuments, class_sums, document_frequency, has_space, is_inside
 from bayeskit.models.text.weighted import WeightedEvidence, training_documents
 
@@ -81,10 +81,13 @@ def fit_halves(reading: Reading, weights: EvidenceWeights, order: Index, n_threa
     idf = smooth_idf(d.documents, float(d.importance.sum()))
     if reading.tokenizer.characters is not None:
         idf = np.where(is_inside(rows.words), INSIDE * idf, idf)
-    x = linear_half.values(rows.counts, rows.ids, rows.indptr, idf, runs if runs.any() else None)
+    x = np.empty(len(rows.ids), np.float32)
+    for some, cells in document_parts(rows.indptr):
+        indptr = rows.indptr[some.start : some.stop + 1] - cells.start
+        x[cells] = linear_half.values(rows.counts[cells], rows.ids[cells], indptr, idf, runs if runs.any() else None)
     linear = LinearDocuments(
-        rows.indptr, rows.ids.astype(np.uint32), x.astype(np.float32), d.labels.astype(np.uint32),
-        (linear_half.COST * d.importance).astype(np.float32), len(rows.words), len(d.classes),
+        rows.indptr, rows.ids.view(np.uint32), x, d.labels.astype(np.uint32),
+        linear_half.costs(d.importance), len(rows.words), len(d.classes),
     )  # fmt: skip
     scores = weighted_evidence.left_out_scores(d, weights, None, n_threads)
     few = len(rows.ids) * len(d.classes) <= FEW_CELLS
