@@ -493,6 +493,23 @@ def score_leaves(d: Draw) -> Arguments:
     return {"codes": growing["codes"], "trees": trees, "values": d.rng.random((len(trees[1]), 3), dtype=np.float32)}
 
 
+def boost_trees(d: Draw) -> Arguments:
+    n_classes, n_folds = max(d.n_classes, 2), int(d.rng.integers(1, 4))
+    return {
+        "codes": d.whole(int(d.rng.choice([2, 5, 254])), (d.n, d.k), "uint8"),
+        "categorical": d.whole(2, d.k, "uint8"),
+        "labels": d.wide_labels,
+        "weights": d.weights,
+        "offset": d.normal(d.n, n_classes),
+        "folds": d.whole(n_folds, d.n, "uint8"),
+        "n_folds": n_folds,
+        "seed": int(d.rng.integers(0, 2**63)),
+        "n_tried": int(d.rng.integers(1, 4)),
+        "most_rounds": int(d.rng.integers(0, 9)),
+        "patience": 3,
+    }
+
+
 def score_line(d: Draw) -> Arguments:
     sizes, n_numbers = d.rng.integers(0, 5, d.k), int(d.rng.integers(0, 4))
     place = np.cumsum([n_numbers, *sizes]).astype(np.int64)
@@ -563,10 +580,12 @@ def k_best_states(d: Draw) -> Arguments:
 
 GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "WordIndex": word_index,
+    "add_leaves": score_leaves,
     "best_classes": best_classes,
     "best_states": best_states,
     "best_tags": best_tags,
     "bin_codes": bin_codes,
+    "boost_trees": boost_trees,
     "context_codes": context_codes,
     "count_chains": count_chains,
     "count_codes": counted,

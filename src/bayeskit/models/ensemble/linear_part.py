@@ -102,9 +102,7 @@ def fit_line(
     n_rows, n_classes = len(rows.labels), len(rows.classes)
     line = _features_of(rows, trees, codes)
     n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, max(n_rows, 1))
-    fold = np.empty(n_rows, dtype=np.int64)
-    shuffled = rng.permutation(n_rows)
-    fold[shuffled[np.argsort(rows.labels[shuffled], kind="stable")]] = np.arange(n_rows) % n_folds
+    fold = folds_by_class(rows.labels, n_folds, rng)
     told, coefficients = np.zeros((len(asked), n_classes)), []
     for k in range(n_folds):
         others = np.flatnonzero(fold != k)
@@ -117,6 +115,13 @@ def fit_line(
     mean = np.mean(coefficients, axis=0)
     made = LinearPart(rows.classes, line.numbers, line.centre, line.spread, line.read, line.tables, mean)
     return made, np.asarray(logspace.log_normalise(told)[0])
+
+
+def folds_by_class(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.Generator) -> Index:
+    """The fold of each row, drawn; those of a class are shared among all folds."""
+    shuffled, fold = rng.permutation(len(labels)), np.empty(len(labels), dtype=np.int64)
+    fold[shuffled[np.argsort(labels[shuffled], kind="stable")]] = np.arange(len(labels)) % max(n_folds, 1)
+    return fold
 
 
 def _some(rows: LearntRows, which: Index) -> dict[str, Any]:
