@@ -77,14 +77,14 @@ def fit_boosting(
     n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, n_rows)
     n_tried = max(len(trees.columns) // 2, min(LEAST_TRIED, len(trees.columns)), 1)
     kinds = np.array([column.categorical for column in trees.columns], dtype=np.uint8)
-    *arrays, values, told = kernels.boost_trees(
+    start, nodes, subset, sets, values, told = kernels.boost_trees(
         codes, kinds, labels, weights, np.ascontiguousarray(scores),
         folds_by_class(labels, n_folds, rng).astype(np.uint8), n_folds, int(rng.integers(0, 2**63)), n_tried, ROUNDS,
         PATIENCE, n_threads,
     )  # fmt: skip
     if not _is_gain(scores, told, labels, weights):
         return None
-    return BoostedPart(rows.classes, tuple(arrays), values).raised(1 / n_folds), told
+    return BoostedPart(rows.classes, (start, nodes, subset, sets), values).raised(1 / n_folds), told
 
 
 def _is_gain(before: Floats, after: Floats, labels: Any, weights: Floats | None) -> bool:

@@ -247,34 +247,39 @@ class Learning:
             structure = replace(structure, boosting=part.raised(by))
         return replace(structure, exponents=by * structure.exponents), by * scores
 
+    def _as_of_new_rows(self, structure: Structure, cells: dict[str, Any], codes: npt.NDArray[np.uint8]) -> Floats:
+        """What line and boosting add to the scores of rows, left out or not (rows, classes)."""
+        classes, told = self.rows.classes, np.zeros((len(codes), len(self.rows.classes)))
+        if structure.line is not None and structure.trees is not None:
+            log_prior = logspace.log(prior_of(self.rows))
+            said = structure.line.log_shares(cells, codes, structure.trees, classes, log_prior, self.n_threads)
+            told += structure.exponents[-2] * said
+        if structure.boosting is not None:
+            told += structure.boosting.scores(codes, classes, self.n_threads)
+        return told
+
     def _importance(self, terms: Singles, structure: Structure, left_out: Floats) -> list[float]:
         """Of each column, by how much rows left out are worse where its factor, trees, line and boosting lack it."""
         rows, at, exponents = self.rows, structure.terms, structure.exponents
         step = -(-len(self.labels) * len(rows.columns) // WALKS)
         some, own = terms[::step].astype(np.float64), self.labels[::step]
         weights, scores = None if self.weights is None else self.weights[::step], left_out[::step]
-        log_prior, each = logspace.log(prior_of(rows)), np.arange(len(own))
+        each, forests = np.arange(len(own)), at.of_forests
         cells = {name: cells[self.asked[::step]] for name, cells in rows.cells.items()}
+        known = (
+            self._as_of_new_rows(structure, cells, self.left_out.codes[::step]) if structure.trees is not None else 0.0
+        )
         with_it, rises = capped(scores, rows.n)[each, own], []
         for i, name in enumerate(rows.codes):
             lost = exponents[i] * some[:, :, i] if at.columns else np.zeros_like(scores)
             if structure.trees is not None:
                 lacking = self.left_out.every(step, name)
-                told = terms[::step].copy()
                 if at.forests:
-                    put_means(told, at.of_forests, lacking.means(self.n_threads), structure.temperatures[2:])
-                if structure.line is not None:
-                    told[:, :, -2] += structure.line.without(
-                        name, cells, self.left_out.codes[::step], lacking.codes, structure.trees, rows.classes,
-                        log_prior, self.n_threads,
-                    )  # fmt: skip
-                lost = lost + (some - told) @ exponents
-                if structure.boosting is not None:
-                    kept, gone = (
-                        structure.boosting.scores(codes, rows.classes, self.n_threads)
-                        for codes in (self.left_out.codes[::step], lacking.codes)
-                    )
-                    lost = lost + kept - gone
+                    told = some[:, :, forests].copy()
+                    put_means(told, slice(0, at.forests), lacking.means(self.n_threads), structure.temperatures[2:])
+                    lost = lost + (some[:, :, forests] - told) @ exponents[forests]
+                gone = {name: np.full(len(own), np.nan)} if rows.codes[name].values is None else {}
+                lost = lost + known - self._as_of_new_rows(structure, {**cells, **gone}, lacking.codes)
             worse = with_it - capped(scores - lost, rows.n)[each, own]
             rises.append(float(np.average(worse, weights=weights)))
         return rises

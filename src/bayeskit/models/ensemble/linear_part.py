@@ -70,14 +70,6 @@ class LinearPart:
         scores = kernels.score_line(*self.features(cells, codes, trees), self.coefficients, n_threads)
         return self.in_classes(scores, classes, log_prior)
 
-    def without(
-        self, name: str, cells: Mapping[str, Any], codes: Bytes, lacking: Bytes, trees: CodedTrees, *rest: Any
-    ) -> Floats:
-        """By how much ln P(class | x) changes where a column is not known, with codes that lack it."""
-        gone = {name: np.full(len(lacking), np.nan)} if name in self.numbers else {}
-        lesser = self.log_shares({**cells, **gone}, lacking, trees, *rest)
-        return np.asarray(lesser - self.log_shares(cells, codes, trees, *rest))
-
     def in_classes(self, scores: Floats, classes: Any, log_prior: Floats) -> Floats:
         """Scores of the line's classes as ln P of the classes that there are now."""
         at = positions(classes, self.classes)
