@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/loops.hpp"
 #include "support/parallel.hpp"
 #include "trees.hpp"
 
@@ -52,6 +53,31 @@ void check_children(const TreesView& trees) {
                 refuse_tree();
     }
 }
+
+// Products of some rows' factors (rows, classes), so that a logarithm is taken of several trees at once.
+class Products {
+public:
+    Products(size_t most_rows, size_t C) : C_(C), product_((most_rows * C + 3) / 4 * 4), log_(product_.size()) {}
+
+    void start() {
+        std::fill(product_.begin(), product_.end(), 1.0);
+        n_factors_ = 0;
+    }
+    double* of(size_t r) { return product_.data() + r * C_; }
+    // A tree is done: ln of what there is goes to log_sum where it is the last, or more would be too small.
+    void next(bool is_last, size_t n_rows, double* log_sum) {
+        if (++n_factors_ < kFactors && !is_last) return;
+        const size_t n = n_rows * C_;
+        loops().logarithms(product_.data(), (n + 3) / 4 * 4, log_.data());
+        for (size_t i = 0; i < n; ++i) log_sum[i] += log_[i];
+        start();
+    }
+
+private:
+    const size_t C_;
+    std::vector<double> product_, log_;
+    size_t n_factors_ = 0;
+};
 
 }  // namespace
 
@@ -104,57 +130,74 @@ void leave_out_leaves(const TreesView& trees, const CodeTable& codes, const uint
     const double scale = 1 / (by.n + static_cast<double>(C));
     parallel_rows(codes.n, 64, n_threads, [&](size_t first, size_t last) {
         std::vector<double> g(C);
-        for (size_t from = first; from < last; from += kBlock)
+        Products products(kBlock, C);
+        for (size_t from = first; from < last; from += kBlock) {
+            const size_t n = std::min(kBlock, last - from);
+            products.start();
             for (size_t t = 0; t < trees.n_trees; ++t) {
                 const OneTree tree(trees, t, codes.n_columns);
                 const double* own = totals + static_cast<size_t>(trees.start[t]) * C;
-                for (size_t r = from; r < std::min(last, from + kBlock); ++r) {
+                for (size_t r = from; r < from + n; ++r) {
                     if (parts && parts[t * codes.n + r]) continue;
                     const uint8_t* row = codes.row(r);
                     std::copy(prior + r * C, prior + (r + 1) * C, g.begin());
                     for (uint32_t at = 0, to; (to = tree.next(at, row)) != at; at = to) {
-                        const double* n = own + to * C;
+                        const double* n_of = own + to * C;
                         double size = 0;
-                        for (size_t k = 0; k < C; ++k) size += n[k];
+                        for (size_t k = 0; k < C; ++k) size += n_of[k];
                         const double share = 1 / (std::max(size - taken[r], 0.0) + by.m);
-                        for (size_t k = 0; k < C; ++k) g[k] = (n[k] + by.m * g[k]) * share;
+                        for (size_t k = 0; k < C; ++k) g[k] = (n_of[k] + by.m * g[k]) * share;
                         g[labels[r]] -= taken[r] * share;
                     }
+                    double* factor = products.of(r - from);
                     for (size_t k = 0; k < C; ++k) {
                         const double h = (by.n * std::max(g[k], 0.0) + 1) * scale;
-                        log_sum[r * C + k] += std::log(h);
+                        factor[k] *= h;
                         sum[r * C + k] += h;
                     }
                 }
+                products.next(t + 1 == trees.n_trees, n, log_sum + from * C);
             }
+        }
     });
 }
 
 void score_leaves(const TreesView& trees, const CodeTable& codes, const float* values, size_t C, double* log_sum,
                   double* sum, size_t n_threads) {
     parallel_rows(codes.n, 64, n_threads, [&](size_t first, size_t last) {
-        std::vector<double> product(kBlock * C);
+        Products products(kBlock, C);
         for (size_t from = first; from < last; from += kBlock) {
             const size_t n = std::min(kBlock, last - from);
-            std::fill(product.begin(), product.end(), 1.0);
+            products.start();
             for (size_t t = 0; t < trees.n_trees; ++t) {
                 const OneTree tree(trees, t, codes.n_columns);
                 const float* own = values + static_cast<size_t>(trees.start[t]) * C;
                 for (size_t r = 0; r < n; ++r) {
                     const float* h = own + tree.end(codes.row(from + r)) * C;
-                    double *all = sum + (from + r) * C, *factor = product.data() + r * C;
+                    double *all = sum + (from + r) * C, *factor = products.of(r);
                     for (size_t k = 0; k < C; ++k) {
                         all[k] += h[k];
                         factor[k] *= h[k];
                     }
                 }
-                if (t % kFactors != kFactors - 1 && t + 1 != trees.n_trees) continue;
-                for (size_t i = 0; i < n * C; ++i) {
-                    log_sum[from * C + i] += std::log(product[i]);
-                    product[i] = 1;
-                }
+                products.next(t + 1 == trees.n_trees, n, log_sum + from * C);
             }
         }
+    });
+}
+
+void add_leaves(const TreesView& trees, const CodeTable& codes, const float* values, size_t C, double* sums,
+                size_t n_threads) {
+    parallel_rows(codes.n, 64, n_threads, [&](size_t first, size_t last) {
+        for (size_t from = first; from < last; from += kBlock)
+            for (size_t t = 0; t < trees.n_trees; ++t) {
+                const OneTree tree(trees, t, codes.n_columns);
+                const float* own = values + static_cast<size_t>(trees.start[t]) * C;
+                for (size_t r = from; r < std::min(last, from + kBlock); ++r) {
+                    const float* value = own + tree.end(codes.row(r)) * C;
+                    for (size_t k = 0; k < C; ++k) sums[r * C + k] += value[k];
+                }
+            }
     });
 }
 

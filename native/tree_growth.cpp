@@ -10,27 +10,6 @@ namespace {
 
 constexpr size_t kCodes = 256;
 
-class Random {  // splitmix64
-public:
-    explicit Random(uint64_t seed) : state_(seed) {}
-    uint64_t next() {
-        uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-        return z ^ (z >> 31);
-    }
-    size_t below(size_t n) { return static_cast<size_t>(next() % n); }
-
-private:
-    uint64_t state_;
-};
-
-struct Set {
-    uint64_t words[kSetWords] = {};
-    void add(size_t code) { words[code >> 6] |= uint64_t{1} << (code & 63); }
-    bool has(size_t code) const { return words[code >> 6] >> (code & 63) & 1; }
-};
-
 struct Split {
     double purity = -HUGE_VAL;  // Σ over both sides of Σ_k n_k ln n_k − n ln n
     size_t column = 0;

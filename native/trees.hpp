@@ -18,6 +18,27 @@ struct Node {
     uint32_t split;  // column << 8 | cut, or kIsSet | column << 8
 };
 
+class Random {  // splitmix64
+public:
+    explicit Random(uint64_t seed) : state_(seed) {}
+    uint64_t next() {
+        uint64_t z = state_ += 0x9E3779B97F4A7C15u;
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+        return z ^ (z >> 31);
+    }
+    size_t below(size_t n) { return static_cast<size_t>(next() % n); }
+
+private:
+    uint64_t state_;
+};
+
+struct Set {
+    uint64_t words[kSetWords] = {};
+    void add(size_t code) { words[code >> 6] |= uint64_t{1} << (code & 63); }
+    bool has(size_t code) const { return words[code >> 6] >> (code & 63) & 1; }
+};
+
 struct CodeTable {  // (rows, columns), row after row
     const uint8_t* cells;
     size_t n, n_columns;
@@ -79,5 +100,9 @@ void leave_out_leaves(const TreesView& trees, const CodeTable& codes, const uint
 // Σ ln h and Σ h (rows, classes) over all trees.
 void score_leaves(const TreesView& trees, const CodeTable& codes, const float* values, size_t n_classes,
                   double* log_sum, double* sum, size_t n_threads);
+
+// Σ of the values (rows, classes) of the nodes where a row ends, over all trees.
+void add_leaves(const TreesView& trees, const CodeTable& codes, const float* values, size_t n_classes, double* sums,
+                size_t n_threads);
 
 }  // namespace bayeskit

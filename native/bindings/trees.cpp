@@ -1,16 +1,19 @@
 // The door of trees and of the line: arrays are checked here.
 #include "trees.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "arrays.hpp"
+#include "boosting.hpp"
 #include "line.hpp"
 
 void bind_trees(nb::module_& m);
 
 namespace {
 
+constexpr size_t kMostBoosted = size_t{1} << 22;  // rows: sums of their gradients are whole numbers below 2^31
 constexpr size_t kMostColumns = size_t{1} << 23;  // that a split can name
 
 CodeTable code_table(const Array& array) {
@@ -84,27 +87,8 @@ private:
     Array arrays_[4];
 };
 
-nb::tuple py_grow_trees(const Array& given_codes, const Array& given_categorical, const Array& given_labels,
-                        int64_t n_classes, const std::optional<Array>& weights, const Array& given_parts,
-                        const Array& given_seeds, int64_t n_tried, bool at_random, int64_t n_threads) {
-    const size_t t = threads(n_threads), C = number_of_classes(n_classes);
-    const CodeTable codes = code_table(given_codes);
-    const auto* categorical = flat<uint8_t>(given_categorical, "categorical", codes.n_columns);
-    const auto* labels = labels_of(given_labels, codes.n, C);
-    const Cells<uint8_t, 2> parts(given_parts, "parts");
-    const auto* seeds = flat<uint64_t>(given_seeds, "seeds", parts.shape(0));
-    if (parts.shape(1) != codes.n) refuse("parts does not have the rows of codes");
-    if (n_tried < 1) refuse("n_tried is " + std::to_string(n_tried) + ", not 1 or more");
-    const Growth growth{
-        codes, categorical, labels, C, weights_above_zero(weights, codes.n), static_cast<size_t>(n_tried), at_random};
-    std::vector<Tree> trees(parts.shape(0));
-    without_lock([&] {
-        std::vector<double> x_log_x(growth.weights ? 0 : codes.n + 1, 0.0);
-        for (size_t i = 1; i < x_log_x.size(); ++i)
-            x_log_x[i] = static_cast<double>(i) * std::log(static_cast<double>(i));
-        parallel_for(trees.size(), t,
-                     [&](size_t i) { trees[i] = grow_tree(growth, parts.data() + i * codes.n, seeds[i], x_log_x); });
-    });
+// Trees as arrays, one after the other.
+nb::tuple side_by_side(std::vector<Tree>& trees) {
     size_t n_nodes = 0, n_words = 0;
     const auto start = make<int64_t>("zeros", "int64", trees.size() + 1);
     for (size_t i = 0; i < trees.size(); ++i) {
@@ -128,6 +112,30 @@ nb::tuple py_grow_trees(const Array& given_codes, const Array& given_categorical
         tree = {};
     }
     return nb::make_tuple(start.array, nodes.array, subset.array, sets.array);
+}
+
+nb::tuple py_grow_trees(const Array& given_codes, const Array& given_categorical, const Array& given_labels,
+                        int64_t n_classes, const std::optional<Array>& weights, const Array& given_parts,
+                        const Array& given_seeds, int64_t n_tried, bool at_random, int64_t n_threads) {
+    const size_t t = threads(n_threads), C = number_of_classes(n_classes);
+    const CodeTable codes = code_table(given_codes);
+    const auto* categorical = flat<uint8_t>(given_categorical, "categorical", codes.n_columns);
+    const auto* labels = labels_of(given_labels, codes.n, C);
+    const Cells<uint8_t, 2> parts(given_parts, "parts");
+    const auto* seeds = flat<uint64_t>(given_seeds, "seeds", parts.shape(0));
+    if (parts.shape(1) != codes.n) refuse("parts does not have the rows of codes");
+    if (n_tried < 1) refuse("n_tried is " + std::to_string(n_tried) + ", not 1 or more");
+    const Growth growth{
+        codes, categorical, labels, C, weights_above_zero(weights, codes.n), static_cast<size_t>(n_tried), at_random};
+    std::vector<Tree> trees(parts.shape(0));
+    without_lock([&] {
+        std::vector<double> x_log_x(growth.weights ? 0 : codes.n + 1, 0.0);
+        for (size_t i = 1; i < x_log_x.size(); ++i)
+            x_log_x[i] = static_cast<double>(i) * std::log(static_cast<double>(i));
+        parallel_for(trees.size(), t,
+                     [&](size_t i) { trees[i] = grow_tree(growth, parts.data() + i * codes.n, seeds[i], x_log_x); });
+    });
+    return side_by_side(trees);
 }
 
 nb::object py_count_leaves(const Array& given_codes, const Array& given_labels, int64_t n_classes,
@@ -211,6 +219,66 @@ nb::tuple py_score_leaves(const Array& given_codes, const nb::object& given_tree
     return nb::make_tuple(log_sum.array, sum.array);
 }
 
+nb::object py_add_leaves(const Array& given_codes, const nb::object& given_trees, const Array& given_values,
+                         int64_t n_threads) {
+    const size_t t = threads(n_threads);
+    const CodeTable codes = code_table(given_codes);
+    const GivenTrees trees(given_trees);
+    const Cells<float, 2> values(given_values, "values");
+    if (values.shape(0) != trees.view.size()) refuse("values does not have the nodes of the trees");
+    const auto sums = make<double>("zeros", "float64", codes.n, values.shape(1));
+    without_lock([&] { add_leaves(trees.view, codes, values.data(), values.shape(1), sums.data, t); });
+    return sums.array;
+}
+
+nb::tuple py_boost_trees(const Array& given_codes, const Array& given_categorical, const Array& given_labels,
+                         const std::optional<Array>& weights, const Array& given_offset, const Array& given_folds,
+                         int64_t n_folds, uint64_t seed, int64_t n_tried, int64_t most_rounds, int64_t patience,
+                         int64_t n_threads) {
+    const size_t t = threads(n_threads);
+    const CodeTable codes = code_table(given_codes);
+    const auto* categorical = flat<uint8_t>(given_categorical, "categorical", codes.n_columns);
+    const Cells<double, 2> offset(given_offset, "offset");
+    const size_t C = offset.shape(1);
+    if (offset.shape(0) != codes.n || C < 2) refuse("offset does not have the rows, and two classes or more");
+    for (size_t i = 0; i < codes.n * C; ++i)
+        if (!std::isfinite(offset.data()[i])) refuse("offset holds a number that is not finite");
+    const auto* labels = labels_of(given_labels, codes.n, C);
+    const auto* folds = flat<uint8_t>(given_folds, "folds", codes.n);
+    if (n_folds < 1 || n_folds > 255) refuse("n_folds is " + std::to_string(n_folds) + ", not between 1 and 255");
+    for (size_t r = 0; r < codes.n; ++r)
+        if (folds[r] >= n_folds) refuse("folds hold " + std::to_string(folds[r]) + ", beyond n_folds");
+    if (n_tried < 1 || most_rounds < 0 || patience < 1) refuse("n_tried, most_rounds or patience is too small");
+    if (codes.n > kMostBoosted) refuse("codes has more rows than can be boosted");
+    if (std::find(codes.cells, codes.cells + codes.n * codes.n_columns, kUnknownCode) !=
+        codes.cells + codes.n * codes.n_columns)
+        refuse("codes hold one that is not known");
+    const double* by = weights_above_zero(weights, codes.n);
+    const Boosting boosting{codes,
+                            categorical,
+                            labels,
+                            C,
+                            by,
+                            offset.data(),
+                            folds,
+                            static_cast<size_t>(n_folds),
+                            static_cast<size_t>(n_tried),
+                            static_cast<size_t>(most_rounds),
+                            static_cast<size_t>(patience),
+                            seed};
+    Boosted made;
+    without_lock([&] { made = boost_trees(boosting, t); });
+    size_t n_values = 0;
+    for (const auto& values : made.values) n_values += values.size();
+    const auto values = make<float>("empty", "float32", n_values / C, C);
+    float* at = values.data;
+    for (const auto& own : made.values) fill_array(own, at);
+    const auto scores = make<double>("empty", "float64", codes.n, C);
+    std::copy(made.scores.begin(), made.scores.end(), scores.data);
+    const nb::tuple trees = side_by_side(made.trees);
+    return nb::make_tuple(trees[0], trees[1], trees[2], trees[3], values.array, scores.array);
+}
+
 LineRows line_rows(const Array& given_codes, const Array& given_place, const Array& given_numbers,
                    size_t n_coefficients) {
     const CodeTable codes = code_table(given_codes);
@@ -262,6 +330,9 @@ void bind_trees(nb::module_& m) {
     m.def("leave_out_leaves", &py_leave_out_leaves, "codes"_a, "labels"_a, "taken"_a, "parts"_a.none(), "trees"_a,
           "totals"_a, "prior"_a, "n"_a, "m"_a, "n_threads"_a);
     m.def("score_leaves", &py_score_leaves, "codes"_a, "trees"_a, "values"_a, "n_threads"_a);
+    m.def("add_leaves", &py_add_leaves, "codes"_a, "trees"_a, "values"_a, "n_threads"_a);
+    m.def("boost_trees", &py_boost_trees, "codes"_a, "categorical"_a, "labels"_a, "weights"_a.none(), "offset"_a,
+          "folds"_a, "n_folds"_a, "seed"_a, "n_tried"_a, "most_rounds"_a, "patience"_a, "n_threads"_a);
     m.def("score_line", &py_score_line, "codes"_a, "place"_a, "numbers"_a, "coefficients"_a, "n_threads"_a);
     m.def("line_loss", &py_line_loss, "codes"_a, "place"_a, "numbers"_a, "labels"_a, "weights"_a.none(),
           "coefficients"_a, "n_threads"_a);

@@ -241,6 +241,23 @@ def leave_out_leaves(
 def score_leaves(
     codes: NDArray[np.uint8], trees: Trees, values: NDArray[np.float32], n_threads: int
 ) -> tuple[Floats, Floats]: ...
+def add_leaves(codes: NDArray[np.uint8], trees: Trees, values: NDArray[np.float32], n_threads: int) -> Floats: ...
+def boost_trees(
+    codes: NDArray[np.uint8],
+    categorical: NDArray[np.uint8],
+    labels: NDArray[np.uint32],
+    weights: Floats | None,
+    offset: Floats,
+    folds: NDArray[np.uint8],
+    n_folds: int,
+    seed: int,
+    n_tried: int,
+    most_rounds: int,
+    patience: int,
+    n_threads: int,
+) -> tuple[
+    NDArray[np.int64], NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint64], NDArray[np.float32], Floats
+]: ...
 def score_line(
     codes: NDArray[np.uint8], place: NDArray[np.int64], numbers: Floats, coefficients: Floats, n_threads: int
 ) -> Floats: ...

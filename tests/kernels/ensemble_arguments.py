@@ -141,7 +141,26 @@ def line_loss(d: Draw) -> Arguments:
     return score_line(d) | {"labels": d.wide_labels, "weights": d.weights}
 
 
+def boost_trees(d: Draw) -> Arguments:
+    n_classes, n_folds = max(d.n_classes, 2), int(d.rng.integers(1, 4))
+    return {
+        "codes": d.whole(int(d.rng.choice([2, 5, 254])), (d.n, d.k), "uint8"),
+        "categorical": d.whole(2, d.k, "uint8"),
+        "labels": d.wide_labels,
+        "weights": d.weights,
+        "offset": d.normal(d.n, n_classes),
+        "folds": d.whole(n_folds, d.n, "uint8"),
+        "n_folds": n_folds,
+        "seed": int(d.rng.integers(0, 2**63)),
+        "n_tried": int(d.rng.integers(1, 4)),
+        "most_rounds": int(d.rng.integers(0, 9)),
+        "patience": 3,
+    }
+
+
 GOOD: dict[str, Callable[[Draw], Arguments]] = {
+    "add_leaves": score_leaves,
+    "boost_trees": boost_trees,
     "count_chains": count_chains,
     "count_leaves": count_leaves,
     "exponent_loss": exponent_loss,

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 __all__ = [  # the one list: core and twins both have these names
     "NATIVE",
     "NormalRow",
+    "add_leaves",
     "best_classes",
     "best_states",
     "best_tags",
     "bin_codes",
+    "boost_trees",
     "context_codes",
     "count_chains",
     "count_codes",

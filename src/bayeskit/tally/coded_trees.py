@@ -114,18 +114,17 @@ class CodedTrees:
 
     def to_parts(self) -> tuple[list[Any], list[Array]]:
         """(plain header, arrays)"""
-        start, nodes, subset, sets = self.arrays
         header = [[c.name, c.categorical, len(c.cuts), len(c.table), c.missing] for c in self.columns]
         cuts = np.concatenate([NO_CUTS, *(column.cuts for column in self.columns)])
         tables = np.concatenate([np.zeros(0, np.uint8), *(column.table for column in self.columns)])
-        return header, [cuts, tables, start, nodes, subset.astype(np.int64), sets.view(np.uint32)]
+        return header, [cuts, tables, *plain_arrays(self.arrays)]
 
     @classmethod
     def from_parts(cls, coding: Coding, header: Any, arrays: list[Array]) -> Self:
         """What :meth:`to_parts` wrote, everything checked but what a walk checks itself."""
-        need(len(arrays) == N_ARRAYS and [a.dtype.str[1:] for a in arrays] == ["f8", "u1", "i8", "u4", "i8", "u4"])
+        need(len(arrays) == N_ARRAYS and [a.dtype.str[1:] for a in arrays[:2]] == ["f8", "u1"])
         cuts, tables, start, nodes, subset, sets = arrays
-        need(cuts.ndim == tables.ndim == start.ndim == subset.ndim == 1 and isinstance(header, list))
+        need(cuts.ndim == tables.ndim == 1 and isinstance(header, list))
         columns, at_cut, at_table = [], 0, 0
         for name, categorical, n_cuts, n_codes, missing in header:
             need(type(n_cuts) is int and type(n_codes) is int and name in coding)
@@ -138,24 +137,38 @@ class CodedTrees:
             columns.append(TreeColumn(name, categorical, *mine, missing))
             at_cut, at_table = at_cut + n_cuts, at_table + n_codes
         need(at_cut == len(cuts) and at_table == len(tables) and bool(np.isfinite(cuts).all()))
-        need(nodes.ndim == 2 and nodes.shape[1] == 2 and sets.ndim == 2 and sets.shape[1] == 8)
-        need(len(start) > 0 and start[0] == 0 and start[-1] == len(nodes) == len(subset))
-        need(bool((start[1:] > start[:-1]).all()) and len(nodes) < 2**31)
-        need(bool(((subset >= -1) & (subset < len(sets))).all()))
-        size = np.diff(start)
-        left, place = nodes[:, 0].astype(np.int64), np.arange(len(nodes)) - np.repeat(start[:-1], size)
-        behind = (left > place) & (left < np.repeat(size, size) - 1)
-        need(bool(((left == 0) | behind).all()))
-        children = (np.repeat(start[:-1], size) + left)[left > 0]
-        above = np.bincount(np.concatenate([start[:-1], children, children + 1]), minlength=len(nodes))
-        need(bool((above == 1).all()))  # one node above each but the roots: shared ones would count rows twice
-        asks_set, column = nodes[:, 1] >= 2**31, (nodes[:, 1].astype(np.int64) & (2**31 - 1)) >> 8
-        need(bool(((left == 0) | ((column < len(columns)) & (~asks_set | (subset >= 0)))).all()))
-        words = np.ascontiguousarray(sets).view(np.uint64).reshape(-1, 4)
-        return cls(coding, tuple(columns), (start, nodes, subset.astype(np.int32), words))
+        return cls(coding, tuple(columns), tree_arrays([start, nodes, subset, sets], len(columns)))
 
 
 N_ARRAYS = 6
+
+
+def plain_arrays(trees: Trees) -> list[Array]:
+    """Trees as a file holds them."""
+    start, nodes, subset, sets = trees
+    return [start, nodes, subset.astype(np.int64), sets.view(np.uint32)]
+
+
+def tree_arrays(arrays: list[Array], n_columns: int) -> Trees:
+    """What :func:`plain_arrays` gave, checked: nothing leads outside."""
+    need([array.dtype.str[1:] for array in arrays] == ["i8", "u4", "i8", "u4"])
+    start, nodes, subset, sets = arrays
+    need(start.ndim == subset.ndim == 1)
+    need(nodes.ndim == 2 and nodes.shape[1] == 2 and sets.ndim == 2 and sets.shape[1] == 8)
+    need(len(start) > 0 and start[0] == 0 and start[-1] == len(nodes) == len(subset))
+    need(bool((start[1:] > start[:-1]).all()) and len(nodes) < 2**31)
+    need(bool(((subset >= -1) & (subset < len(sets))).all()))
+    size = np.diff(start)
+    left, place = nodes[:, 0].astype(np.int64), np.arange(len(nodes)) - np.repeat(start[:-1], size)
+    behind = (left > place) & (left < np.repeat(size, size) - 1)
+    need(bool(((left == 0) | behind).all()))
+    children = (np.repeat(start[:-1], size) + left)[left > 0]
+    above = np.bincount(np.concatenate([start[:-1], children, children + 1]), minlength=len(nodes))
+    need(bool((above == 1).all()))  # one node above each but the roots: shared ones would count rows twice
+    asks_set, column = nodes[:, 1] >= 2**31, (nodes[:, 1].astype(np.int64) & (2**31 - 1)) >> 8
+    need(bool(((left == 0) | ((column < n_columns) & (~asks_set | (subset >= 0)))).all()))
+    words = np.ascontiguousarray(sets).view(np.uint64).reshape(-1, 4)
+    return start, nodes, subset.astype(np.int32), words
 
 
 def need(holds: bool) -> None:

@@ -25,7 +25,7 @@ from bayeskit.models.ensemble.learnt_rows import learnt_rows, plan_of
 from bayeskit.models.ensemble.members import draw_members
 
 GRID = (0.5, 2, 8, 32, 128, 512)
-KEYS = "columns", "values", "missing", "temperatures", "accuracy", "log loss", "importance", "trees", "line"
+KEYS = "columns", "values", "missing", "temperatures", "accuracy", "log loss", "importance", "trees", "line", "boosting"
 DRAWN = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
     "ranks and parts are drawn from the rows, and rows that are repeated are drawn otherwise",
@@ -326,7 +326,14 @@ def test_progress_is_told():
     X, y, _ = table()
     told = []
     bk.BayesClassifier(**SMALL, progress=lambda *step: told.append(step)).fit(X, y)
-    assert [stage for stage, *_ in told] == ["columns", "chains", *["trees"] * 2, *["line"] * 2, *["exponents"] * 2]
+    assert [stage for stage, *_ in told] == [
+        "columns",
+        "chains",
+        *["trees"] * 2,
+        *["line"] * 2,
+        *["exponents"] * 2,
+        *["boosting"] * 2,
+    ]
     assert all(done <= of for _, done, of in told)
 
 

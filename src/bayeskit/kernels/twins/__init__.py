@@ -11,6 +11,8 @@ from bayeskit.kernels.twins.aode import score_parents as score_parents
 from bayeskit.kernels.twins.backoff import learn_backoff as learn_backoff
 from bayeskit.kernels.twins.backoff import score_backoff as score_backoff
 from bayeskit.kernels.twins.bins import bin_codes as bin_codes
+from bayeskit.kernels.twins.boosting import add_leaves as add_leaves
+from bayeskit.kernels.twins.boosting import boost_trees as boost_trees
 from bayeskit.kernels.twins.chains import count_chains as count_chains
 from bayeskit.kernels.twins.chains import learn_chains as learn_chains
 from bayeskit.kernels.twins.chains import score_chains as score_chains

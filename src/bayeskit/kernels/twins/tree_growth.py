@@ -71,7 +71,7 @@ def grow_trees(
     )
 
 
-class _Random:
+class Random:
     """splitmix64"""
 
     def __init__(self, seed: int) -> None:
@@ -120,7 +120,7 @@ class _Grower:
     ) -> None:
         self.codes, self.categorical, self.labels = codes, categorical, labels
         self.weights, self.n_tried, self.at_random = weights, n_tried, at_random
-        self.random, self.columns = _Random(seed), list(range(codes.shape[1]))
+        self.random, self.columns = Random(seed), list(range(codes.shape[1]))
         self.nodes: list[list[int]] = []
         self.subset: list[int | None] = []
         self.sets: list[list[int]] = []

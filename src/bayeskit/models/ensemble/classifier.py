@@ -1,12 +1,13 @@
 """BayesClassifier: an ensemble learnt by counting alone, for raw mixed tables, without parameters to tune.
 
-    s(y) = w_0 ln P(y) + Σ_i w_i f_i(y) + Σ_j v_j o_j(y)
+    s(y) = w_0 ln P(y) + Σ_i w_i f_i(y) + Σ_j v_j o_j(y) + b(y)
     P(y | x) = (n softmax(s)_y + 1) / (n + C)
 
 f_i is the mean over the members of ln P(x_i | y, parents of i), estimated by back-off from longer to shorter
 contexts. The o_j are the geometric and the arithmetic mean of class chains, contexts chosen one column at a time, both
 means of two forests whose leaves are counted on all rows, and a line. The few exponents w and v are fitted to scores of
-rows left out. No model learnt from n rows may claim more than the last line allows.
+rows left out, and b is boosting of what these leave, where it gains. No model learnt from n rows may claim more than
+the last line allows.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ from bayeskit.tally.rows import SAMPLE, Rows
 from bayeskit.tally.tally import Tally
 
 Progress = Callable[[str, int, int], object]
-FEW_ROWS = 3_000  # up to which there are more members and chains
+FEW_ROWS = 3_000  # up to which members and chains need not earn their place
+MEMBERS, CHAINS = 8, 16
 MANY_ROWS = 100_000  # above which there are none, unless they are asked for
 where_rows_are_kept = available_where(
     lambda model: model.keep_rows,
@@ -72,8 +74,8 @@ class BayesClassifier(Learner):
 
     Parameters
     ----------
-    n_members: models of the columns that are averaged; None for 16, and 8 above 3,000 rows.
-    n_chains: class chains; None for 64, and 16 above 3,000 rows.
+    n_members: models of the columns that are averaged; None for 8.
+    n_chains: class chains; None for 16.
     n_trees: trees of each of the two forests; None for 100, above 5,000 rows 50, above 20,000 rows 25, and fewer where
         there are very many classes.
     fast: True leaves members and chains out; "auto" does so above 100,000 rows, where there is no memory for them, and
@@ -83,9 +85,9 @@ class BayesClassifier(Learner):
     random_state: seed of all that is drawn; the same seed gives the same model for any number of threads.
     n_threads: None for all cores. unlabelled: as for ``NaiveBayes``.
     progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting: stages "columns",
-        "chains", "trees", "line" and "exponents".
-    structure: the ``structure_`` of another model: its cuts, parents, m, trees, line and exponents are taken and only
-        the counts learnt. Models of several places that share one can be merged.
+        "chains", "trees", "line", "exponents" and "boosting".
+    structure: the ``structure_`` of another model: its cuts, parents, m, trees, line, boosting and exponents are taken
+        and only the counts learnt. Models of several places that share one can be merged.
     roles: one role for all columns or a mapping from name or position: "categorical", "numeric", "ignore".
     domains: mapping from column to all its possible values; the target's name declares classes.
     schema: the ``schema_`` of another model, taken instead of one inferred from the data.
@@ -97,9 +99,11 @@ class BayesClassifier(Learner):
     left_out_: accuracy and log loss on the rows of the fit, each left out of the counts, beside those of naive Bayes
         and of the majority; of more than 20,000 rows on as many, drawn by ``random_state``, to which the exponents are
         fitted, too. Ours are a little optimistic: structure, m and exponents have seen the row.
-    importance_: of each column, by how much the log loss of rows left out rises without its factor and where forests
-        and line do not know it, everything else held; the class chains are left as they are. Measured on some rows.
-    structure_: cuts, parents, m, chains, trees, line and exponents, held when rows are learnt, forgotten or merged.
+    importance_: of each column, by how much the log loss of rows left out rises without its factor and where forests,
+        line and boosting do not know it, everything else held; the class chains are left as they are. Measured on some
+        rows.
+    structure_: cuts, parents, m, chains, trees, line, boosting and exponents, held when rows are learnt, forgotten or
+        merged.
 
     The model keeps its rows, as counts of all its contexts would take far more room: they are what is added and taken
     away, and what a saved file holds. With ``keep_rows=False`` it holds the counts of its trees' leaves instead.
@@ -173,8 +177,8 @@ class BayesClassifier(Learner):
     partial_fit = where_rows_are_kept(
         remarked(
             Learner.partial_fit,
-            "After a fit its structure is held: rows are counted with the same cuts, parents, m, chains, trees, line\n"
-            "and exponents. ``left_out_`` and ``importance_`` stay those of the fit.",
+            "After a fit its structure is held: rows are counted with the same cuts, parents, m, chains, trees, line,\n"
+            "boosting and exponents. ``left_out_`` and ``importance_`` stay those of the fit.",
         )
     )
     forget = where_rows_are_kept(
@@ -288,10 +292,9 @@ class BayesClassifier(Learner):
         free = self.n_members is None and self.n_chains is None and self.fast == "auto"
         if self.fast is True or not self.keep_rows or (free and size.n_rows > MANY_ROWS):
             return Extent(0, 0, trees, True)
-        few = size.n_rows <= FEW_ROWS
-        members = (16 if few else 8) if self.n_members is None else int(self.n_members)
-        chains = (64 if few else 16) if self.n_chains is None else int(self.n_chains)
-        return Extent(members, chains, trees, None if free and not few else False)
+        members = MEMBERS if self.n_members is None else int(self.n_members)
+        chains = CHAINS if self.n_chains is None else int(self.n_chains)
+        return Extent(members, chains, trees, None if free and size.n_rows > FEW_ROWS else False)
 
     # -- in a file -----------------------------------------------------------------------------------
 
@@ -371,6 +374,8 @@ class BayesClassifier(Learner):
             parts.append(f"two forests of {held.n_trees // 2} trees")
         if held.line is not None:
             parts.append("a line")
+        if held.boosting is not None:
+            parts.append(f"{len(held.boosting)} small trees that boost what these leave")
         light = "" if held.cuts else " (without members and chains)"
         return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) + light
 

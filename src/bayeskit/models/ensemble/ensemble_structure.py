@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.column_codes import ColumnCodes
+from bayeskit.models.ensemble.boosted_part import BoostedPart
 from bayeskit.models.ensemble.class_chains import Steps
 from bayeskit.models.ensemble.linear_part import LinearPart
 from bayeskit.models.ensemble.members import Members
@@ -21,7 +22,7 @@ Codes = dict[str, ColumnCodes]
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """What stays as it is when the counts move: cuts, parents, m, steps of chains, trees, line, exponents.
+    """What stays as it is when the counts move: cuts, parents, m, steps of chains, trees, line, boosting, exponents.
 
     Given as ``structure=`` to another fit, it lets models of several places be merged.
     """
@@ -35,6 +36,7 @@ class Structure:
     exponents: Floats  # of the weighed terms
     trees: CodedTrees | None = None  # of both forests; the line reads their codes, too
     line: LinearPart | None = None
+    boosting: BoostedPart | None = None  # its trees read the same codes
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -72,6 +74,7 @@ class Structure:
     def _arrays(self) -> list[npt.NDArray[Any]]:
         cuts, steps = [mine[name] for mine in self.cuts for name in sorted(mine)], self.steps
         weighed = [np.array(self.temperatures), self.exponents, *(self.line.arrays() if self.line else ())]
+        weighed += self.boosting.arrays() if self.boosting else []
         return [*cuts, self.parents, self.m, steps.start, steps.column, steps.m, steps.cuts, *weighed]
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
 """The ensemble learns its structure, and tells how well it does on rows left out.
 
-Formula: the counting ensemble: members, chains, forests, line, exponents, cap
+Formula: the counting ensemble: members, chains, forests, line, exponents, boosting, cap
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from bayeskit.estimate.calibration import fit_exponents, fit_temperature
 from bayeskit.estimate.prior import shares_without
 from bayeskit.evaluate.leave_one_out import takes_class_along
 from bayeskit.evaluate.metrics import log_loss
+from bayeskit.models.ensemble.boosted_part import fit_boosting
 from bayeskit.models.ensemble.class_chains import Steps, draw_chains
 from bayeskit.models.ensemble.ensemble_structure import Structure
 from bayeskit.models.ensemble.forests import LeftOutForests, count_leaves, grow_forests, ready_leaves, total_leaves
@@ -40,6 +41,8 @@ from bayeskit.tally.coded_trees import CodedTrees
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
+SURER = 1.07  # than of rows left out, which only the trees judge that they have not grown
+MOST_TEMPERED = 4_000  # rows that a single number is fitted to
 WALKS = 2_500  # rows that the importance of all columns is measured on, one column each
 
 
@@ -96,9 +99,10 @@ class Learning:
         if extent.light is None and (lighter := self._lighter(terms, at, scores)) is not None:
             terms, exponents = terms[:, :, at.light], lighter
             structure, factors, chains = without_columns(structure, lighter), [], []
-            at, scores = structure.terms, terms.astype(np.float64) @ lighter
+            scores = terms.astype(np.float64) @ lighter
+        structure, scores = self._boost(structure, scores)
         self.log_proba = capped(scores, rows.n)
-        self.importance = self._importance(terms, structure)
+        self.importance = self._importance(terms, structure, scores)
         return EnsembleParameters(
             rows.classes, logspace.log(prior_of(rows)), rows.n, rows.codes, structure, structure.members(rows.codes),
             factors, chains, rows.columns if chains else [], leaves,
@@ -196,7 +200,9 @@ class Learning:
         """Of each mean of chains and forests; 1 where there are no chains."""
         if self.held is not None:
             return self.held.temperatures
-        fitted = [fit_temperature(mean, self.labels, self.weights) for mean in (*chain_means, *forest_means)]
+        some = slice(None, None, -(-len(self.labels) // MOST_TEMPERED) or 1)
+        weights = None if self.weights is None else self.weights[some]
+        fitted = [fit_temperature(mean[some], self.labels[some], weights) for mean in (*chain_means, *forest_means)]
         return tuple(fitted if chain_means else [1.0, 1.0, *fitted])
 
     def _weigh(self, terms: Singles, at: WeighedTerms) -> Floats:
@@ -223,28 +229,57 @@ class Learning:
         error = float(np.sqrt(np.average((worse - mean) ** 2, weights=self.weights) / len(worse)))
         return exponents if mean <= error else None
 
-    def _importance(self, terms: Singles, structure: Structure) -> list[float]:
-        """Of each column, by how much rows left out are worse where its factor, the trees and the line lack it."""
+    def _boost(self, structure: Structure, scores: Floats) -> tuple[Structure, Floats]:
+        """With boosting of what is left where that is worth it, and all scores as sure as new rows allow."""
+        rows, trees = self.rows, structure.trees
+        if self.held is not None:
+            if (part := structure.boosting) is not None:
+                scores = scores + part.scores(self.left_out.codes, rows.classes, self.n_threads)
+            return structure, scores
+        by, boosted = SURER, None
+        if trees is not None:
+            self.tell("boosting", 0, 1)
+            boosted = fit_boosting(rows, self.asked, trees, self.left_out.codes, scores, self.rng, self.n_threads)
+            self.tell("boosting", 1, 1)
+        if boosted is not None:
+            part, scores = boosted
+            by *= fit_temperature(scores, self.labels, self.weights)
+            structure = replace(structure, boosting=part.raised(by))
+        return replace(structure, exponents=by * structure.exponents), by * scores
+
+    def _as_of_new_rows(self, structure: Structure, cells: dict[str, Any], codes: npt.NDArray[np.uint8]) -> Floats:
+        """What line and boosting add to the scores of rows, left out or not (rows, classes)."""
+        classes, told = self.rows.classes, np.zeros((len(codes), len(self.rows.classes)))
+        if structure.line is not None and structure.trees is not None:
+            log_prior = logspace.log(prior_of(self.rows))
+            said = structure.line.log_shares(cells, codes, structure.trees, classes, log_prior, self.n_threads)
+            told += structure.exponents[-2] * said
+        if structure.boosting is not None:
+            told += structure.boosting.scores(codes, classes, self.n_threads)
+        return told
+
+    def _importance(self, terms: Singles, structure: Structure, left_out: Floats) -> list[float]:
+        """Of each column, by how much rows left out are worse where its factor, trees, line and boosting lack it."""
         rows, at, exponents = self.rows, structure.terms, structure.exponents
         step = -(-len(self.labels) * len(rows.columns) // WALKS)
         some, own = terms[::step].astype(np.float64), self.labels[::step]
-        weights, scores = None if self.weights is None else self.weights[::step], some @ exponents
-        log_prior, each = logspace.log(prior_of(rows)), np.arange(len(own))
+        weights, scores = None if self.weights is None else self.weights[::step], left_out[::step]
+        each, forests = np.arange(len(own)), at.of_forests
         cells = {name: cells[self.asked[::step]] for name, cells in rows.cells.items()}
+        known = (
+            self._as_of_new_rows(structure, cells, self.left_out.codes[::step]) if structure.trees is not None else 0.0
+        )
         with_it, rises = capped(scores, rows.n)[each, own], []
         for i, name in enumerate(rows.codes):
             lost = exponents[i] * some[:, :, i] if at.columns else np.zeros_like(scores)
             if structure.trees is not None:
                 lacking = self.left_out.every(step, name)
-                told = terms[::step].copy()
                 if at.forests:
-                    put_means(told, at.of_forests, lacking.means(self.n_threads), structure.temperatures[2:])
-                if structure.line is not None:
-                    told[:, :, -2] += structure.line.without(
-                        name, cells, self.left_out.codes[::step], lacking.codes, structure.trees, rows.classes,
-                        log_prior, self.n_threads,
-                    )  # fmt: skip
-                lost = lost + (some - told) @ exponents
+                    told = some[:, :, forests].copy()
+                    put_means(told, slice(0, at.forests), lacking.means(self.n_threads), structure.temperatures[2:])
+                    lost = lost + (some[:, :, forests] - told) @ exponents[forests]
+                gone = {name: np.full(len(own), np.nan)} if rows.codes[name].values is None else {}
+                lost = lost + known - self._as_of_new_rows(structure, {**cells, **gone}, lacking.codes)
             worse = with_it - capped(scores - lost, rows.n)[each, own]
             rises.append(float(np.average(worse, weights=weights)))
         return rises

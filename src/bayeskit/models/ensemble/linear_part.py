@@ -70,14 +70,6 @@ class LinearPart:
         scores = kernels.score_line(*self.features(cells, codes, trees), self.coefficients, n_threads)
         return self.in_classes(scores, classes, log_prior)
 
-    def without(
-        self, name: str, cells: Mapping[str, Any], codes: Bytes, lacking: Bytes, trees: CodedTrees, *rest: Any
-    ) -> Floats:
-        """By how much ln P(class | x) changes where a column is not known, with codes that lack it."""
-        gone = {name: np.full(len(lacking), np.nan)} if name in self.numbers else {}
-        lesser = self.log_shares({**cells, **gone}, lacking, trees, *rest)
-        return np.asarray(lesser - self.log_shares(cells, codes, trees, *rest))
-
     def in_classes(self, scores: Floats, classes: Any, log_prior: Floats) -> Floats:
         """Scores of the line's classes as ln P of the classes that there are now."""
         at = positions(classes, self.classes)
@@ -102,9 +94,7 @@ def fit_line(
     n_rows, n_classes = len(rows.labels), len(rows.classes)
     line = _features_of(rows, trees, codes)
     n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, max(n_rows, 1))
-    fold = np.empty(n_rows, dtype=np.int64)
-    shuffled = rng.permutation(n_rows)
-    fold[shuffled[np.argsort(rows.labels[shuffled], kind="stable")]] = np.arange(n_rows) % n_folds
+    fold = folds_by_class(rows.labels, n_folds, rng)
     told, coefficients = np.zeros((len(asked), n_classes)), []
     for k in range(n_folds):
         others = np.flatnonzero(fold != k)
@@ -117,6 +107,13 @@ def fit_line(
     mean = np.mean(coefficients, axis=0)
     made = LinearPart(rows.classes, line.numbers, line.centre, line.spread, line.read, line.tables, mean)
     return made, np.asarray(logspace.log_normalise(told)[0])
+
+
+def folds_by_class(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.Generator) -> Index:
+    """The fold of each row, drawn; those of a class are shared among all folds."""
+    shuffled, fold = rng.permutation(len(labels)), np.empty(len(labels), dtype=np.int64)
+    fold[shuffled[np.argsort(labels[shuffled], kind="stable")]] = np.arange(len(labels)) % max(n_folds, 1)
+    return fold
 
 
 def _some(rows: LearntRows, which: Index) -> dict[str, Any]:

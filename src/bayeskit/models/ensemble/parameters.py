@@ -1,6 +1,6 @@
 """The counts of the ensemble, and what it says of new rows with them.
 
-Formula: the counting ensemble: members, chains, forests, line, exponents, cap
+Formula: the counting ensemble: members, chains, forests, line, exponents, boosting, cap
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from bayeskit import kernels, logspace
 from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.estimate.smoothing import smoothed
+from bayeskit.models.ensemble.boosted_part import FOLDS as BOOSTED_FOLDS
 from bayeskit.models.ensemble.ensemble_structure import Structure
 from bayeskit.models.ensemble.forests import MOST_GROWN, count_leaves, means_of, ready_leaves, total_leaves
 from bayeskit.models.ensemble.learnt_rows import LearntRows, check_range
@@ -139,12 +140,12 @@ def log_scores(params: EnsembleParameters, columns: Columns, n_threads: int) -> 
     scores = np.empty((len(columns[0]), len(params.log_prior)))
     for first in range(0, len(scores), ROWS_TOGETHER):
         some = slice(first, first + ROWS_TOGETHER)
-        scores[some] = _terms(params, [column[some] for column in columns], n_threads) @ params.structure.exponents
+        scores[some] = _weighed(params, [column[some] for column in columns], n_threads)
     return capped(scores, params.n)
 
 
-def _terms(params: EnsembleParameters, columns: Columns, n_threads: int) -> Floats:
-    """ln of everything that is weighed (rows, classes, terms)."""
+def _weighed(params: EnsembleParameters, columns: Columns, n_threads: int) -> Floats:
+    """Scores of some rows (rows, classes): all terms by their exponents, and what boosting adds."""
     structure, members, n_classes = params.structure, params.members, len(params.log_prior)
     at = structure.terms
     terms = np.empty((len(columns[0]), n_classes, at.size))
@@ -175,7 +176,9 @@ def _terms(params: EnsembleParameters, columns: Columns, n_threads: int) -> Floa
             terms[:, :, -2] = structure.line.log_shares(
                 cells, codes, trees, params.classes, params.log_prior, n_threads
             )
-    return terms
+        if structure.boosting is not None:
+            return terms @ structure.exponents + structure.boosting.scores(codes, params.classes, n_threads)
+    return terms @ structure.exponents
 
 
 def put_means(terms: npt.NDArray[Any], where: slice, means: Sequence[Floats], temperatures: Sequence[float]) -> None:
@@ -234,4 +237,5 @@ def memory_needed(size: TableSize, n_members: int, n_chains: int, n_trees: int, 
     contexts = n_members * n_columns * n * 24 + n_chains * n * 60
     learning = n_threads * n * n_classes * 40 if n_members else 0  # of one column of one member, in every context
     leaves = 2 * n_trees * (n + min(n, MOST_GROWN) * (12 + 20 * n_classes))  # a leaf for every other row that grows
-    return float(codes + left_out + contexts + learning + leaves + 2 * n * n_columns)
+    boosting = BOOSTED_FOLDS * min(n, MOST_FITTED) * (16 * n_classes + 64)
+    return float(boosting + codes + left_out + contexts + learning + leaves + 2 * n * n_columns)

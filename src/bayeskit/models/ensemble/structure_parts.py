@@ -7,6 +7,7 @@ astray. Version 0.2 and before had members and chains alone.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +18,7 @@ from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.numbers import LARGEST
 from bayeskit.data.table import Table
 from bayeskit.errors import BadFile
+from bayeskit.models.ensemble.boosted_part import BoostedPart
 from bayeskit.models.ensemble.class_chains import MOST_CUTS, Steps
 from bayeskit.models.ensemble.ensemble_structure import Codes, Structure
 from bayeskit.models.ensemble.linear_part import CODES, LinearPart
@@ -33,6 +35,7 @@ Array = npt.NDArray[Any]
 Parts = tuple[dict[str, Any], list[Array]]
 FIXED = 9  # arrays of members, chains and exponents
 OF_LINE = 5
+OF_BOOSTING = 5
 MODELS = ("BayesClassifier", "NaiveBayes", "majority")  # that are scored on rows left out
 MOST = 1e9  # m, an exponent or a temperature, and one part of the least: far beyond any that is learnt
 
@@ -67,6 +70,9 @@ def to_parts(structure: Structure, left_out: Table, importance: Table, with_tree
     if structure.line is not None:
         header["line"] = {"classes": list(structure.line.classes), "numbers": list(structure.line.numbers)}
         arrays += structure.line.arrays()
+    if structure.boosting is not None:
+        header["boosting"] = {"classes": list(structure.boosting.classes)}
+        arrays += [*coded_trees.plain_arrays(structure.boosting.trees), structure.boosting.values.astype(np.float64)]
     return header, arrays
 
 
@@ -75,7 +81,8 @@ def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structur
     names = [str(name) for name in header["columns"]]
     _need(set(names) == set(tally.schema.used) and len(names) == len(set(names)), "its columns")
     n_trees, n_line = (coded_trees.N_ARRAYS if "trees" in header else 0), (OF_LINE if "line" in header else 0)
-    _need(len(arrays) == FIXED + n_trees + n_line, "the number of its arrays")
+    n_boosting = OF_BOOSTING if "boosting" in header else 0
+    _need(len(arrays) == FIXED + n_trees + n_line + n_boosting, "the number of its arrays")
     for array, kind in zip(arrays, "ififfiiff", strict=False):
         _need(array.dtype.kind == kind, "the types of its arrays")
     codes = _codes(tally, names, header["values"], header["missing"])
@@ -87,8 +94,10 @@ def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structur
     line = None
     if n_line:
         _need(trees is not None, "its line")
-        line = _line(header["line"], arrays[FIXED + n_trees :], trees)
+        line = _line(header["line"], arrays[FIXED + n_trees : FIXED + n_trees + n_line], trees)
     structure = _structure(codes, header["temperatures"], arrays[:FIXED], trees, line)
+    if n_boosting:
+        structure = replace(structure, boosting=_boosting(header["boosting"], arrays[-n_boosting:], trees))
     losses = header["log loss"]  # none where every row took its class along
     no_losses = isinstance(losses, list) and losses == [None] * len(MODELS)
     scores = {
@@ -144,6 +153,17 @@ def _line(header: Any, arrays: list[Array], trees: CodedTrees | None) -> LinearP
     _need(all(_between(array, -LARGEST, LARGEST) for array in (centre, tables, coefficients)), "its line")
     _need(_between(spread, 1 / LARGEST, LARGEST) and _between(np.abs(coefficients), 0, MOST), "its line")
     return LinearPart(classes, numbers, centre, spread, read, tables, coefficients)
+
+
+def _boosting(header: Any, arrays: list[Array], trees: CodedTrees | None) -> BoostedPart:
+    *of_trees, values = arrays
+    classes = tuple(header["classes"])
+    _need(trees is not None and values.dtype.kind == "f", "its boosting")
+    assert trees is not None
+    _need(len({*classes}) == len(classes) and all(isinstance(c, (str, int, float)) for c in classes), "its boosting")
+    read = coded_trees.tree_arrays(of_trees, len(trees.columns))
+    _need(values.shape == (len(read[1]), len(classes)) and _between(np.abs(values), 0, MOST), "its boosting")
+    return BoostedPart(classes, read, values.astype(np.float32))
 
 
 def _structure(
