@@ -255,7 +255,7 @@ def test_an_ensemble_that_takes_too_much():
     data, y = rows(sky=[*"ab"] * 30)
 
     def attempt(kind=bk.BayesClassifier, n_members=16):
-        more = {"n_members": n_members, "n_chains": 2, "n_trees": 2, **limited(kind, 60_000)}
+        more = {"n_members": n_members, "n_chains": 2, "n_trees": 2, **limited(kind, 75_000)}
         return kind(**(more if kind is bk.BayesClassifier else {}), n_threads=1).fit(data, y)
 
     follow(attempt, "n_members", "NaiveBayes", chosen={"n_members": 1})

@@ -23,7 +23,7 @@ cells = {
     "d": st.sampled_from("rst"),
 }
 rows = st.lists(st.fixed_dictionaries({k: st.one_of(st.none(), v) for k, v in cells.items()}), min_size=1, max_size=40)
-DOMAINS = {"a": "xy", "b": "uvw", "c": "pq", "d": "rst"}
+DOMAINS = {"a": [*"xy"], "b": [*"uvw"], "c": [*"pq"], "d": [*"rst"]}
 
 
 @pytest.mark.slow

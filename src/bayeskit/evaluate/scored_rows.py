@@ -37,7 +37,7 @@ class ScoredRows:
             raise BayesError("one weight for each row, none below 0")
         known = (weights > 0) & ~np.isnan(numbers)  # NaN is said where a row is impossible under every class
         if not known.any():
-            raise BayesError(f"there are no rows to score, or none has a {what}")
+            raise BayesError(f"there are no rows to score, or none with {what}s that are numbers")
         return cls(true[known], numbers[known], weights[known])
 
 

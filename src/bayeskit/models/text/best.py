@@ -109,16 +109,16 @@ class PooledParameters(Parameters):
 
     @classmethod
     def of(
-        cls, counted: EvidenceParameters, shares: tuple[float, float], held: Floats, idf: Floats, weights: Floats
+        cls, counted: EvidenceParameters, share: float, held: Floats, idf: Floats, weights: Floats
     ) -> PooledParameters:
-        """Both halves with their shares; ``held`` is (classes,), and ``weights`` are W (words, classes)."""
-        k, (first, second) = len(counted.log_prior), shares
+        """Both halves; ``share`` is v₁, ``held`` is (classes,), and ``weights`` are v₂ W (words, classes)."""
+        k = len(counted.log_prior)
         runs = has_space(counted.vocabulary)
         pooled = np.empty((len(idf), 2 + 3 * k))
         pooled[:, 0], pooled[:, 1] = runs, idf
-        np.multiply(first, counted.tables[0], out=pooled[:, 2 : 2 + k])
-        np.multiply((second * np.where(runs, linear_half.RUNS, 1.0) * idf)[:, None], weights, out=pooled[:, 2 + k : -k])
-        np.multiply(first, counted.tables[1], out=pooled[:, -k:])
+        np.multiply(share, counted.tables[0], out=pooled[:, 2 : 2 + k])
+        np.multiply((np.where(runs, linear_half.RUNS, 1.0) * idf)[:, None], weights, out=pooled[:, 2 + k : -k])
+        np.multiply(share, counted.tables[1], out=pooled[:, -k:])
         return cls(counted.log_prior, counted.vocabulary, held, counted.g, pooled)
 
     @property
@@ -294,8 +294,8 @@ class Best(Recipe):
         idf, weights = np.zeros(len(words)), np.zeros((len(words), k))
         idf[known] = linear.idf[where[known]]
         old = at < len(linear.classes)
-        weights[np.ix_(known, old)] = linear.table[where[known]][:, at[old]]
-        return PooledParameters.of(counted, linear.shares, held, idf, weights)
+        weights[np.ix_(known, old)] = second * linear.table[where[known]][:, at[old]]
+        return PooledParameters.of(counted, first, held, idf, weights)
 
     # -- storage -------------------------------------------------------------------------------------
 
