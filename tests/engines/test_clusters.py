@@ -249,6 +249,22 @@ def test_a_dask_frame_needs_no_client():
     assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(PARTS[0], "play").tally_)
 
 
+@pytest.mark.dask
+@pytest.mark.xdist_group("dask")
+def test_a_refused_row_of_a_dask_frame_is_named_with_its_part():
+    import dask
+    import dask.dataframe as dd
+
+    whole = pa.concat_tables(PARTS).to_pandas()
+    whole.loc[45, "size"] = float("inf")
+    frame = dd.from_pandas(whole, npartitions=3)
+    with (
+        dask.config.set(scheduler="synchronous"),
+        pytest.raises(bk.BayesError, match=r"part 2 of the frame: .*column 'size' has inf in row 5\b"),
+    ):
+        bk.NaiveBayes(**SETTINGS).fit(frame, "play")
+
+
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 def test_many_partitions_of_spark_are_merged_in_a_tree(monkeypatch):
