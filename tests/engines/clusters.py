@@ -62,7 +62,8 @@ def spark_session():
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # small work: compiling costs more
         "spark.python.worker.reuse": "true",
-        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.session.timeZone": "America/New_York",  # an instant is the same in any zone
+        "spark.sql.timestampType": "TIMESTAMP_NTZ",  # a moment without a zone stays one
     }
     builder = SparkSession.builder.master("local[2,4]").appName("bayeskit tests")
     for name, value in settings.items():
