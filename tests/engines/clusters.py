@@ -74,11 +74,16 @@ def spark_session():
     return session
 
 
+def need_dask():
+    """Skip a test where there is no Dask."""
+    if not has_dask():
+        absent(NO_DASK)
+
+
 @cache
 def dask_client():
     """Two workers of one thread each, processes of their own."""
-    if not has_dask():
-        absent(NO_DASK)
+    need_dask()
     from distributed import Client, LocalCluster
 
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1")

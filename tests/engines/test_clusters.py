@@ -240,6 +240,7 @@ def test_a_part_of_a_dask_worker_that_dies_is_counted_by_another(trouble, what, 
 @pytest.mark.dask
 @pytest.mark.xdist_group("dask")
 def test_a_dask_frame_needs_no_client():
+    clusters.need_dask()
     import dask
     import dask.dataframe as dd
 
@@ -252,6 +253,7 @@ def test_a_dask_frame_needs_no_client():
 @pytest.mark.dask
 @pytest.mark.xdist_group("dask")
 def test_a_refused_row_of_a_dask_frame_is_named_with_its_part():
+    clusters.need_dask()
     import dask
     import dask.dataframe as dd
 

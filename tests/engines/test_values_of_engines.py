@@ -162,6 +162,35 @@ def test_all_columns_of_values_are_the_same_on_a_cluster(cluster, tmp_path):
     assert there.agrees(here)
 
 
+@pytest.mark.dask
+@pytest.mark.xdist_group("dask")
+@pytest.mark.parametrize("to_texts", [False, True])
+def test_objects_of_a_dask_frame_are_learnt_as_its_own_rows_would_be(to_texts):
+    """Whether Dask has made texts of them or not, and where a part alone has cells of one type."""
+    clusters.need_dask()
+    import dask
+    import dask.dataframe as dd
+    import pandas as pd
+
+    cells = {
+        "price": [Decimal("2.00"), Decimal("0.1"), 2.0, 0.1],
+        "day": [date(2024, 5, 1), None, datetime(2024, 5, 1, 10), None],
+        "ill": [True, None, None, False],
+        "none at first": [None, None, date(2024, 5, 1), None],
+    }
+    table = pd.DataFrame({**cells, "sum of price": cells["price"]}, dtype=object).assign(label=["a", "b", "a", "a"])
+    with dask.config.set({"dataframe.convert-string": to_texts, "scheduler": "synchronous"}):
+        frame = dd.from_pandas(table, npartitions=2)
+        own = frame.compute()
+        model = bk.NaiveBayes(roles={**dict.fromkeys(cells, "categorical"), "sum of price": "numeric"})
+        there = bk.models.base.clone(model).fit(frame, "label").tally_
+    assert isinstance(own["price"].iloc[0], str) == to_texts
+    here = model.fit(own, "label").tally_
+    for name in cells:
+        assert list(map(typed, there.families[name].values)) == list(map(typed, here.families[name].values)), name
+    assert there.agrees(here)
+
+
 def typed(value):
     """1, 1.0 and True are equal, and not the same."""
     return type(value), value
