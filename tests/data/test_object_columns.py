@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import bayeskit as bk
 from bayeskit.data.frames import columns_of, kind_of
+from bayeskit.data.numbers import as_floats
 from bayeskit.errors import SchemaMismatch
 
 DATA = Path(os.environ.get("BAYESKIT_DATA", "nowhere")) / "tabular"
@@ -54,6 +55,25 @@ def test_a_column_of_objects_has_the_type_that_its_cells_share(what):
     forms = [column.reshape(-1, 1), pd.DataFrame({"x0": pd.Series(column, dtype=object)}), {"x0": column}]
     for form in forms:
         assert kind_of(columns_of(form)[1]["x0"]) == kind
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [Decimal("0.1"), 2.5, None],
+        [1, Decimal("2.50"), np.nan],
+        [2**60 + 1, 0.5, pd.NA],
+        [2**70, Decimal(1), None],
+        [True, 2, None],
+        [np.float32(0.5), Decimal(3), Decimal("NaN")],
+    ],
+    ids=str,
+)
+def test_numbers_of_several_types_are_read_as_numbers(cells):
+    """However a cluster has cut the column into parts, some of which are of one type."""
+    column = np.empty(len(cells), dtype=object)
+    column[:] = cells
+    assert np.array_equal(as_floats(column, "x", 0), [float(cells[0]), float(cells[1]), np.nan], equal_nan=True)
 
 
 def table(n=60):

@@ -62,7 +62,8 @@ def spark_session():
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # small work: compiling costs more
         "spark.python.worker.reuse": "true",
-        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.session.timeZone": "America/New_York",  # an instant is the same in any zone
+        "spark.sql.timestampType": "TIMESTAMP_NTZ",  # a moment without a zone stays one
     }
     builder = SparkSession.builder.master("local[2,4]").appName("bayeskit tests")
     for name, value in settings.items():
@@ -73,11 +74,16 @@ def spark_session():
     return session
 
 
+def need_dask():
+    """Skip a test where there is no Dask."""
+    if not has_dask():
+        absent(NO_DASK)
+
+
 @cache
 def dask_client():
     """Two workers of one thread each, processes of their own."""
-    if not has_dask():
-        absent(NO_DASK)
+    need_dask()
     from distributed import Client, LocalCluster
 
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1")

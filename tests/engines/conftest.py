@@ -60,7 +60,15 @@ def dask_frame(parts, folder):
     import dask.dataframe as dd
     import pandas as pd
 
-    types = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype(), pa.string(): pd.StringDtype("pyarrow")}
+    plain = {
+        pa.bool_(): pd.BooleanDtype(),
+        pa.int32(): pd.Int32Dtype(),
+        pa.int64(): pd.Int64Dtype(),
+        pa.string(): pd.StringDtype("pyarrow"),
+    }
+    # Dates and decimals would be objects, which Dask turns into texts when the frame is made.
+    arrow = {field.type for field in parts[0].schema if pa.types.is_date(field.type) or pa.types.is_decimal(field.type)}
+    types = plain | {kind: pd.ArrowDtype(kind) for kind in arrow}
     frames = [part.to_pandas(types_mapper=types.get) for part in parts]
     return dd.from_map(lambda i: frames[i], range(len(frames)), meta=frames[0].iloc[:0]), Dask(client)
 

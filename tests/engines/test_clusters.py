@@ -240,6 +240,7 @@ def test_a_part_of_a_dask_worker_that_dies_is_counted_by_another(trouble, what, 
 @pytest.mark.dask
 @pytest.mark.xdist_group("dask")
 def test_a_dask_frame_needs_no_client():
+    clusters.need_dask()
     import dask
     import dask.dataframe as dd
 
@@ -247,6 +248,23 @@ def test_a_dask_frame_needs_no_client():
     with dask.config.set(scheduler="synchronous"):
         model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
     assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(PARTS[0], "play").tally_)
+
+
+@pytest.mark.dask
+@pytest.mark.xdist_group("dask")
+def test_a_refused_row_of_a_dask_frame_is_named_with_its_part():
+    clusters.need_dask()
+    import dask
+    import dask.dataframe as dd
+
+    whole = pa.concat_tables(PARTS).to_pandas()
+    whole.loc[45, "size"] = float("inf")
+    frame = dd.from_pandas(whole, npartitions=3)
+    with (
+        dask.config.set(scheduler="synchronous"),
+        pytest.raises(bk.BayesError, match=r"part 2 of the frame: .*column 'size' has inf in row 5\b"),
+    ):
+        bk.NaiveBayes(**SETTINGS).fit(frame, "play")
 
 
 @pytest.mark.spark

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import bayeskit as bk
-from bayeskit.engines import sql
+from bayeskit.engines import Dask, sql
+from tests.engines import clusters
 from tests.engines.conftest import WAYS, Way, _param, in_files
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.AdviceWarning")]
@@ -64,6 +65,17 @@ def pd_types():
     return {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
 
 
+def dask_objects(parts, folder):
+    """A Dask frame whose dates, decimals and truths are objects, as pandas has them unless asked."""
+    client = clusters.dask_client()
+    import dask
+    import dask.dataframe as dd
+
+    frames = [part.to_pandas(types_mapper=pd_types().get, timestamp_as_object=True) for part in parts]
+    with dask.config.set({"dataframe.convert-string": False}):
+        return dd.from_map(lambda i: frames[i], range(len(frames)), meta=frames[0].iloc[:0]), Dask(client)
+
+
 def from_sqlite(parts, folder):
     table = pa.concat_tables(parts)
     path = folder / "rows.sqlite"
@@ -78,14 +90,26 @@ def from_sqlite(parts, folder):
     return sql("SELECT * FROM way", path), None
 
 
-MORE = [Way("parquet", local_parquet), Way("csv", local_csv), Way("frame", local_frame), Way("sqlite", from_sqlite)]
+MORE = [
+    Way("parquet", local_parquet),
+    Way("csv", local_csv),
+    Way("frame", local_frame),
+    Way("sqlite", from_sqlite),
+    Way("dask-objects", dask_objects, "dask"),
+]
 HELD_AS_TEXT = [("csv", "moment"), ("csv", "instant"), ("csv", "sky"), ("csv", "sign")]  # '' and NULL are missing there
 UNHEARD_OF = [("sqlite", name) for name in CELLS if name not in UNTYPED]
 NAMES = [name for name in CELLS if name not in ("label", "days")]
+NUMBERS = ["price", "id", "small", "x", "large", "day", "moment", "instant"]
 
 
 @pytest.fixture(params=[_param(way) for way in (*WAYS, *MORE) if way.cluster is None])
 def anyhow(request):
+    return request.param
+
+
+@pytest.fixture(params=[_param(way) for way in (*WAYS, *MORE) if way.cluster is not None])
+def cluster(request):
     return request.param
 
 
@@ -110,7 +134,7 @@ def test_a_column_of_values_is_the_same_on_every_engine(anyhow, name, tmp_path):
     assert there.agrees(here)
 
 
-@pytest.mark.parametrize("name", ["price", "id", "small", "x", "large", "day", "moment", "instant"])
+@pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_add_up_to_the_same_on_every_engine(anyhow, name, tmp_path):
     if anyhow.counts_alone and name == "x":
         with pytest.raises(bk.BayesError, match="too far apart for exact sums inside a database"):
@@ -122,6 +146,54 @@ def test_numbers_add_up_to_the_same_on_every_engine(anyhow, name, tmp_path):
         return
     here, there = learnt(anyhow, name, "numeric", tmp_path)
     assert there.agrees(here)
+
+
+def test_all_columns_of_values_are_the_same_on_a_cluster(cluster, tmp_path):
+    """As above in one fit, which is what costs there: each column as categories, and numbers once more as numbers."""
+    summed = {f"sum of {name}": TABLE[name] for name in NUMBERS}
+    table = pa.table({**dict(zip(TABLE.column_names, TABLE.columns, strict=True)), **summed})
+    roles = {"days": "ignore", **dict.fromkeys(NAMES, "categorical"), **dict.fromkeys(summed, "numeric")}
+    here = bk.NaiveBayes(roles=roles).fit(table, "label").tally_
+    source = cluster.source([table.slice(0, 2), table.slice(2)], tmp_path, "label")
+    there = bk.NaiveBayes(roles=roles).fit_source(source).tally_
+    assert there.classes == here.classes == ("A", "a", "a ")
+    for name in NAMES:
+        assert list(map(typed, there.families[name].values)) == list(map(typed, here.families[name].values)), name
+    assert there.agrees(here)
+
+
+@pytest.mark.dask
+@pytest.mark.xdist_group("dask")
+@pytest.mark.parametrize("to_texts", [False, True])
+def test_objects_of_a_dask_frame_are_learnt_as_its_own_rows_would_be(to_texts):
+    """Whether Dask has made texts of them or not, and where a part alone has cells of one type."""
+    clusters.need_dask()
+    import dask
+    import dask.dataframe as dd
+    import pandas as pd
+
+    cells = {
+        "price": [Decimal("2.00"), Decimal("0.1"), 2.0, 0.1],
+        "day": [date(2024, 5, 1), None, datetime(2024, 5, 1, 10), None],
+        "ill": [True, None, None, False],
+        "none at first": [None, None, date(2024, 5, 1), None],
+    }
+    table = pd.DataFrame({**cells, "sum of price": cells["price"]}, dtype=object).assign(label=["a", "b", "a", "a"])
+    with dask.config.set({"dataframe.convert-string": to_texts, "scheduler": "synchronous"}):
+        frame = dd.from_pandas(table, npartitions=2)
+        own = frame.compute()
+        model = bk.NaiveBayes(roles={**dict.fromkeys(cells, "categorical"), "sum of price": "numeric"})
+        there = bk.models.base.clone(model).fit(frame, "label").tally_
+    assert isinstance(own["price"].iloc[0], str) == to_texts
+    here = model.fit(own, "label").tally_
+    for name in cells:
+        assert list(map(typed, there.families[name].values)) == list(map(typed, here.families[name].values)), name
+    assert there.agrees(here)
+
+
+def typed(value):
+    """1, 1.0 and True are equal, and not the same."""
+    return type(value), value
 
 
 def test_parquet_is_written_as_it_was_meant(tmp_path):

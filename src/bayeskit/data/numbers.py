@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bayeskit.data.arrow_arrays import as_doubles, filled, view
 from bayeskit.data.factors import not_scalar
+from bayeskit.data.object_columns import NUMBERS, is_missing
 from bayeskit.data.source import Column, as_one_array, is_arrow
 from bayeskit.data.vocabulary import canonical
 from bayeskit.errors import BayesError, SchemaMismatch
@@ -48,6 +49,8 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
     except OverflowError:  # integers beyond 64 bits, as objects
         return _checked_numbers(column, name, start)
     except (pa.ArrowException, UnicodeError):
+        if not is_arrow(column) and all(is_missing(cell) or isinstance(cell, (*NUMBERS, np.bool_)) for cell in column):
+            return _checked_numbers(column, name, start)  # of several types, such as decimals beside floats
         raise _not_a_number(column, name, start) from None
 
 

@@ -132,8 +132,11 @@ class DaskFrame(ClusterFrame):
 
 
 def count_frame(task: Task, number: int, part: Any, target: str | None, weight: str | None) -> Counted:
-    """The record of a partition, which is a pandas frame."""
-    return task.count(number, labelled(open_source(part), target, weight))
+    """The record of a partition, which is a pandas frame; a row that is refused has a number in its part alone."""
+    try:
+        return task.count(number, labelled(open_source(part), target, weight))
+    except BayesError as problem:
+        raise problem.within(f"part {number} of the frame") from None
 
 
 def count_part(task: Task, number: int, part: Source) -> Counted:
