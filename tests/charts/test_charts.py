@@ -141,9 +141,10 @@ def test_no_text_of_the_data_can_be_read_as_html():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:column .* holds long strings:bayeskit.errors.AdviceWarning")
 @pytest.mark.parametrize(
     "name",
-    ["constructor", '"]; datum.value + datum.label \\u0041 ${x}', "é🦊" * 400],
+    ["constructor", '"]; datum.value + datum.label \\u0041 ${x}', "é🦊" * 150],
     ids=["of every object", "an expression", "long"],
 )
 def test_a_chart_is_drawn_whatever_its_columns_values_and_classes_are_called(name):
@@ -162,8 +163,9 @@ def test_what_would_steer_a_terminal_or_turn_the_writing_around_is_shown_in_a_ch
     model = bk.NaiveBayes().fit({"a\u202eb": ["\x1b[2J", "\n"] * 4}, ["\x9bm", "y"] * 4)
     for record in (model.table("a\u202eb"), model.explain({"a\u202eb": ["\x1b[2J"]})[0], model.telling()):
         spec = json.dumps(record.chart().to_dict(), ensure_ascii=False)
-        assert not set("\x1b\u202e\x9b\n") & set(json.loads(json.dumps(spec)))
-        assert not any(code in spec for code in ("\\u001b", "\\u009b", "\\u202e"))
+        assert not set("\x1b\u202e\x9b\n") & set(spec)
+        control = r"(?<!\\)(\\\\)*\\(u001b|u009b|u202e|n)"  # what JSON itself would turn into such a character
+        assert not re.search(control, spec)
 
 
 def test_without_the_library_that_makes_pictures_a_chart_is_not_written_and_the_extra_is_named(monkeypatch, tmp_path):

@@ -263,6 +263,17 @@ def test_an_ensemble_that_takes_too_much():
     assert [remedy.name for remedy in said(lambda: few.fit(data, y)).remedies] == ["NaiveBayes"]
 
 
+@follows("estimate/learn_cuts.py: _no_way: cuts")
+def test_boundaries_that_are_no_way_to_cut():
+    data, y = rows(x=[i * 7 % 20 / 2 for i in range(60)])
+
+    def attempt(cuts="best"):
+        return bk.NaiveBayes(numeric="histogram", cuts=cuts).fit(data, y)
+
+    for way in ("mdl", "frequency", "width", "random", ("frequency", 5), 4, [2, 5.5]):
+        follow(attempt, "cuts", chosen={"cuts": way})
+
+
 @follows("tally/contexts.py: FEWER: memory_limit", "network/conditional_tables.py: tables_cost: memory_limit",
          "network/inference/elimination.py: check_cost: memory_limit")  # fmt: skip
 def test_networks_that_take_too_much():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from bayeskit.charts.spec import OF_EVERY_OBJECT, altair, literal
@@ -55,7 +56,23 @@ def cut(text: object, n: int = NAME) -> str:
     'a name that…e 17'
     """
     shown = printable(str(text), keep="")
-    return shown if len(shown) <= n else f"{shown[: n - 1 - n // 4]}…{shown[-(n // 4) :]}"
+    if _width(shown) <= n:
+        return shown
+    return f"{_fitting(shown, n - 1 - n // 4)}…{_fitting(shown[::-1], n // 4)[::-1]}"
+
+
+def _width(text: str) -> int:
+    """In characters; those beyond the first plane, such as emoji, are as wide as three.
+
+    What drew a name that is too wide would cut one of them in half, and fail.
+    """
+    return len(text) + 2 * sum(character > "\uffff" for character in text)
+
+
+def _fitting(text: str, n: int) -> str:
+    """As much of its beginning as is n wide."""
+    widths = accumulate(map(_width, text))
+    return text[: sum(width <= n for width in widths)]
 
 
 def safe(text: object, n: int = 60) -> str:
