@@ -106,3 +106,9 @@ def test_evidence_that_is_rounding_gets_no_weight(recipe):
     texts, y = ["sun sea", "sun sea", "sun sun sun rain", ""], [*"abba"]
     fitted = bk.TextClassifier(recipe).fit(texts, y)
     assert np.abs(fitted.predict_joint_log_proba(["sun sun sun"])).max() < 100
+
+
+def test_a_fold_that_holds_the_only_words_says_nothing_of_them():
+    """The machine of the other folds had no words to be fitted on, and scikit-learn's error came through."""
+    fitted = bk.TextClassifier("nbsvm").fit(["", "", "sun"], [*"aba"])
+    np.testing.assert_allclose(fitted.predict_proba(["sun", ""]).sum(axis=1), 1)

@@ -154,6 +154,9 @@ def margins_on_folds(
         weights = None if read.weights is None else read.weights[rest]
         others = replace(read, labels=read.labels[rest], weights=weights)
         known = document_frequency(rows.take(rest)) > 0
+        if not known.any():  # the only words are held out: nothing is said of them
+            margins.append(np.zeros((len(held_out), len(read.classes))))
+            continue
         table, constant = fit_linear(with_words(rows.take(rest), known), others, pseudo[known], C, beta)
         present = with_words(rows.take(held_out), known).matrix(np.float64)
         present.data[:] = 1.0
