@@ -14,9 +14,8 @@ from bayeskit import kernels
 from bayeskit.container.packing import pack, unpack
 from bayeskit.data.schema import infer
 from bayeskit.data.source import open_source
-from bayeskit.datasets import load_penguins, load_worked_example
+from bayeskit.datasets import load_penguins
 from bayeskit.engines import local
-from bayeskit.errors import TooLarge
 from bayeskit.kernels import twins
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.ensemble import progress as bayes_progress
@@ -430,74 +429,3 @@ def test_a_file_without_its_rows_or_with_those_of_another_model_is_refused(saved
         from_bytes(pack(header, [*arrays[:first], labels, *arrays[first + 1 :]]))
     with pytest.raises(bk.BayesError, match="holds nothing beside its counts"):
         from_bytes(pack({**header, "model": "NaiveBayes", "settings": {}}, arrays))
-
-
-# -- bad input -----------------------------------------------------------------------------------------
-
-Y = np.array(["no", "yes"] * 20)
-ODD = {
-    "one value": pd.DataFrame({"x": ["a"] * 40, "z": [1.0] * 40}),
-    "many values": pd.DataFrame({"x": [f"v{i}" for i in range(40)], "z": np.arange(40.0)}),
-    "all missing": pd.DataFrame({"x": pd.Series([None] * 40, dtype=object), "z": [np.nan] * 40}),
-    "equal to the class": pd.DataFrame({"x": Y, "z": (Y == "yes").astype(float)}),
-    "more columns than rows": pd.DataFrame(np.random.default_rng(0).normal(size=(40, 60)).round(2)),
-}
-
-
-@pytest.mark.parametrize("what", ODD)
-@pytest.mark.filterwarnings("ignore::bayeskit.errors.AdviceWarning")
-def test_odd_columns_have_a_defined_answer(what):
-    model = bk.BayesClassifier(**SMALL).fit(ODD[what], Y)
-    proba = model.predict_proba(ODD[what])
-    assert np.isfinite(proba).all()
-    np.testing.assert_allclose(proba.sum(axis=1), 1)
-    if what == "equal to the class":
-        assert model.score(ODD[what], Y) == 1
-    if what in ("one value", "all missing"):
-        np.testing.assert_allclose(proba, 0.5, atol=1e-6)
-
-
-@pytest.mark.filterwarnings("ignore::bayeskit.errors.AdviceWarning")
-def test_ten_thousand_values_are_taken():
-    X = pd.DataFrame({"id": [f"v{i % 10_000}" for i in range(12_000)], "x": ["a", "b"] * 6_000})
-    y = np.array(["no", "yes"] * 6_000)
-    assert bk.BayesClassifier(n_members=2, n_chains=2).fit(X, y).score(X.iloc[:500], y[:500]) == 1
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 6])
-@pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
-def test_few_rows_and_classes_of_one_row_are_taken(n):
-    X = pd.DataFrame({"x": np.arange(n, dtype=float), "a": list("pqrpqr"[:n])})
-    proba = bk.BayesClassifier(**SMALL).fit(X, [f"c{i}" for i in range(n)]).predict_proba(X)
-    assert proba.shape == (n, n)
-    np.testing.assert_allclose(proba.sum(axis=1), 1)
-
-
-def test_too_much_memory_is_refused_with_the_figure():
-    X, y, _ = table()
-    with pytest.raises(TooLarge, match=r"60 rows × 3 columns × 3 classes may take .*B, more than memory_limit=10 kB"):
-        bk.BayesClassifier(memory_limit=10_000).fit(X, y)
-    with pytest.raises(TooLarge, match=r"first 60 rows × 3 columns would take 1.44 kB .*more than memory_limit=1 kB"):
-        bk.BayesClassifier(memory_limit=1000).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    "setting", [{"n_members": 0}, {"n_chains": -1}, {"memory_limit": 0}, {"unseen": "smooth"}, {"n_members": True}]
-)
-def test_settings_that_mean_nothing_are_refused_by_name(setting):
-    with pytest.raises(bk.BayesError, match=next(iter(setting))):
-        bk.BayesClassifier(**setting).fit([[1.0], [2.0]], [0, 1])
-
-
-@pytest.mark.parametrize(("roles", "told"), [({"a": "text"}, "'a' is a text"), ("ignore", "every column is ignored")])
-def test_columns_it_cannot_read_are_refused_with_the_way_out(roles, told):
-    X, y, _ = table()
-    with pytest.raises(bk.BayesError, match=told):
-        bk.BayesClassifier(roles=roles).fit(X, y)
-
-
-def test_the_tennis_table_is_taken_as_it_is():
-    days = load_worked_example("tennis")
-    model = bk.BayesClassifier(**SMALL).fit(days, "play")
-    assert model.predict(days).shape == (14,)
-    assert "exponent" in str(model.table("outlook"))
