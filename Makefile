@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 USER_STAMP := .venv/.installed-for-users
+PEERS := .venv/.installed-peers
 NATIVE := CMakeLists.txt $(wildcard native/*.[ch]pp native/*/*.[ch]pp)
 
 # make sanitize: which watch is kept, over how many examples of each kernel.
@@ -40,6 +41,11 @@ $(USER_STAMP): pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+# Those whom benchmarks compare with; tests do without them.
+$(PEERS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
 demo: $(if $(wildcard $(STAMP)),$(STAMP),$(USER_STAMP)) ## the tour
@@ -119,23 +125,23 @@ fuzz: $(STAMP) ## what is read from strangers, fuzzed: TARGET="loader bif query 
 	-$(BIN)/python -m pip install --quiet --group fuzz
 	for target in $(TARGET); do $(BIN)/python -m fuzz.targets $$target $(SECONDS) || exit 1; done
 
-bench: $(STAMP) ## side by side with peers
+bench: $(PEERS) ## side by side with peers
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
 
-bench-before: $(STAMP) ## is anything slower than at BEFORE=<commit>? PARTS="tables text" for some of it
+bench-before: $(PEERS) ## is anything slower than at BEFORE=<commit>? PARTS="tables text" for some of it
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/before.py $(BEFORE) $(PARTS)
 
-bench-engines: $(STAMP) ## Processes, Dask, Spark, databases beside one core, MLlib and our own scores; some minutes, after make services
+bench-engines: $(PEERS) ## Processes, Dask, Spark, databases beside one core, MLlib and our own scores; some minutes, after make services
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py engines
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/sql.py 2000000
 
-quality: $(STAMP) ## accuracy and log loss beside peers, on the sets of BAYESKIT_DATA/tabular
+quality: $(PEERS) ## accuracy and log loss beside peers, on the sets of BAYESKIT_DATA/tabular
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/quality.py
 
-quality-single: $(STAMP) ## accuracy and log loss of the models beyond naive, on the same sets
+quality-single: $(PEERS) ## accuracy and log loss of the models beyond naive, on the same sets
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/quality_single.py
 
-quality-text: $(STAMP) ## accuracy and log loss of the text recipes on the corpora of BAYESKIT_DATA
+quality-text: $(PEERS) ## accuracy and log loss of the text recipes on the corpora of BAYESKIT_DATA
 	$(BIN)/python benchmarks/text_quality.py
 	$(BIN)/python benchmarks/text_peers.py
 
