@@ -122,8 +122,8 @@ class Decisions(Readable, Drawable):
 
     def table(self) -> Table:
         """A line a row: the decision and its expected loss."""
-        shown = [None if label is None else str(label) for label in self.labels.tolist()]
-        return Table({"decision": shown, "expected loss": self.expected_loss})
+        names = [None if label is None else str(label) for label in self.labels.tolist()]
+        return Table({"decision": names, "expected loss": self.expected_loss})
 
     @property
     def sheet(self) -> Sheet:

@@ -24,7 +24,7 @@ def printable(text: str, keep: str = "\n\t") -> str:
     >>> print(printable("red\x1b[2J\x9bm"), printable("two\nlines", keep=""))
     red\x1b[2J\x9bm two\nlines
     """
-    return _STEERING.sub(lambda found: found[0] if found[0] in keep else _shown(found[0]), text)
+    return _STEERING.sub(lambda match: match[0] if match[0] in keep else _shown(match[0]), text)
 
 
 def printable_json(text: str) -> str:
@@ -33,7 +33,7 @@ def printable_json(text: str) -> str:
     >>> print(printable_json('{"a": "\u202e\x9b"}'))
     {"a": "\u202e\u009b"}
     """
-    return _STEERING.sub(lambda found: found[0] if found[0] in "\n\t" else f"\\u{ord(found[0]):04x}", text)
+    return _STEERING.sub(lambda match: match[0] if match[0] in "\n\t" else f"\\u{ord(match[0]):04x}", text)
 
 
 def _shown(character: str) -> str:

@@ -27,8 +27,8 @@ def refuse_no_numbers(scores: Floats, start: int, classes: npt.NDArray[Any]) -> 
 class Impossible:
     """Rows that are impossible under every class: filled as the setting says, and told once."""
 
-    def __init__(self, how: str) -> None:
-        self.how = how
+    def __init__(self, answer: str) -> None:
+        self.answer = answer
         self.count = 0
         self.first = -1
 
@@ -37,16 +37,16 @@ class Impossible:
         rows = np.flatnonzero(np.isneginf(evidence))
         if not len(rows):
             return
-        if self.how == "error":
+        if self.answer == "error":
             raise BayesError.impossible(start + int(rows[0]))
         self.first = self.first if self.count else start + int(rows[0])
         self.count += len(rows)
-        result[rows] = np.nan if self.how == "nan" else prior
+        result[rows] = np.nan if self.answer == "nan" else prior
 
     def tell(self) -> None:
         """Warn of them, once."""
         if self.count:
-            what = "NaN" if self.how == "nan" else "the class priors"
+            what = "NaN" if self.answer == "nan" else "the class priors"
             rows = "row is" if self.count == 1 else "rows are"
             warnings.warn(
                 f"{self.count} {rows} impossible under every class (the first is row {self.first}) and got {what}. "

@@ -122,15 +122,15 @@ class MoveRules:
         out = _shared(counts, self.ties == FREE, np.where(self.ties == FIXED, self.fixed, 0.0), smoothing)
         named = (self.ties >= 0).any(axis=1)
         if named.any():
-            own = self.ties[named]
-            tied = own >= 0
-            sums = np.bincount(own[tied], counts[named][tied] + smoothing)
-            often = np.bincount(own[tied], minlength=len(sums)) / named.sum()  # in each row
+            groups = self.ties[named]
+            tied = groups >= 0
+            sums = np.bincount(groups[tied], counts[named][tied] + smoothing)
+            often = np.bincount(groups[tied], minlength=len(sums)) / named.sum()  # in each row
             whole = sums.sum()
             share = sums / whole if whole > 0 else often / often.sum()
             rest = 1 - np.nansum(self.fixed[named], axis=1)
             values = share / np.maximum(often, 1)
-            out[named] = np.where(tied, rest[:, None] * values[np.maximum(own, 0)], out[named])
+            out[named] = np.where(tied, rest[:, None] * values[np.maximum(groups, 0)], out[named])
         return out
 
     def log_prior(self, start: Floats, moves: Floats, smoothing: float, start_smoothing: float) -> float:
@@ -248,8 +248,8 @@ def long_run(moves: Floats) -> Floats:
     equations = np.vstack([moves.T - np.eye(k), np.ones(k)])
     if np.linalg.matrix_rank(equations[:-1]) < k - 1:
         return np.full(k, np.nan)
-    found = np.linalg.lstsq(equations, np.append(np.zeros(k), 1.0), rcond=None)[0]
-    return np.asarray(np.maximum(found, 0.0))
+    stationary = np.linalg.lstsq(equations, np.append(np.zeros(k), 1.0), rcond=None)[0]
+    return np.asarray(np.maximum(stationary, 0.0))
 
 
 def _shared(counts: Floats, free: npt.NDArray[np.bool_], fixed: Floats, smoothing: float) -> Floats:

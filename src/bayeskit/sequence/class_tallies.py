@@ -31,9 +31,9 @@ class ClassTallies:
         weights = np.ones(len(labels), np.int64) if sequences.weights is None else sequences.weights
         tallies, counts = {}, {}
         for label in sort_values(dict.fromkeys(labels)):
-            own = np.array([one == label for one in labels], dtype=bool)
-            tallies[label] = count(label, sequences.take(own))
-            counts[label] = weights[own].sum().item()
+            of_class = np.array([one == label for one in labels], dtype=bool)
+            tallies[label] = count(label, sequences.take(of_class))
+            counts[label] = weights[of_class].sum().item()
         return cls(tallies, counts)
 
     def __add__(self, other: ClassTallies) -> ClassTallies:
@@ -54,10 +54,10 @@ class ClassTallies:
                     culprit=c,
                 )
         tallies = {c: held - other.tallies[c] if c in other.tallies else held for c, held in self.tallies.items()}
-        kept = [c for c in self.tallies if left[c] > gone]
-        if not kept:
+        remaining = [c for c in self.tallies if left[c] > gone]
+        if not remaining:
             raise BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
-        return ClassTallies({c: tallies[c] for c in kept}, {c: left[c] for c in kept})
+        return ClassTallies({c: tallies[c] for c in remaining}, {c: left[c] for c in remaining})
 
     def check(self) -> None:
         """Refuse a class of which there is not one step."""

@@ -133,12 +133,12 @@ class SequenceClassifier(Composite, PredictsClasses):
                 raise problem.within(f"class {label!r}") from None
         return self._become(models, counts, self._target_of(X, y))
 
-    def _unfitted(self, label: Value, own: Sequences, all_of_them: Sequences) -> Any:
+    def _unfitted(self, label: Value, of_class: Sequences, all_of_them: Sequences) -> Any:
         """The model of a class before it is fitted on its sequences, which knows the symbols that any class shows."""
         model = clone(self.model_kind(label))
         if isinstance(model, HiddenMarkovModel):
             schema = schema_of(model, all_of_them)
-            check_varies(label, own, all_of_them, schema)
+            check_varies(label, of_class, all_of_them, schema)
             model.set_params(schema=schema)
         return model
 
@@ -186,7 +186,7 @@ class SequenceClassifier(Composite, PredictsClasses):
     def _counted(self, X: Any, y: Any, sample_weight: Any) -> ClassTallies:
         """What more sequences hold."""
         sequences, labels = self._labelled(X, y, sample_weight)
-        return ClassTallies.of(sequences, labels, lambda label, own: self.model_kind(label).counted(own))
+        return ClassTallies.of(sequences, labels, lambda label, of_class: self.model_kind(label).counted(of_class))
 
     def become_counted(self, counted: ClassTallies) -> Self:
         """Become the classifier of these counts."""
@@ -377,8 +377,8 @@ class SequenceClassifier(Composite, PredictsClasses):
         if (
             self.target_ in sequences.columns and sequences.named
         ):  # the class, where a table has it: it is not looked at
-            kept = {name: column for name, column in sequences.columns.items() if name != self.target_}
-            sequences = replace(sequences, columns=kept)
+            columns = {name: column for name, column in sequences.columns.items() if name != self.target_}
+            sequences = replace(sequences, columns=columns)
         return sequences
 
     def _read(self, X: Any) -> Sequences:

@@ -47,16 +47,16 @@ class SequencesLeftOut:
         units = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
         scores = np.column_stack([chain.log_likelihood(self.sequences) for chain in self.chains])
         for label, chain in enumerate(self.chains):
-            own = np.flatnonzero(labels == label)
-            if len(own):
-                scores[own, label] = self._without_itself(chain, own, units[own])
+            of_class = np.flatnonzero(labels == label)
+            if len(of_class):
+                scores[of_class, label] = self._without_itself(chain, of_class, units[of_class])
         pairs, which = np.unique(np.column_stack([labels, units]), axis=0, return_inverse=True)
         priors = np.array([self.log_prior(int(label), float(unit)) for label, unit in pairs])
         return np.asarray(scores + priors.reshape(len(pairs), -1)[which.ravel()])
 
-    def _without_itself(self, chain: MarkovChain, own: Index, units: Floats) -> Floats:
+    def _without_itself(self, chain: MarkovChain, of_class: Index, units: Floats) -> Floats:
         """ln P of the sequences of a class by its chain, the counts of each taken away from it."""
-        sequences = self.sequences.take(own)
+        sequences = self.sequences.take(of_class)
         runs, here = runs_of(chain.codes(sequences), sequences.starts, chain.order)
         of = np.searchsorted(sequences.starts, here, side="right") - 1
         counts = []
@@ -66,7 +66,7 @@ class SequencesLeftOut:
             n, total = n - units[of] * own_n, total - units[of] * own_total
             if (n < -0.5).any():
                 raise NotLearnt(
-                    f"{self.sequences.name(int(own[of[np.argmin(n)]]))} was not learnt: leave-one-out scores the "
+                    f"{self.sequences.name(int(of_class[of[np.argmin(n)]]))} was not learnt: leave-one-out scores the "
                     "sequences that the model was fitted on, each once"
                 )
             counts.append((np.maximum(n, 0.0), np.maximum(total, 0.0)))

@@ -23,22 +23,22 @@ def schema_of(model: Any, sequences: Sequences) -> Schema:
         kinds, target = sequences.kinds, Target("state")
         schema = infer(kinds, roles=model.roles, domains=model.domains, target=target, named=sequences.named)
     where = schema.locate(list(sequences.kinds), sequences.named)
-    shown = {}
+    symbols = {}
     for name in schema.coded():
         role = schema.columns[name]
         if type(role) is Categorical and role.domain is None:
             vocabulary = Vocabulary()
             sequences.coded(sequences.columns[where[name]], vocabulary, grow=True, name=name)
             if vocabulary.values:
-                shown[name] = Categorical(tuple(sort_values(vocabulary.values)))
-    return schema.replace(shown)
+                symbols[name] = Categorical(tuple(sort_values(vocabulary.values)))
+    return schema.replace(symbols)
 
 
-def check_varies(label: Value, own: Sequences, all_of_them: Sequences, schema: Schema) -> None:
+def check_varies(label: Value, of_class: Sequences, all_of_them: Sequences, schema: Schema) -> None:
     """Refuse a column of numbers that varies, but not within a class: the density there would have no width."""
-    where = schema.locate(list(own.kinds), own.named)
+    where = schema.locate(list(of_class.kinds), of_class.named)
     for name in schema.measured():
-        if _varies(own, where[name]) or not _varies(all_of_them, where[name]):
+        if _varies(of_class, where[name]) or not _varies(all_of_them, where[name]):
             continue
         raise BayesError(
             f"column {name!r} does not vary in the sequences of class {label!r}, so their likelihoods cannot be "

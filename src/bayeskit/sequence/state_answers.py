@@ -153,8 +153,8 @@ class AnswersOfStates(Stored):
         )
         pairs = [
             (a, b)
-            for own, found in zip(labels, self.predict(sequences), strict=True)
-            for a, b in zip(own, found, strict=True)
+            for true_states, predicted in zip(labels, self.predict(sequences), strict=True)
+            for a, b in zip(true_states, predicted, strict=True)
         ]
         known = [a == b for a, b in pairs if a is not None and a == a]
         if not known:
@@ -196,7 +196,7 @@ class AnswersOfStates(Stored):
         path, scores = self.lattice_.best(observed)
         evidence = self.lattice_.log_likelihoods(observed)
         states = self._named(sequences, path, np.isneginf(scores))
-        return [_path(own, score, whole) for own, score, whole in zip(states, scores, evidence, strict=True)]
+        return [_path(path, score, whole) for path, score, whole in zip(states, scores, evidence, strict=True)]
 
     def best_paths(self, X: Any, k: int = 5, lengths: Any = None) -> list[list[StatePath]]:
         """The k most probable paths of each sequence, the best first; fewer where there are fewer."""
@@ -247,22 +247,22 @@ class AnswersOfStates(Stored):
         """P(state | sequence) a few thousand steps at a time, in order: for sequences too long to hold it all."""
         sequences = self._sequences(X, lengths)
         observed = self.observed(sequences)
-        for piece, found in self.lattice_.posteriors(observed):
+        for piece, posteriors in self.lattice_.posteriors(observed):
             for i, (a, b) in enumerate(pairwise(piece.starts.tolist())):
                 first = piece.a + a - int(sequences.starts[piece.first + i])
-                self._refuse(sequences, piece.first + i, bool(b > a and np.isnan(found[a]).any()), observed)
-                yield Posteriors(piece.first + i, first, found[a:b])
+                self._refuse(sequences, piece.first + i, bool(b > a and np.isnan(posteriors[a]).any()), observed)
+                yield Posteriors(piece.first + i, first, posteriors[a:b])
 
     def filter(self, X: Any, lengths: Any = None) -> list[Floats]:
         """P(state | the sequence up to this step) of every step (steps, states), a matrix for each sequence."""
         sequences = self._sequences(X, lengths)
         observed = self.observed(sequences)
-        found = np.zeros((sequences.n_rows, len(self.start_)))
+        filtered_shares = np.zeros((sequences.n_rows, len(self.start_)))
         for piece, filtered, _, impossible in self.lattice_.filtered(observed):
             for i in np.flatnonzero(impossible >= 0).tolist():
                 self._refuse(sequences, piece.first + i, True, observed)
-            found[piece.a : piece.b] = self.frame_.stays.summed(logspace.exp(filtered))
-        return self._cut(sequences, found)
+            filtered_shares[piece.a : piece.b] = self.frame_.stays.summed(logspace.exp(filtered))
+        return self._cut(sequences, filtered_shares)
 
     def time_in_states(self, X: Any, lengths: Any = None) -> Floats:
         """How many steps of each sequence are expected in each state (sequences, states)."""
@@ -396,12 +396,12 @@ class AnswersOfStates(Stored):
 
     def _smoothed(self, sequences: Sequences) -> Floats:
         observed = self.observed(sequences)
-        found = np.zeros((sequences.n_rows, len(self.start_)))
+        answers = np.zeros((sequences.n_rows, len(self.start_)))
         for piece, part in self.lattice_.posteriors(observed):
-            found[piece.a : piece.b] = part
-        for i in np.flatnonzero(np.isnan(found).any(axis=1))[:1].tolist():
+            answers[piece.a : piece.b] = part
+        for i in np.flatnonzero(np.isnan(answers).any(axis=1))[:1].tolist():
             self._refuse(sequences, int(np.searchsorted(sequences.starts, i, side="right")) - 1, True, observed)
-        return found
+        return answers
 
     def _refuse(self, sequences: Sequences, i: int, impossible: bool, observed: Observed) -> None:
         """Refuse a sequence that is impossible, unless NaN was asked for."""

@@ -49,8 +49,11 @@ def check_frame(settings: FrameSettings) -> None:
     for kind in settings.numeric.values() if isinstance(settings.numeric, Mapping) else [settings.numeric]:
         one_of("numeric", kind, NUMERIC)
     amounts = settings.smoothing.values() if isinstance(settings.smoothing, Mapping) else [settings.smoothing]
-    own = ("transition_smoothing", "start_smoothing", "variance_floor", "variance_weight", "mean_weight")
-    named = [*(("smoothing", amount) for amount in amounts), *((name, getattr(settings, name)) for name in own)]
+    amount_names = ("transition_smoothing", "start_smoothing", "variance_floor", "variance_weight", "mean_weight")
+    named = [
+        *(("smoothing", amount) for amount in amounts),
+        *((name, getattr(settings, name)) for name in amount_names),
+    ]
     for name, amount in named:
         if not is_number(amount) or not 0 <= amount < np.inf:
             raise BayesError(f"{name}={amount!r}: give a number, 0 or more", culprit=amount)
@@ -73,16 +76,16 @@ def state_frame(
         for name in schema.coded()
     ]
     prior = SpreadPrior(settings.variance_floor, settings.variance_weight, settings.mean_weight)
-    if own := tuple(names["gaussian"]):
+    if columns := tuple(names["gaussian"]):
         if settings.covariance in ("full", "tied"):
-            emissions.append(JointNormals(own, scales, prior, settings.covariance == "tied"))
+            emissions.append(JointNormals(columns, scales, prior, settings.covariance == "tied"))
         else:
-            emissions.append(Normals(own, scales, prior, settings.covariance == "spherical"))
-    if own := tuple(names["poisson"]):
-        emissions.append(Rates(own, scales))
-    if own := tuple(names["multinomial"]):
-        total = sum(scales[name].mean for name in own)
-        emissions.append(CountShares(own, _setting(settings.smoothing, own[0], schema, 1.0), total))
+            emissions.append(Normals(columns, scales, prior, settings.covariance == "spherical"))
+    if columns := tuple(names["poisson"]):
+        emissions.append(Rates(columns, scales))
+    if columns := tuple(names["multinomial"]):
+        total = sum(scales[name].mean for name in columns)
+        emissions.append(CountShares(columns, _setting(settings.smoothing, columns[0], schema, 1.0), total))
     stays = stays_of(settings.min_stay, states)
     order = _order(settings.states, states)
     rules = MoveRules.of(settings.start, settings.transitions, order)

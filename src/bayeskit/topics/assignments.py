@@ -61,11 +61,11 @@ class Assignments:
         asked = np.argsort(corpus.contents(), kind="stable")
         keys, listed = corpus.contents()[asked], held[last_first]
         at = np.searchsorted(listed, keys) + np.arange(len(keys)) - np.searchsorted(keys, keys)
-        found = at < len(held)
-        rows = last_first[np.where(found, at, 0)] if len(held) else np.zeros(len(at), np.int64)
-        found = _same(self.corpus, rows, corpus, asked, found)
-        if not found.all():
-            row = int(asked[~found].min())
+        is_held = at < len(held)
+        rows = last_first[np.where(is_held, at, 0)] if len(held) else np.zeros(len(at), np.int64)
+        is_held = _same(self.corpus, rows, corpus, asked, is_held)
+        if not is_held.all():
+            row = int(asked[~is_held].min())
             raise NotLearnt(
                 f"document {row} is not among the {len(held):,} that the model holds, or not so often; "
                 "nothing was changed",

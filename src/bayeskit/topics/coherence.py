@@ -35,9 +35,9 @@ def coherence(matrix: Any, top: Sequence[npt.NDArray[np.int64]]) -> Floats:
     out = np.full(len(top), np.nan)
     used = np.unique(np.concatenate([np.zeros(0, np.int64), *top]))
     has = (matrix[:, used] > 0).astype(np.float64).tocsc()
-    for k, own in enumerate(top):
-        if len(own) > 1:
-            columns = has[:, np.searchsorted(used, own)]
+    for k, words in enumerate(top):
+        if len(words) > 1:
+            columns = has[:, np.searchsorted(used, words)]
             together = np.asarray((columns.T @ columns).todense())
-            out[k] = npmi(together, matrix.shape[0])[np.triu_indices(len(own), 1)].mean()
+            out[k] = npmi(together, matrix.shape[0])[np.triu_indices(len(words), 1)].mean()
     return out

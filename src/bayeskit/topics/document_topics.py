@@ -73,12 +73,14 @@ def document_topics(
         words, counts = np.unique(corpus.words[corpus.start[d] : corpus.start[d + 1]], return_counts=True)
         masses = believed.likelihood[words, : believed.n_topics].astype(np.float64) * shares[d]
         expected = masses / masses.sum(axis=1, keepdims=True) * counts[:, None]  # (words, topics)
-        kept = [k for k in np.argsort(-shares[d], kind="stable") if shares[d, k] >= least]
+        largest = [k for k in np.argsort(-shares[d], kind="stable") if shares[d, k] >= least]
         topics = []
-        for k in kept:
+        for k in largest:
             order = np.argsort(-expected[:, k], kind="stable")[:n_words]
             spoken = [i for i in order if expected[i, k] > counts[i] / 2]  # more likely of this topic than of others
-            told = tuple(WordOfTopic(str(names[words[i]]), int(counts[i]), float(expected[i, k])) for i in spoken)
-            topics.append(ShareOfTopic(int(k), float(shares[d, k]), told))
+            words_for_topic = tuple(
+                WordOfTopic(str(names[words[i]]), int(counts[i]), float(expected[i, k])) for i in spoken
+            )
+            topics.append(ShareOfTopic(int(k), float(shares[d, k]), words_for_topic))
         out.append(DocumentTopics(tuple(topics), int(counts.sum())))
     return out

@@ -38,11 +38,12 @@ def sample_documents(
     of_words = np.cumsum(believed.topic_words, axis=1)
     documents, topics = [], []
     for share, size in zip(shares, lengths.tolist(), strict=True):
-        own = np.minimum(np.searchsorted(np.cumsum(share), rng.random(size), "right"), believed.n_topics - 1)
+        topic_of_word = np.minimum(np.searchsorted(np.cumsum(share), rng.random(size), "right"), believed.n_topics - 1)
         drawn = rng.random(size)
         words = [
-            min(int(np.searchsorted(of_words[k], u, "right")), len(names) - 1) for k, u in zip(own, drawn, strict=True)
+            min(int(np.searchsorted(of_words[k], u, "right")), len(names) - 1)
+            for k, u in zip(topic_of_word, drawn, strict=True)
         ]
         documents.append([str(names[w]) for w in words])
-        topics.append(own.tolist())
+        topics.append(topic_of_word.tolist())
     return SampledDocuments(documents, topics, shares)

@@ -30,8 +30,8 @@ def log_rising(a: float, n: Counts) -> float:
 
 def log_documents(counts: TopicCounts, lengths: Counts, alpha: Floats) -> float:
     """ln P(topics): of the documents' topics under their prior."""
-    own = float(counts.more @ logspace.log(alpha[counts.topic] + counts.i))
-    return own - log_rising(float(alpha.sum()), lengths)
+    log_rises = float(counts.more @ logspace.log(alpha[counts.topic] + counts.i))
+    return log_rises - log_rising(float(alpha.sum()), lengths)
 
 
 def log_words(table: Counts, beta: float) -> float:
@@ -74,5 +74,5 @@ class JointLikelihood:
             table = (word_topics(self.corpus, topics, n_topics) + self.base).astype(np.int64)
             return log_words(table, self.beta) - self.before
         counts = TopicCounts.of(self.start, topics[self.order], n_topics)
-        own = float(counts.more @ logspace.log(self.beta + counts.i))
-        return own - log_rising(self.beta * self.corpus.n_words, np.bincount(topics, minlength=n_topics))
+        log_rises = float(counts.more @ logspace.log(self.beta + counts.i))
+        return log_rises - log_rising(self.beta * self.corpus.n_words, np.bincount(topics, minlength=n_topics))

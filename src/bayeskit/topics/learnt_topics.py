@@ -38,11 +38,11 @@ class LearntTopics:
         return cls(names, np.zeros((n_words, len(alpha)), np.int32), alpha, seed)
 
     def after(
-        self, found: Sampled, table: npt.NDArray[np.int32], n_documents: int, assignments: Assignments | None
+        self, sampled: Sampled, table: npt.NDArray[np.int32], n_documents: int, assignments: Assignments | None
     ) -> Self:
         """With more documents."""
         return replace(
-            self, table=table, alpha=found.alpha, log_likelihood=found.log_likelihood,
+            self, table=table, alpha=sampled.alpha, log_likelihood=sampled.log_likelihood,
             n_documents=self.n_documents + n_documents, assignments=assignments,
         )  # fmt: skip
 

@@ -109,7 +109,7 @@ class SweepBar:
     def __init__(self, progress: bool | Callable[[int, int, float], Any] | None, n_sweeps: int, n_tokens: int) -> None:
         self.progress, self.of, self.n_tokens = progress, n_sweeps, n_tokens
         self.started = time.monotonic()
-        self.shown: Any = None
+        self.bar: Any = None
         self.task: Any = None
 
     @property
@@ -121,8 +121,8 @@ class SweepBar:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        if self.shown is not None:
-            self.shown.stop()
+        if self.bar is not None:
+            self.bar.stop()
 
     def __call__(self, done: int, log_likelihood: float) -> None:
         if callable(self.progress):
@@ -131,17 +131,17 @@ class SweepBar:
             self._show(done, f"log likelihood a word {log_likelihood / max(self.n_tokens, 1):.4f}")
 
     def _show(self, done: int, text: str) -> None:
-        if self.shown is None:
+        if self.bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
             console = Console(file=sys.stderr)
             columns = (TextColumn("sweeps"), BarColumn(bar_width=16), MofNCompleteColumn())
-            said = TextColumn("{task.description}", markup=False)
-            self.shown = Progress(
-                *columns, TimeRemainingColumn(compact=True), said, console=console, transient=True,
+            description = TextColumn("{task.description}", markup=False)
+            self.bar = Progress(
+                *columns, TimeRemainingColumn(compact=True), description, console=console, transient=True,
                 disable=not console.is_terminal,
             )  # fmt: skip
-            self.shown.start()
-            self.task = self.shown.add_task(text, total=self.of)
-        self.shown.update(self.task, completed=done, description=text)
+            self.bar.start()
+            self.task = self.bar.add_task(text, total=self.of)
+        self.bar.update(self.task, completed=done, description=text)

@@ -46,8 +46,8 @@ def seed_table(
     for topic, words in lists.items():
         columns = [known[word] for word in words if word in known]
         if words and not columns:
-            shown = ", ".join(map(repr, words[:3]))
-            raise BayesError(f"no document has a seed word of topic {topic} ({shown})", culprit=words[0])
+            first_words = ", ".join(map(repr, words[:3]))
+            raise BayesError(f"no document has a seed word of topic {topic} ({first_words})", culprit=words[0])
         unknown += [word for word in words if word not in known]
         table[columns, topic] = weight
     if unknown:

@@ -60,4 +60,4 @@ def top_words(
     whole_number("n", n, 1)
     scores = word_scores(believed, by, weight)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
-    return [own[np.isfinite(scores[k, own])] for k, own in enumerate(order)]
+    return [words[np.isfinite(scores[k, words])] for k, words in enumerate(order)]

@@ -243,17 +243,17 @@ class TopicModel(Stored, Transforms):
         Relevance is the mean of their logarithms, that of the probability weighing ``weight`` (Sievert and Shirley).
         """
         names = self.words_
-        return [[str(word) for word in names[own]] for own in top_words(self._believed, n, by, weight)]
+        return [[str(word) for word in names[words]] for words in top_words(self._believed, n, by, weight)]
 
     def topic(self, k: int, n: int = 10, by: str = "probability", weight: float = WEIGHT) -> list[TopWord]:
         """The top words of one topic with P(word | topic) and lift."""
         believed = self._believed
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < believed.n_topics:
             raise BayesError(f"topic {k!r} is not one of 0 to {believed.n_topics - 1}", culprit=k)
-        own = top_words(believed, n, by, weight)[k]
-        p = believed.topic_words[k, own]
-        lift = p / word_shares(believed)[own]
-        return [TopWord(str(w), *pair) for w, *pair in zip(self.words_[own], p.tolist(), lift.tolist(), strict=True)]
+        words = top_words(believed, n, by, weight)[k]
+        p = believed.topic_words[k, words]
+        lift = p / word_shares(believed)[words]
+        return [TopWord(str(w), *pair) for w, *pair in zip(self.words_[words], p.tolist(), lift.tolist(), strict=True)]
 
     def table(self, n: int = 10, by: str = "relevance", weight: float = WEIGHT) -> TopicTable:
         """A line a topic, the largest first: its share of all words, and the words that stand for it."""
@@ -370,19 +370,19 @@ class TopicModel(Stored, Transforms):
             before.seed ^ before.n_documents, self.n_sweeps, self.beta, self.exact, thread_count(self.n_threads),
             self.progress,
         )  # fmt: skip
-        found = sampler.run(corpus, topics, before.alpha, fit_alpha, base)
+        sampled = sampler.run(corpus, topics, before.alpha, fit_alpha, base)
         if self.keep_assignments:
             held = before.assignments
             if held is None and before.n_documents:
                 raise BayesError("the model holds no documents, as it was fitted without keep_assignments: fit it anew")
             more = (
-                Assignments.first(corpus, found.topics, n_topics)
+                Assignments.first(corpus, sampled.topics, n_topics)
                 if held is None
-                else held.with_more(corpus, found.topics)
+                else held.with_more(corpus, sampled.topics)
             )
-            return self._become(before.after(found, more.table, len(corpus), more))
-        table = before.table + word_topics(corpus, found.topics, n_topics)
-        return self._become(before.after(found, table, len(corpus), None))
+            return self._become(before.after(sampled, more.table, len(corpus), more))
+        table = before.table + word_topics(corpus, sampled.topics, n_topics)
+        return self._become(before.after(sampled, table, len(corpus), None))
 
     def _need(self, corpus: Corpus) -> Need:
         cells = float(corpus.n_words) * self.n_topics

@@ -14,9 +14,13 @@ class TopicTable(Table, Drawable):
     """Topics by number, ``shares`` of all words, and ``words`` of each with their probabilities."""
 
     def __init__(self, topics: Sequence[int], shares: Sequence[float], words: Sequence[Sequence[TopWord]]) -> None:
-        said = [" ".join(one.word for one in own) for own in words]
-        super().__init__({"topic": list(topics), "share": [round(share, 4) for share in shares], "words": said})
-        self.topics, self.shares, self.words = tuple(topics), tuple(shares), tuple(tuple(own) for own in words)
+        lines = [" ".join(one.word for one in topic_words) for topic_words in words]
+        super().__init__({"topic": list(topics), "share": [round(share, 4) for share in shares], "words": lines})
+        self.topics, self.shares, self.words = (
+            tuple(topics),
+            tuple(shares),
+            tuple(tuple(topic_words) for topic_words in words),
+        )
 
     def chart(self, kind: Literal["words", "shares"] = "words") -> Any:
         """The words of each topic as bars, or the share that each has."""

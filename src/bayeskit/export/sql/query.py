@@ -72,17 +72,17 @@ class _Query:
     def record(self) -> ScoringQuery:
         form = self.form
         names = result_names("p_", class_labels(form.classes), ["predicted", "against"])
-        told = [term.name for term in form.terms] if self.evidence else []
-        parts = result_names("evidence_", told)
-        check_free(["predicted", *names, *parts, *(["against"] if told else [])], self.keys)
-        query = self._query(names, dict(zip(told, parts, strict=True)))
+        term_names = [term.name for term in form.terms] if self.evidence else []
+        parts = result_names("evidence_", term_names)
+        check_free(["predicted", *names, *parts, *(["against"] if term_names else [])], self.keys)
+        query = self._query(names, dict(zip(term_names, parts, strict=True)))
         return ScoringQuery(
             self.dialect.sql(query),
             self.dialect.name,
             self.keys,
             "predicted",
             dict(zip(form.classes, names, strict=True)),
-            dict(zip(told, parts, strict=True)),
+            dict(zip(term_names, parts, strict=True)),
             "against" if self.evidence else None,
         )
 
@@ -228,8 +228,8 @@ class _Query:
 
     def _passed(self, parts: Mapping[str, str]) -> list[str]:
         n = len(self.form.classes)
-        told = [f"e{t}_{c}" for t in range(len(parts)) for c in range(n)]
-        return [*self._key_names(), *(f"z{c}" for c in range(n)), *told]
+        evidence = [f"e{t}_{c}" for t in range(len(parts)) for c in range(n)]
+        return [*self._key_names(), *(f"z{c}" for c in range(n)), *evidence]
 
     def _best(self, last: str, parts: Mapping[str, str]) -> str:
         n = len(self.form.classes)

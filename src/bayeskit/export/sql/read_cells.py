@@ -49,8 +49,8 @@ class Cells:
         if dialect.name == "sqlite":
             right = "text" if kind == "text" else "number"
             self.refused.append(_stored(raw, _OTHER[right]))
-            kept = syntax.case([(_stored(raw, _OTHER[right]), syntax.null())], raw)
-            return dialect.text(kept) if kind == "text" else kept
+            cell = syntax.case([(_stored(raw, _OTHER[right]), syntax.null())], raw)
+            return dialect.text(cell) if kind == "text" else cell
         if kind == "text":
             return dialect.text(raw)
         if kind == "boolean":
