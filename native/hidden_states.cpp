@@ -57,7 +57,7 @@ void count_states(const Observed& rows, const HiddenChain& chain, const StateCou
     const SymbolTables symbols(rows, chain.n_states, care);
     const SequenceParts parts(rows);
     const size_t k = chain.n_states, width = tables.width, n_symbols = out.symbols ? rows.n_logs : 0;
-    const size_t d = out.numbers ? rows.normals->columns.size() : 0, wide = padded(1 + 2 * d), gap = padded(d);
+    const size_t d = out.numbers ? rows.normals->columns.size() : 0;
     std::vector<Sums> sums(parts.size(), Sums(tables, n_symbols, d));
     parallel_for(parts.size(), n_threads, [&](size_t part) {
         Walker walker(rows, tables, symbols, care);
@@ -99,10 +99,11 @@ void count_states(const Observed& rows, const HiddenChain& chain, const StateCou
             for (size_t i = 0; i < k; ++i) out.symbols[s * k + i] += part.symbols[s * width + i];
         for (size_t i = 0; i < k; ++i)
             for (size_t j = 0; j < d; ++j) {
-                const double* row = &part.numbers[i * wide];
-                out.numbers[i * d + j] += row[0] - part.gaps[i * gap + j];
-                out.numbers[(k + i) * d + j] += row[1 + j];
-                out.numbers[(2 * k + i) * d + j] += row[1 + d + j];
+                const auto whole = [](const double* four) { return (four[0] + four[1]) + (four[2] + four[3]); };
+                const double* row = &part.numbers[i * (1 + 2 * d) * 4];
+                out.numbers[i * d + j] += whole(row) - whole(&part.gaps[(i * d + j) * 4]);
+                out.numbers[(k + i) * d + j] += whole(row + 4 * (1 + j));
+                out.numbers[(2 * k + i) * d + j] += whole(row + 4 * (1 + d + j));
             }
     }
 }
@@ -160,7 +161,10 @@ NormalRow::NormalRow(const NormalColumns& columns, size_t n_states)
 double NormalRow::score(const double* cells, double* likelihoods, double* logs) const {
     Aligned<double> own(n_states + 3), e(n_states + 3);
     double top = 0;
-    state_loops().add_normals(cells, 1, n_columns, rows_->tables(), own.data());
+    std::vector<NumberColumn> columns;
+    for (size_t j = 0; j < n_columns; ++j) columns.push_back({cells + j, 1});
+    Aligned<double> room(rows_->room());
+    state_loops().normal_logs(columns.data(), 1, rows_->tables(), room.data(), own.data());
     state_loops().likelihoods(own.data(), 1, n_states, false, e.data(), &top);
     std::copy_n(e.data(), n_states, likelihoods);
     std::copy_n(own.data(), n_states, logs);
