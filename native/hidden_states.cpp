@@ -14,7 +14,7 @@ void filter_states(const Observed& rows, const HiddenChain& chain, bool every, d
     const SequenceParts parts(rows);
     const size_t k = chain.n_states, width = tables.width;
     parallel_for(parts.size(), n_threads, [&](size_t part) {
-        Walker walker(rows, tables, symbols, care);
+        Walker walker(rows, tables, symbols, care, parts.longest);
         Aligned<double> logs(width);
         for (size_t s = parts.begin(part); s < parts.end(part); ++s) {
             const Span span = span_of(rows, chain, s);
@@ -60,7 +60,7 @@ void count_states(const Observed& rows, const HiddenChain& chain, const StateCou
     const size_t d = out.numbers ? rows.normals->columns.size() : 0;
     std::vector<Sums> sums(parts.size(), Sums(tables, n_symbols, d));
     parallel_for(parts.size(), n_threads, [&](size_t part) {
-        Walker walker(rows, tables, symbols, care);
+        Walker walker(rows, tables, symbols, care, parts.longest);
         const size_t first = parts.begin(part), n = parts.end(part) - first;
         std::vector<uint8_t> faded(n, 0);
         const auto nothing = [](size_t) {};

@@ -12,10 +12,11 @@ inline Lanes power_of_two(Lanes shifted) {
 
 constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number
 
-// e^r and k, where x = k ln 2 + r: a Taylor sum.
-inline Lanes reduced_exponential(Lanes x, Lanes& k) {
+// e^r and k + kMagic, where x = k ln 2 + r: a Taylor sum.
+inline Lanes reduced_exponential(Lanes x, Lanes& shifted) {
     const Lanes magic = each(kMagic);
-    k = (x * each(1.4426950408889634) + magic) - magic;
+    shifted = x * each(1.4426950408889634) + magic;
+    const Lanes k = shifted - magic;
     const Lanes r = (x - k * each(0.693147180369123816490)) - k * each(1.90821492927058770002e-10);
     // Two chains, of even and odd powers, wait less for each other than one.
     const Lanes z = r * r;
@@ -31,17 +32,17 @@ inline Lanes reduced_exponential(Lanes x, Lanes& k) {
 // e^x for x <= 0, within an ulp; 2^k in two steps, so that results under the normal range fade out gradually.
 inline Lanes exponential(Lanes x) {
     const Lanes magic = each(kMagic);
-    Lanes k;
-    const Lanes sum = reduced_exponential(where(less(x, each(-746.0)), each(-746.0), x), k);
-    const Lanes half = k * each(0.5) + magic;
+    Lanes shifted;
+    const Lanes sum = reduced_exponential(where(less(x, each(-746.0)), each(-746.0), x), shifted);
+    const Lanes k = shifted - magic, half = k * each(0.5) + magic;
     return (sum * power_of_two(half)) * power_of_two((k - (half - magic)) + magic);
 }
 
 // The same bits for -708 <= x <= 0, where every result is normal: 2^k in one step.
 inline Lanes near_exponential(Lanes x) {
-    Lanes k;
-    const Lanes sum = reduced_exponential(x, k);
-    return sum * power_of_two(k + each(kMagic));
+    Lanes shifted;
+    const Lanes sum = reduced_exponential(x, shifted);
+    return sum * power_of_two(shifted);
 }
 
 // ln x of a normal x > 0, within an ulp for x >= 1, after FDLIBM: x = 2^k (1 + f) with 1 + f near one, and with

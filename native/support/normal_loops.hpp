@@ -11,140 +11,174 @@ namespace {
 inline Lanes four_steps(const NumberColumn& column, size_t t, size_t left) {
     const ptrdiff_t s = column.stride;
     const double* p = column.cells + static_cast<ptrdiff_t>(t) * s;
-    if (left < 4) return four(p[0], p[left > 1 ? s : 0], p[left > 2 ? 2 * s : left > 1 ? s : 0], p[static_cast<ptrdiff_t>(left - 1) * s]);
+    if (left < 4)
+        return four(p[0], p[left > 1 ? s : 0],
+                    p[left > 2   ? 2 * s
+                      : left > 1 ? s
+                                 : 0],
+                    p[static_cast<ptrdiff_t>(left - 1) * s]);
     return s == 1 ? load(p) : four(p[0], p[s], p[2 * s], p[3 * s]);
 }
 
+// Some steps are read at a time, by column and by state, so that what is the same for all of them stays in registers.
+
+// Σ_j constant - half (x_j - mean)² of the steps of a tile (columns, kSteps), for one state.
 template <int D>
-inline Lanes normal_score(const Lanes* x, const NormalTables& tables, size_t k) {
+inline void score_state(const double* x, size_t n, const NormalTables& tables, size_t k, double* logs) {
     const size_t d = D ? D : tables.n_columns;
     const double *mean = tables.mean + k * d, *half = tables.half + k * d;
-    Lanes sum = each(tables.whole[k]);
-    for (size_t j = 0; j < d; ++j) {
-        const Lanes away = x[j] - each(mean[j]);
-        sum = sum - (away * away) * each(half[j]);
+    const Lanes whole = each(tables.whole[k]);
+    for (size_t t = 0; t < n; t += 4) {
+        Lanes sum = whole;
+        for (size_t j = 0; j < d; ++j) {
+            const Lanes away = load(x + j * kSteps + t) - each(mean[j]);
+            sum = sum - (away * away) * each(half[j]);
+        }
+        store(logs + t, sum);
     }
-    return sum;
 }
 
-// The same of the cells that are there.
-inline Lanes present_score(const Lanes* x, const NormalTables& tables, size_t k) {
+// The same of the cells that are there, for four steps of which some miss a cell.
+inline Lanes score_present(const double* x, const NormalTables& tables, size_t k) {
     Lanes sum = each(0.0);
     for (size_t j = 0; j < tables.n_columns; ++j) {
         const size_t at = k * tables.n_columns + j;
-        const Lanes away = x[j] - each(tables.mean[at]);
-        sum = sum + only(equal(x[j], x[j]), each(tables.constant[at]) - (away * away) * each(tables.half[at]));
+        const Lanes cell = load(x + j * kSteps), away = cell - each(tables.mean[at]);
+        sum = sum + only(equal(cell, cell), each(tables.constant[at]) - (away * away) * each(tables.half[at]));
     }
     return sum;
 }
 
-// States by step to steps by state, one row after the other. The last registers go first: what they write beyond a
-// row is written over.
-inline void put_steps(const Lanes* states, size_t n_states, size_t m, double* rows) {
-    if (n_states == 2 && m == 4) {
-        Lanes x[4] = {states[0], states[1], each(0.0), each(0.0)};
-        turn(x);
-        store(rows, halves(x[0], x[1]));
-        store(rows + 4, halves(x[2], x[3]));
+// Logarithms (states, kSteps) of m steps from `at` on.
+inline void score_tile(const NumberColumn* columns, size_t at, size_t m, const NormalTables& tables, double* x,
+                       double* logs) {
+    const size_t d = tables.n_columns;
+    Mask missing = each(int64_t{0});
+    for (size_t j = 0; j < d; ++j)
+        for (size_t t = 0; t < m; t += 4) {
+            const Lanes cells = four_steps(columns[j], at + t, m - t);
+            missing = missing | ~equal(cells, cells);
+            store(x + j * kSteps + t, cells);
+        }
+    for (size_t k = 0; k < tables.n_states; ++k) {
+        double* own = logs + k * kSteps;
+        switch (d) {
+            case 1: score_state<1>(x, m, tables, k, own); break;
+            case 2: score_state<2>(x, m, tables, k, own); break;
+            case 3: score_state<3>(x, m, tables, k, own); break;
+            case 4: score_state<4>(x, m, tables, k, own); break;
+            default: score_state<0>(x, m, tables, k, own);
+        }
+    }
+    if (!marks(missing)) return;
+    for (size_t t = 0; t < m; t += 4) {
+        Mask some = each(int64_t{0});
+        for (size_t j = 0; j < d; ++j) some = some | ~equal(load(x + j * kSteps + t), load(x + j * kSteps + t));
+        if (!marks(some)) continue;
+        for (size_t k = 0; k < tables.n_states; ++k) {
+            double* own = logs + k * kSteps + t;
+            store(own, where(some, score_present(x + t, tables, k), load(own)));
+        }
+    }
+}
+
+// States by step (states, kSteps) to steps by state, one row after the other. The last registers go first: what they
+// write beyond a row is written over.
+inline void put_steps(const double* states, size_t n_states, size_t n, double* rows) {
+    for (size_t t = 0; t < n; t += 4, rows += 4 * n_states) {
+        const size_t m = n - t < 4 ? n - t : 4;
+        if (n_states == 2 && m == 4) {
+            Lanes x[4] = {load(states + t), load(states + kSteps + t), each(0.0), each(0.0)};
+            turn(x);
+            store(rows, halves(x[0], x[1]));
+            store(rows + 4, halves(x[2], x[3]));
+            continue;
+        }
+        for (size_t k = (n_states + 3) / 4 * 4; k;) {
+            k -= 4;
+            Lanes x[4];
+            for (size_t i = 0; i < 4; ++i) x[i] = k + i < n_states ? load(states + (k + i) * kSteps + t) : each(0.0);
+            turn(x);
+            for (size_t i = 0; i < m; ++i) store(rows + i * n_states + k, x[i]);
+        }
+    }
+}
+
+// e^x of what is at most zero, with its floor; what is faint is told.
+template <bool Floored>
+inline Lanes likelihood(Lanes x, Mask& faint) {
+    const Lanes none = each(-HUGE_VAL);
+    if constexpr (Floored) return only(less(none, x), near_exponential(larger(x, each(kLogFloor))));
+    faint = faint | (less(x, each(kLogFaint)) & less(none, x));
+    const Mask gone = less(x, each(kLogLost));
+    return only(~gone, near_exponential(only(~gone, x)));
+}
+
+// e^(log - top) in the place of the logarithms of a tile; the tops (kSteps).
+template <bool Floored>
+inline void exponentiate_tile(double* logs, size_t n_states, size_t n, double* tops, Mask& faint) {
+    const Lanes none = each(-HUGE_VAL);
+    Mask far = each(int64_t{0});
+    for (size_t t = 0; t < n; t += 4) {
+        Lanes top = load(logs + t), least = top;
+        for (size_t k = 1; k < n_states; ++k) {
+            const Lanes x = load(logs + k * kSteps + t);
+            top = larger(x, top);
+            least = smaller(x, least);
+        }
+        const Lanes shift = only(less(none, top), top);
+        far = far | less(least - shift, each(Floored ? kLogFloor : kLogFaint));
+        store(tops + t, top);
+        for (size_t k = 0; k < n_states; ++k) {
+            double* own = logs + k * kSteps + t;
+            store(own, load(own) - shift);
+        }
+    }
+    const bool near = !marks(far);  // as nearly always
+    if (near && n_states == 2) {  // the larger is one
+        for (size_t t = 0; t < n; t += 4) {
+            const Lanes x = load(logs + t), y = load(logs + kSteps + t), one = each(1.0);
+            const Mask second = less(x, y);
+            const Lanes below = near_exponential(where(second, x, y));
+            store(logs + t, where(second, below, one));
+            store(logs + kSteps + t, where(second, one, below));
+        }
         return;
     }
-    for (size_t k = (n_states - 1) / 4 * 4;; k -= 4) {
-        Lanes x[4];
-        for (size_t i = 0; i < 4; ++i) x[i] = k + i < n_states ? states[k + i] : each(0.0);
-        turn(x);
-        for (size_t i = 0; i < m; ++i) store(rows + i * n_states + k, x[i]);
-        if (!k) return;
+    for (size_t k = 0; k < n_states; ++k) {
+        double* own = logs + k * kSteps;
+        if (near)
+            for (size_t t = 0; t < n; t += 4) store(own + t, near_exponential(load(own + t)));
+        else
+            for (size_t t = 0; t < n; t += 4) store(own + t, likelihood<Floored>(load(own + t), faint));
     }
-}
-
-// e^(log - top) in the place of the logarithms of four steps, and their top; what is faint is told.
-template <bool Floored>
-inline Lanes four_likelihoods(Lanes* logs, size_t n_states, Mask& faint) {
-    const Lanes none = each(-HUGE_VAL);
-    Lanes top = logs[0];
-    for (size_t k = 1; k < n_states; ++k) top = larger(logs[k], top);
-    const Lanes shift = only(less(none, top), top);
-    const auto likelihood = [&](Lanes x) {
-        if constexpr (Floored) return only(less(none, x), near_exponential(larger(x, each(kLogFloor))));
-        faint = faint | (less(x, each(kLogFaint)) & less(none, x));
-        const Mask gone = less(x, each(kLogLost));
-        return only(~gone, near_exponential(only(~gone, x)));
-    };
-    if (n_states == 2) {  // the larger is one
-        const Lanes x = logs[0] - shift, y = logs[1] - shift, one = only(less(none, top), each(1.0));
-        const Mask second = less(x, y);
-        const Lanes smaller = likelihood(where(second, x, y));
-        logs[0] = where(second, smaller, one);
-        logs[1] = where(second, one, smaller);
-    } else {
-        for (size_t k = 0; k < n_states; ++k) logs[k] = likelihood(logs[k] - shift);
-    }
-    return top;
-}
-
-// use(t, how many, logarithms) for every four steps. There is room for a register of each state and column.
-template <int D, class Use>
-inline void score_steps(const NumberColumn* columns, size_t n, const NormalTables& tables, double* room,
-                        const Use& use) {
-    Lanes* logs = reinterpret_cast<Lanes*>(room);
-    Lanes* x = logs + tables.n_states;
-    const size_t d = D ? D : tables.n_columns;
-    for (size_t t = 0; t < n; t += 4) {
-        const size_t m = n - t < 4 ? n - t : 4;
-        Mask missing = each(int64_t{0});
-        for (size_t j = 0; j < d; ++j) {
-            x[j] = four_steps(columns[j], t, m);
-            missing = missing | ~equal(x[j], x[j]);
-        }
-        for (size_t k = 0; k < tables.n_states; ++k) logs[k] = normal_score<D>(x, tables, k);
-        if (any(missing))
-            for (size_t k = 0; k < tables.n_states; ++k)
-                logs[k] = where(missing, present_score(x, tables, k), logs[k]);
-        use(t, m, logs);
-    }
-}
-
-template <class Use>
-inline void score_normals(const NumberColumn* columns, size_t n, const NormalTables& tables, double* room,
-                          const Use& use) {
-    switch (tables.n_columns) {
-        case 1: return score_steps<1>(columns, n, tables, room, use);
-        case 2: return score_steps<2>(columns, n, tables, room, use);
-        case 3: return score_steps<3>(columns, n, tables, room, use);
-        case 4: return score_steps<4>(columns, n, tables, room, use);
-    }
-    score_steps<0>(columns, n, tables, room, use);
 }
 
 void normal_logs(const NumberColumn* columns, size_t n, const NormalTables& tables, double* room, double* logs) {
-    const size_t k = tables.n_states;
-    score_normals(columns, n, tables, room,
-                  [&](size_t t, size_t m, const Lanes* found) { put_steps(found, k, m, logs + t * k); });
-}
-
-template <bool Floored>
-inline bool normal_likelihoods_with(const NumberColumn* columns, size_t n, const NormalTables& tables, double* room,
-                                    double* rows, double* top) {
-    const size_t k = tables.n_states;
-    Mask faint = each(int64_t{0});
-    Lanes tops = each(0.0);
-    double rest = 0;
-    score_normals(columns, n, tables, room, [&](size_t t, size_t m, Lanes* logs) {
-        const Lanes of_steps = four_likelihoods<Floored>(logs, k, faint);
-        if (m == 4) tops = tops + of_steps;
-        else
-            for (size_t i = 0; i < m; ++i) rest += of_steps[static_cast<int>(i)];
-        put_steps(logs, k, m, rows + t * k);
-    });
-    for (size_t i = 0; i < 3; ++i) rows[n * k + i] = 0.0;  // what is read as pads is some number
-    *top = across(tops) + rest;
-    return any(faint);
+    double* x = room + tables.n_states * kSteps;
+    for (size_t at = 0; at < n; at += kSteps) {
+        const size_t m = n - at < kSteps ? n - at : kSteps;
+        score_tile(columns, at, m, tables, x, room);
+        put_steps(room, tables.n_states, m, logs + at * tables.n_states);
+    }
 }
 
 bool normal_likelihoods(const NumberColumn* columns, size_t n, const NormalTables& tables, bool floored, double* room,
                         double* rows, double* top) {
-    return floored ? normal_likelihoods_with<true>(columns, n, tables, room, rows, top)
-                   : normal_likelihoods_with<false>(columns, n, tables, room, rows, top);
+    const size_t k = tables.n_states;
+    double *x = room + k * kSteps, tops[kSteps], sum = 0;
+    Mask faint = each(int64_t{0});
+    for (size_t at = 0; at < n; at += kSteps) {
+        const size_t m = n - at < kSteps ? n - at : kSteps;
+        score_tile(columns, at, m, tables, x, room);
+        if (floored) exponentiate_tile<true>(room, k, m, tops, faint);
+        else exponentiate_tile<false>(room, k, m, tops, faint);
+        put_steps(room, k, m, rows + at * k);
+        for (size_t t = 0; t < m; ++t) sum += tops[t];
+    }
+    for (size_t i = 0; i < 3; ++i) rows[n * k + i] = 0.0;  // what is read as pads is some number
+    *top = sum;
+    return any(faint);
 }
 
 // Σ s, Σ s x and Σ s x² of D columns of a tile, for one state; Σ s only where it is asked for.
@@ -210,7 +244,7 @@ void add_numbers(const NumberColumn* columns, size_t n, size_t d, const double* 
                     default: add_state<4>(own, from, m, to, one, two);
                 }
             }
-            if (any(missing))
+            if (marks(missing))
                 for (size_t j = 0; j < d; ++j) add_gaps(own, absent + j * kTile, m, gaps + (k * d + j) * 4);
         }
     }

@@ -91,6 +91,14 @@ inline Lanes larger(Lanes a, Lanes b) {
 #endif
 }
 
+inline Lanes smaller(Lanes a, Lanes b) {
+#if defined(__GNUC__) && defined(__AVX2__) && !defined(BAYESKIT_PLAIN_LANES)
+    return (Lanes)_mm256_min_pd((__m256d)a, (__m256d)b);
+#else
+    return where(less(a, b), a, b);
+#endif
+}
+
 inline double largest_across(Lanes x) {
     const double low = x[0] > x[1] ? x[0] : x[1], high = x[2] > x[3] ? x[2] : x[3];
     return low > high ? low : high;

@@ -30,8 +30,9 @@ enum class Care { none, watched, floored };
 // Floors of what is possible: their product is still a normal number. ln 2^-320 is kLogFloor.
 constexpr double kTransitionFloor = 0x1p-300, kLikelihoodFloor = 0x1p-320, kShareFloor = 0x1p-400;
 constexpr double kLogFloor = -221.80709777918245;
+constexpr size_t kSteps = 32;  // of normal columns at a time
 constexpr double kLogFaint = -415.0;  // ln 2^-kFaint
-constexpr double kLogLost = -700.0;   // e^ of less is zero: numbers under the normal range are slow
+constexpr double kLogLost = -700.0;  // e^ of less is zero: numbers under the normal range are slow
 constexpr double kTooLarge = 0x1p120;  // of beta, where Σ alpha beta = 1
 constexpr double kNoise = 0x1p-150;  // posteriors below it are zero where numbers are floored: floors alone say so much
 
@@ -79,7 +80,7 @@ struct StateLoops {
     bool (*likelihoods)(const double* logs, size_t n, size_t n_states, bool floored, double* rows, double* tops);
 
     // Σ_j constant - half (x_j - mean)² of n steps, one after the other (n, states); NaN is left out. There is room for
-    // four numbers of each state and column, which begin at a cache line, and for three after the last of the rows.
+    // kSteps numbers of each state and column, and for three after the last of the rows.
     void (*normal_logs)(const NumberColumn* columns, size_t n, const NormalTables& tables, double* room, double* logs);
 
     // e^ of the same, less its largest: as `likelihoods`, but that `top` is the sum of what was taken away.

@@ -119,7 +119,7 @@ public:
     NormalTables tables() const {
         return {mean_.data(), half_.data(), constant_.data(), whole_.data(), n_states_, n_columns_};
     }
-    size_t room() const { return 4 * (n_states_ + n_columns_); }
+    size_t room() const { return kSteps * (n_states_ + n_columns_); }
 
 private:
     const size_t n_states_;
@@ -259,16 +259,19 @@ public:
         const size_t symbols = rows.codes ? kOfSymbols * rows.n_logs : 0;
         const size_t share = std::max({kLeast, symbols, (rows.n + kMost - 1) / kMost});
         size_t begin = 0;
-        for (size_t s = 0; s < rows.n_sequences; ++s)
+        for (size_t s = 0; s < rows.n_sequences; ++s) {
+            longest = std::max(longest, static_cast<size_t>(rows.starts[s + 1] - rows.starts[s]));
             if (static_cast<size_t>(rows.starts[s + 1]) - begin >= share) {
                 starts_.push_back(s + 1);
                 begin = static_cast<size_t>(rows.starts[s + 1]);
             }
+        }
         if (starts_.back() < rows.n_sequences || starts_.size() == 1) starts_.push_back(rows.n_sequences);
     }
     size_t size() const { return starts_.size() - 1; }
     size_t begin(size_t part) const { return starts_[part]; }
     size_t end(size_t part) const { return starts_[part + 1]; }
+    size_t longest = 0;  // rows of a sequence
 
 private:
     std::vector<size_t> starts_;

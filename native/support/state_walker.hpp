@@ -52,11 +52,11 @@ struct Sums {
 
 class Walker {
 public:
-    Walker(const Observed& rows, const ChainTables& tables, const SymbolTables& symbols, Care care)
+    Walker(const Observed& rows, const ChainTables& tables, const SymbolTables& symbols, Care care, size_t longest)
         : rows_(rows), tables_(tables), numbers_(tables.numbers(care)), floored_(care == Care::floored),
           k_(tables.n_states), width_(tables.width), stretch_rows_(rows, symbols, tables.n_states),
-          stretch_(stretch_of(tables.n_states)), forward_((stretch_ + 1) * width_), scales_(stretch_), top_(width_),
-          sum_(width_) {}
+          stretch_(std::min(stretch_of(tables.n_states), longest)), forward_((stretch_ + 1) * width_),
+          scales_(stretch_), top_(width_), sum_(width_) {}
 
     // Forward over a whole span, in plain numbers; false where these cannot be trusted. Each row is shown to `see`.
     template <class See>
