@@ -163,6 +163,22 @@ void normal_logs(const NumberColumn* columns, size_t n, const NormalTables& tabl
     }
 }
 
+void normal_row(const double* x, const NormalRowTables& tables, double* logs) {
+    bool missing = false;
+    for (size_t j = 0; j < tables.n_columns; ++j) missing |= x[j] != x[j];
+    for (size_t at = 0; at < tables.width; at += 4) {
+        Lanes sum = missing ? each(0.0) : load(tables.whole + at);
+        for (size_t j = 0; j < tables.n_columns; ++j) {
+            if (x[j] != x[j]) continue;
+            const size_t cell = j * tables.width + at;
+            const Lanes away = each(x[j]) - load(tables.mean + cell);
+            const Lanes loss = (away * away) * load(tables.half + cell);
+            sum = missing ? sum + (load(tables.constant + cell) - loss) : sum - loss;
+        }
+        store(logs + at, sum);
+    }
+}
+
 bool normal_likelihoods(const NumberColumn* columns, size_t n, const NormalTables& tables, bool floored, double* room,
                         double* rows, double* top) {
     const size_t k = tables.n_states;

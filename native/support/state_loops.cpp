@@ -457,7 +457,7 @@ void trace_of(const StateTables& logs, Trail* trails, size_t n_trails) {
 }  // namespace
 
 extern const StateLoops BAYESKIT_STATE_LOOPS;
-const StateLoops BAYESKIT_STATE_LOOPS = {likelihoods, normal_logs, normal_likelihoods, add_numbers, forward_of,
-                                         backward_of, best_of,     trace_of,           add_products};
+const StateLoops BAYESKIT_STATE_LOOPS = {likelihoods, normal_logs, normal_row, normal_likelihoods, add_numbers,
+                                         forward_of,  backward_of, best_of,    trace_of,           add_products};
 
 }  // namespace bayeskit

@@ -47,6 +47,11 @@ struct NormalTables {  // (states, columns) each, and the summed constants of ea
     size_t n_states, n_columns;
 };
 
+struct NormalRowTables {  // the same by column, padded (columns, width), for one row at a time
+    const double *mean, *half, *constant, *whole;
+    size_t n_columns, width;
+};
+
 struct NumberColumn {  // from the first of some steps on
     const double* cells;
     ptrdiff_t stride;
@@ -82,6 +87,9 @@ struct StateLoops {
     // Σ_j constant - half (x_j - mean)² of n steps, one after the other (n, states); NaN is left out. There is room for
     // kSteps numbers of each state and column, and for three after the last of the rows.
     void (*normal_logs)(const NumberColumn* columns, size_t n, const NormalTables& tables, double* room, double* logs);
+
+    // The same bits of one row of numbers (columns), for `width` states.
+    void (*normal_row)(const double* x, const NormalRowTables& tables, double* logs);
 
     // e^ of the same, less its largest: as `likelihoods`, but that `top` is the sum of what was taken away.
     bool (*normal_likelihoods)(const NumberColumn* columns, size_t n, const NormalTables& tables, bool floored,
