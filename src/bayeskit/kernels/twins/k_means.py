@@ -11,7 +11,7 @@ Labels = NDArray[np.uint32]
 
 def k_means(
     rows: Floats, first: NDArray[np.int64], uniforms: Floats, max_rounds: int, tolerance: float, n_threads: int
-) -> tuple[Floats, Labels, float]:
+) -> tuple[Floats, NDArray[np.uint32], float]:
     """(centres (clusters, columns), the cluster of each row, Σ of squared distances) of the best of several starts.
 
     A start begins with the row ``first``. Each next centre is the best of some rows: ``uniforms`` (starts,
@@ -95,4 +95,4 @@ def _squares(rows: Floats, centres: Floats) -> Floats:
 
 def _same_clusters(labels: Labels, others: Labels) -> bool:
     pairs = np.unique(np.stack([labels, others]), axis=1)
-    return len(np.unique(pairs[0])) == pairs.shape[1]
+    return bool(len(np.unique(pairs[0])) == pairs.shape[1])
