@@ -14,7 +14,7 @@ void filter_states(const Observed& rows, const HiddenChain& chain, bool every, d
     const SequenceParts parts(rows);
     const size_t k = chain.n_states, width = tables.width;
     parallel_for(parts.size(), n_threads, [&](size_t part) {
-        Walker walker(rows, tables, symbols, care);
+        Walker walker(rows, tables, symbols, care, parts.longest);
         Aligned<double> logs(width);
         for (size_t s = parts.begin(part); s < parts.end(part); ++s) {
             const Span span = span_of(rows, chain, s);
@@ -57,10 +57,10 @@ void count_states(const Observed& rows, const HiddenChain& chain, const StateCou
     const SymbolTables symbols(rows, chain.n_states, care);
     const SequenceParts parts(rows);
     const size_t k = chain.n_states, width = tables.width, n_symbols = out.symbols ? rows.n_logs : 0;
-    const size_t d = out.numbers ? rows.normals->columns.size() : 0, wide = padded(1 + 2 * d), gap = padded(d);
+    const size_t d = out.numbers ? rows.normals->columns.size() : 0;
     std::vector<Sums> sums(parts.size(), Sums(tables, n_symbols, d));
     parallel_for(parts.size(), n_threads, [&](size_t part) {
-        Walker walker(rows, tables, symbols, care);
+        Walker walker(rows, tables, symbols, care, parts.longest);
         const size_t first = parts.begin(part), n = parts.end(part) - first;
         std::vector<uint8_t> faded(n, 0);
         const auto nothing = [](size_t) {};
@@ -99,10 +99,11 @@ void count_states(const Observed& rows, const HiddenChain& chain, const StateCou
             for (size_t i = 0; i < k; ++i) out.symbols[s * k + i] += part.symbols[s * width + i];
         for (size_t i = 0; i < k; ++i)
             for (size_t j = 0; j < d; ++j) {
-                const double* row = &part.numbers[i * wide];
-                out.numbers[i * d + j] += row[0] - part.gaps[i * gap + j];
-                out.numbers[(k + i) * d + j] += row[1 + j];
-                out.numbers[(2 * k + i) * d + j] += row[1 + d + j];
+                const auto whole = [](const double* four) { return (four[0] + four[1]) + (four[2] + four[3]); };
+                const double* row = &part.numbers[i * (1 + 2 * d) * 4];
+                out.numbers[i * d + j] += whole(row) - whole(&part.gaps[(i * d + j) * 4]);
+                out.numbers[(k + i) * d + j] += whole(row + 4 * (1 + j));
+                out.numbers[(2 * k + i) * d + j] += whole(row + 4 * (1 + d + j));
             }
     }
 }
@@ -153,14 +154,37 @@ void weigh_numbers(const std::vector<Floats>& columns, size_t n, const double* c
             }
 }
 
+// Parameters by column, padded.
+class ColumnTables {
+public:
+    ColumnTables(const NormalColumns& in, size_t n_states)
+        : n_columns_(in.columns.size()), width_(padded(n_states)), whole_(width_, 0.0) {
+        for (auto* part : {&mean_, &half_, &constant_}) part->assign(n_columns_ * width_, 0.0);
+        for (size_t j = 0; j < n_columns_; ++j)
+            for (size_t k = 0; k < n_states; ++k) {
+                const size_t to = j * width_ + k, from = k * n_columns_ + j;
+                mean_[to] = in.mean[from];
+                half_[to] = 0.5 * in.precision[from];
+                whole_[k] += constant_[to] = in.constant[from];
+            }
+    }
+    NormalRowTables tables() const {
+        return {mean_.data(), half_.data(), constant_.data(), whole_.data(), n_columns_, width_};
+    }
+
+private:
+    const size_t n_columns_, width_;
+    Aligned<double> mean_, half_, constant_, whole_;
+};
+
 NormalRow::NormalRow(const NormalColumns& columns, size_t n_states)
     : n_states(n_states), n_columns(columns.columns.size()),
-      rows_(std::make_shared<const NormalRows>(&columns, n_states)) {}
+      tables_(std::make_shared<const ColumnTables>(columns, n_states)) {}
 
 double NormalRow::score(const double* cells, double* likelihoods, double* logs) const {
     Aligned<double> own(n_states + 3), e(n_states + 3);
     double top = 0;
-    state_loops().add_normals(cells, 1, n_columns, rows_->tables(), own.data());
+    state_loops().normal_row(cells, tables_->tables(), own.data());
     state_loops().likelihoods(own.data(), 1, n_states, false, e.data(), &top);
     std::copy_n(e.data(), n_states, likelihoods);
     std::copy_n(own.data(), n_states, logs);

@@ -252,7 +252,7 @@ void draw_states(const Observed& rows, const HiddenChain& chain, int64_t last, c
     const auto nothing = [](size_t) {};
     with_type(out.path, [&](auto* path) {
         parallel_for(parts.size(), n_threads, [&](size_t part) {
-            Walker walker(rows, tables, symbols, care);
+            Walker walker(rows, tables, symbols, care, parts.longest);
             Aligned<double> weights(chain.n_states);
             for (size_t s = parts.begin(part); s < parts.end(part); ++s) {
                 const Span span = span_of(rows, chain, s);

@@ -5,6 +5,7 @@
 void bind_ensemble(nb::module_& m);  // bindings/ensemble.cpp
 void bind_joints(nb::module_& m);    // bindings/joints.cpp
 void bind_junction(nb::module_& m);  // bindings/junction.cpp
+void bind_k_means(nb::module_& m);   // bindings/k_means.cpp
 void bind_ridge_logistic(nb::module_& m);
 void bind_scores(nb::module_& m);    // bindings/scores.cpp
 void bind_states(nb::module_& m);    // bindings/states.cpp
@@ -171,5 +172,6 @@ NB_MODULE(_core, m) {
     bind_scores(m);
     bind_ridge_logistic(m);
     bind_junction(m);
+    bind_k_means(m);
     bind_ensemble(m);
 }

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cluster_loops.hpp"
 #include "loops.hpp"
 #include "state_loops.hpp"
 #include "topic_loops.hpp"
@@ -14,12 +15,14 @@
 
 namespace bayeskit {
 
+extern const ClusterLoops portable_cluster_loops;
 extern const Loops portable_loops;
 extern const StateLoops portable_state_loops;
 extern const TopicLoops portable_topic_loops;
 extern const WordLoops portable_word_loops;
 
 #ifdef BAYESKIT_HAS_AVX2
+extern const ClusterLoops avx2_cluster_loops;
 extern const Loops avx2_loops;
 extern const StateLoops avx2_state_loops;
 extern const TopicLoops avx2_topic_loops;
@@ -44,11 +47,13 @@ static bool is_wide() {
 }
 
 static const Loops& choose() { return is_wide() ? avx2_loops : portable_loops; }
+static const ClusterLoops& choose_cluster_loops() { return is_wide() ? avx2_cluster_loops : portable_cluster_loops; }
 static const StateLoops& choose_state_loops() { return is_wide() ? avx2_state_loops : portable_state_loops; }
 static const TopicLoops& choose_topic_loops() { return is_wide() ? avx2_topic_loops : portable_topic_loops; }
 static const WordLoops& choose_word_loops() { return is_wide() ? avx2_word_loops : portable_word_loops; }
 #else
 static const Loops& choose() { return portable_loops; }
+static const ClusterLoops& choose_cluster_loops() { return portable_cluster_loops; }
 static const StateLoops& choose_state_loops() { return portable_state_loops; }
 static const TopicLoops& choose_topic_loops() { return portable_topic_loops; }
 static const WordLoops& choose_word_loops() { return portable_word_loops; }
@@ -56,6 +61,11 @@ static const WordLoops& choose_word_loops() { return portable_word_loops; }
 
 const Loops& loops() {
     static const Loops& chosen = choose();
+    return chosen;
+}
+
+const ClusterLoops& cluster_loops() {
+    static const ClusterLoops& chosen = choose_cluster_loops();
     return chosen;
 }
 

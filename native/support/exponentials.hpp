@@ -5,17 +5,18 @@
 
 namespace {
 
-// 2^k for whole k in [-538, 538], given as k + 1.5 * 2^52: the low bits of that sum are k.
+// 2^k for whole k in [-1022, 1023], given as k + 1.5 * 2^52: the low bits of that sum are k.
 inline Lanes power_of_two(Lanes shifted) {
     return from_bits(shift_left(wrapping_sum(bits(shifted), each(int64_t{1023})), 52));
 }
 
-// e^x for x <= 0, within an ulp: x = k ln 2 + r, a Taylor sum for e^r, and 2^k in two steps, so that results
-// under the normal range fade out gradually.
-inline Lanes exponential(Lanes x) {
-    const Lanes magic = each(6755399441055744.0);  // 1.5 * 2^52: adding it rounds to a whole number
-    x = where(less(x, each(-746.0)), each(-746.0), x);
-    const Lanes k = (x * each(1.4426950408889634) + magic) - magic;
+constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number
+
+// e^r and k + kMagic, where x = k ln 2 + r: a Taylor sum.
+inline Lanes reduced_exponential(Lanes x, Lanes& shifted) {
+    const Lanes magic = each(kMagic);
+    shifted = x * each(1.4426950408889634) + magic;
+    const Lanes k = shifted - magic;
     const Lanes r = (x - k * each(0.693147180369123816490)) - k * each(1.90821492927058770002e-10);
     // Two chains, of even and odd powers, wait less for each other than one.
     const Lanes z = r * r;
@@ -25,9 +26,23 @@ inline Lanes exponential(Lanes x) {
     even = even * z + each(1.0 / 720.0), odd = odd * z + each(1.0 / 5040.0);
     even = even * z + each(1.0 / 24.0), odd = odd * z + each(1.0 / 120.0);
     even = even * z + each(0.5), odd = odd * z + each(1.0 / 6.0);
-    const Lanes sum = each(1.0) + (r + z * (even + r * odd));
-    const Lanes half = k * each(0.5) + magic;
+    return each(1.0) + (r + z * (even + r * odd));
+}
+
+// e^x for x <= 0, within an ulp; 2^k in two steps, so that results under the normal range fade out gradually.
+inline Lanes exponential(Lanes x) {
+    const Lanes magic = each(kMagic);
+    Lanes shifted;
+    const Lanes sum = reduced_exponential(where(less(x, each(-746.0)), each(-746.0), x), shifted);
+    const Lanes k = shifted - magic, half = k * each(0.5) + magic;
     return (sum * power_of_two(half)) * power_of_two((k - (half - magic)) + magic);
+}
+
+// The same bits for -708 <= x <= 0, where every result is normal: 2^k in one step.
+inline Lanes near_exponential(Lanes x) {
+    Lanes shifted;
+    const Lanes sum = reduced_exponential(x, shifted);
+    return sum * power_of_two(shifted);
 }
 
 // ln x of a normal x > 0, within an ulp for x >= 1, after FDLIBM: x = 2^k (1 + f) with 1 + f near one, and with

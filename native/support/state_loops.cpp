@@ -5,6 +5,7 @@
 
 #include "best_loops.hpp"
 #include "exponentials.hpp"
+#include "normal_loops.hpp"
 #include "state_lanes.hpp"
 
 namespace bayeskit {
@@ -25,6 +26,35 @@ inline void few_products(const double* rows, const Lanes* by, Lanes* out) {
             few_products<N, K, 1>(rows, by, later);
             for (int v = 0; v < N; ++v) out[v] = out[v] + later[v];
         }
+    }
+}
+
+// Σ_i by[i] (rows[i] b), where one register holds all: what is multiplied first waits for no step before.
+template <int K, int I = 0>
+inline Lanes products_into(const double* rows, Lanes by, Lanes b) {
+    const Lanes first = spread<K, I>(by) * (load(rows + 4 * I) * b);
+    if constexpr (I == 0 && K > 1) {
+        const Lanes odd = products_into<K, 1>(rows, by, b);
+        if constexpr (K > 2) return (first + products_into<K, 2>(rows, by, b)) + odd;
+        return first + odd;
+    } else if constexpr (I == 1 && K > 3) {
+        return first + products_into<K, 3>(rows, by, b);
+    } else {
+        return first;
+    }
+}
+// Σ_i by[i] b[i] rows[i], likewise.
+template <int K, int I = 0>
+inline Lanes products_from(const double* rows, Lanes by, Lanes b) {
+    const Lanes first = spread<K, I>(by) * (load(rows + 4 * I) * spread<K, I>(b));
+    if constexpr (I == 0 && K > 1) {
+        const Lanes odd = products_from<K, 1>(rows, by, b);
+        if constexpr (K > 2) return (first + products_from<K, 2>(rows, by, b)) + odd;
+        return first + odd;
+    } else if constexpr (I == 1 && K > 3) {
+        return first + products_from<K, 3>(rows, by, b);
+    } else {
+        return first;
     }
 }
 
@@ -139,10 +169,15 @@ Passed few_forward(const StateTables& tables, const Stretch& stretch) {
         const double scale = scaled ? scales.take(sum) : 1.0;
         stretch.scales[t] = scale;
         const double* b = stretch.likelihoods[t];
-        few_products<N, K>(tables.from, row, next);
-        for (int v = 0; v < N; ++v) {
-            row[v] = cared<Taken>(next[v] * (load(b + 4 * v) * each(scale)), faint);
-            store(out + 4 * v, row[v]);
+        if constexpr (N == 1) {
+            row[0] = cared<Taken>(products_into<K>(tables.from, row[0], load(b) * each(scale)), faint);
+            store(out, row[0]);
+        } else {
+            few_products<N, K>(tables.from, row, next);
+            for (int v = 0; v < N; ++v) {
+                row[v] = cared<Taken>(next[v] * (load(b + 4 * v) * each(scale)), faint);
+                store(out + 4 * v, row[v]);
+            }
         }
         if (scaled) sum = sum_of<N>(row);
     }
@@ -266,6 +301,7 @@ double few_backward(const StateTables& tables, const Stretch& stretch, bool has_
         if (t == 0 && !has_before) break;
         if constexpr (N == 1) {
             for (int i = 0; i < K; ++i) held[i] = held[i] + each((own - 4)[i]) * w[0];
+            x[0] = products_from<K>(tables.to, x[0], load(b) * scale);
         } else {
             double* to = weights + t * 4 * N;
             for (int v = 0; v < N; ++v) store(to + 4 * v, w[v]);
@@ -273,8 +309,8 @@ double few_backward(const StateTables& tables, const Stretch& stretch, bool has_
                 add_products(own - 4 * N, 4 * N, K, to, 4 * N, done - t, pairs);
                 done = t;
             }
+            few_products<N, K>(tables.to, w, x);
         }
-        few_products<N, K>(tables.to, w, x);
     }
     for (int v = 0; v < N; ++v) store(beta + 4 * v, x[v]);
     const size_t first = has_before ? 0 : 1;
@@ -360,69 +396,21 @@ bool likelihoods(const double* logs, size_t n, size_t n_states, bool floored, do
     const size_t size = n * n_states;
     for (size_t i = size; i % 4; ++i) rows[i] = 0.0;
     Mask faint = each(int64_t{0});
-    const Lanes least = each(-415.0), none = each(-HUGE_VAL), lost = each(-700.0);  // the first is ln 2^-kFaint
+    const Lanes least = each(kLogFaint), none = each(-HUGE_VAL), lost = each(kLogLost);
     if (floored) {
         for (size_t at = 0; at < size; at += 4) {
             const Lanes x = load(rows + at), above = larger(x, each(kLogFloor));
-            store(rows + at, only(less(none, x), exponential(above)));
+            store(rows + at, only(less(none, x), near_exponential(above)));
         }
         return false;
     }
     for (size_t at = 0; at < size; at += 4) {
         const Lanes x = load(rows + at);
         faint = faint | (less(x, least) & less(none, x));
-        const Mask gone = less(x, lost);  // no result is under the normal range: such numbers are slow
-        store(rows + at, only(~gone, exponential(where(gone, each(0.0), x))));
+        const Mask gone = less(x, lost);
+        store(rows + at, only(~gone, near_exponential(only(~gone, x))));
     }
     return any(faint);
-}
-
-template <int N>
-inline void normal_row(const double* x, size_t d, const NormalTables& tables, size_t width, size_t at, double* out) {
-    Lanes sum[N];
-    for (int v = 0; v < N; ++v) sum[v] = load(tables.whole + at + 4 * v);
-    bool missing = false;
-    for (size_t j = 0; j < d; ++j) {
-        missing |= x[j] != x[j];
-        const Lanes cell = each(x[j]);
-        for (int v = 0; v < N; ++v) {
-            const Lanes away = cell - load(tables.mean + j * width + at + 4 * v);
-            sum[v] = sum[v] - (away * away) * load(tables.half + j * width + at + 4 * v);
-        }
-    }
-    if (missing) {
-        for (int v = 0; v < N; ++v) sum[v] = each(0.0);
-        for (size_t j = 0; j < d; ++j) {
-            if (x[j] != x[j]) continue;
-            const Lanes cell = each(x[j]);
-            for (int v = 0; v < N; ++v) {
-                const size_t cells = j * width + at + 4 * v;
-                const Lanes away = cell - load(tables.mean + cells);
-                sum[v] = sum[v] + (load(tables.constant + cells) - (away * away) * load(tables.half + cells));
-            }
-        }
-    }
-    for (int v = 0; v < N; ++v) store(out + at + 4 * v, sum[v]);
-}
-
-template <int N>
-void normal_rows(const double* x, size_t n, size_t d, const NormalTables& tables, double* logs) {
-    for (size_t t = 0; t < n; ++t) normal_row<N>(x + t * d, d, tables, 4 * N, 0, logs + t * tables.n_states);
-}
-
-void add_normals(const double* x, size_t n, size_t d, const NormalTables& tables, double* logs) {
-    switch (tables.width / 4) {
-        case 1: return normal_rows<1>(x, n, d, tables, logs);
-        case 2: return normal_rows<2>(x, n, d, tables, logs);
-        case 3: return normal_rows<3>(x, n, d, tables, logs);
-        case 4: return normal_rows<4>(x, n, d, tables, logs);
-    }
-    for (size_t t = 0; t < n; ++t) {
-        size_t at = 0;
-        double* out = logs + t * tables.n_states;
-        for (; at + 16 <= tables.width; at += 16) normal_row<4>(x + t * d, d, tables, tables.width, at, out);
-        for (; at < tables.width; at += 4) normal_row<1>(x + t * d, d, tables, tables.width, at, out);
-    }
 }
 
 // Calls a loop for the number of states, known to the compiler up to eight, and their registers up to thirteen.
@@ -469,7 +457,7 @@ void trace_of(const StateTables& logs, Trail* trails, size_t n_trails) {
 }  // namespace
 
 extern const StateLoops BAYESKIT_STATE_LOOPS;
-const StateLoops BAYESKIT_STATE_LOOPS = {likelihoods, add_normals, forward_of,  backward_of,
-                                         best_of,     trace_of,    add_products};
+const StateLoops BAYESKIT_STATE_LOOPS = {likelihoods, normal_logs, normal_row, normal_likelihoods, add_numbers,
+                                         forward_of,  backward_of, best_of,    trace_of,           add_products};
 
 }  // namespace bayeskit

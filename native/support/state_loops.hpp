@@ -19,6 +19,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "loops.hpp"
+
 namespace bayeskit {
 
 constexpr int kFaint = 600;  // what is below 2^-kFaint is no longer trusted to plain arithmetic
@@ -28,6 +30,9 @@ enum class Care { none, watched, floored };
 // Floors of what is possible: their product is still a normal number. ln 2^-320 is kLogFloor.
 constexpr double kTransitionFloor = 0x1p-300, kLikelihoodFloor = 0x1p-320, kShareFloor = 0x1p-400;
 constexpr double kLogFloor = -221.80709777918245;
+constexpr size_t kSteps = 32;  // of normal columns at a time
+constexpr double kLogFaint = -415.0;  // ln 2^-kFaint
+constexpr double kLogLost = -700.0;  // e^ of less is zero: numbers under the normal range are slow
 constexpr double kTooLarge = 0x1p120;  // of beta, where Σ alpha beta = 1
 constexpr double kNoise = 0x1p-150;  // posteriors below it are zero where numbers are floored: floors alone say so much
 
@@ -37,9 +42,19 @@ struct StateTables {  // (states, width) each: by row the state before, and by r
     Care care;
 };
 
-struct NormalTables {
+struct NormalTables {  // (states, columns) each, and the summed constants of each state
     const double *mean, *half, *constant, *whole;
-    size_t n_states, width;
+    size_t n_states, n_columns;
+};
+
+struct NormalRowTables {  // the same by column, padded (columns, width), for one row at a time
+    const double *mean, *half, *constant, *whole;
+    size_t n_columns, width;
+};
+
+struct NumberColumn {  // from the first of some steps on
+    const double* cells;
+    ptrdiff_t stride;
 };
 
 struct Stretch {
@@ -69,10 +84,22 @@ struct StateLoops {
     // faint. What stands after a row is read as its pads, and there is room for three numbers after the last.
     bool (*likelihoods)(const double* logs, size_t n, size_t n_states, bool floored, double* rows, double* tops);
 
-    // Σ_j constant - half (x_j - mean)² of rows of numbers (n, columns), one after the other (n, states); NaN is left
-    // out. Tables are (columns, width), `whole` their summed constants, and there is room for three numbers after the
-    // last.
-    void (*add_normals)(const double* x, size_t n, size_t n_columns, const NormalTables& tables, double* logs);
+    // Σ_j constant - half (x_j - mean)² of n steps, one after the other (n, states); NaN is left out. There is room for
+    // kSteps numbers of each state and column, and for three after the last of the rows.
+    void (*normal_logs)(const NumberColumn* columns, size_t n, const NormalTables& tables, double* room, double* logs);
+
+    // The same bits of one row of numbers (columns), for `width` states.
+    void (*normal_row)(const double* x, const NormalRowTables& tables, double* logs);
+
+    // e^ of the same, less its largest: as `likelihoods`, but that `top` is the sum of what was taken away.
+    bool (*normal_likelihoods)(const NumberColumn* columns, size_t n, const NormalTables& tables, bool floored,
+                               double* room, double* rows, double* top);
+
+    // Σ s, Σ s (x - centre) and Σ s (x - centre)² over n steps, by their shares (n, width), four sums of each (states,
+    // 1 + 2 columns, 4): steps take turns. Gaps (states, columns, 4) are Σ s of the missing cells. There is room for
+    // (2 columns + width) tiles.
+    void (*add_numbers)(const NumberColumn* columns, size_t n, size_t n_columns, const double* centre,
+                        const double* shares, size_t width, size_t n_states, double* room, double* sums, double* gaps);
 
     Passed (*forward)(const StateTables& tables, const Stretch& stretch);
 

@@ -101,30 +101,30 @@ public:
     std::vector<uint8_t> faint;
 };
 
-// Parameters of normal columns, padded, by column.
+// Parameters of normal columns, as the loops take them.
 class NormalRows {
 public:
-    NormalRows(const NormalColumns* normals, size_t n_states) : n_states_(n_states), width_(padded(n_states)) {
+    NormalRows(const NormalColumns* normals, size_t n_states) : n_states_(n_states) {
         if (!normals) return;
-        const NormalColumns& in = *normals;
-        const size_t d = in.columns.size();
-        whole_.assign(width_, 0.0);
-        for (auto* part : {&mean_, &half_, &constant_}) part->assign(d * width_, 0.0);
-        for (size_t j = 0; j < d; ++j)
-            for (size_t k = 0; k < n_states; ++k) {
-                mean_[j * width_ + k] = in.mean[k * d + j];
-                half_[j * width_ + k] = 0.5 * in.precision[k * d + j];
-                constant_[j * width_ + k] = in.constant[k * d + j];
-                whole_[k] += in.constant[k * d + j];
-            }
+        n_columns_ = normals->columns.size();
+        const size_t size = n_states * n_columns_;
+        mean_.assign(normals->mean, normals->mean + size);
+        constant_.assign(normals->constant, normals->constant + size);
+        half_.assign(normals->precision, normals->precision + size);
+        for (double& x : half_) x *= 0.5;
+        whole_.assign(n_states, 0.0);
+        for (size_t k = 0; k < n_states; ++k)
+            for (size_t j = 0; j < n_columns_; ++j) whole_[k] += constant_[k * n_columns_ + j];
     }
     NormalTables tables() const {
-        return {mean_.data(), half_.data(), constant_.data(), whole_.data(), n_states_, width_};
+        return {mean_.data(), half_.data(), constant_.data(), whole_.data(), n_states_, n_columns_};
     }
+    size_t room() const { return kSteps * (n_states_ + n_columns_); }
 
 private:
-    const size_t n_states_, width_;
-    Aligned<double> mean_, half_, constant_, whole_;
+    const size_t n_states_;
+    size_t n_columns_ = 0;
+    std::vector<double> mean_, half_, constant_, whole_;
 };
 
 // The rows of one stretch at a time, as pointers; a scratch of each thread.
@@ -160,12 +160,16 @@ public:
         }
         if (!keeps_) room_.resize(stretch_ * n_states_ + 3);
         double* rows = keeps_ ? kept_.data() + (first - begin_) * n_states_ : room_.data();
-        if (keeps_ && first < filled_) {
-            if (rows_.normals) gather_numbers(first, n);
-        } else {
-            tops_.resize(stretch_);
-            faint = state_loops().likelihoods(own_logs(first, n), n, n_states_, symbols_.floored, rows, tops_.data());
-            for (size_t t = 0; t < n; ++t) top += tops_[t];
+        if (!keeps_ || first >= filled_) {
+            if (rows_.normals && !rows_.labels) {
+                faint = state_loops().normal_likelihoods(numbers(first), n, normals_.tables(), symbols_.floored,
+                                                         normal_room(), rows, &top);
+            } else {
+                tops_.resize(stretch_);
+                const double* logs = own_logs(first, n);
+                faint = state_loops().likelihoods(logs, n, n_states_, symbols_.floored, rows, tops_.data());
+                for (size_t t = 0; t < n; ++t) top += tops_[t];
+            }
             filled_ = first + n;
         }
         for (size_t t = 0; t < n; ++t) pointers_[t] = rows + t * n_states_;
@@ -193,8 +197,14 @@ public:
         return pointers_.data();
     }
 
-    // The numbers of the stretch that was read last (n, columns).
-    const double* numbers() const { return cells_.data(); }
+    // The normal columns from a row on.
+    const NumberColumn* numbers(size_t first) {
+        const auto& columns = rows_.normals->columns;
+        columns_.resize(columns.size());
+        for (size_t j = 0; j < columns.size(); ++j)
+            columns_[j] = {columns[j].data + static_cast<ptrdiff_t>(first) * columns[j].stride, columns[j].stride};
+        return columns_.data();
+    }
 
     double top = 0;
     bool faint = false;
@@ -204,7 +214,8 @@ private:
     const double* own_logs(size_t first, size_t n) {
         if (!rows_.codes && !rows_.labels && !rows_.normals) return rows_.logs + first * n_states_;
         gathered_.resize(stretch_ * n_states_ + 3);
-        if (rows_.normals) score_numbers(first, n);
+        if (rows_.normals)
+            state_loops().normal_logs(numbers(first), n, normals_.tables(), normal_room(), gathered_.data());
         for (size_t t = 0; t < n && !rows_.normals; ++t) {
             const size_t at = rows_.codes ? code(*rows_.codes, first + t) : first + t;
             const double* row = rows_.logs + at * n_states_;
@@ -219,20 +230,9 @@ private:
         return gathered_.data();
     }
 
-    void score_numbers(size_t first, size_t n) {
-        gather_numbers(first, n);
-        const size_t d = rows_.normals->columns.size();
-        state_loops().add_normals(cells_.data(), n, d, normals_.tables(), gathered_.data());
-    }
-
-    void gather_numbers(size_t first, size_t n) {
-        const auto& columns = rows_.normals->columns;
-        const size_t d = columns.size();
-        cells_.resize(stretch_ * d);
-        for (size_t j = 0; j < d; ++j) {
-            const double* column = columns[j].data + static_cast<ptrdiff_t>(first) * columns[j].stride;
-            for (size_t t = 0; t < n; ++t) cells_[t * d + j] = column[static_cast<ptrdiff_t>(t) * columns[j].stride];
-        }
+    double* normal_room() {
+        normal_room_.resize(normals_.room());
+        return normal_room_.data();
     }
 
     static size_t code(const Codes& codes, size_t t) {
@@ -247,7 +247,8 @@ private:
     Buffer<double> kept_;
     size_t begin_ = 0, filled_ = 0;
     bool keeps_ = false;
-    Aligned<double> room_, tops_, gathered_, cells_, last_, ends_[3];
+    Aligned<double> room_, tops_, gathered_, last_, ends_[3], normal_room_;
+    std::vector<NumberColumn> columns_;
 };
 
 // Sequences in parts of about as many rows, always the same ones: their sums are put together in order.
@@ -258,16 +259,19 @@ public:
         const size_t symbols = rows.codes ? kOfSymbols * rows.n_logs : 0;
         const size_t share = std::max({kLeast, symbols, (rows.n + kMost - 1) / kMost});
         size_t begin = 0;
-        for (size_t s = 0; s < rows.n_sequences; ++s)
+        for (size_t s = 0; s < rows.n_sequences; ++s) {
+            longest = std::max(longest, static_cast<size_t>(rows.starts[s + 1] - rows.starts[s]));
             if (static_cast<size_t>(rows.starts[s + 1]) - begin >= share) {
                 starts_.push_back(s + 1);
                 begin = static_cast<size_t>(rows.starts[s + 1]);
             }
+        }
         if (starts_.back() < rows.n_sequences || starts_.size() == 1) starts_.push_back(rows.n_sequences);
     }
     size_t size() const { return starts_.size() - 1; }
     size_t begin(size_t part) const { return starts_[part]; }
     size_t end(size_t part) const { return starts_[part + 1]; }
+    size_t longest = 0;  // rows of a sequence
 
 private:
     std::vector<size_t> starts_;

@@ -40,23 +40,23 @@ struct Likelihood {
 struct Sums {
     Sums(const ChainTables& tables, size_t n_symbols, size_t n_columns)
         : starts(tables.width), products(tables.n_states * tables.width), pairs(products.size()),
-          symbols(n_symbols * tables.width), numbers(n_columns ? tables.n_states * padded(1 + 2 * n_columns) : 0),
-          gaps(n_columns ? tables.n_states * padded(n_columns) : 0) {}
+          symbols(n_symbols * tables.width), numbers(n_columns ? tables.n_states * (1 + 2 * n_columns) * 4 : 0),
+          gaps(n_columns ? tables.n_states * n_columns * 4 : 0) {}
     void clear() {
         for (auto* part : {&starts, &products, &pairs, &symbols, &numbers, &gaps})
             std::fill(part->begin(), part->end(), 0.0);
     }
     Aligned<double> starts, products, pairs, symbols;  // transitions are products · A + pairs
-    Aligned<double> numbers, gaps;                     // (states, 1 + 2 columns), and Σ s of missing cells
+    Aligned<double> numbers, gaps;                     // (states, 1 + 2 columns, 4), and Σ s of missing cells
 };
 
 class Walker {
 public:
-    Walker(const Observed& rows, const ChainTables& tables, const SymbolTables& symbols, Care care)
+    Walker(const Observed& rows, const ChainTables& tables, const SymbolTables& symbols, Care care, size_t longest)
         : rows_(rows), tables_(tables), numbers_(tables.numbers(care)), floored_(care == Care::floored),
           k_(tables.n_states), width_(tables.width), stretch_rows_(rows, symbols, tables.n_states),
-          stretch_(stretch_of(tables.n_states)), forward_((stretch_ + 1) * width_), scales_(stretch_), top_(width_),
-          sum_(width_) {}
+          stretch_(std::min(stretch_of(tables.n_states), longest)), forward_((stretch_ + 1) * width_),
+          scales_(stretch_), top_(width_), sum_(width_) {}
 
     // Forward over a whole span, in plain numbers; false where these cannot be trusted. Each row is shown to `see`.
     template <class See>
@@ -133,7 +133,7 @@ public:
             if (out.posteriors)
                 for (size_t t = 0; t < n; ++t)
                     std::copy_n(&posteriors_[t * width_], k_, out.posteriors + (first + t) * k_);
-            if (out.numbers) add_numbers(posteriors_.data(), n, sums);
+            if (out.numbers) add_numbers(first, n, sums);
             const double* own = forward_.data() + (has_before ? 0 : width_);
             double whole = 0;  // Σ alpha beta is one at every step, unless something was lost
             for (size_t i = 0; i < k_; ++i) whole += own[i] * beta[i];
@@ -221,7 +221,7 @@ public:
                         sums.pairs[i * width_ + j] +=
                             std::exp(before[i] + tables_.log_from[i * width_ + j] + weight[j] - all);
             }
-            if (out.numbers) add_numbers(posteriors_.data(), span.length(s), sums);
+            if (out.numbers) add_numbers(span.first(s), span.length(s), sums);
         }
         if (span.before && out.follows) std::copy_n(beta.data(), k_, out.follows);
     }
@@ -240,31 +240,11 @@ public:
 
 private:
     // The numbers of a stretch, by the shares of its rows (n, width).
-    void add_numbers(const double* shares, size_t n, Sums& sums) {
-        const NormalColumns& in = *rows_.normals;
-        const size_t d = in.columns.size(), wide = padded(1 + 2 * d), gap = padded(d);
-        const double* cells = stretch_rows_.numbers();
-        packed_.resize(kTile * wide);
-        absent_.resize(kTile * gap);
-        for (size_t at = 0; at < n; at += kTile) {
-            const size_t m = std::min(kTile, n - at);
-            bool missing = false;
-            for (size_t t = 0; t < m; ++t) {
-                double* row = &packed_[t * wide];
-                row[0] = 1.0;
-                for (size_t j = 0; j < d; ++j) {
-                    const double away = cells[(at + t) * d + j] - in.centre[j];
-                    const bool gone = away != away;
-                    missing |= gone;
-                    row[1 + j] = gone ? 0.0 : away;
-                    row[1 + d + j] = gone ? 0.0 : away * away;
-                    absent_[t * gap + j] = gone ? 1.0 : 0.0;
-                }
-            }
-            state_loops().add_products(shares + at * width_, width_, k_, packed_.data(), wide, m, sums.numbers.data());
-            if (missing)
-                state_loops().add_products(shares + at * width_, width_, k_, absent_.data(), gap, m, sums.gaps.data());
-        }
+    void add_numbers(size_t first, size_t n, Sums& sums) {
+        const size_t d = rows_.normals->columns.size();
+        room_.resize((2 * d + width_) * kTile);
+        state_loops().add_numbers(stretch_rows_.numbers(first), n, d, rows_.normals->centre, posteriors_.data(), width_,
+                                  k_, room_.data(), sums.numbers.data(), sums.gaps.data());
     }
 
     // The row before a span that goes on.
@@ -290,7 +270,7 @@ private:
     StretchRows stretch_rows_;
     const size_t stretch_;
     const double* const* likelihoods_ = nullptr;
-    Aligned<double> forward_, scales_, logs_, top_, sum_, checkpoints_, weights_, posteriors_, packed_, absent_;
+    Aligned<double> forward_, scales_, logs_, top_, sum_, checkpoints_, weights_, posteriors_, room_;
     std::vector<double*> targets_;
     double sum_of_last_ = 0, sum_of_before_ = 1;
 };

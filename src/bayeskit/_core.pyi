@@ -390,6 +390,9 @@ def propagate(
     queried: NDArray[np.int64],
     n_threads: int,
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]: ...
+def k_means(
+    rows: Floats, first: NDArray[np.int64], uniforms: Floats, max_rounds: int, tolerance: float, n_threads: int
+) -> tuple[Floats, NDArray[np.uint32], float]: ...
 def learn_backoff(
     codes: Codes,
     sizes: NDArray[np.int64],

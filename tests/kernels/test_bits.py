@@ -45,6 +45,8 @@ def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
         own = rng.integers(0, n_classes, 3_000).astype(np.uint32)
         loss = kernels.exponent_loss(terms, own, weights[:3_000], rng.random(n_terms), n_threads)
         out += [np.asarray(part) for part in loss]
+    clusters = kernels.k_means(np.nan_to_num(x[:5_000]), np.array([3, 70]), rng.random((2, 6, 3)), 20, 0.0, n_threads)
+    out += [np.asarray(part) for part in clusters]
     out += [*hidden_states(rng, coded[0], scores, n_threads), *topics_of_words(rng, n_threads)]
     return [*out, scores, *kernels.normalise(scores, n_threads)]
 

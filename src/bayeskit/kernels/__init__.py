@@ -48,6 +48,7 @@ __all__ = [  # the one list: core and twins both have these names
     "int_ranges",
     "judge",
     "k_best_states",
+    "k_means",
     "learn_backoff",
     "learn_chains",
     "leave_out_leaves",

@@ -33,6 +33,7 @@ from bayeskit.kernels.twins.joints import context_codes as context_codes
 from bayeskit.kernels.twins.joints import count_pairs as count_pairs
 from bayeskit.kernels.twins.joints import factor_codes as factor_codes
 from bayeskit.kernels.twins.junction import propagate as propagate
+from bayeskit.kernels.twins.k_means import k_means as k_means
 from bayeskit.kernels.twins.left_out import score_gaussian_left_out as score_gaussian_left_out
 from bayeskit.kernels.twins.line import line_loss as line_loss
 from bayeskit.kernels.twins.line import score_line as score_line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.errors import BayesError
+from bayeskit.estimate.k_means import k_means
 from bayeskit.sequence.drop_in.hmm_contract import Counts, Floats, HmmContract, Index, Observed
 from bayeskit.tolerance import LEAST_ROWS, LIFT
 
@@ -179,10 +181,7 @@ class GaussianHMM(HmmContract):
     def _init(self, X: npt.NDArray[Any], lengths: Any = None) -> None:
         super()._init(X, lengths)
         if self._needs_init("m", "means_"):
-            from sklearn.cluster import KMeans
-
-            found = KMeans(self.n_components, random_state=self.random_state, n_init=10).fit(X)
-            self.means_ = found.cluster_centers_
+            self.means_ = self._cluster_means(X)
         if self._needs_init("c", "covars_"):
             states, d = self.n_components, X.shape[1]
             whole = np.atleast_2d(np.cov(X.T)) + self.min_covar * np.eye(d)
@@ -192,6 +191,27 @@ class GaussianHMM(HmmContract):
                 "full": np.tile(whole, (states, 1, 1)),
                 "tied": whole,
             }[self.covariance_type]
+
+    def _cluster_means(self, X: npt.NDArray[Any]) -> Floats:
+        """Means of the clusters that hmmlearn begins with: k-means of ten starts."""
+        if X.dtype == np.float32:  # scikit-learn then draws and adds up in 32 bits
+            from sklearn.cluster import KMeans
+
+            means: Floats = KMeans(self.n_components, random_state=self.random_state, n_init=10).fit(X).cluster_centers_
+            return means
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.utils import check_random_state
+
+        clusters = k_means(X.astype(np.float64, copy=False), self.n_components, check_random_state(self.random_state))
+        n_distinct = len(np.unique(clusters.labels))
+        if n_distinct < self.n_components:
+            warnings.warn(
+                f"Number of distinct clusters ({n_distinct}) found smaller than n_clusters ({self.n_components}). "
+                "Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return clusters.centres
 
     def _check_and_set_n_features(self, X: npt.NDArray[Any]) -> None:
         if self.covariance_type not in TYPES:
