@@ -18,6 +18,7 @@ from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.information import information_gain
+from bayeskit.evaluate.fitting import check_probabilities, fitted_on
 from bayeskit.evaluate.folds import Index, LabelledTable, labelled_table, posterior_over, stratified_folds
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.tolerance import LEAST_PROBABILITY
@@ -110,6 +111,8 @@ def learning_curve(
     learning, test = labelled_table(X, y), None
     if not models:
         raise BayesError("there is no model to learn")
+    for one in models.values():
+        check_probabilities(one)
     if X_test is None:
         if learning.n_rows < 2:
             raise BayesError("one row cannot be learnt and tested: give more rows, or X_test and y_test")
@@ -146,7 +149,7 @@ def _learn(
             more = order[start:size]
             fitted.partial_fit(learning.table.take(more), learning.labels(more))
         else:
-            fitted = clone(model).fit(learning.table.take(order[:size]), learning.labels(order[:size]))
+            fitted = fitted_on(clone(model), learning, order[:size], f"among the first {size}")
             adds = can(fitted, IsItsCounts) and fitted.is_its_counts()
         start = size
         classes = test.classes + tuple(label for label in fitted.classes_.tolist() if label not in test.classes)

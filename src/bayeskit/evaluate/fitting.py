@@ -1,0 +1,59 @@
+"""Models that learn part of the rows. What a classifier from elsewhere refuses is said with its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayeskit.capabilities import HasProbabilities, can
+from bayeskit.errors import BayesError
+from bayeskit.evaluate.folds import Index, LabelledTable
+from bayeskit.remedy import OtherModel
+
+TEXT_IN_NUMBERS = "could not convert string"  # of NumPy, where a matrix of numbers is asked for
+
+
+def fitted_on(model: Any, given: LabelledTable, rows: Index, place: str, X: Any = None) -> Any:
+    """The model, which learns these rows of a table; ``X`` are they, where they are taken already."""
+    part = given.table.take(rows) if X is None else X
+    try:
+        return model.fit(part, given.labels(rows), **given.weighed(rows))
+    except BayesError:
+        raise
+    except (ValueError, TypeError, ArithmeticError) as problem:
+        raise refusal(model, given, rows, place, problem) from problem
+
+
+def refusal(model: Any, given: LabelledTable, rows: Index, place: str, problem: Exception) -> BayesError:
+    """What a classifier says of rows that it does not take, with the place and what helps."""
+    name, learnt = type(model).__name__, np.unique(given.codes[rows])
+    if len(learnt) == 1:
+        only = given.classes[int(learnt[0])]
+        return BayesError(
+            f"{name} does not learn one class alone, and {place} every row is of class {only!r}. Give each other class "
+            "more rows, leave out those of one row, or take a model that learns one class, such as ",
+            OtherModel("NaiveBayes"),
+            ".",
+            culprit=only,
+            place=place,
+        )
+    text = " ".join(str(problem).split()).removesuffix(".")
+    if given.weights is not None and "sample_weight" in text:
+        remedy = "Leave sample_weight out, or take a classifier whose fit takes it"
+    elif TEXT_IN_NUMBERS in text:
+        remedy = f"Encoded({name}(…)) reads tables with text"
+    else:
+        remedy = f"Encoded({name}(…)) makes numbers of any table, without gaps"
+    return BayesError(f"{name} does not learn the rows {place}: {text}. {remedy}.", culprit=name, place=place)
+
+
+def check_probabilities(model: Any) -> None:
+    """Refuse a model that has no ``predict_proba``."""
+    if not can(model, HasProbabilities):
+        name = type(model).__name__
+        raise BayesError(
+            f"{name} has no predict_proba, by which it is judged: compare(…) takes classes alone for certain, and "
+            f"scikit-learn's CalibratedClassifierCV({name}(…)) gives it one",
+            culprit=name,
+        )
