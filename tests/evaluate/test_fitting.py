@@ -46,7 +46,7 @@ def test_other_refusals_name_the_model_and_what_helps():
     table = {"sky": ["sun", "rain"] * 5, "wind": [1.0, None] * 5}
     with pytest.raises(BayesError, match=r"could not convert string.*Encoded\(LogisticRegression"):
         bk.cross_validate(LogisticRegression(), np.array([["u"], ["v"]] * 5, dtype=object), LONELY, folds=2)
-    with pytest.raises(BayesError, match="KNeighborsClassifier does not learn.*Leave sample_weight out"):
+    with pytest.raises(BayesError, match=r"KNeighborsClassifier does not learn.*Leave sample_weight out"):
         bk.cross_validate(KNeighborsClassifier(), X, np.array(list("ababababab")), 2, sample_weight=np.ones(10))
     y = ["go", "stay"] * 5
     assert bk.cross_validate(bk.Encoded(LogisticRegression()), table, y, folds=5).accuracy == 1.0

@@ -140,7 +140,8 @@ def _joined(widths: Sequence[float], arcs: Arcs, room: float) -> Layout:
     for v in range(len(widths)):
         rows[levels[v]].append(v)
     for v in range(len(widths), len(sizes)):
-        rows[levels[v]].insert(len(rows[levels[v]]) // 2, v)  # a trunk has its branches on both sides
+        half = (len(rows[levels[v]]) + levels[v] % 2) // 2  # of odd rows the longer one by turns
+        rows[levels[v]].insert(half, v)  # a trunk has its branches on both sides
     x = _places(_ordered(rows, above, below), sizes, above, below)
     left = min(x[v] - sizes[v] / 2 for v in range(len(sizes)))
     x = [place - left for place in x]
