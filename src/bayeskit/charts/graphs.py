@@ -121,7 +121,7 @@ def _arcs(
     most = max((arc.bits or 0.0 for _, _, arc in arcs), default=0.0)
     bows: dict[tuple[Any, Any, bool], list[Any]] = {}  # the arcs that run from one place to the next
     heads, labels = [], []
-    way_ends = {(arc.start, arc.end): way[-1] for (_, _, arc), way in zip(arcs, plan.ways, strict=True)}
+    place = {(arc.start, arc.end): i for i, (_, _, arc) in enumerate(arcs)}
     for (_, _, arc), way in zip(arcs, plan.ways, strict=True):
         for k, link in enumerate(pairwise(way)):
             bows.setdefault((*link, k > 0), []).append(arc)
@@ -130,23 +130,31 @@ def _arcs(
             (ax, above), (bx, below) = way[:2]
             y_label = (gap * above + HIGH + 2 * gap * below) / 3
             labels.append({"x": rounded((ax + 2 * bx) / 3, 5), "y": rounded(y_label, 5), "label": cut(arc.label, 18)})
-    rows = []
+    rows: list[dict[str, Any]] = []
+    silent: list[dict[str, Any]] = []  # bows of several arcs
     for k, (((ax, above), (bx, below), in_channel), through) in enumerate(bows.items()):
         bits = max((arc.bits or 0.0 for arc in through), default=0.0)
         wide = WIDE[0] + (WIDE[1] - WIDE[0]) * math.sqrt(bits / most) if most > 0 else WIDE[0]
         top = gap * above
-        is_told = len(bows) <= TOLD or any(way_ends[arc.start, arc.end] == (bx, below) for arc in through)
-        rows.append({"a": round(ax), "b": top + HIGH, "c": round(bx), "d": gap * below, "k": k,
-                     "u": top if in_channel else top + HIGH, "w": round(wide, 1)}
-                    | (_tip(record, through) if is_told else {}))  # fmt: skip
-    if not rows:
+        row = {"a": round(ax), "b": top + HIGH, "c": round(bx), "d": gap * below, "k": k,
+               "u": top if in_channel else top + HIGH, "w": round(wide, 1)}  # fmt: skip
+        (arc, *others) = through
+        is_end = not in_channel or plan.ways[place[arc.start, arc.end]][-1] == (bx, below)
+        if others or (len(bows) > TOLD and not is_end):
+            silent.append(row)
+        else:
+            name = f"{record.nodes[arc.start].name} → {record.nodes[arc.end].name}"
+            rows.append(row | {"arc": name, "bits": "" if arc.bits is None else f"{arc.bits:.4g}"})
+    if not arcs:
         return []
     width = alt.StrokeWidth("w:Q", legend=None, scale=None)
-    bow = (
-        alt.Chart(inline(rows)).transform_calculate(t=PARTS).transform_flatten(["t"]).transform_calculate(x=BOW, y=DOWN)
-    )
-    line = bow.mark_line(color="#8fa3b5", opacity=0.9, interpolate="catmull-rom")
-    layers = [line.encode(x, y, alt.Detail("k:N"), alt.Order("y:Q"), width, tooltip=["arc:N", "bits:N"])]
+    layers = []
+    for some, tip in ((silent, []), (rows, ["arc:N", "bits:N"])):
+        bow = alt.Chart(inline(some)).transform_calculate(t=PARTS).transform_flatten(["t"])
+        line = bow.transform_calculate(x=BOW, y=DOWN)
+        line = line.mark_line(color="#8fa3b5", opacity=0.9, interpolate="catmull-rom")
+        drawn = line.encode(x, y, alt.Detail("k:N"), alt.Order("y:Q"), width, **({"tooltip": tip} if tip else {}))
+        layers += [drawn] if some else []
     head = alt.Chart(inline(heads)).mark_point(filled=True, shape="triangle-down", color="#4c6073", size=55, opacity=1)
     layers.append(head.encode(x, y))
     if labels:
@@ -156,14 +164,6 @@ def _arcs(
             words.mark_text(fontSize=10, fontStyle="italic", **look).encode(x, y, alt.Text("label:N")) for look in looks
         ]
     return layers
-
-
-def _tip(record: StructureGraph, through: list[Any]) -> dict[str, str]:
-    """What is said of arcs where they run: of one its ends and its bits, of several those that they share."""
-    starts, ends = ({getattr(arc, end) for arc in through} for end in ("start", "end"))
-    names = [record.nodes[next(iter(side))].name if len(side) == 1 else f"{len(side)} nodes" for side in (starts, ends)]
-    bits = through[0].bits if len(through) == 1 else None
-    return {"arc": " → ".join(names)} | ({} if bits is None else {"bits": f"{bits:.4g}"})
 
 
 def _table_chart(record: StructureDescription) -> Any:
