@@ -161,17 +161,12 @@ def choose(
     if not judged:
         raise BayesError(f"no model can be tried: {others[0].name} {others[0].why}")
     winner = _winner(judged)
-    model = _on_all_rows(tried[winner.name], given)
+    model = clone(tried[winner.name]).fit(table.data, table.labels, **given.weighed(np.arange(given.n_rows)))
     ranked = [winner, *sorted((one for one in judged if one is not winner), key=lambda one: one.log_loss)]
     told = tuple(one.told(winner, size.price(one.name)) for one in ranked)
     spent = time.process_time() - start
     notes = _notes(winner.name, model)
     return Choice(winner.name, model, (*told, *others), len(test), given.n_rows, float(seconds), spent, notes)
-
-
-def _on_all_rows(model: Any, given: LabelledTable) -> Any:
-    rows = np.arange(given.n_rows)
-    return clone(model).fit(given.table.data, given.table.labels, **given.weighed(rows))
 
 
 def candidates(**settings: Any) -> dict[str, Any]:

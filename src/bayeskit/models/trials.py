@@ -37,13 +37,14 @@ class Trials:
     def fit(self, name: str, model: Any) -> Any:
         """A copy of the model that has learnt the rows, of what another has counted where there is one."""
         fitted, donor = clone(model), self.fitted.get(self.donors.get(name, ""))
-        if donor is None or (isinstance(fitted, TAN) and self._codes is None):
+        coded = isinstance(fitted, (DiscriminativeWeights, TAN)) and donor is not None
+        codes = self._codes if coded else None
+        if donor is None or (codes is None and isinstance(fitted, TAN)):
             fitted.fit(*self.rows, **self.weighed)
         elif isinstance(fitted, DiscriminativeWeights):
-            source = donor.with_labels(self._learnt)
-            fitted.fit_over(donor, source if self._codes is None else EncodedRows(source, self._codes[0]))
-        elif isinstance(fitted, TAN):
-            fitted.fit_tally(self._pairs(fitted, self._codes[0]))
+            fitted.fit_over(donor, self._learnt if codes is None else EncodedRows(self._learnt, codes[0]))
+        elif codes is not None:
+            fitted.fit_tally(self._pairs(fitted, codes[0]))
         else:
             fitted.fit_tally(donor.tally_)
         self.fitted[name] = fitted
