@@ -38,6 +38,30 @@ def test_the_fold_is_named():
         bk.cross_validate(LogisticRegression(), X, LONELY, folds=5)
 
 
+@pytest.mark.parametrize("wrapper", [bk.Encoded, bk.Calibrated, bk.CostSensitive])
+def test_one_class_is_refused_in_our_words_by_every_wrapper(wrapper):
+    with pytest.raises(BayesError, match="LogisticRegression does not learn one class alone, and here every row"):
+        wrapper(LogisticRegression()).fit(X, ["a"] * 10)
+    with pytest.raises(BayesError, match=r"does not learn one class alone, and without fold \d of 5"):
+        bk.cross_validate(wrapper(LogisticRegression()), X, LONELY, folds=5)
+
+
+@pytest.mark.parametrize(
+    "call", [bk.cross_validate, bk.learning_curve, bk.choose, lambda *a: bk.compare(["naive"], *a[-2:])]
+)
+def test_no_rows_are_said_to_be_none(call):
+    model = () if call is bk.choose else (bk.NaiveBayes(),)
+    with pytest.raises(BayesError, match="there are no rows"):
+        call(*model, {"x": []}, [])
+
+
+def test_a_learning_curve_leaves_rows_without_a_label_out_where_the_model_does():
+    y = ["a", "b", None, "a", "b", "a", "b", "a", "b", "a"]
+    with pytest.warns(bk.BayesWarning, match="label"):
+        curve = bk.learning_curve(bk.NaiveBayes(unlabelled="drop"), X, y, sizes=[2, 5])
+    assert curve.test_rows == 3
+
+
 def test_our_models_learn_one_class_and_lose_the_other():
     assert bk.cross_validate(bk.NaiveBayes(), X, LONELY, folds=5).n_lost == 1
 

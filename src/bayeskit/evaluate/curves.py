@@ -108,7 +108,8 @@ def learning_curve(
     ([6, 20, 200], [0.63, 0.96, 0.97], ('NaiveBayes',))
     """
     models = dict(model) if isinstance(model, Mapping) else {type(model).__name__: model}
-    learning, test = labelled_table(X, y), None
+    drop = any(getattr(one, "drops_unlabelled", False) for one in models.values())
+    learning, test = labelled_table(X, y, drop=drop), None
     if not models:
         raise BayesError("there is no model to learn")
     for one in models.values():
@@ -119,7 +120,7 @@ def learning_curve(
         train, held = stratified_folds(learning.codes, min(3, learning.n_rows), random_state)[0]
         test, learning = learning.part(held), learning.part(train)
     else:
-        test = labelled_table(X_test, y_test)
+        test = labelled_table(X_test, y_test, drop=drop)
     sizes = _sizes(sizes, learning.n_rows)
     if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
         raise BayesError(f"repeats={repeats!r}: give a whole number of at least 1")

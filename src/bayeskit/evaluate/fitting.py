@@ -8,9 +8,10 @@ import numpy as np
 
 from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.folds import Index, LabelledTable
+from bayeskit.evaluate.folds import Index, LabelledTable, labelled_table
 from bayeskit.remedy import OtherModel
 
+HERE = "here"  # among all rows of a fit
 TEXT_IN_NUMBERS = "could not convert string"  # of NumPy, where a matrix of numbers is asked for
 
 
@@ -19,15 +20,31 @@ def fitted_on(model: Any, given: LabelledTable, rows: Index, place: str, X: Any 
     part = given.table.take(rows) if X is None else X
     try:
         return model.fit(part, given.labels(rows), **given.weighed(rows))
-    except BayesError:
-        raise
+    except BayesError as problem:
+        if problem.place != HERE:
+            raise
+        raise refusal(model, given, rows, place, problem) from problem
     except (ValueError, TypeError, ArithmeticError) as problem:
         raise refusal(model, given, rows, place, problem) from problem
 
 
+def fit_wrapped(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """The model, which learns rows in the form that it was given; one class alone is refused in our words."""
+    weighed = {} if sample_weight is None else {"sample_weight": sample_weight}
+    try:
+        return model.fit(X, y, **weighed)
+    except BayesError:
+        raise
+    except ValueError as problem:
+        given = labelled_table(X, y, sample_weight)
+        if len(given.classes) > 1:
+            raise
+        raise refusal(model, given, np.arange(given.n_rows), HERE, problem) from problem
+
+
 def refusal(model: Any, given: LabelledTable, rows: Index, place: str, problem: Exception) -> BayesError:
     """What a classifier says of rows that it does not take, with the place and what helps."""
-    name, learnt = type(model).__name__, np.unique(given.codes[rows])
+    name, learnt = name_of(model), np.unique(given.codes[rows])
     if len(learnt) == 1:
         only = given.classes[int(learnt[0])]
         return BayesError(
@@ -46,6 +63,18 @@ def refusal(model: Any, given: LabelledTable, rows: Index, place: str, problem: 
     else:
         remedy = f"Encoded({name}(…)) makes numbers of any table, without gaps"
     return BayesError(f"{name} does not learn the rows {place}: {text}. {remedy}.", culprit=name, place=place)
+
+
+def name_of(model: Any) -> str:
+    """The name of a classifier, or of the one that a wrapper of ours has around it.
+
+    >>> from bayeskit import Encoded
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> name_of(Encoded(LogisticRegression()))
+    'Encoded(LogisticRegression)'
+    """
+    name, inner = type(model).__name__, getattr(model, "model", getattr(model, "classifier", None))
+    return f"{name}({name_of(inner)})" if hasattr(inner, "fit") else name
 
 
 def check_probabilities(model: Any) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.capabilities import HasJoint, can, reader_of
 from bayeskit.data.encoder import encode_labels
-from bayeskit.data.reader import WholeTable, read_table
+from bayeskit.data.reader import NO_ROWS, WholeTable, read_table
 from bayeskit.data.source import as_weights
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError
@@ -59,6 +59,8 @@ def labelled_table(X: Any, y: Any, sample_weight: Any = None, drop: bool = False
     table = read_table(X, y)
     if drop:
         table, sample_weight = table.labelled(sample_weight)
+    if not table.n_rows:
+        raise BayesError(NO_ROWS)
     vocabulary = Vocabulary()
     codes = encode_labels(table.labels, vocabulary, 0, grow=True).astype(np.intp)
     classes = tuple(sort_values(vocabulary.values))

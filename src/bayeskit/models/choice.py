@@ -134,8 +134,9 @@ def choose(
         given = given.part(np.flatnonzero(given.weights))  # rows of weight 0 neither teach nor judge
     n_classes = len(np.unique(given.codes))
     if n_classes < 2 or given.n_rows < PARTS:
-        what = f"{n_classes} classes" if n_classes < 2 else f"{given.n_rows} rows"
-        raise BayesError(f"a choice needs two classes and {PARTS} rows at least, and there are {what}")
+        what = "every row has weight zero" if not n_classes else "there is one class" if n_classes == 1 else ""
+        few = f"there are {given.n_rows} rows"
+        raise BayesError(f"a choice needs two classes and {PARTS} rows at least, and {what or few}")
     size = _Size.of(given)
     train, test = stratified_folds(given.codes, PARTS, (seed_of(random_state) or 0) % 2**32)[0]
     table = given.table if models is not None else given.table.as_columns()  # of frames, read once for all
