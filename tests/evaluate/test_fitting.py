@@ -38,6 +38,7 @@ def test_the_fold_is_named():
         bk.cross_validate(LogisticRegression(), X, LONELY, folds=5)
 
 
+@pytest.mark.filterwarnings("ignore:there is one class only")
 @pytest.mark.parametrize("wrapper", [bk.Encoded, bk.Calibrated, bk.CostSensitive])
 def test_one_class_is_refused_in_our_words_by_every_wrapper(wrapper):
     with pytest.raises(BayesError, match="LogisticRegression does not learn one class alone, and here every row"):

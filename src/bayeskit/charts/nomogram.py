@@ -12,6 +12,7 @@ from bayeskit.errors import BayesError
 from bayeskit.explain.nomogram import Nomogram
 from bayeskit.explain.phrases import chance
 from bayeskit.explain.rulers import DOT, FAINT, FONT, INK, Tick, rulers
+from bayeskit.remedy import Remedy
 
 CURVE = 200  # steps of a smooth line
 WHOLE = 60  # letters of what is said of a tick that is pointed at
@@ -23,7 +24,15 @@ def nomogram_chart(record: Nomogram) -> Any:
     if not isinstance(record, Nomogram):
         raise BayesError(f"rulers are drawn from what nomogram gives, not {type(record).__name__}")
     if not any(axis.most >= 1 for axis in record.axes):
-        raise BayesError("no column tells these two classes apart: there is nothing to draw")
+        certain = next((axis.column for axis in record.axes if not all(map(math.isfinite, axis.points))), None)
+        if certain is None:
+            raise BayesError("no column tells these two classes apart: there is nothing to draw")
+        raise BayesError(
+            f"column {certain!r} rules out one of the two classes (P = 0), which no number of points can say, and no "
+            "other tells them apart: there is nothing to draw. Smooth the estimates, as by ",
+            Remedy("smoothing", 1.0),
+            culprit=certain,
+        )
     page = rulers(record)
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, page.width], nice=False, zero=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[page.height, 0], nice=False, zero=False))
