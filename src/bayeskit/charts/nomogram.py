@@ -7,7 +7,7 @@ from typing import Any
 
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import cut, title
+from bayeskit.charts.style import cut, in_title, title
 from bayeskit.errors import BayesError
 from bayeskit.explain.nomogram import Nomogram
 from bayeskit.explain.phrases import chance
@@ -55,7 +55,8 @@ def nomogram_chart(record: Nomogram) -> Any:
             look = {"align": align, "baseline": "alphabetic", "fontSize": FONT, "color": FAINT if faint else "black"}
             layers.append(alt.Chart(inline(names)).mark_text(**look).encode(x, y, alt.Text("text:N")))
     head = title(
-        f"{record.predicted} or {record.against}: add the points, read the probability", _about_the_row(record)
+        f"{in_title(record.predicted)} or {in_title(record.against)}: add the points, read the probability",
+        _about_the_row(record),
     )
     drawn = alt.layer(*layers).properties(width=page.width, height=page.height, title=head)
     return offline(alt.vconcat(drawn, _probability_chart(record)))
@@ -95,5 +96,5 @@ def _probability_chart(record: Nomogram) -> Any:
     if record.row is not None and math.isfinite(record.row.total):
         own = [{"total": total, "P": record.probability(total)}]
         layers.append(alt.Chart(inline(own)).mark_point(filled=True, color=DOT, size=90, opacity=1).encode(x, y, tip))
-    head = title(f"P({record.predicted}) by total points")
+    head = title(f"P({in_title(record.predicted)}) by total points")
     return alt.layer(*layers).properties(width=660, height=140, title=head)
