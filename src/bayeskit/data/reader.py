@@ -70,6 +70,12 @@ class WholeTable:
             return self.data[rows.tolist()]
         return self.data[rows] if is_sparse(self.data) else taken(self.data, rows)
 
+    @property
+    def has_columns(self) -> bool:
+        """Whether this is a table, and no list of texts, sparse matrix or row of sequences."""
+        is_array = isinstance(self.data, np.ndarray) and self.data.ndim == 2
+        return is_array or isinstance(self.data, dict) or hasattr(self.data, "columns")
+
     def as_columns(self) -> WholeTable:
         """The same with the columns of a frame as they are read, so that several models need not read it again."""
         is_frame = hasattr(self.data, "iloc") or type(self.data).__module__.partition(".")[0] == "polars"

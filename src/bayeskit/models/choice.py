@@ -15,20 +15,22 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.capabilities import Forgets, Learns, Merges, can
+from bayeskit.data.reader import WholeTable
 from bayeskit.data.sheet import Figure, Grid, Items, Readable, Sheet
+from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.evaluate.folds import Index, LabelledTable, labelled_table, posterior_over, stratified_folds
-from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.estimator import Estimator, clone
 from bayeskit.models.base.settings import seed_of
 from bayeskit.models.calibrated import Calibrated
 from bayeskit.models.discriminative_weights import DiscriminativeWeights
@@ -141,7 +143,7 @@ def choose(
     train, test = stratified_folds(given.codes, PARTS, (seed_of(random_state) or 0) % 2**32)[0]
     table = given.table if models is not None else given.table.as_columns()  # of frames, read once for all
     donors = {} if models is not None else _donors(settings)
-    trials = Trials(table.take(train), given.labels(train), given.weighed(train), table.take(test), donors)
+    trials = Trials(*_rows(table, given, train, models is None), table.take(test), donors)
     judged: list[_Judged] = []
     others: list[Candidate] = []
     order = list(tried)
@@ -162,12 +164,24 @@ def choose(
     if not judged:
         raise BayesError(f"no model can be tried: {others[0].name} {others[0].why}")
     winner = _winner(judged)
-    model = clone(tried[winner.name]).fit(table.data, table.labels, **given.weighed(np.arange(given.n_rows)))
+    model = clone(tried[winner.name])
+    rows, weighed = _rows(table, given, None, isinstance(model, Estimator))
+    model.fit(*rows, **weighed)
     ranked = [winner, *sorted((one for one in judged if one is not winner), key=lambda one: one.log_loss)]
     told = tuple(one.told(winner, size.price(one.name)) for one in ranked)
     spent = time.process_time() - start
     notes = _notes(winner.name, model)
     return Choice(winner.name, model, (*told, *others), len(test), given.n_rows, float(seconds), spent, notes)
+
+
+def _rows(table: WholeTable, given: LabelledTable, rows: Index | None, named: bool) -> tuple[Any, dict[str, Any]]:
+    """((rows, labels), weights) as ``fit`` takes them: of a model that reads sources with the name of the target."""
+    some = np.arange(given.n_rows) if rows is None else rows
+    data, weighed = table.data if rows is None else table.take(rows), given.weighed(some)
+    if not named or not table.has_columns:
+        return (data, given.labels(some)), weighed
+    source = open_source(data, given.labels(some), weighed.get("sample_weight"))
+    return (replace(cast(Any, source), target=table.target), table.target), {}
 
 
 def candidates(**settings: Any) -> dict[str, Any]:

@@ -29,8 +29,8 @@ OF_NUMBERS, OF_CODES = ("naive", "student", "exponents"), ("tan", "aode", "cuts"
 class Trials:
     """Models by name, fitted on some rows and asked about others; ``donors`` names those that share their counts."""
 
-    def __init__(self, X: Any, labels: Any, weighed: Mapping[str, Any], asked: Any, donors: Mapping[str, str]) -> None:
-        self.rows, self.weighed, self.asked, self.donors = (X, labels), weighed, asked, donors
+    def __init__(self, rows: Any, weighed: Mapping[str, Any], asked: Any, donors: Mapping[str, str]) -> None:
+        self.rows, self.weighed, self.asked, self.donors = rows, weighed, asked, donors
         self.fitted: dict[str, Any] = {}
         self._cut: Encoder | None = None
 
@@ -60,7 +60,8 @@ class Trials:
 
     @cached_property
     def _learnt(self) -> Source:
-        return open_source(*self.rows, self.weighed.get("sample_weight"))
+        X, labels = self.rows
+        return open_source(X, labels, self.weighed.get("sample_weight"))
 
     @cached_property
     def _codes(self) -> tuple[Block, Block] | None:
