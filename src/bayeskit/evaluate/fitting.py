@@ -15,9 +15,9 @@ HERE = "here"  # among all rows of a fit
 TEXT_IN_NUMBERS = "could not convert string"  # of NumPy, where a matrix of numbers is asked for
 
 
-def fitted_on(model: Any, given: LabelledTable, rows: Index, place: str, X: Any = None) -> Any:
-    """The model, which learns these rows of a table; ``X`` are they, where they are taken already."""
-    part = given.table.take(rows) if X is None else X
+def fitted_on(model: Any, given: LabelledTable, rows: Index, place: str, part: Any = None) -> Any:
+    """The model, which learns these rows of a table; ``part`` are they, where they are taken already."""
+    part = given.table.take(rows) if part is None else part
     try:
         return model.fit(part, given.labels(rows), **given.weighed(rows))
     except BayesError as problem:
@@ -28,15 +28,15 @@ def fitted_on(model: Any, given: LabelledTable, rows: Index, place: str, X: Any 
         raise refusal(model, given, rows, place, problem) from problem
 
 
-def fit_wrapped(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+def fit_wrapped(model: Any, rows: Any, labels: Any, sample_weight: Any) -> Any:
     """The model, which learns rows in the form that it was given; one class alone is refused in our words."""
     weighed = {} if sample_weight is None else {"sample_weight": sample_weight}
     try:
-        return model.fit(X, y, **weighed)
+        return model.fit(rows, labels, **weighed)
     except BayesError:
         raise
     except ValueError as problem:
-        given = labelled_table(X, y, sample_weight)
+        given = labelled_table(rows, labels, sample_weight)
         if len(given.classes) > 1:
             raise
         raise refusal(model, given, np.arange(given.n_rows), HERE, problem) from problem
