@@ -136,7 +136,8 @@ def _sizes(sizes: Iterable[int] | None, most: int, n_classes: int) -> list[int]:
 def _judge(model: Any, X: Any, labels: npt.NDArray[Any]) -> tuple[float, float]:
     """(error, log loss): a class that was not among the rows learnt has the least probability, 1e-15."""
     is_true = labels[:, None] == np.asarray(model.classes_)
-    log_true = np.where(is_true, log_probabilities(model, X), logspace.log(LEAST_PROBABILITY)).max(axis=1)
+    log_true = np.where(is_true, log_probabilities(model, X), 0.0).sum(axis=1)
+    log_true[~is_true.any(axis=1)] = logspace.log(LEAST_PROBABILITY)
     return float((model.predict(X) != labels).mean()), log_loss(log_true)
 
 
