@@ -69,6 +69,9 @@ def test_columns_that_do_not_tell_two_classes_apart_are_not_drawn():
     model = bk.NaiveBayes().fit({"x": ["u", "v", "u", "v"]}, ["a", "a", "b", "b"])
     with pytest.raises(bk.BayesError, match="nothing to draw"):
         nomogram_chart(model.nomogram())
+    certain = bk.NaiveBayes(smoothing=0).fit({"x": list("uuvv")}, list("aabb"))
+    with pytest.raises(bk.BayesError, match=r"column 'x' rules out one of the two classes.*smoothing=1"):
+        nomogram_chart(certain.nomogram())
 
 
 def test_the_evidence_of_words_is_drawn_as_well(tmp_path):

@@ -63,6 +63,34 @@ def test_a_star_of_many_children_stands_in_rows_and_no_arc_runs_through_a_node()
     assert few.n_layers == 2
 
 
+RNG = np.random.default_rng(0)
+WIDE_GRAPHS = {
+    "sixty parents of one child": [(i, 60) for i in range(60)],
+    "sixty pairs": [(i, i + 60) for i in range(60)],
+    "thirty parents and thirty children": sorted({(int(a), 30 + int(b)) for a, b in RNG.integers(0, 30, (70, 2))}),
+    "parents of eight children each": [((i - 1) // 8, i) for i in range(1, 61)],
+    "leaves of parents of their own": [(0, i) for i in range(1, 31)] + [(i, i + 30) for i in range(1, 31)],
+}
+
+
+@pytest.mark.parametrize("kind", WIDE_GRAPHS)
+def test_wide_layers_stand_in_rows_whoever_their_parents_are(kind):
+    arcs = WIDE_GRAPHS[kind]
+    widths = [90.0] * (max(max(arc) for arc in arcs) + 1)
+    plan = layered(widths, arcs)
+    assert plan.width < 1300
+    assert all(plan.layer[start] < plan.layer[end] for start, end in arcs)
+    for way in plan.ways:
+        for x, level in way[1:-1]:
+            beside = [v for v in range(len(widths)) if plan.layer[v] == level]
+            assert all(abs(plan.x[v] - x) > widths[v] / 2 for v in beside)
+
+
+def test_nodes_with_more_children_than_parents_stand_right_above_them():
+    plan = layered([30] * 6, [(0, 1), (1, 2), (2, 3), (4, 3), (5, 2)])
+    assert plan.layer == [0, 1, 2, 3, 2, 1]
+
+
 @pytest.mark.slow
 def test_a_star_of_sixty_children_fits_a_page(tmp_path):
     children = [f"symptom {i}" for i in range(60)]
@@ -113,6 +141,18 @@ def test_a_large_graph_is_cut_to_its_strongest_arcs(tmp_path):
     )
     chart = check(StructureGraph("many", nodes, arcs).chart(), tmp_path)
     assert "of 600 nodes" in head_of(chart)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_nodes", "n_arcs"), [(120, 600), (60, 500), (30, 300)])
+def test_a_dense_graph_is_cut_to_its_strongest_arcs(tmp_path, n_nodes, n_arcs):
+    rng = np.random.default_rng(0)
+    nodes = tuple(Node(f"a node with a long name {i}", ("a line " * 30,) * 20) for i in range(n_nodes))
+    pairs = sorted({tuple(sorted(map(int, rng.choice(n_nodes, 2, replace=False)))) for _ in range(n_arcs)})
+    chart = check(StructureGraph("many", nodes, tuple(Arc(*p, float(rng.random())) for p in pairs)).chart(), tmp_path)
+    names = {row["arc"] for row in rows_of(chart) if "arc" in row}
+    assert (f"of {len(pairs)} arcs" in head_of(chart)) == (n_nodes > 30)
+    assert len(names) > 100
 
 
 @pytest.mark.slow

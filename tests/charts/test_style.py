@@ -5,7 +5,11 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
+import bayeskit as bk
 from bayeskit.charts.style import DASHES, LIGHT_TO_DARK, PALETTE, SHAPES, cut, safe
+from tests.charts.drawn import head_of
+
+LONG = '😀 a very long name with <b>&"quotes" ' + "x" * 200
 
 BLINDNESS = {  # Machado, Oliveira, Fernandes (2009), full severity, on linear RGB
     "none": np.eye(3),
@@ -52,4 +56,23 @@ def test_long_names_are_cut_and_keep_their_end():
     assert cut("short") == "short"
     assert len(cut("x" * 500 + "17")) == 26
     assert cut("the value that is number 1234") != cut("the value that is number 1235")
-    assert safe("</script>\n") == "＜/script＞\\n"
+    assert safe("</script>\n") == "‹/script›\\n"
+
+
+def test_titles_of_long_names_keep_their_ends():
+    rng = np.random.default_rng(0)
+    y = np.array([f"{LONG} {c}" for c in "abab" * 50])
+    X = {LONG: rng.normal(size=200) + (y == y[0]), "z": rng.normal(size=200)}
+    model = bk.NaiveBayes().fit(X, y)
+    scores, row = model.leave_one_out(X, y), {name: column[:1] for name, column in X.items()}
+    ends = {
+        "wrong with probability": model.densities(LONG),
+        "and z": model.regions(LONG, "z", X, y),
+        "read the probability": model.nomogram(),
+        "area": scores.roc(y[0]),
+        "they meet at": scores.precision_recall(y[0]),
+        "of the class": scores.lift(y[0]),
+        "probability": model.explain(row)[0],
+    }
+    for end, record in ends.items():
+        assert end in head_of(record.chart()), end

@@ -54,6 +54,24 @@ def test_the_winner_is_fitted_on_all_rows_and_can_be_saved():
         assert to_bytes(model.fit(X, y))
 
 
+@pytest.mark.parametrize("weights", [None, np.arange(344) % 3])
+@pytest.mark.parametrize("models", [None, LIGHT, {"exponents": bk.DiscriminativeWeights()}], ids=str)
+def test_the_winner_knows_the_name_of_the_target(models, weights):
+    frame = BIRDS.to_pandas()
+    for table, y in ((BIRDS, "species"), (frame, "species"), (frame.drop(columns="species"), frame["species"])):
+        model = bk.choose(table, y, seconds=0.05 if models is None else 60, models=models, sample_weight=weights).model
+        assert getattr(model, "nb_", model).schema_.target.name == "species"
+    X, y = frame[["bill_length_mm", "body_mass_g"]].fillna(0).to_numpy(), frame["species"].to_numpy()
+    model = bk.choose(X, y, seconds=0.05 if models is None else 60, models=models, sample_weight=weights).model
+    assert getattr(model, "nb_", model).schema_.target.name == "class"
+
+
+def test_the_classes_are_declared_under_the_name_of_the_target():
+    classes = ["Adelie", "Chinstrap", "Gentoo", "King"]
+    choice = bk.choose(BIRDS, "species", seconds=0.05, domains={"species": classes})
+    assert choice.model.classes_.tolist() == classes
+
+
 def test_the_favourite_is_beaten_by_a_clear_lead_alone():
     X, y = xor()
     weak, strong = bk.NaiveBayes(), bk.TAN()
@@ -166,7 +184,7 @@ def test_rows_of_weight_zero_neither_teach_nor_judge():
     assert [(c.name, c.log_loss) for c in found.candidates] == [(c.name, c.log_loss) for c in plain.candidates]
     assert (found.n_rows, found.held_out) == (40, 8)
     labels = np.r_[np.zeros(59, dtype=int), 1]
-    with pytest.raises(BayesError, match="1 classes"):
+    with pytest.raises(BayesError, match="there is one class"):
         bk.choose(X, labels, sample_weight=1 - labels)
     with pytest.raises(BayesError, match="3 rows"):
         bk.choose(X, y, sample_weight=np.isin(np.arange(60), [*np.flatnonzero(y)[:2], np.flatnonzero(~y)[0]]))

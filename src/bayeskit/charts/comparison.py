@@ -11,7 +11,7 @@ import numpy as np
 from bayeskit.charts.bars import bars
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import FAINT, PALETTE, SHAPES, safe, title
+from bayeskit.charts.style import FAINT, PALETTE, SHAPES, in_title, safe, title
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def scatter_chart(
     wins, losses = int((better[known] > 0).sum()), int((better[known] < 0).sum())
     ties = len(known) - wins - losses
     even = f", {ties} even" if ties else ""
-    head = f"{models[1]} is better on {wins} and {models[0]} on {losses} of {len(known)} data sets{even}"
+    first, second = (in_title(model) for model in models)
+    head = f"{second} is better on {wins} and {first} on {losses} of {len(known)} data sets{even}"
     side = "above" if higher_is_better else "below"
     told = f"{side} the line (triangles): {models[1]} is better"
     return offline(alt.layer(equal, points).properties(width=340, height=340, title=title(head, told, remark)))

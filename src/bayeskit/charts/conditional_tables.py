@@ -11,7 +11,7 @@ from bayeskit.charts.heat import SIDE, heat
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.probabilities import most_probable
 from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import PALETTE, colour, named_axis, safe, title
+from bayeskit.charts.style import PALETTE, colour, in_title, named_axis, safe, title
 from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.errors import BayesError
 from bayeskit.explain.phrases import cell
@@ -34,12 +34,12 @@ def conditional_chart(record: ProbabilityTable, kind: str | None = None) -> Any:
         raise BayesError(f"column {record.variable!r} tells nothing of any class: there is nothing to draw")
     if not record.given:
         names, numbers, remark = most_probable([cell(value) for value in record.values], shares[0].tolist())
-        head = f"How probable each {record.variable} is before any evidence"
+        head = f"How probable each {in_title(record.variable)} is before any evidence"
         return bars(names, numbers, head, "probability", remark=remark)
     few = len(record.contexts) <= len(PALETTE)
     if kind is None:
         kind = "bars" if few and len(record.contexts) * min(len(record.values), MOST) <= ROOM else "heat"
-    head = f"How probable each value of {record.variable} is, given {record.given}"
+    head = f"How probable each value of {in_title(record.variable)} is, given {in_title(record.given)}"
     return _bars(record, head) if kind == "bars" else _heat(record, head)
 
 

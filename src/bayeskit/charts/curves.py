@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit.charts.lines import Line, Lines
+from bayeskit.charts.style import in_title
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def roc_chart(record: RocCurve) -> Any:
     if not np.isfinite(record.area):
         raise BayesError(f"there are rows of {record.of!r} alone, or none: a ROC needs both")
     return Lines(
-        f"How well rows of {record.of} come before the others: area {record.area:.3f}",
+        f"How well rows of {in_title(record.of)} come before the others: area {record.area:.3f}",
         "false positive rate",
         "true positive rate",
         remark="dotted: chance",
@@ -40,7 +41,7 @@ def precision_recall_chart(record: PrecisionRecall) -> Any:
         raise BayesError(f"no row is of class {record.of!r}: there is nothing to draw")
     even = record.break_even
     return Lines(
-        f"Precision and recall of {record.of}: they meet at {even:.3f}",
+        f"Precision and recall of {in_title(record.of)}: they meet at {even:.3f}",
         "recall",
         "precision",
         remark=f"average precision {record.average_precision:.3f}; dotted: chance",
@@ -58,7 +59,7 @@ def lift_chart(record: LiftCurve) -> Any:
     if not np.isfinite(record.lift).any():
         raise BayesError(f"no row is of class {record.of!r}: there is nothing to draw")
     return Lines(
-        f"Lift of {record.of}: the best-scored tenth holds {record.found_at(0.1):.0%} of the class",
+        f"Lift of {in_title(record.of)}: the best-scored tenth holds {record.found_at(0.1):.0%} of the class",
         "share of the rows taken, the best-scored first",
         "times as many as by chance",
         remark="dotted: chance",
@@ -78,7 +79,7 @@ def rank_chart(probabilities: Any, label: object) -> Any:
         raise BayesError("there are no rows: there is nothing to draw")
     expected = float(p.sum())
     return Lines(
-        f"How probable {label} is, row by row: {expected:,.3g} expected among {len(p):,}",
+        f"How probable {in_title(label)} is, row by row: {expected:,.3g} expected among {len(p):,}",
         "rows, the most probable first",
         f"P({label})",
         lines=[Line(str(label), np.arange(1.0, len(p) + 1), p)],

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import OTHERS, PALETTE, colour, colours, cut, dash, name_of, safe, title
+from bayeskit.charts.style import OTHERS, PALETTE, colour, colours, cut, dash, in_title, name_of, safe, title
 from bayeskit.explain.densities import ClassDensities, Floats
 
 CURVE = 160  # numbers at which a curve is drawn
@@ -55,7 +55,7 @@ def density_chart(record: ClassDensities) -> Any:
     layers.append(named.encode(x, y, alt.Text("name:N")))
     borders = [{"x": rounded(cut_at, 6)} for cut_at in record.boundaries if line[0] <= cut_at <= line[-1]]
     layers.append(alt.Chart(inline(borders)).mark_rule(color="#222222", strokeDash=[3, 3]).encode(x, tooltip=["x:Q"]))
-    head = f"{record.target} by {record.column} alone: wrong with probability {record.mistake:.3g}"
+    head = f"{in_title(record.target)} by {in_title(record.column)} alone: wrong with probability {record.mistake:.3g}"
     left_out = len(record.classes) - len(kept)
     remark = "dashed: where the decision changes; dark: decided wrongly; strip: the class decided"
     more = f"{left_out:,} rarer classes are not drawn" if left_out else ""

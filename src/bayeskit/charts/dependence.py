@@ -9,7 +9,7 @@ import numpy as np
 
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import INK, LETTER, cut, title
+from bayeskit.charts.style import INK, LETTER, cut, in_title, title
 from bayeskit.errors import BayesError
 from bayeskit.explain.dependence import DependenceGraph
 from bayeskit.tolerance import RANK
@@ -69,7 +69,7 @@ def dependence_chart(record: DependenceGraph) -> Any:
     strongest = f"strongest: {pairs[0][0]} and {pairs[0][1]}, {pairs[0][2]:.3g} bits"
     more = len(pairs) - len(drawn)
     remark = f"{strongest}; {more:,} weaker pairs are not drawn" if more else strongest
-    head = title(f"Which columns depend on each other although {record.given} is known", remark)
+    head = title(f"Which columns depend on each other although {in_title(record.given)} is known", remark)
     return offline(alt.layer(*layers).properties(width=width, height=height, title=head))
 
 

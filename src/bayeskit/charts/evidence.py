@@ -9,7 +9,7 @@ from typing import Any
 
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import AGAINST, FOR, band, cut, named_axis, safe, title
+from bayeskit.charts.style import AGAINST, FOR, band, cut, in_title, named_axis, safe, title
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import Explanation
 from bayeskit.explain.phrases import cell, chance, times
@@ -110,7 +110,7 @@ def _label(column: str, value: str) -> str:
 
 def _quoted(label: object) -> str:
     """A class in a sentence, with quotes where it has several words: “not sports”, and not “sports”."""
-    return f"“{label}”" if " " in str(label) else str(label)
+    return f"“{in_title(label)}”" if " " in str(label) else in_title(label)
 
 
 def _steps(record: Any) -> Waterfall:

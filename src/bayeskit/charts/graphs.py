@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.charts.bars import MOST, bars, strongest
@@ -20,9 +21,15 @@ if TYPE_CHECKING:
 SAID = 250  # lines that are said of all nodes together
 LETTERS = 70  # of such a line
 NODES = 120  # of a graph that are drawn
-HIGH, STEP = 24.0, 74.0  # a node, and from one layer to the next, in pixels
-CURVE = 4  # parts of an arc between two layers, which are drawn as one bow
-BOWS = 300  # of all arcs, beyond which each is drawn in two parts
+HIGH, STEP = 24, 74  # a node, and from one layer to the next, in pixels
+# An arc is a row of bows from layer to layer, upright where they leave and come: from (a, b) to (c, d). One that leaves
+# a channel begins at the height u, above the nodes beside it.
+PARTS = "[-1, 0, 0.25, 0.5, 0.75, 1]"
+BOW = "datum.a + (datum.c - datum.a) * pow(max(datum.t, 0), 2) * (3 - 2 * max(datum.t, 0))"
+DOWN = "datum.b + (datum.d - datum.b) * max(datum.t, 0) + (datum.b - datum.u) * min(datum.t, 0)"
+BOWS = 500  # of all arcs, beyond which the weakest are not drawn
+SPARE = 20  # of them, as fewer arcs need other channels
+TOLD = 250  # of them, beyond which an arc is named at its end alone
 WIDE = (1.2, 6.0)  # the thinnest arc and the widest
 TIPS = (0, 2, 5, 12)  # lines that are said of a node that is pointed at
 
@@ -46,7 +53,10 @@ def graph_chart(record: StructureGraph) -> Any:
     nodes = [record.nodes[i] for i in kept]
     names = [cut(node.name, 22) for node in nodes]
     widths = [max(34.0, LETTER * 1.12 * len(name) + 18) for name in names]
-    plan = layered(widths, [(a, b) for a, b, _ in arcs])
+    plan, drawn = _strongest_arcs(widths, arcs)
+    if len(drawn) < len(arcs):
+        remark += f"{'; ' if remark else ''}{len(drawn):,} of {len(arcs):,} arcs between them, the strongest"
+        arcs = drawn
     gap = STEP + (16 if any(arc.label for _, _, arc in arcs) else 0)
     width, height = plan.width + 8, gap * (plan.n_layers - 1) + HIGH + 8
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-4, width - 4], nice=False, zero=False))
@@ -71,8 +81,19 @@ def graph_chart(record: StructureGraph) -> Any:
     ]
     named = alt.Chart(inline(texts)).mark_text(fontSize=11, baseline="middle", color="#16181a")
     layers.append(named.encode(x, y, alt.Text("short:N")))
-    drawn = alt.layer(*layers).properties(width=max(width, 120), height=height, title=title(record.title, remark))
-    return offline(drawn)
+    chart = alt.layer(*layers).properties(width=max(width, 120), height=height, title=title(record.title, remark))
+    return offline(chart)
+
+
+def _strongest_arcs(widths: list[float], arcs: list[tuple[int, int, Any]]) -> tuple[Layout, list[tuple[int, int, Any]]]:
+    """The layout of all arcs, or of as many of the strongest, of equals the shortest, as a picture can hold."""
+    while True:
+        plan = layered(widths, [(a, b) for a, b, _ in arcs])
+        bows = len({link for way in plan.ways for link in pairwise(way)})
+        if bows <= BOWS:
+            return plan, arcs
+        order = sorted(range(len(arcs)), key=lambda i: (-(arcs[i][2].bits or 0.0), len(plan.ways[i])))
+        arcs = [arcs[i] for i in sorted(order[: len(arcs) * BOWS // (bows + SPARE)])]
 
 
 def _kept(record: StructureGraph) -> tuple[list[int], list[tuple[int, int, Any]], str]:
@@ -98,27 +119,42 @@ def _arcs(
     alt: Any, record: StructureGraph, plan: Layout, arcs: list[tuple[int, int, Any]], gap: float, x: Any, y: Any
 ) -> list[Any]:
     most = max((arc.bits or 0.0 for _, _, arc in arcs), default=0.0)
-    rows, heads, labels = [], [], []
-    bows = sum(len(way) - 1 for way in plan.ways)
-    for k, (_, _, arc) in enumerate(arcs):
-        wide = WIDE[0] + (WIDE[1] - WIDE[0]) * math.sqrt((arc.bits or 0.0) / most) if most > 0 else WIDE[0]
-        (ax, above), *between, (bx, below) = plan.ways[k]
-        past = [(px, gap * level + edge) for px, level in between for edge in (-2, HIGH + 2)]  # upright beside nodes
-        way = [(ax, gap * above + HIGH), *past, (bx, gap * below)]
-        tip = {"arc": f"{record.nodes[arc.start].name} → {record.nodes[arc.end].name}",
-               "bits": "" if arc.bits is None else f"{arc.bits:.4g}"}  # fmt: skip
-        for i, (px, py) in enumerate(_curve(way, CURVE if bows <= BOWS else 2)):
-            rows.append({"x": round(px, 1), "y": round(py, 1), "k": k, "w": round(wide, 1)}
-                        | (tip if i == 0 else {}))  # fmt: skip
-        heads.append({"x": rounded(way[-1][0], 5), "y": rounded(way[-1][1] - 4, 5)})
+    bows: dict[tuple[Any, Any, bool], list[Any]] = {}  # the arcs that run from one place to the next
+    heads, labels = [], []
+    place = {(arc.start, arc.end): i for i, (_, _, arc) in enumerate(arcs)}
+    for (_, _, arc), way in zip(arcs, plan.ways, strict=True):
+        for k, link in enumerate(pairwise(way)):
+            bows.setdefault((*link, k > 0), []).append(arc)
+        heads.append({"x": rounded(way[-1][0], 5), "y": gap * way[-1][1] - 4})
         if arc.label:
-            (ax, ay), (bx, by) = way[0], way[1]
-            labels.append({"x": rounded((ax + 2 * bx) / 3, 5), "y": (ay + 2 * by) / 3, "label": cut(arc.label, 18)})
-    if not rows:
+            (ax, above), (bx, below) = way[:2]
+            y_label = (gap * above + HIGH + 2 * gap * below) / 3
+            labels.append({"x": rounded((ax + 2 * bx) / 3, 5), "y": rounded(y_label, 5), "label": cut(arc.label, 18)})
+    rows: list[dict[str, Any]] = []
+    silent: list[dict[str, Any]] = []  # bows of several arcs
+    for k, (((ax, above), (bx, below), in_channel), through) in enumerate(bows.items()):
+        bits = max((arc.bits or 0.0 for arc in through), default=0.0)
+        wide = WIDE[0] + (WIDE[1] - WIDE[0]) * math.sqrt(bits / most) if most > 0 else WIDE[0]
+        top = gap * above
+        row = {"a": round(ax), "b": top + HIGH, "c": round(bx), "d": gap * below, "k": k,
+               "u": top if in_channel else top + HIGH, "w": round(wide, 1)}  # fmt: skip
+        (arc, *others) = through
+        is_end = not in_channel or plan.ways[place[arc.start, arc.end]][-1] == (bx, below)
+        if others or (len(bows) > TOLD and not is_end):
+            silent.append(row)
+        else:
+            name = f"{record.nodes[arc.start].name} → {record.nodes[arc.end].name}"
+            rows.append(row | {"arc": name, "bits": "" if arc.bits is None else f"{arc.bits:.4g}"})
+    if not arcs:
         return []
     width = alt.StrokeWidth("w:Q", legend=None, scale=None)
-    line = alt.Chart(inline(rows)).mark_line(color="#8fa3b5", opacity=0.9, interpolate="catmull-rom")
-    layers = [line.encode(x, y, alt.Detail("k:N"), alt.Order("y:Q"), width, tooltip=["arc:N", "bits:N"])]
+    layers = []
+    for some, tip in ((silent, []), (rows, ["arc:N", "bits:N"])):
+        bow = alt.Chart(inline(some)).transform_calculate(t=PARTS).transform_flatten(["t"])
+        line = bow.transform_calculate(x=BOW, y=DOWN)
+        line = line.mark_line(color="#8fa3b5", opacity=0.9, interpolate="catmull-rom")
+        drawn = line.encode(x, y, alt.Detail("k:N"), alt.Order("y:Q"), width, **({"tooltip": tip} if tip else {}))
+        layers += [drawn] if some else []
     head = alt.Chart(inline(heads)).mark_point(filled=True, shape="triangle-down", color="#4c6073", size=55, opacity=1)
     layers.append(head.encode(x, y))
     if labels:
@@ -128,17 +164,6 @@ def _arcs(
             words.mark_text(fontSize=10, fontStyle="italic", **look).encode(x, y, alt.Text("label:N")) for look in looks
         ]
     return layers
-
-
-def _curve(way: list[tuple[float, float]], parts: int) -> list[tuple[float, float]]:
-    """Places along an arc, upright where it leaves and where it comes."""
-    places = []
-    for (ax, ay), (bx, by) in zip(way[::2], way[1::2], strict=True):  # a bow from one layer to the next
-        for i in range(parts + 1):
-            t = i / parts
-            smooth = t * t * (3 - 2 * t)
-            places.append((ax + (bx - ax) * smooth, ay + (by - ay) * t))
-    return places
 
 
 def _table_chart(record: StructureDescription) -> Any:

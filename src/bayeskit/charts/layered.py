@@ -1,10 +1,11 @@
 """A layout of our own for graphs without cycles: layers from top to bottom, few crossings, straight where it can be.
 
-Each node stands a layer below its lowest parent. Arcs that skip layers run through places of their own. Within a layer
-the order follows the middle of the neighbours above, then below, a few times over, and the best order is kept
-(Sugiyama, Tagawa, Toda, 1981). Places are then pulled towards their neighbours as far as their widths allow. Where a
-layer is too wide, its nodes without children stand in several rows, in columns whose arcs run down beside them. Nodes
-without arcs stand in lines below all others.
+Each node stands a layer below its lowest parent, and one with more children than parents right above its highest child.
+Where a layer is too wide for a page, it is put in several rows; nodes of one layer have no arcs between them, so any of
+them may stand in any. Arcs that skip rows run through channels, which those of one start or of one end share. Within a
+row the order follows the middle of the neighbours above, then below, a few times over, and the best order is kept
+(Sugiyama, Tagawa, Toda, 1981). Places are then pulled towards their neighbours as far as their widths allow. Parts of a
+graph that no arc joins are laid out alone and stand side by side, the highest first, in as many lines as they need.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-GAP = 14.0  # between two nodes of a layer
+GAP = 14.0  # between two nodes of a row, or a node and a channel
+BETWEEN = 8.0  # two channels
 SWEEPS = 12
-LINE = 500.0  # of nodes without arcs, where the others are not wider
-ROOM = 760.0  # of a layer, beyond which it is put in several rows
-SHARED = 3  # nodes of the same parents, on average, where that is done
+ROOM = 760.0  # of a small graph, beyond which its layers are put in several rows
+SPREAD = 110.0  # of each pixel of its nodes set side by side, the square of the room that a large one has
+CHANNELS = 1.25  # of the room, with that of the channels
+NARROWER = (1.0, 0.75, 0.5)  # parts of the room that nodes are given, where channels take much of it
+
+Arcs = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -32,101 +37,140 @@ class Layout:
     n_layers: int
 
 
-def layered(widths: Sequence[float], arcs: Sequence[tuple[int, int]]) -> Layout:
+def layered(widths: Sequence[float], arcs: Arcs) -> Layout:
     """The layout of nodes with these widths; arcs lead from lower to higher layers, and the graph has no cycle.
 
     >>> plan = layered([10, 10, 10], [(0, 1), (0, 2)])
     >>> plan.layer, plan.x[0] == (plan.x[1] + plan.x[2]) / 2
     ([0, 1, 1], True)
     """
-    joined = sorted({v for arc in arcs for v in arc})
-    place = {v: i for i, v in enumerate(joined)}
-    plan = _joined([widths[v] for v in joined], [(place[a], place[b]) for a, b in arcs])
-    x, layer, width, n_layers = [0.0] * len(widths), [0] * len(widths), plan.width, plan.n_layers
-    for v, i in place.items():
-        x[v], layer[v] = plan.x[i], plan.layer[i]
-    for line in _lines([v for v in range(len(widths)) if v not in place], widths, max(width, LINE)):
-        at = 0.0
-        for v in line:
-            x[v], layer[v] = at + widths[v] / 2, n_layers
-            at += widths[v] + GAP
-        width, n_layers = max(width, at - GAP), n_layers + 1
-    return Layout(x, layer, plan.ways, width, n_layers)
+    parts = _parts(len(widths), arcs)
+    places = [{v: i for i, v in enumerate(part)} for part in parts]
+    inside: list[list[int]] = [[] for _ in parts]  # arcs, by their number
+    of_node = {v: k for k, part in enumerate(parts) for v in part}
+    for number, (start, _) in enumerate(arcs):
+        inside[of_node[start]].append(number)
+    room = max(ROOM, math.sqrt(SPREAD * sum(widths)))
+    plans = [
+        _in_a_page([widths[v] for v in part], [(place[arcs[i][0]], place[arcs[i][1]]) for i in numbers], room)
+        for part, place, numbers in zip(parts, places, inside, strict=True)
+    ]
+    x, layer, ways = [0.0] * len(widths), [0] * len(widths), [list[tuple[float, int]]() for _ in arcs]
+    width, n_layers = 0.0, 0
+    for k, (left, top) in _shelves(plans, room).items():
+        plan = plans[k]
+        for v, i in places[k].items():
+            x[v], layer[v] = left + plan.x[i], top + plan.layer[i]
+        for number, way in zip(inside[k], plan.ways, strict=True):
+            ways[number] = [(left + at, top + level) for at, level in way]
+        width, n_layers = max(width, left + plan.width), max(n_layers, top + plan.n_layers)
+    return Layout(x, layer, ways, width, n_layers)
 
 
-def _lines(nodes: Sequence[int], widths: Sequence[float], room: float) -> list[list[int]]:
-    """Nodes in lines that are no wider than there is room."""
-    lines: list[list[int]] = []
-    used = 0.0
-    for v in nodes:
-        if not lines or used + widths[v] > room:
-            lines.append([])
-            used = 0.0
-        lines[-1].append(v)
-        used += widths[v] + GAP
-    return lines
+def _parts(n: int, arcs: Arcs) -> list[list[int]]:
+    """The nodes of each part that no arc joins to another."""
+    part = list(range(n))
 
+    def first(v: int) -> int:
+        while part[v] != v:
+            part[v] = part[part[v]]
+            v = part[v]
+        return v
 
-def _joined(widths: Sequence[float], arcs: Sequence[tuple[int, int]]) -> Layout:
-    """The layout of nodes that all have arcs."""
-    if not widths:
-        return Layout([], [], [], 0.0, 0)
-    layer, column = _rows(widths, arcs)
-    sizes, levels, links, chains = [*widths], [*layer], dict[tuple[int, int], bool](), list[list[int]]()
-    beside: dict[tuple[int, int, int], int] = {}  # places that arcs to one column share
-    order = {v: (1, at, 0) for v, at in column.items()}
     for start, end in arcs:
+        a, b = sorted((first(start), first(end)))
+        part[b] = a
+    members: dict[int, list[int]] = {}
+    for v in range(n):
+        members.setdefault(first(v), []).append(v)
+    return list(members.values())
+
+
+def _shelves(plans: Sequence[Layout], room: float) -> dict[int, tuple[float, int]]:
+    """(left end, highest layer) of each part: the highest first, in lines as wide as the room or the widest of them."""
+    room = max([room, *(plan.width for plan in plans)])
+    corner, left, top, below = dict[int, tuple[float, int]](), 0.0, 0, 0
+    for k in sorted(range(len(plans)), key=lambda k: -plans[k].n_layers):
+        if left + plans[k].width > room:
+            left, top = 0.0, below
+        corner[k] = left, top
+        left, below = left + plans[k].width + 2 * GAP, max(below, top + plans[k].n_layers)
+    return corner
+
+
+def _in_a_page(widths: Sequence[float], arcs: Arcs, room: float) -> Layout:
+    """The layout of a connected graph: as it is where there is room for it, else with its layers in several rows."""
+    plan = _joined(widths, arcs, math.inf)
+    for share in NARROWER:
+        if plan.width <= CHANNELS * room:
+            break
+        plan = min(plan, _joined(widths, arcs, share * room), key=lambda plan: plan.width)
+    return plan
+
+
+def _joined(widths: Sequence[float], arcs: Arcs, room: float) -> Layout:
+    """The layout of a connected graph with so much room for the nodes of a row."""
+    layer = _rows(widths, arcs, room)
+    n_children, n_parents = [0] * len(widths), [0] * len(widths)
+    for start, end in arcs:
+        n_children[start] += 1
+        n_parents[end] += 1
+    sizes, levels, links, chains = [*widths], [*layer], dict[tuple[int, int], bool](), list[list[int]]()
+    channels: dict[tuple[bool, int, int], int] = {}
+    for start, end in arcs:
+        fans_out = n_children[start] >= n_parents[end]
         chain = [start]
         for level in range(layer[start] + 1, layer[end]):
-            shared = (start, level, column[end]) if end in column else (-1, level, len(sizes))
-            if shared not in beside:
-                beside[shared] = len(sizes)
-                order[len(sizes)] = (1, column.get(end, len(column)), 1)
-                sizes.append(4.0)
+            channel = (fans_out, start if fans_out else end, level)
+            if channel not in channels:
+                channels[channel] = len(sizes)
+                sizes.append(BETWEEN - GAP)
                 levels.append(level)
-            chain.append(beside[shared])
+            chain.append(channels[channel])
         chain.append(end)
         chains.append(chain)
         links |= dict.fromkeys(itertools.pairwise(chain), True)
-    n_layers = max(levels, default=0) + 1
+    n_layers = max(levels) + 1
     above: list[list[int]] = [[] for _ in sizes]
     below: list[list[int]] = [[] for _ in sizes]
     for a, b in links:
         below[a].append(b)
         above[b].append(a)
-    first = [[v for v in range(len(sizes)) if levels[v] == level] for level in range(n_layers)]
-    rows = _ordered([sorted(row, key=lambda v: order.get(v, (0, 0, 0))) for row in first], above, below)
-    x = _places(rows, sizes, above, below)
-    left = min((x[v] - sizes[v] / 2 for v in range(len(sizes))), default=0.0)
+    rows: list[list[int]] = [[] for _ in range(n_layers)]
+    for v in range(len(widths)):
+        rows[levels[v]].append(v)
+    for v in range(len(widths), len(sizes)):
+        half = (len(rows[levels[v]]) + levels[v] % 2) // 2  # of odd rows the longer one by turns
+        rows[levels[v]].insert(half, v)  # a trunk has its branches on both sides
+    x = _places(_ordered(rows, above, below), sizes, above, below)
+    left = min(x[v] - sizes[v] / 2 for v in range(len(sizes)))
     x = [place - left for place in x]
-    width = max((x[v] + sizes[v] / 2 for v in range(len(sizes))), default=0.0)
+    width = max(x[v] + sizes[v] / 2 for v in range(len(sizes)))
     ways = [[(x[v], levels[v]) for v in chain] for chain in chains]
     return Layout(x[: len(widths)], layer, ways, width, n_layers)
 
 
-def _rows(widths: Sequence[float], arcs: Sequence[tuple[int, int]]) -> tuple[list[int], dict[int, int]]:
-    """(the row of each node, the column of those whose layer is put in several rows)"""
-    layer, parents = _layers(len(widths), arcs), dict[int, list[int]]()
+def _rows(widths: Sequence[float], arcs: Arcs, room: float) -> list[int]:
+    """The row of each node: its layer, or one of the rows of a layer that is wider than the room."""
+    layer = _layers(len(widths), arcs)
+    parents: list[list[int]] = [[] for _ in widths]
+    children: list[list[int]] = [[] for _ in widths]
     for start, end in arcs:
-        parents.setdefault(end, []).append(start)
-    row, column, at = [0] * len(widths), dict[int, int](), 0
-    inner = {start for start, _ in arcs}
+        parents[end].append(start)
+        children[start].append(end)
+    row, top = [0] * len(widths), 0
     for level in range(max(layer) + 1):
         members = [v for v in range(len(widths)) if layer[v] == level]
-        leaves = sorted((v for v in members if v not in inner), key=lambda v: (parents.get(v, []), v))
-        high = max(1, min(math.ceil(sum(widths[v] + GAP for v in members) / ROOM), len(leaves)))
-        if SHARED * len({tuple(parents.get(v, [])) for v in leaves}) > len(leaves):
-            high = 1  # arcs from many parents would need more room than they save
-        for v in members:
-            row[v] = at
-        for i, v in enumerate(leaves if high > 1 else ()):
-            row[v], column[v] = at + i % high, i // high
-        at += high
-    return row, column
+        members.sort(key=lambda v: (parents[v], children[v], v))
+        high = min(max(1, math.ceil(sum(widths[v] + GAP for v in members) / room)), len(members))
+        for i, v in enumerate(members):
+            row[v] = top + i % high
+        top += high
+    return row
 
 
-def _layers(n: int, arcs: Sequence[tuple[int, int]]) -> list[int]:
-    """The longest way to each node from one without parents."""
+def _layers(n: int, arcs: Arcs) -> list[int]:
+    """The longest way to each node from one without parents; with more children than parents, as low as they allow."""
     layer = [0] * n
     for _ in range(n):
         moved = False
@@ -135,6 +179,14 @@ def _layers(n: int, arcs: Sequence[tuple[int, int]]) -> list[int]:
                 layer[end], moved = layer[start] + 1, True
         if not moved:
             break
+    children: list[list[int]] = [[] for _ in range(n)]
+    n_parents = [0] * n
+    for start, end in arcs:
+        children[start].append(end)
+        n_parents[end] += 1
+    for v in sorted(range(n), key=lambda v: -layer[v]):
+        if len(children[v]) > n_parents[v]:
+            layer[v] = min(layer[child] for child in children[v]) - 1
     return layer
 
 

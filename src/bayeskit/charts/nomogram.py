@@ -7,11 +7,12 @@ from typing import Any
 
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import cut, title
+from bayeskit.charts.style import cut, in_title, title
 from bayeskit.errors import BayesError
 from bayeskit.explain.nomogram import Nomogram
 from bayeskit.explain.phrases import chance
 from bayeskit.explain.rulers import DOT, FAINT, FONT, INK, Tick, rulers
+from bayeskit.remedy import Remedy
 
 CURVE = 200  # steps of a smooth line
 WHOLE = 60  # letters of what is said of a tick that is pointed at
@@ -23,7 +24,15 @@ def nomogram_chart(record: Nomogram) -> Any:
     if not isinstance(record, Nomogram):
         raise BayesError(f"rulers are drawn from what nomogram gives, not {type(record).__name__}")
     if not any(axis.most >= 1 for axis in record.axes):
-        raise BayesError("no column tells these two classes apart: there is nothing to draw")
+        certain = next((axis.column for axis in record.axes if not all(map(math.isfinite, axis.points))), None)
+        if certain is None:
+            raise BayesError("no column tells these two classes apart: there is nothing to draw")
+        raise BayesError(
+            f"column {certain!r} rules out one of the two classes (P = 0), which no number of points can say, and no "
+            "other tells them apart: there is nothing to draw. Smooth the estimates, as by ",
+            Remedy("smoothing", 1.0),
+            culprit=certain,
+        )
     page = rulers(record)
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, page.width], nice=False, zero=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[page.height, 0], nice=False, zero=False))
@@ -46,7 +55,8 @@ def nomogram_chart(record: Nomogram) -> Any:
             look = {"align": align, "baseline": "alphabetic", "fontSize": FONT, "color": FAINT if faint else "black"}
             layers.append(alt.Chart(inline(names)).mark_text(**look).encode(x, y, alt.Text("text:N")))
     head = title(
-        f"{record.predicted} or {record.against}: add the points, read the probability", _about_the_row(record)
+        f"{in_title(record.predicted)} or {in_title(record.against)}: add the points, read the probability",
+        _about_the_row(record),
     )
     drawn = alt.layer(*layers).properties(width=page.width, height=page.height, title=head)
     return offline(alt.vconcat(drawn, _probability_chart(record)))
@@ -86,5 +96,5 @@ def _probability_chart(record: Nomogram) -> Any:
     if record.row is not None and math.isfinite(record.row.total):
         own = [{"total": total, "P": record.probability(total)}]
         layers.append(alt.Chart(inline(own)).mark_point(filled=True, color=DOT, size=90, opacity=1).encode(x, y, tip))
-    head = title(f"P({record.predicted}) by total points")
+    head = title(f"P({in_title(record.predicted)}) by total points")
     return alt.layer(*layers).properties(width=660, height=140, title=head)

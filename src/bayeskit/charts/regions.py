@@ -8,7 +8,7 @@ import numpy as np
 
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import PALETTE, colour, name_of, safe, shape, title
+from bayeskit.charts.style import PALETTE, colour, in_title, name_of, safe, shape, title
 from bayeskit.explain.regions import DecisionRegions
 
 SURE = (0.0, 0.6, 0.8, 0.95)  # steps of probability that have a shade of their own
@@ -53,7 +53,7 @@ def regions_chart(record: DecisionRegions) -> Any:
         remark += "; rows counted in cells, by their commonest class"
     if len(names) > len(PALETTE):
         remark += f"; classes after the first {len(PALETTE)} are grey"
-    head = title(f"{record.target} as decided by {a} and {b}", remark)
+    head = title(f"{in_title(record.target)} as decided by {in_title(a)} and {in_title(b)}", remark)
     return offline(alt.layer(plane, drawn).properties(width=430, height=360, title=head))
 
 

@@ -26,6 +26,7 @@ SIGNED = "cividis"
 FONT = 11.0
 LETTER = 0.55 * FONT  # the width of most letters
 NAME = 26  # letters of a name beside an axis
+IN_TITLE = 44  # characters of a name in a title, which has room for two of them and a figure
 LINE = 76  # letters of a line above a chart
 
 CONFIG: dict[str, Any] = {
@@ -61,6 +62,11 @@ def cut(text: object, n: int = NAME) -> str:
     return f"{_fitting(shown, n - 1 - n // 4)}…{_fitting(shown[::-1], n // 4)[::-1]}"
 
 
+def in_title(name: object) -> str:
+    """A name within a title, whose end it leaves room for."""
+    return cut(name, IN_TITLE)
+
+
 def _width(text: str) -> int:
     """In characters; those beyond the first plane, such as emoji, are as wide as three.
 
@@ -80,9 +86,9 @@ def safe(text: object, n: int = 60) -> str:
     and a space follows what would be taken for a part of every object.
 
     >>> safe("a<b & c"), safe("constructor")
-    ('a＜b ＆ c', 'constructor ')
+    ('a‹b ＆ c', 'constructor ')
     """
-    shown = cut(text, n).translate(str.maketrans("<>&", "＜＞＆"))
+    shown = cut(text, n).translate(str.maketrans("<>&", "‹›＆"))
     return f"{shown} " if shown in OF_EVERY_OBJECT else shown
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import PALETTE, cut, dash, name_of, named_axis, safe, shape, title
+from bayeskit.charts.style import PALETTE, cut, dash, in_title, name_of, named_axis, safe, shape, title
 from bayeskit.charts.style import colour as colour_of
 from bayeskit.errors import BayesError
 from bayeskit.explain.phrases import chance
@@ -53,5 +53,5 @@ def work_chart(record: Work) -> Any:
     ]
     points = base.mark_point(filled=True, size=55, opacity=1).encode(x, y, hue, *shapes, tooltip=tip)
     remark = [f"{len(record.factors) - FACTORS:,} more factors are not drawn"] * (len(record.factors) > FACTORS)
-    head = f"P({record.target}) times one factor after the other"
+    head = f"P({in_title(record.target)}) times one factor after the other"
     return offline(alt.layer(lines, points).properties(width=alt.Step(46), height=260, title=title(head, *remark)))

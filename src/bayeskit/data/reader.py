@@ -8,7 +8,7 @@ once. A table gives the same rows in each of its forms, files among them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,7 @@ class WholeTable:
     n_rows: int
     labels: Column | None
     target: str = "class"
+    columns: dict[str, Column] | None = field(default=None, repr=False, compare=False)  # as they were read
 
     def take(self, rows: Index) -> Any:
         """The rows of some numbers, in the same form."""
@@ -69,10 +70,16 @@ class WholeTable:
             return self.data[rows.tolist()]
         return self.data[rows] if is_sparse(self.data) else taken(self.data, rows)
 
+    @property
+    def has_columns(self) -> bool:
+        """Whether this is a table, and no list of texts, sparse matrix or row of sequences."""
+        is_array = isinstance(self.data, np.ndarray) and self.data.ndim == 2
+        return is_array or isinstance(self.data, dict) or hasattr(self.data, "columns")
+
     def as_columns(self) -> WholeTable:
         """The same with the columns of a frame as they are read, so that several models need not read it again."""
         is_frame = hasattr(self.data, "iloc") or type(self.data).__module__.partition(".")[0] == "polars"
-        return replace(self, data=columns_of(self.data)[1]) if is_frame else self
+        return replace(self, data=self.columns or columns_of(self.data)[1]) if is_frame else self
 
     def part(self, rows: Index) -> WholeTable:
         """The rows of some numbers as a table, without labels."""
@@ -85,7 +92,8 @@ class WholeTable:
             return self, sample_weight
         tell_dropped(missing)
         rows = np.flatnonzero(~missing)
-        labelled = replace(self, data=self.take(rows), n_rows=len(rows), labels=taken(self.labels, rows))
+        labels = taken(self.labels, rows)
+        labelled = replace(self, data=self.take(rows), n_rows=len(rows), labels=labels, columns=None)
         return labelled, None if sample_weight is None else np.asarray(sample_weight)[rows]
 
     def listed_labels(self) -> npt.NDArray[Any]:
@@ -116,18 +124,19 @@ def read_table(X: Any, y: Any, labelled: bool = True) -> WholeTable:
     if isinstance(X, (str, Path)) or is_source(X):
         return _of_source(open_source(X, y), labelled)
     if is_sparse(X) or _is_list_of_texts(X):
-        data = X.tocsr() if is_sparse(X) else label_column(X)[0]
-        n_rows = data.shape[0] if is_sparse(X) else len(data)
+        cells = X.tocsr() if is_sparse(X) else label_column(X)[0]
+        n_rows = cells.shape[0] if is_sparse(X) else len(cells)
         labels = None if y is None else plain_strings(label_column(y)[0])
         if labels is not None and len(labels) != n_rows:
             sizes = f"[{n_rows}, {len(labels)}]"
             raise BayesError(f"Found input variables with inconsistent numbers of samples: {sizes}: one label a row")
-        return WholeTable(data, n_rows, labels)
+        return WholeTable(cells, n_rows, labels)
     source = open_source(X, y)  # refuses what is no table, and labels that do not fit the rows
-    _, columns, n_rows, named = columns_of(X)
+    assert isinstance(source, MemorySource)
+    columns, n_rows, named = dict(source.columns), source.n_rows, source.named
     column = y if isinstance(y, str) else None
-    labels = columns.pop(column) if column is not None else None if y is None else label_column(y)[0]
-    data = columns
+    labels = source.labels if column is not None else None if y is None else label_column(y)[0]
+    data: Any = columns
     if hasattr(X, "iloc"):
         data = X if column is None else X.drop(columns=column)
     elif type(X).__module__.partition(".")[0] == "polars":
@@ -136,7 +145,8 @@ def read_table(X: Any, y: Any, labelled: bool = True) -> WholeTable:
         data = unmasked(X)
     elif not named and all(isinstance(cells, np.ndarray) for cells in columns.values()):
         data = np.column_stack(list(columns.values()))
-    return WholeTable(data, n_rows, None if labels is None else plain_strings(labels), source.target or "class")
+    target = source.target or "class"
+    return WholeTable(data, n_rows, None if labels is None else plain_strings(labels), target, columns)
 
 
 def read_batch(source: Source, names: Iterable[str] | None = None) -> Batch:

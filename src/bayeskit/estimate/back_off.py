@@ -69,14 +69,12 @@ class BackOff:
         """m for each group of values along the last axis; ``starts`` are where the groups begin."""
         if self.m is not None or not n.shape[-1]:
             return np.full(len(starts), float(self.m or 1.0))
-        once = n >= 1
-        before = np.where(once, n - 1, 0.0)
-        rest = np.where(once, np.broadcast_to(total, n.shape) - 1, 1.0)
-        scores = []
-        for m in CHOICES:
-            with np.errstate(invalid="ignore"):
-                gain = logspace.log(backed_off(before, rest, m, lower)) * n
-            gain = np.where(once, gain, 0.0).sum(axis=tuple(range(n.ndim - 1)))
-            scores.append(np.add.reduceat(gain, starts))
+        cells = np.nonzero(n >= 1)  # the others have no row to leave out
+        seen = n[cells]
+        rest, shorter = (np.broadcast_to(of_cell, n.shape)[cells] for of_cell in (total, lower))
+        with np.errstate(invalid="ignore"):
+            gains = logspace.log(backed_off(seen - 1, rest - 1, np.array(CHOICES)[:, None], shorter)) * seen
+        group = np.searchsorted(starts, cells[-1], side="right") - 1
+        scores = [np.bincount(group, gain, minlength=len(starts)) for gain in gains]
         best = np.argmax(np.nan_to_num(np.array(scores), nan=-np.inf), axis=0)
         return np.asarray(np.array(CHOICES)[best])

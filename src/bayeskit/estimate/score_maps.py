@@ -95,12 +95,15 @@ def fit_isotonic(odds: Floats, is_class: npt.NDArray[np.bool_], weights: Floats 
     from scipy.optimize import isotonic_regression  # as scikit-learn's, which calls it
 
     order = np.argsort(odds)  # rows of one score are put together below: their order is of no matter
-    at, seen = odds[order], is_class[order].astype(np.float64)
-    w = np.ones(len(at)) if weights is None else weights[order]
-    first = np.flatnonzero(np.append(True, at[1:] > at[:-1]))  # rows of one score are one point
-    total = np.add.reduceat(w, first)
-    share = np.clip(isotonic_regression(np.add.reduceat(w * seen, first) / total, weights=total).x, 0, 1)
-    at = at[first]
+    at, share = odds[order], is_class[order].astype(np.float64)
+    total = None if weights is None else weights[order]
+    is_first = np.append(True, at[1:] > at[:-1])
+    if not is_first.all():  # rows of one score are one point
+        first = np.flatnonzero(is_first)
+        w = np.ones(len(at)) if total is None else total
+        at, total, share = at[first], np.add.reduceat(w, first), np.add.reduceat(w * share, first)
+        share /= total
+    share = np.clip(isotonic_regression(share, weights=total).x, 0, 1)
     ends = np.ones(len(at), dtype=bool)  # of a level stretch the points between are of no use
     ends[1:-1] = (share[1:-1] != share[:-2]) | (share[1:-1] != share[2:])
     return Isotonic(at[ends], np.asarray(share[ends], dtype=np.float64))

@@ -12,6 +12,7 @@ from bayeskit.capabilities import TakesSequences, can
 from bayeskit.data.vocabulary import positions
 from bayeskit.errors import BayesWarning
 from bayeskit.evaluate.evaluation import Evaluation, finished
+from bayeskit.evaluate.fitting import check_probabilities, fitted_on
 from bayeskit.evaluate.folds import check_folds, labelled_table, posterior_over, stratified_folds
 from bayeskit.evaluate.metrics import Scoreboard, brier
 
@@ -32,6 +33,7 @@ def cross_validate(
     """
     from sklearn.base import clone
 
+    check_probabilities(model)
     if can(model, TakesSequences):
         X, y = model.read_sequences(X, y)
     given = labelled_table(X, y, sample_weight, getattr(model, "drops_unlabelled", False))
@@ -40,11 +42,11 @@ def cross_validate(
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
     probabilities = np.zeros((given.n_rows, len(classes)))
     n_undecidable = 0
-    for train, test in stratified_folds(codes, folds, random_state):
+    for i, (train, test) in enumerate(stratified_folds(codes, folds, random_state), 1):
         w = None if weights is None else weights[train]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesWarning)  # what is worth knowing of a fold stands in the record
-            fitted = clone(model).fit(table.take(train), given.labels(train), **given.weighed(train))
+            fitted = fitted_on(clone(model), given, train, f"without fold {i} of {folds}")
             log_posterior, evidence = posterior_over(fitted, table.take(test), classes)
             chosen = positions(fitted.predict(table.take(test)).tolist(), classes)
         n_undecidable += int(np.isneginf(evidence).sum())

@@ -18,6 +18,7 @@ from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.information import information_gain
+from bayeskit.evaluate.fitting import check_probabilities, fitted_on
 from bayeskit.evaluate.folds import Index, LabelledTable, labelled_table, posterior_over, stratified_folds
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.tolerance import LEAST_PROBABILITY
@@ -107,16 +108,19 @@ def learning_curve(
     ([6, 20, 200], [0.63, 0.96, 0.97], ('NaiveBayes',))
     """
     models = dict(model) if isinstance(model, Mapping) else {type(model).__name__: model}
-    learning, test = labelled_table(X, y), None
+    drop = any(getattr(one, "drops_unlabelled", False) for one in models.values())
+    learning, test = labelled_table(X, y, drop=drop), None
     if not models:
         raise BayesError("there is no model to learn")
+    for one in models.values():
+        check_probabilities(one)
     if X_test is None:
         if learning.n_rows < 2:
             raise BayesError("one row cannot be learnt and tested: give more rows, or X_test and y_test")
         train, held = stratified_folds(learning.codes, min(3, learning.n_rows), random_state)[0]
         test, learning = learning.part(held), learning.part(train)
     else:
-        test = labelled_table(X_test, y_test)
+        test = labelled_table(X_test, y_test, drop=drop)
     sizes = _sizes(sizes, learning.n_rows)
     if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
         raise BayesError(f"repeats={repeats!r}: give a whole number of at least 1")
@@ -146,7 +150,7 @@ def _learn(
             more = order[start:size]
             fitted.partial_fit(learning.table.take(more), learning.labels(more))
         else:
-            fitted = clone(model).fit(learning.table.take(order[:size]), learning.labels(order[:size]))
+            fitted = fitted_on(clone(model), learning, order[:size], f"among the first {size}")
             adds = can(fitted, IsItsCounts) and fitted.is_its_counts()
         start = size
         classes = test.classes + tuple(label for label in fitted.classes_.tolist() if label not in test.classes)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.capabilities import HasJoint, can, reader_of
 from bayeskit.data.encoder import encode_labels
-from bayeskit.data.reader import WholeTable, read_table
-from bayeskit.data.source import open_source
+from bayeskit.data.reader import NO_ROWS, WholeTable, read_table
+from bayeskit.data.source import as_weights
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError
 from bayeskit.remedy import Setting
@@ -59,11 +59,14 @@ def labelled_table(X: Any, y: Any, sample_weight: Any = None, drop: bool = False
     table = read_table(X, y)
     if drop:
         table, sample_weight = table.labelled(sample_weight)
+    if not table.n_rows:
+        raise BayesError(NO_ROWS)
     vocabulary = Vocabulary()
     codes = encode_labels(table.labels, vocabulary, 0, grow=True).astype(np.intp)
     classes = tuple(sort_values(vocabulary.values))
-    weights = open_source(np.zeros((table.n_rows, 1)), weights=sample_weight).weights  # type: ignore[attr-defined]
-    return LabelledTable(table, positions(vocabulary.values, classes)[codes], classes, weights)
+    return LabelledTable(
+        table, positions(vocabulary.values, classes)[codes], classes, as_weights(sample_weight, table.n_rows)
+    )
 
 
 def check_folds(folds: Any, n_rows: int) -> int:

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.reader import read_table
+from bayeskit import logspace
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.folds import log_probabilities
+from bayeskit.evaluate.fitting import fitted_on
+from bayeskit.evaluate.folds import labelled_table, log_probabilities
 from bayeskit.evaluate.metrics import log_loss
+from bayeskit.tolerance import LEAST_PROBABILITY
 
 Record = dict[str, Any]
 CASES = {
@@ -43,8 +45,8 @@ def generative_vs_discriminative(
     from sklearn.base import clone
     from sklearn.model_selection import train_test_split
 
-    table = read_table(X, y)
-    labels = np.array(table.listed_labels().tolist())
+    given = labelled_table(X, y)
+    table, labels = given.table, np.array(given.table.listed_labels().tolist())
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2 or counts.min() < 4:
         raise BayesError(f"the comparison needs two classes of at least 4 rows each; counts are {counts.tolist()}")
@@ -59,7 +61,7 @@ def generative_vs_discriminative(
             rows = learn[order[:n]]
             part, rest = table.take(rows), table.take(test)
             for name, model in chosen.items():
-                fitted = clone(model).fit(part, labels[rows])
+                fitted = fitted_on(clone(model), given, rows, f"among the first {n}", part)
                 losses.setdefault((name, n), []).append(_judge(fitted, rest, labels[test]))
     return [_record(name, n, pairs) for (name, n), pairs in sorted(losses.items(), key=lambda item: item[0][1])]
 
@@ -132,9 +134,10 @@ def _sizes(sizes: Iterable[int] | None, most: int, n_classes: int) -> list[int]:
 
 
 def _judge(model: Any, X: Any, labels: npt.NDArray[Any]) -> tuple[float, float]:
-    """(error, log loss)"""
+    """(error, log loss): a class that was not among the rows learnt has the least probability, 1e-15."""
     is_true = labels[:, None] == np.asarray(model.classes_)
     log_true = np.where(is_true, log_probabilities(model, X), 0.0).sum(axis=1)
+    log_true[~is_true.any(axis=1)] = logspace.log(LEAST_PROBABILITY)
     return float((model.predict(X) != labels).mean()), log_loss(log_true)
 
 

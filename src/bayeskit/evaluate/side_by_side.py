@@ -17,6 +17,7 @@ from bayeskit.data.vocabulary import positions
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.comparison import MEASURES, Comparison, Refusal
 from bayeskit.evaluate.evaluation import Evaluation
+from bayeskit.evaluate.fitting import fitted_on
 from bayeskit.evaluate.folds import Index, LabelledTable, check_folds, labelled_table, posterior_over, stratified_folds
 from bayeskit.evaluate.metrics import Scoreboard, brier, log_loss
 from bayeskit.remedy import Setting
@@ -151,6 +152,7 @@ def _is_table(datasets: Mapping[Any, Any], y: Any) -> bool:
 class _Split:
     train: Index
     test: Index
+    place: str
 
 
 def _splits(given: LabelledTable, folds: int | str, repeats: int, random_state: int) -> Iterator[_Split]:
@@ -158,14 +160,14 @@ def _splits(given: LabelledTable, folds: int | str, repeats: int, random_state: 
         every = np.arange(given.n_rows)
         if given.n_rows < 2:
             raise BayesError("leave-one-out needs two rows at least")
-        yield _Split(every, every)  # each row by the model without it
+        yield _Split(every, every, "with all rows")  # each row by the model without it
         return
     if isinstance(folds, str):
         raise BayesError(Setting.given("folds", folds), ': give a whole number, or "leave-one-out"', culprit=folds)
     folds = check_folds(folds, given.n_rows)
     for repeat in range(repeats):
-        for train, test in stratified_folds(given.codes, folds, random_state + repeat):
-            yield _Split(train, test)
+        for i, (train, test) in enumerate(stratified_folds(given.codes, folds, random_state + repeat), 1):
+            yield _Split(train, test, f"without fold {i} of {folds}")
 
 
 class _Part:
@@ -176,7 +178,6 @@ class _Part:
         self.leaves_one_out = split.train is split.test
         self.train = given.table.data if self.leaves_one_out else given.table.take(split.train)
         self.test = self.train if self.leaves_one_out else given.table.take(split.test)
-        self.labels = given.labels(split.train)
         self.truth = given.codes[split.test]
 
     def scores(self, model: Any) -> Floats:
@@ -203,18 +204,19 @@ class _Part:
     def _fitted(self, model: Any) -> Any:
         from sklearn.base import clone
 
-        return clone(model).fit(self.train, self.labels, **self.given.weighed(self.split.train))
+        return fitted_on(clone(model), self.given, self.split.train, self.split.place, self.train)
 
     def _one_by_one(self, model: Any) -> Floats:
         """Each row by the model without it: in closed form where nothing has seen the row, else by fits."""
         start = time.process_time()
         fitted = self._fitted(model)
         if can(fitted, LeavesOut) and not fitted.held_while_left_out():
-            found = fitted.leave_one_out(self.train, self.labels)
+            found = fitted.leave_one_out(self.train, self.given.labels(self.split.train))
             seconds = time.process_time() - start
             return np.array([found.accuracy, _bounded(found), found.brier, seconds])
         rows, codes = self.split.train, self.given.codes
-        parts = [_Part(self.given, _Split(np.delete(rows, i), rows[i : i + 1])).said(model) for i in rows]
+        splits = (_Split(np.delete(rows, i), rows[i : i + 1], f"without row {i}") for i in rows)
+        parts = [_Part(self.given, split).said(model) for split in splits]
         log_posterior, chosen = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
         return _measured(log_posterior, chosen, codes, np.bincount(codes)[codes] == 1, sum(part[2] for part in parts))
 

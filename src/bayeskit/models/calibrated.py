@@ -36,6 +36,7 @@ from bayeskit.estimate.score_maps import (
     fit_isotonic,
     fit_sigmoid,
 )
+from bayeskit.evaluate.fitting import fit_wrapped
 from bayeskit.evaluate.folds import log_probabilities
 from bayeskit.explain.evidence import explain_rows
 from bayeskit.explain.structure import StructureDescription
@@ -113,7 +114,7 @@ class Calibrated(Composite, PredictsClasses):
         if not can(inner, HasProbabilities):
             raise BayesError(f"{type(inner).__name__} has no predict_proba: there is nothing to calibrate")
         X = in_order(X)
-        inner.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        fit_wrapped(inner, X, y, sample_weight)
         rows = honest_scores(inner, X, y, sample_weight, self.folds, self.max_rows, self.random_state)
         return self._learn(inner, rows)
 

@@ -15,21 +15,22 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.capabilities import Forgets, Learns, Merges, can
+from bayeskit.data.reader import WholeTable
 from bayeskit.data.sheet import Figure, Grid, Items, Readable, Sheet
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, BayesWarning
-from bayeskit.evaluate.folds import LabelledTable, labelled_table, posterior_over, stratified_folds
-from bayeskit.models.base.estimator import clone
+from bayeskit.evaluate.folds import Index, LabelledTable, labelled_table, posterior_over, stratified_folds
+from bayeskit.models.base.estimator import Estimator, clone
 from bayeskit.models.base.settings import seed_of
 from bayeskit.models.calibrated import Calibrated
 from bayeskit.models.discriminative_weights import DiscriminativeWeights
@@ -37,14 +38,13 @@ from bayeskit.models.ensemble.classifier import BayesClassifier
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.semi_naive.aode import AODE
 from bayeskit.models.semi_naive.tan import TAN
+from bayeskit.models.trials import BY_SETTINGS, COUNTED_BY, Trials
 from bayeskit.tolerance import GONE, LEAST_PROBABILITY
 
 Floats = npt.NDArray[np.float64]
 SECONDS = 60.0
 FAVOURITE = "best"
 CLEARLY = 3.0  # standard errors by which the favourite is beaten, where many rows judge
-COUNTED_BY = {"student": "naive", "exponents": "naive", "aode": "tan", "cuts": "tan"}
-"""Models that are made of what another has counted."""
 PARTS = 5  # of the rows, one of which is held out
 MICRO, NANO = 10**6, 10**9  # parts of a second in which prices are told
 
@@ -136,32 +136,37 @@ def choose(
         given = given.part(np.flatnonzero(given.weights))  # rows of weight 0 neither teach nor judge
     n_classes = len(np.unique(given.codes))
     if n_classes < 2 or given.n_rows < PARTS:
-        what = f"{n_classes} classes" if n_classes < 2 else f"{given.n_rows} rows"
-        raise BayesError(f"a choice needs two classes and {PARTS} rows at least, and there are {what}")
+        what = "every row has weight zero" if not n_classes else "there is one class" if n_classes == 1 else ""
+        few = f"there are {given.n_rows} rows"
+        raise BayesError(f"a choice needs two classes and {PARTS} rows at least, and {what or few}")
     size = _Size.of(given)
     train, test = stratified_folds(given.codes, PARTS, (seed_of(random_state) or 0) % 2**32)[0]
     table = given.table if models is not None else given.table.as_columns()  # of frames, read once for all
-    parts = table.take(train), table.take(test)
+    donors = {} if models is not None else _donors(settings)
+    trials = Trials(*_rows(table, given, train, models is None), table.take(test), donors)
     judged: list[_Judged] = []
     others: list[Candidate] = []
-    counted: dict[str, Any] = {}
-    for name, model in tried.items():
+    order = list(tried)
+    for name in sorted(order, key=lambda name: name != FAVOURITE):  # which counts for others, too
         price = size.price(name)
-        if models is None and name in ("student", "cuts") and not _has_numbers(counted):
+        if models is None and name in ("student", "cuts") and not _has_numbers(trials.fitted):
             others.append(Candidate(name, price, None, None, None, "not tried: as naive, without numbers"))
             continue
         if price > float(seconds):
             others.append(Candidate(name, price, None, None, None, f"not tried: about {price:.3g} s"))
             continue
         try:
-            donor = counted.get(COUNTED_BY.get(name, "")) if models is None else None
-            judged.append(_Judged.of(name, model, given, (train, test), parts, donor, counted))
+            judged.append(_Judged.of(name, tried[name], given, test, trials))
         except (BayesError, MemoryError) as problem:
             others.append(Candidate(name, price, None, None, None, f"refused: {' '.join(str(problem).split())}"))
+    judged.sort(key=lambda one: order.index(one.name))
+    others.sort(key=lambda one: order.index(one.name))
     if not judged:
         raise BayesError(f"no model can be tried: {others[0].name} {others[0].why}")
     winner = _winner(judged)
-    model = _on_all_rows(tried[winner.name], given)
+    model = clone(tried[winner.name])
+    rows, weighed = _rows(table, given, None, isinstance(model, Estimator))
+    model.fit(*rows, **weighed)
     ranked = [winner, *sorted((one for one in judged if one is not winner), key=lambda one: one.log_loss)]
     told = tuple(one.told(winner, size.price(one.name)) for one in ranked)
     spent = time.process_time() - start
@@ -169,9 +174,14 @@ def choose(
     return Choice(winner.name, model, (*told, *others), len(test), given.n_rows, float(seconds), spent, notes)
 
 
-def _on_all_rows(model: Any, given: LabelledTable) -> Any:
-    rows = np.arange(given.n_rows)
-    return clone(model).fit(given.table.data, given.table.labels, **given.weighed(rows))
+def _rows(table: WholeTable, given: LabelledTable, rows: Index | None, named: bool) -> tuple[Any, dict[str, Any]]:
+    """((rows, labels), weights) as ``fit`` takes them: of a model that reads sources with the name of the target."""
+    some = np.arange(given.n_rows) if rows is None else rows
+    data, weighed = table.data if rows is None else table.take(rows), given.weighed(some)
+    if not named or not table.has_columns:
+        return (data, given.labels(some)), weighed
+    source = open_source(data, given.labels(some), weighed.get("sample_weight"))
+    return (replace(cast(Any, source), target=table.target), table.target), {}
 
 
 def candidates(**settings: Any) -> dict[str, Any]:
@@ -241,24 +251,15 @@ class _Judged:
         name: str,
         model: Any,
         given: LabelledTable,
-        rows: tuple[Any, Any],
-        parts: tuple[Any, Any],
-        donor: Any,
-        counted: dict[str, Any],
+        test: Index,
+        trials: Trials,
     ) -> _Judged:
-        """Of a model that is fitted on the first of two parts, or made of what a ``donor`` has counted there."""
-        (train, test), start = rows, time.process_time()
+        """Of a model that learns the rows of the trials, and is asked about those held out."""
+        start = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesWarning)  # the last fit says what there is to say
-            fitted, labels, weighed = clone(model), given.labels(train), given.weighed(train)
-            if donor is None:
-                fitted.fit(parts[0], labels, **weighed)
-            elif isinstance(fitted, DiscriminativeWeights):
-                fitted.fit_over(donor, donor.with_labels(open_source(parts[0], labels, weighed.get("sample_weight"))))
-            else:
-                fitted.fit_tally(donor.tally_)
-            log_posterior, _ = posterior_over(fitted, parts[1], given.classes)
-        counted[name] = fitted
+            fitted = trials.fit(name, model)
+            log_posterior, _ = posterior_over(fitted, trials.rows_asked(name), given.classes)
         truth = given.codes[test]
         log_true = np.maximum(log_posterior[np.arange(len(test)), truth], logspace.log(LEAST_PROBABILITY))
         weights = np.ones(len(test)) if given.weights is None else given.weights[test]
@@ -284,9 +285,15 @@ class _Judged:
         return Candidate(self.name, price, self.log_loss, self.accuracy, self.seconds, why)
 
 
-def _has_numbers(counted: dict[str, Any]) -> bool:
+def _donors(settings: Mapping[str, Any]) -> Mapping[str, str]:
+    """Which models are made of what another counts; not by settings that the other does not have."""
+    plain = settings.keys() <= BayesClassifier().get_params(deep=False).keys()
+    return {name: donor for name, donor in COUNTED_BY.items() if plain or name not in BY_SETTINGS}
+
+
+def _has_numbers(fitted: Mapping[str, Any]) -> bool:
     """Whether there are columns of numbers, as far as is known."""
-    naive = counted.get("naive")
+    naive = fitted.get("naive")
     return naive is None or bool(naive.schema_.measured())
 
 

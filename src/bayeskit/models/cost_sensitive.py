@@ -12,6 +12,7 @@ from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.data.vocabulary import canonical
 from bayeskit.decide import Costs, Decisions, decide
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.evaluate.fitting import fit_wrapped
 from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
@@ -50,7 +51,7 @@ class CostSensitive(Composite, PredictsClasses):
         inner = NaiveBayes() if self.classifier is None else clone(self.classifier)
         if not can(inner, HasProbabilities):
             raise BayesError(f"{type(inner).__name__} has no predict_proba: costs need probabilities")
-        inner.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        fit_wrapped(inner, X, y, sample_weight)
         return self._become(inner, Costs.of(self.costs, np.asarray(inner.classes_).tolist()))
 
     def _become(self, inner: Any, costs: Costs) -> Self:

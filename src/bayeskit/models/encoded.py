@@ -18,6 +18,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.reader import in_order
 from bayeskit.data.source import Source, open_source
 from bayeskit.errors import BayesError
+from bayeskit.evaluate.fitting import fit_wrapped
 from bayeskit.models.base.available import available_where
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
@@ -87,7 +88,7 @@ class Encoded(PredictsClasses):
         if weights is not None:
             weighty = weights > 0
             matrix, labels, weights = matrix[weighty], labels[weighty], weights[weighty]
-        inner.fit(matrix, counter.classes_[labels], **({} if weights is None else {"sample_weight": weights}))
+        fit_wrapped(inner, matrix, counter.classes_[labels], weights)
         self.model_, self.classes_ = inner, inner.classes_
         self.n_features_in_ = counter.n_features_in_
         if hasattr(counter, "feature_names_in_"):

@@ -143,7 +143,7 @@ class GaussianColumns(Columns):
             closed = gaussians.closed()
             for index in (np.flatnonzero(closed), np.flatnonzero(~closed)):
                 if len(index):
-                    part = gaussians.columns(index)
+                    part = gaussians if len(index) == len(names) else gaussians.columns(index)
                     form = part.closed_form() if closed[index[0]] else None
                     parts.append(GaussianPart([names[i] for i in index], part, form))
         return LeftOutGaussianColumns(parts, self.used)

@@ -198,7 +198,7 @@ class Classifier(Stored, TakesLabels):
 
     def count_blocks(self, blocks: Iterable[Block], encoder: Encoder, plan: Plan) -> Tally:
         """The tally of blocks that are read already, for models that count the same rows many times."""
-        return local.count_blocks(blocks, encoder, plan)
+        return local.count_blocks(blocks, encoder, plan, self.memory_limit)
 
     # -- saying --------------------------------------------------------------------------------------
 

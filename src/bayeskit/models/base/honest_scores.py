@@ -12,6 +12,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.capabilities import LeavesOut, can
 from bayeskit.errors import BayesWarning
+from bayeskit.evaluate.fitting import fitted_on
 from bayeskit.evaluate.folds import labelled_table, posterior_over, stratified_folds
 from bayeskit.evaluate.leave_one_out import takes_class_along
 from bayeskit.models.base.estimator import clone
@@ -78,10 +79,11 @@ def _folded(model: Any, X: Any, y: Any, sample_weight: Any, folds: int, random_s
     stays = np.ones(given.n_rows, dtype=bool) if given.weights is None else given.weights > 0
     if folds < 2:
         return HonestScores(scores[:0], places[:0], None, "no rows to spare")
-    for train, test in stratified_folds(given.codes, folds, (seed_of(random_state) or 0) % 2**32):
+    splits = stratified_folds(given.codes, folds, (seed_of(random_state) or 0) % 2**32)
+    for i, (train, test) in enumerate(splits, 1):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesWarning)
-            fitted = clone(model).fit(given.table.take(train), given.labels(train), **given.weighed(train))
+            fitted = fitted_on(clone(model), given, train, f"without fold {i} of {folds}")
             scores[test] = posterior_over(fitted, given.table.take(test), classes)[0]
         stays[test] &= np.isin(given.codes[test], given.codes[train])
     weights = None if given.weights is None else given.weights[stays]
