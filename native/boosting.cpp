@@ -8,6 +8,7 @@
 
 #include "support/loops.hpp"
 #include "support/parallel.hpp"
+#include "tree_descent.hpp"
 
 namespace bayeskit {
 namespace {
@@ -56,12 +57,14 @@ struct Sums {
     }
 };
 
+template <size_t Classes>
 struct Division {
     double gain = 0;
     size_t column = 0;
     bool is_set = false;
     uint8_t cut = 0;
     Set left;
+    Sums<Classes> sums{};  // of the rows that go to the left
 
     bool goes_left(uint8_t code) const { return is_set ? left.has(code) : code <= cut; }
 };
@@ -78,8 +81,8 @@ class TreeGrower {
     using Cell = Sums<Classes>;
 
 public:
-    TreeGrower(const Boosting& of, const std::vector<size_t>& n_codes)
-        : of_(of), n_codes_(n_codes), of_rows_(of.codes.n) {}
+    TreeGrower(const Boosting& of, const CodeColumns& columns_of, const std::vector<size_t>& n_codes)
+        : of_(of), columns_of_(columns_of), n_codes_(n_codes) {}
 
     // `columns`: those that may divide; `chosen`: the classes whose gradients count; shares (rows, classes).
     void grow(std::vector<uint32_t>& rows, const std::vector<size_t>& columns,
@@ -93,6 +96,7 @@ public:
         place_.assign(1, 0);
         for (const size_t column : columns) place_.push_back(place_.back() + n_codes_[column]);
         spare_rows_.resize(rows.size());
+        of_rows_.resize(of_.codes.n);
         for (const uint32_t r : rows) set_cell(r, chosen, shares, scale);
         free_.clear();
         tables_.resize(kLeaves + 1);
@@ -119,7 +123,7 @@ private:
         uint32_t node;
         size_t first, last, table;
         Cell total;
-        Division division;
+        Division<Classes> division;
     };
     static constexpr size_t kNone = SIZE_MAX;
 
@@ -140,7 +144,7 @@ private:
         of_rows_[r] = cell;
     }
 
-    Open begin(uint32_t node, size_t first, size_t last, size_t table) {
+    Open begin(uint32_t node, size_t first, size_t last, size_t table) const {
         Open open{node, first, last, table, {}, {}};
         for (size_t i = first; i < last; ++i) open.total += of_rows_[(*rows_)[i]];
         return open;
@@ -199,7 +203,7 @@ private:
             left += cells[c];
             if (open.total.rows() - left.rows() < kLeastRows) return;
             if (const double now = gain(open, left, before); now > open.division.gain) {
-                open.division = {now, column, false, static_cast<uint8_t>(c), {}};
+                open.division = {now, column, false, static_cast<uint8_t>(c), {}, left};
             }
         }
     }
@@ -218,27 +222,25 @@ private:
             codes.add(c);
             if (open.total.rows() - left.rows() < kLeastRows) return;
             if (const double now = gain(open, left, before); now > open.division.gain)
-                open.division = {now, column, true, 0, codes};
+                open.division = {now, column, true, 0, codes, left};
         }
     }
 
     // Values that none of the rows has go to either side.
     void scatter_others(Open& open) {
         Set present;
-        for (size_t i = open.first; i < open.last; ++i) present.add(of_.codes.row((*rows_)[i])[open.division.column]);
+        const uint8_t* codes = columns_of_.column(open.division.column);
+        for (size_t i = open.first; i < open.last; ++i) present.add(codes[(*rows_)[i]]);
         for (size_t w = 0; w < kSetWords; ++w) open.division.left.words[w] |= random_->next() & ~present.words[w];
     }
 
     void divide(size_t at, Tree& tree, bool goes_on) {
         const Open open = open_[at];
-        const Division& by = open.division;
-        size_t middle = open.first, n_right = 0;
-        for (size_t i = open.first; i < open.last; ++i) {
-            const uint32_t r = (*rows_)[i];
-            if (by.goes_left(of_.codes.row(r)[by.column])) (*rows_)[middle++] = r;
-            else spare_rows_[n_right++] = r;
-        }
-        std::copy_n(spare_rows_.begin(), n_right, rows_->begin() + static_cast<ptrdiff_t>(middle));
+        const Division<Classes>& by = open.division;
+        const uint8_t* codes = columns_of_.column(by.column);
+        const size_t middle =
+            by.is_set ? part(open, [&](uint32_t r) { return by.left.has(codes[r]); })
+                      : part(open, [&, cut = by.cut](uint32_t r) { return codes[r] <= cut; });
         const auto child = static_cast<uint32_t>(tree.nodes.size());
         tree.nodes[open.node] = {child, static_cast<uint32_t>(by.column << 8)};
         if (by.is_set) {
@@ -250,12 +252,29 @@ private:
         }
         add_node(tree);
         add_node(tree);
-        Open left = begin(child, open.first, middle, kNone), right{child + 1, middle, open.last, kNone, open.total, {}};
+        Open left{child, open.first, middle, kNone, by.sums, {}}, right{child + 1, middle, open.last, kNone, open.total, {}};
         right.total -= left.total;
         if (goes_on) count_children(open, left, right);
         else free_.push_back(open.table);
         open_[at] = left;
         open_.push_back(right);
+    }
+
+    // Those that go to the left first; without branches that depend on the rows, which could not be foretold.
+    template <class GoesLeft>
+    size_t part(const Open& open, const GoesLeft& goes_left) {
+        uint32_t *rows = rows_->data(), *spare = spare_rows_.data();
+        size_t middle = open.first, n_right = 0;
+        for (size_t i = open.first; i < open.last; ++i) {
+            const uint32_t r = rows[i];
+            const bool goes = goes_left(r);
+            rows[middle] = r;
+            spare[n_right] = r;
+            middle += goes;
+            n_right += !goes;
+        }
+        std::copy_n(spare, n_right, rows + middle);
+        return middle;
     }
 
     // The table of the smaller child is counted, and that of the larger is what is left.
@@ -282,6 +301,7 @@ private:
     }
 
     const Boosting& of_;
+    const CodeColumns& columns_of_;
     const std::vector<size_t>& n_codes_;
     std::vector<Cell> of_rows_;
     std::vector<uint32_t>* rows_ = nullptr;
@@ -298,23 +318,26 @@ private:
 // The model of the rows outside a fold.
 class Fold {
 public:
-    Fold(const Boosting& of, size_t k, const std::vector<size_t>& n_codes, const double* offset)
-        : of_(of), k_(k), scale_(units(of)), random_(of.seed + k), one_(of, n_codes), three_(of, n_codes),
-          scores_(offset, offset + of.codes.n * of.n_classes), shares_(scores_.size()), columns_(of.codes.n_columns) {
+    Fold(const Boosting& of, const CodeColumns& columns_of, size_t k, const std::vector<size_t>& n_codes)
+        : of_(of), columns_of_(columns_of), scale_(units(of)), random_(of.seed + k), one_(of, columns_of, n_codes),
+          three_(of, columns_of, n_codes), scores_(of.offset, of.offset + of.codes.n * of.n_classes),
+          shares_(scores_.size()), columns_(of.codes.n_columns) {
         std::iota(columns_.begin(), columns_.end(), size_t{0});
+        for (size_t r = 0; r < of.codes.n; ++r)
+            (of.folds[r] == k ? judged_ : learnt_).push_back(static_cast<uint32_t>(r));
     }
 
     // The log loss of the fold's own rows; the shares of all.
     double judge() {
         const size_t n = of_.codes.n, C = of_.n_classes;
         double evidence[kTile], loss = 0;
+        auto judged = judged_.begin();
         for (size_t from = 0; from < n; from += kTile) {
             const size_t rows = std::min(kTile, n - from);
             loops().normalise(scores_.data() + from * C, rows, C, shares_.data() + from * C, evidence);
-            for (size_t i = 0; i < rows; ++i) {
-                const size_t r = from + i;
-                if (of_.folds[r] != k_) continue;
-                loss += (of_.weights ? of_.weights[r] : 1.0) * (evidence[i] - scores_[r * C + of_.labels[r]]);
+            for (; judged != judged_.end() && *judged < from + rows; ++judged) {
+                const size_t r = *judged;
+                loss += (of_.weights ? of_.weights[r] : 1.0) * (evidence[r - from] - scores_[r * C + of_.labels[r]]);
             }
         }
         return loss;
@@ -322,8 +345,8 @@ public:
 
     void keep(double* scores) const {  // of the fold's own rows
         const size_t C = of_.n_classes;
-        for (size_t r = 0; r < of_.codes.n; ++r)
-            if (of_.folds[r] == k_) std::copy_n(scores_.data() + r * C, C, scores + r * C);
+        for (const size_t r : judged_)
+            for (size_t k = 0; k < C; ++k) scores[r * C + k] = scores_[r * C + k];
     }
 
     void grow(Tree& tree, std::vector<float>& values) {
@@ -341,12 +364,19 @@ private:
     // Rows and columns of a tree.
     void draw() {
         constexpr auto kPart = static_cast<uint64_t>(kShare * 18446744073709551616.0);
-        rows_.clear();
-        others_.clear();
-        for (size_t r = 0; r < of_.codes.n; ++r) {
-            const bool grows = of_.folds[r] != k_ && random_.next() < kPart;
-            (grows ? rows_ : others_).push_back(static_cast<uint32_t>(r));
+        rows_.resize(learnt_.size());
+        others_ = judged_;
+        others_.resize(of_.codes.n);
+        size_t n_rows = 0, n_others = judged_.size();
+        for (const uint32_t r : learnt_) {
+            const bool grows = random_.next() < kPart;
+            rows_[n_rows] = r;
+            others_[n_others] = r;
+            n_rows += grows;
+            n_others += !grows;
         }
+        rows_.resize(n_rows);
+        others_.resize(n_others);
         const size_t n_tried = std::min(of_.n_tried, columns_.size());
         for (size_t i = 0; i < n_tried; ++i) std::swap(columns_[i], columns_[i + random_.below(columns_.size() - i)]);
         tried_.assign(columns_.begin(), columns_.begin() + static_cast<ptrdiff_t>(n_tried));
@@ -403,40 +433,30 @@ private:
     }
 
     void add(const Tree& tree) {
-        for (const LeafRows& leaf : leaves_)
-            for (size_t i = leaf.first; i < leaf.last; ++i) add(rows_[i], leaf.node);
-        for (const uint32_t r : others_) {
-            const uint8_t* row = of_.codes.row(r);
-            uint32_t at = 0;
-            while (tree.nodes[at].left) {
-                const uint8_t code = row[(tree.nodes[at].split & ~kIsSet) >> 8];
-                if (tree.nodes[at].split & kIsSet) {
-                    const uint64_t* words = tree.sets.data() + static_cast<size_t>(tree.subset[at]) * kSetWords;
-                    at = tree.nodes[at].left + !(words[code >> 6] >> (code & 63) & 1);
-                } else {
-                    at = tree.nodes[at].left + (code > static_cast<uint8_t>(tree.nodes[at].split));
-                }
-            }
-            add(r, at);
-        }
+        for (const LeafRows& leaf : leaves_) add(leaf.node, rows_.data() + leaf.first, leaf.last - leaf.first);
+        walks_.descend(Descent(tree, columns_of_), others_,
+                       [&](size_t node, const uint32_t* rows, size_t n) { add(node, rows, n); });
     }
-    void add(uint32_t r, uint32_t node) {
+    void add(size_t node, const uint32_t* rows, size_t n) {
         const size_t C = of_.n_classes;
-        double* scores = scores_.data() + r * C;
         const float* values = values_ + node * C;
-        for (size_t k = 0; k < C; ++k) scores[k] += values[k];
+        for (size_t i = 0; i < n; ++i) {
+            double* scores = scores_.data() + rows[i] * C;
+            for (size_t k = 0; k < C; ++k) scores[k] += values[k];
+        }
     }
 
     const Boosting& of_;
-    const size_t k_;
+    const CodeColumns& columns_of_;
     const double scale_;
     Random random_;
     TreeGrower<1> one_;
     TreeGrower<kMostClasses> three_;
     std::vector<double> scores_, shares_, sums_;
     std::vector<size_t> columns_, tried_;
-    std::vector<uint32_t> rows_, others_;
+    std::vector<uint32_t> judged_, learnt_, rows_, others_;
     std::vector<LeafRows> leaves_;
+    RowsOfNodes walks_;
     const float* values_ = nullptr;
 };
 
@@ -444,12 +464,13 @@ private:
 
 Boosted boost_trees(const Boosting& of, size_t n_threads) {
     const size_t n = of.codes.n;
+    const CodeColumns columns_of(of.codes, n, [](size_t i) { return i; });
     std::vector<size_t> n_codes(of.codes.n_columns, 1);
-    for (size_t r = 0; r < n; ++r)
-        for (size_t j = 0; j < n_codes.size(); ++j) n_codes[j] = std::max<size_t>(n_codes[j], of.codes.row(r)[j] + 1u);
+    for (size_t j = 0; n && j < n_codes.size(); ++j)
+        n_codes[j] = *std::max_element(columns_of.column(j), columns_of.column(j) + n) + size_t{1};
     std::vector<Fold> folds;
     folds.reserve(of.n_folds);
-    for (size_t k = 0; k < of.n_folds; ++k) folds.emplace_back(of, k, n_codes, of.offset);
+    for (size_t k = 0; k < of.n_folds; ++k) folds.emplace_back(of, columns_of, k, n_codes);
     Boosted made;
     made.scores.assign(of.offset, of.offset + n * of.n_classes);
     std::vector<double> losses(of.n_folds);

@@ -59,7 +59,7 @@ void count_leaves(const TreesView& trees, const CodeTable& codes, const uint32_t
     const CodeColumns columns(codes, codes.n, [](size_t i) { return i; });
     parallel_for(trees.n_trees, n_threads, [&](size_t t) {
         double* of_tree = counts + static_cast<size_t>(trees.start[t]) * C;
-        RowsOfNodes(codes.n).descend(Descent(trees, t, columns), [&](size_t node, const uint32_t* rows, size_t n) {
+        RowsOfNodes().descend(Descent(trees, t, columns), codes.n, [&](size_t node, const uint32_t* rows, size_t n) {
             double* here = of_tree + node * C;
             for (size_t i = 0; i < n; ++i) here[labels[rows[i]]] += weights ? weights[rows[i]] : 1.0;
         });
@@ -283,14 +283,14 @@ namespace {
 template <class Begin, class Add, class Done>
 void ask_trees(const TreesView& trees, const CodeTable& codes, const float* values, size_t C, size_t first, size_t last,
                const Begin& begin, const Add& add, const Done& done) {
+    RowsOfNodes rows;
     for (size_t from = first, n; from < last; from += n) {
         n = std::min(rows_together(C), last - from);
         const CodeColumns columns(codes, n, [from](size_t i) { return from + i; });
-        RowsOfNodes rows(n);
         begin();
         for (size_t t = 0; t < trees.n_trees; ++t) {
             const float* of_tree = values + static_cast<size_t>(trees.start[t]) * C;
-            rows.descend(Descent(trees, t, columns), [&](size_t node, const uint32_t* ended, size_t n_ended) {
+            rows.descend(Descent(trees, t, columns), n, [&](size_t node, const uint32_t* ended, size_t n_ended) {
                 for (size_t i = 0; i < n_ended; ++i) add(from, ended[i], of_tree + node * C);
             });
             done(t, from, n);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "trees.hpp"
@@ -48,6 +49,10 @@ public:
     Descent(const TreesView& trees, size_t t, const CodeColumns& codes)
         : nodes_(trees.nodes + trees.start[t]), subset_(trees.subset + trees.start[t]), sets_(trees.sets),
           size_(static_cast<size_t>(trees.start[t + 1] - trees.start[t])), n_sets_(trees.n_sets), codes_(codes) {}
+
+    Descent(const Tree& tree, const CodeColumns& codes)
+        : nodes_(tree.nodes.data()), subset_(tree.subset.data()), sets_(tree.sets.data()), size_(tree.nodes.size()),
+          n_sets_(tree.sets.size() / kSetWords), codes_(codes) {}
 
     bool is_leaf(uint32_t at) const { return nodes_[at].left == 0; }
     uint32_t left(uint32_t at) const { return nodes_[at].left; }
@@ -123,11 +128,24 @@ private:
 // Calls at_end(node, rows, how many) for the rows that end at a node, in their order.
 class RowsOfNodes {
 public:
-    explicit RowsOfNodes(size_t n) : rows_(n), spare_(n) {}
+    // All of n rows.
+    template <class AtEnd>
+    void descend(const Descent& tree, size_t n, const AtEnd& at_end) {
+        rows_.resize(n);
+        std::iota(rows_.begin(), rows_.end(), uint32_t{0});
+        descend(tree, at_end);
+    }
+    // Some rows.
+    template <class AtEnd>
+    void descend(const Descent& tree, const std::vector<uint32_t>& rows, const AtEnd& at_end) {
+        rows_ = rows;
+        descend(tree, at_end);
+    }
 
+private:
     template <class AtEnd>
     void descend(const Descent& tree, const AtEnd& at_end) {
-        for (size_t i = 0; i < rows_.size(); ++i) rows_[i] = static_cast<uint32_t>(i);
+        spare_.resize(rows_.size());
         open_.assign(1, {0, 0, rows_.size()});
         while (!open_.empty()) {
             auto [at, first, last] = open_.back();
@@ -147,7 +165,6 @@ public:
         }
     }
 
-private:
     struct Open {
         uint32_t node;
         size_t first, last;
