@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 
 #include "support/loops.hpp"
 #include "support/parallel.hpp"
@@ -69,6 +70,18 @@ struct Division {
     bool goes_left(uint8_t code) const { return is_set ? left.has(code) : code <= cut; }
 };
 
+// Calls with the number of classes, as a constant where they are few: loops over them then need no loop.
+template <class Call>
+void with_classes(size_t C, const Call& call) {
+    if (C == 2) call(std::integral_constant<size_t, 2>());
+    else if (C == 3) call(std::integral_constant<size_t, 3>());
+    else if (C == 4) call(std::integral_constant<size_t, 4>());
+    else if (C == 5) call(std::integral_constant<size_t, 5>());
+    else if (C == 6) call(std::integral_constant<size_t, 6>());
+    else if (C == 7) call(std::integral_constant<size_t, 7>());
+    else call(C);
+}
+
 // The rows of a tree, sorted by leaf, and where its leaves are.
 struct LeafRows {
     uint32_t node;
@@ -89,12 +102,15 @@ public:
               const std::array<size_t, Classes>& chosen, const double* shares, double scale, Random& random, Tree& tree,
               std::vector<LeafRows>& leaves) {
         rows_ = &rows;
-        columns_ = &columns;
         ridge_ = kRidge * scale;
         least_gain_ = kLeastGain * scale;
         random_ = &random;
-        place_.assign(1, 0);
-        for (const size_t column : columns) place_.push_back(place_.back() + n_codes_[column]);
+        places_.clear();
+        n_cells_ = 0;
+        for (const size_t column : columns) {
+            places_.push_back({static_cast<uint32_t>(column), static_cast<uint32_t>(n_cells_)});
+            n_cells_ += n_codes_[column];
+        }
         spare_rows_.resize(rows.size());
         of_rows_.resize(of_.codes.n);
         for (const uint32_t r : rows) set_cell(r, chosen, shares, scale);
@@ -124,6 +140,9 @@ private:
         size_t first, last, table;
         Cell total;
         Division<Classes> division;
+    };
+    struct Place {  // of a column's cells in a table
+        uint32_t column, first;
     };
     static constexpr size_t kNone = SIZE_MAX;
 
@@ -157,21 +176,22 @@ private:
     }
 
     void count(const Open& open) {
-        std::vector<Cell>& table = tables_[open.table];
-        table.assign(place_.back(), Cell{});
-        for (size_t i = open.first; i < open.last; ++i) {
-            const uint32_t r = (*rows_)[i];
-            const uint8_t* row = of_.codes.row(r);
-            const Cell own = of_rows_[r];
-            for (size_t j = 0; j < columns_->size(); ++j) table[place_[j] + row[(*columns_)[j]]] += own;
-        }
+        tables_[open.table].assign(n_cells_, Cell{});
+        for_cells(open, tables_[open.table], [](Cell& cell, const Cell& of_row) { cell += of_row; });
     }
     void take_rows(const Open& open, std::vector<Cell>& table) const {
+        for_cells(open, table, [](Cell& cell, const Cell& of_row) { cell -= of_row; });
+    }
+    // Calls with the cell of each column's code, and what is of the row.
+    template <class Call>
+    void for_cells(const Open& open, std::vector<Cell>& table, const Call& call) const {
+        Cell* cells = table.data();
+        const Place *first = places_.data(), *last = first + places_.size();
         for (size_t i = open.first; i < open.last; ++i) {
             const uint32_t r = (*rows_)[i];
             const uint8_t* row = of_.codes.row(r);
-            const Cell own = of_rows_[r];
-            for (size_t j = 0; j < columns_->size(); ++j) table[place_[j] + row[(*columns_)[j]]] -= own;
+            const Cell of_row = of_rows_[r];
+            for (const Place* place = first; place < last; ++place) call(cells[place->first + row[place->column]], of_row);
         }
     }
 
@@ -179,11 +199,11 @@ private:
         open.division = {};
         if (open.total.rows() < 2 * kLeastRows) return;
         const double before = open.total.score(ridge_);
-        for (size_t j = 0; j < columns_->size(); ++j) {
-            const Cell* cells = tables_[open.table].data() + place_[j];
-            const size_t size = place_[j + 1] - place_[j];
-            if (of_.categorical[(*columns_)[j]]) try_sets(open, cells, size, (*columns_)[j], before);
-            else try_cuts(open, cells, size, (*columns_)[j], before);
+        for (const Place& place : places_) {
+            const Cell* cells = tables_[open.table].data() + place.first;
+            const size_t size = n_codes_[place.column];
+            if (of_.categorical[place.column]) try_sets(open, cells, size, place.column, before);
+            else try_cuts(open, cells, size, place.column, before);
         }
         if (open.division.is_set) scatter_others(open);
     }
@@ -305,10 +325,11 @@ private:
     const std::vector<size_t>& n_codes_;
     std::vector<Cell> of_rows_;
     std::vector<uint32_t>* rows_ = nullptr;
-    const std::vector<size_t>* columns_ = nullptr;
     double ridge_ = 0, least_gain_ = 0;
     Random* random_ = nullptr;
-    std::vector<size_t> place_, free_;
+    std::vector<Place> places_;
+    size_t n_cells_ = 0;
+    std::vector<size_t> free_;
     std::vector<std::vector<Cell>> tables_;
     std::vector<uint32_t> spare_rows_;
     std::vector<std::pair<double, size_t>> slopes_;
@@ -388,11 +409,13 @@ private:
         std::array<size_t, kMostClasses> chosen{0, 1, 2};
         if (C == kMostClasses) return chosen;
         std::vector<double> squares(C, 0.0);
-        for (const uint32_t r : rows_) {
-            const double *p = shares_.data() + r * C, w = of_.weights ? of_.weights[r] : 1.0;
-            for (size_t k = 0; k < C; ++k) squares[k] += w * (p[k] * p[k]);
-            squares[of_.labels[r]] += w * (1 - 2 * p[of_.labels[r]]);
-        }
+        with_classes(C, [&](const auto n_classes) {
+            for (const uint32_t r : rows_) {
+                const double *p = shares_.data() + r * n_classes, w = of_.weights ? of_.weights[r] : 1.0;
+                for (size_t k = 0; k < n_classes; ++k) squares[k] += w * (p[k] * p[k]);
+                squares[of_.labels[r]] += w * (1 - 2 * p[of_.labels[r]]);
+            }
+        });
         for (double& square : squares) square = std::max(square, 1e-12);
         for (size_t& k : chosen) {
             const double all = std::accumulate(squares.begin(), squares.end(), 0.0);
@@ -407,18 +430,20 @@ private:
     void find_values(const Tree& tree, std::vector<float>& values) {
         const size_t C = of_.n_classes, size = tree.nodes.size();
         sums_.assign(size * 2 * C, 0.0);
-        for (const LeafRows& leaf : leaves_) {
-            double *g = sums_.data() + leaf.node * 2 * C, *h = g + C;
-            for (size_t i = leaf.first; i < leaf.last; ++i) {
-                const uint32_t r = rows_[i];
-                const double *p = shares_.data() + r * C, w = of_.weights ? of_.weights[r] : 1.0;
-                for (size_t k = 0; k < C; ++k) {
-                    g[k] += w * p[k];
-                    h[k] += w * (p[k] * (1 - p[k]));
+        with_classes(C, [&](const auto n_classes) {
+            for (const LeafRows& leaf : leaves_) {
+                double *g = sums_.data() + leaf.node * 2 * n_classes, *h = g + n_classes;
+                for (size_t i = leaf.first; i < leaf.last; ++i) {
+                    const uint32_t r = rows_[i];
+                    const double *p = shares_.data() + r * n_classes, w = of_.weights ? of_.weights[r] : 1.0;
+                    for (size_t k = 0; k < n_classes; ++k) {
+                        g[k] += w * p[k];
+                        h[k] += w * (p[k] * (1 - p[k]));
+                    }
+                    g[of_.labels[r]] -= w;
                 }
-                g[of_.labels[r]] -= w;
             }
-        }
+        });
         for (size_t at = size; at-- > 0;)  // children stand behind their parents
             if (const size_t left = tree.nodes[at].left)
                 for (size_t i = 0; i < 2 * C; ++i)
@@ -438,12 +463,13 @@ private:
                        [&](size_t node, const uint32_t* rows, size_t n) { add(node, rows, n); });
     }
     void add(size_t node, const uint32_t* rows, size_t n) {
-        const size_t C = of_.n_classes;
-        const float* values = values_ + node * C;
-        for (size_t i = 0; i < n; ++i) {
-            double* scores = scores_.data() + rows[i] * C;
-            for (size_t k = 0; k < C; ++k) scores[k] += values[k];
-        }
+        with_classes(of_.n_classes, [&](const auto n_classes) {
+            const float* values = values_ + node * n_classes;
+            for (size_t i = 0; i < n; ++i) {
+                double* scores = scores_.data() + rows[i] * n_classes;
+                for (size_t k = 0; k < n_classes; ++k) scores[k] += values[k];
+            }
+        });
     }
 
     const Boosting& of_;
