@@ -191,7 +191,8 @@ private:
             const uint32_t r = (*rows_)[i];
             const uint8_t* row = of_.codes.row(r);
             const Cell of_row = of_rows_[r];
-            for (const Place* place = first; place < last; ++place) call(cells[place->first + row[place->column]], of_row);
+            for (const Place* place = first; place < last; ++place)
+                call(cells[place->first + row[place->column]], of_row);
         }
     }
 
@@ -258,9 +259,8 @@ private:
         const Open open = open_[at];
         const Division<Classes>& by = open.division;
         const uint8_t* codes = columns_of_.column(by.column);
-        const size_t middle =
-            by.is_set ? part(open, [&](uint32_t r) { return by.left.has(codes[r]); })
-                      : part(open, [&, cut = by.cut](uint32_t r) { return codes[r] <= cut; });
+        const size_t middle = by.is_set ? part(open, [&](uint32_t r) { return by.left.has(codes[r]); })
+                                        : part(open, [&, cut = by.cut](uint32_t r) { return codes[r] <= cut; });
         const auto child = static_cast<uint32_t>(tree.nodes.size());
         tree.nodes[open.node] = {child, static_cast<uint32_t>(by.column << 8)};
         if (by.is_set) {
@@ -272,7 +272,8 @@ private:
         }
         add_node(tree);
         add_node(tree);
-        Open left{child, open.first, middle, kNone, by.sums, {}}, right{child + 1, middle, open.last, kNone, open.total, {}};
+        Open left{child, open.first, middle, kNone, by.sums, {}},
+            right{child + 1, middle, open.last, kNone, open.total, {}};
         right.total -= left.total;
         if (goes_on) count_children(open, left, right);
         else free_.push_back(open.table);

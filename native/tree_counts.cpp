@@ -304,29 +304,24 @@ void score_leaves(const TreesView& trees, const CodeTable& codes, const float* v
                   double* sum, size_t n_threads) {
     parallel_rows(codes.n, 64, n_threads, [&](size_t first, size_t last) {
         Products products(std::min(rows_together(C), last - first), C);
-        ask_trees(
-            trees, codes, values, C, first, last, [&] { products.start(); },
-            [&](size_t from, size_t r, const float* h) {
-                double *all = sum + (from + r) * C, *factor = products.of(r);
-                for (size_t k = 0; k < C; ++k) {
-                    all[k] += h[k];
-                    factor[k] *= h[k];
-                }
-            },
-            [&](size_t t, size_t from, size_t n) { products.next(t + 1 == trees.n_trees, n, log_sum + from * C); });
+        ask_trees(trees, codes, values, C, first, last, [&] { products.start(); },
+                  [&](size_t from, size_t r, const float* h) {
+            double *all = sum + (from + r) * C, *factor = products.of(r);
+            for (size_t k = 0; k < C; ++k) {
+                all[k] += h[k];
+                factor[k] *= h[k];
+            }
+        }, [&](size_t t, size_t from, size_t n) { products.next(t + 1 == trees.n_trees, n, log_sum + from * C); });
     });
 }
 
 void add_leaves(const TreesView& trees, const CodeTable& codes, const float* values, size_t C, double* sums,
                 size_t n_threads) {
     parallel_rows(codes.n, 64, n_threads, [&](size_t first, size_t last) {
-        ask_trees(
-            trees, codes, values, C, first, last, [] {},
-            [&](size_t from, size_t r, const float* value) {
-                double* all = sums + (from + r) * C;
-                for (size_t k = 0; k < C; ++k) all[k] += value[k];
-            },
-            [](size_t, size_t, size_t) {});
+        ask_trees(trees, codes, values, C, first, last, [] {}, [&](size_t from, size_t r, const float* value) {
+            double* all = sums + (from + r) * C;
+            for (size_t k = 0; k < C; ++k) all[k] += value[k];
+        }, [](size_t, size_t, size_t) {});
     });
 }
 

@@ -123,8 +123,8 @@ private:
             } else if (n_ <= kFewRows) {
                 while (label(last) == k) ++last;
             } else {
-                const uint32_t* end = std::upper_bound(
-                    node_ + last, node_ + n_, k, [this](uint32_t a, uint32_t r) { return a < g_.labels[r]; });
+                const uint32_t* end = std::upper_bound(node_ + last, node_ + n_, k,
+                                                       [this](uint32_t a, uint32_t r) { return a < g_.labels[r]; });
                 last = static_cast<size_t>(end - node_);
             }
             Count total = static_cast<Count>(last - first);
