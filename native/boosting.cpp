@@ -5,23 +5,18 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 
+#include "boosted_tree.hpp"
 #include "support/loops.hpp"
 #include "support/parallel.hpp"
+#include "tree_descent.hpp"
 
 namespace bayeskit {
 namespace {
 
-constexpr size_t kCodes = 256;
-constexpr size_t kLeaves = 20;        // of a tree
-constexpr int32_t kLeastRows = 5;     // of a leaf
-constexpr size_t kMostClasses = 3;    // that choose the splits of a tree
-constexpr double kRate = 0.1, kRidge = 1.0, kShare = 0.8, kLeastGain = 1e-6;
-
-double rounded(double x) {  // half to even
-    constexpr double kShift = 6755399441055744.0;
-    return (x + kShift) - kShift;
-}
+constexpr size_t kMostClasses = 3;  // that choose the splits of a tree
+constexpr double kRate = 0.1, kShare = 0.8;
 
 // Whole numbers, so that sums of gradients are exact in any order: at most 2^30 for all rows together.
 double units(const Boosting& of) {
@@ -32,289 +27,41 @@ double units(const Boosting& of) {
     return std::ldexp(1.0, 30 - exponent);
 }
 
-// Of some rows: gradients and curvatures of the chosen classes, and how many rows.
-template <size_t Classes>
-struct Sums {
-    static constexpr size_t kSize = Classes == 1 ? 4 : 8;
-    static_assert(2 * Classes + 1 <= kSize);
-    int32_t lanes[kSize];
-
-    int32_t rows() const { return lanes[2 * Classes]; }
-    void operator+=(const Sums& other) {
-        for (size_t i = 0; i < kSize; ++i) lanes[i] += other.lanes[i];
-    }
-    void operator-=(const Sums& other) {
-        for (size_t i = 0; i < kSize; ++i) lanes[i] -= other.lanes[i];
-    }
-    double score(double ridge) const {  // Σ G² / (H + ridge)
-        double sum = 0;
-        for (size_t k = 0; k < Classes; ++k) {
-            const double g = lanes[k];
-            sum += g * g / (lanes[Classes + k] + ridge);
-        }
-        return sum;
-    }
-};
-
-struct Division {
-    double gain = 0;
-    size_t column = 0;
-    bool is_set = false;
-    uint8_t cut = 0;
-    Set left;
-
-    bool goes_left(uint8_t code) const { return is_set ? left.has(code) : code <= cut; }
-};
-
-// The rows of a tree, sorted by leaf, and where its leaves are.
-struct LeafRows {
-    uint32_t node;
-    size_t first, last;
-};
-
-// One tree of a fold.
-template <size_t Classes>
-class TreeGrower {
-    using Cell = Sums<Classes>;
-
-public:
-    TreeGrower(const Boosting& of, const std::vector<size_t>& n_codes)
-        : of_(of), n_codes_(n_codes), of_rows_(of.codes.n) {}
-
-    // `columns`: those that may divide; `chosen`: the classes whose gradients count; shares (rows, classes).
-    void grow(std::vector<uint32_t>& rows, const std::vector<size_t>& columns,
-              const std::array<size_t, Classes>& chosen, const double* shares, double scale, Random& random, Tree& tree,
-              std::vector<LeafRows>& leaves) {
-        rows_ = &rows;
-        columns_ = &columns;
-        ridge_ = kRidge * scale;
-        least_gain_ = kLeastGain * scale;
-        random_ = &random;
-        place_.assign(1, 0);
-        for (const size_t column : columns) place_.push_back(place_.back() + n_codes_[column]);
-        spare_rows_.resize(rows.size());
-        for (const uint32_t r : rows) set_cell(r, chosen, shares, scale);
-        free_.clear();
-        tables_.resize(kLeaves + 1);
-        for (size_t i = tables_.size(); i-- > 0;) free_.push_back(i);
-
-        add_node(tree);
-        open_.clear();
-        open_.push_back(begin(0, 0, rows.size(), take_table()));
-        count(open_[0]);
-        find_division(open_[0]);
-        for (size_t n_leaves = 1; n_leaves < kLeaves; ++n_leaves) {
-            size_t best = 0;
-            for (size_t i = 1; i < open_.size(); ++i)
-                if (open_[i].division.gain > open_[best].division.gain) best = i;
-            if (!(open_[best].division.gain > least_gain_)) break;
-            divide(best, tree, n_leaves + 1 < kLeaves);
-        }
-        leaves.clear();
-        for (const Open& leaf : open_) leaves.push_back({leaf.node, leaf.first, leaf.last});
-    }
-
-private:
-    struct Open {
-        uint32_t node;
-        size_t first, last, table;
-        Cell total;
-        Division division;
-    };
-    static constexpr size_t kNone = SIZE_MAX;
-
-    static void add_node(Tree& tree) {
-        tree.nodes.push_back({0, 0});
-        tree.subset.push_back(-1);
-    }
-
-    void set_cell(uint32_t r, const std::array<size_t, Classes>& chosen, const double* shares, double scale) {
-        Cell cell{};
-        const double w = (of_.weights ? of_.weights[r] : 1.0) * scale;
-        for (size_t i = 0; i < Classes; ++i) {
-            const double p = shares[r * of_.n_classes + chosen[i]];
-            cell.lanes[i] = static_cast<int32_t>(rounded(w * (p - (of_.labels[r] == chosen[i]))));
-            cell.lanes[Classes + i] = static_cast<int32_t>(rounded(w * (p * (1 - p))));
-        }
-        cell.lanes[2 * Classes] = 1;
-        of_rows_[r] = cell;
-    }
-
-    Open begin(uint32_t node, size_t first, size_t last, size_t table) {
-        Open open{node, first, last, table, {}, {}};
-        for (size_t i = first; i < last; ++i) open.total += of_rows_[(*rows_)[i]];
-        return open;
-    }
-
-    size_t take_table() {
-        const size_t table = free_.back();
-        free_.pop_back();
-        return table;
-    }
-
-    void count(const Open& open) {
-        std::vector<Cell>& table = tables_[open.table];
-        table.assign(place_.back(), Cell{});
-        for (size_t i = open.first; i < open.last; ++i) {
-            const uint32_t r = (*rows_)[i];
-            const uint8_t* row = of_.codes.row(r);
-            const Cell own = of_rows_[r];
-            for (size_t j = 0; j < columns_->size(); ++j) table[place_[j] + row[(*columns_)[j]]] += own;
-        }
-    }
-    void take_rows(const Open& open, std::vector<Cell>& table) const {
-        for (size_t i = open.first; i < open.last; ++i) {
-            const uint32_t r = (*rows_)[i];
-            const uint8_t* row = of_.codes.row(r);
-            const Cell own = of_rows_[r];
-            for (size_t j = 0; j < columns_->size(); ++j) table[place_[j] + row[(*columns_)[j]]] -= own;
-        }
-    }
-
-    void find_division(Open& open) {
-        open.division = {};
-        if (open.total.rows() < 2 * kLeastRows) return;
-        const double before = open.total.score(ridge_);
-        for (size_t j = 0; j < columns_->size(); ++j) {
-            const Cell* cells = tables_[open.table].data() + place_[j];
-            const size_t size = place_[j + 1] - place_[j];
-            if (of_.categorical[(*columns_)[j]]) try_sets(open, cells, size, (*columns_)[j], before);
-            else try_cuts(open, cells, size, (*columns_)[j], before);
-        }
-        if (open.division.is_set) scatter_others(open);
-    }
-
-    // The gain of rows divided so; NaN where a side is too small.
-    double gain(const Open& open, const Cell& left, double before) const {
-        Cell right = open.total;
-        right -= left;
-        if (left.rows() < kLeastRows || right.rows() < kLeastRows) return NAN;
-        return left.score(ridge_) + right.score(ridge_) - before;
-    }
-
-    void try_cuts(Open& open, const Cell* cells, size_t size, size_t column, double before) const {
-        Cell left{};
-        for (size_t c = 0; c < size; ++c) {
-            if (!cells[c].rows()) continue;
-            left += cells[c];
-            if (open.total.rows() - left.rows() < kLeastRows) return;
-            if (const double now = gain(open, left, before); now > open.division.gain) {
-                open.division = {now, column, false, static_cast<uint8_t>(c), {}};
-            }
-        }
-    }
-
-    // Values in the order of the slope of one class, which is drawn.
-    void try_sets(Open& open, const Cell* cells, size_t size, size_t column, double before) {
-        const size_t k = Classes == 1 ? 0 : random_->below(Classes);
-        slopes_.clear();
-        for (size_t c = 0; c < size; ++c)
-            if (cells[c].rows()) slopes_.push_back({cells[c].lanes[k] / (cells[c].lanes[Classes + k] + ridge_), c});
-        std::sort(slopes_.begin(), slopes_.end());
-        Cell left{};
-        Set codes;
-        for (const auto& [slope, c] : slopes_) {
-            left += cells[c];
-            codes.add(c);
-            if (open.total.rows() - left.rows() < kLeastRows) return;
-            if (const double now = gain(open, left, before); now > open.division.gain)
-                open.division = {now, column, true, 0, codes};
-        }
-    }
-
-    // Values that none of the rows has go to either side.
-    void scatter_others(Open& open) {
-        Set present;
-        for (size_t i = open.first; i < open.last; ++i) present.add(of_.codes.row((*rows_)[i])[open.division.column]);
-        for (size_t w = 0; w < kSetWords; ++w) open.division.left.words[w] |= random_->next() & ~present.words[w];
-    }
-
-    void divide(size_t at, Tree& tree, bool goes_on) {
-        const Open open = open_[at];
-        const Division& by = open.division;
-        size_t middle = open.first, n_right = 0;
-        for (size_t i = open.first; i < open.last; ++i) {
-            const uint32_t r = (*rows_)[i];
-            if (by.goes_left(of_.codes.row(r)[by.column])) (*rows_)[middle++] = r;
-            else spare_rows_[n_right++] = r;
-        }
-        std::copy_n(spare_rows_.begin(), n_right, rows_->begin() + static_cast<ptrdiff_t>(middle));
-        const auto child = static_cast<uint32_t>(tree.nodes.size());
-        tree.nodes[open.node] = {child, static_cast<uint32_t>(by.column << 8)};
-        if (by.is_set) {
-            tree.nodes[open.node].split |= kIsSet;
-            tree.subset[open.node] = static_cast<int32_t>(tree.sets.size() / kSetWords);
-            tree.sets.insert(tree.sets.end(), by.left.words, by.left.words + kSetWords);
-        } else {
-            tree.nodes[open.node].split |= by.cut;
-        }
-        add_node(tree);
-        add_node(tree);
-        Open left = begin(child, open.first, middle, kNone), right{child + 1, middle, open.last, kNone, open.total, {}};
-        right.total -= left.total;
-        if (goes_on) count_children(open, left, right);
-        else free_.push_back(open.table);
-        open_[at] = left;
-        open_.push_back(right);
-    }
-
-    // The table of the smaller child is counted, and that of the larger is what is left.
-    void count_children(const Open& open, Open& left, Open& right) {
-        const bool left_is_smaller = left.total.rows() <= right.total.rows();
-        Open &smaller = left_is_smaller ? left : right, &larger = left_is_smaller ? right : left;
-        std::vector<Cell>& table = tables_[open.table];
-        larger.table = open.table;
-        if (smaller.total.rows() >= 2 * kLeastRows) {
-            smaller.table = take_table();
-            count(smaller);
-            const std::vector<Cell>& taken = tables_[smaller.table];
-            for (size_t i = 0; i < table.size(); ++i) table[i] -= taken[i];
-        } else if (larger.total.rows() >= 2 * kLeastRows) {
-            take_rows(smaller, table);
-        }
-        for (Open* child : {&left, &right}) {
-            find_division(*child);
-            if (child->table != kNone && !(child->division.gain > least_gain_)) {
-                free_.push_back(child->table);
-                child->table = kNone;
-            }
-        }
-    }
-
-    const Boosting& of_;
-    const std::vector<size_t>& n_codes_;
-    std::vector<Cell> of_rows_;
-    std::vector<uint32_t>* rows_ = nullptr;
-    const std::vector<size_t>* columns_ = nullptr;
-    double ridge_ = 0, least_gain_ = 0;
-    Random* random_ = nullptr;
-    std::vector<size_t> place_, free_;
-    std::vector<std::vector<Cell>> tables_;
-    std::vector<uint32_t> spare_rows_;
-    std::vector<std::pair<double, size_t>> slopes_;
-    std::vector<Open> open_;
-};
+// Calls with the number of classes, as a constant where they are few: loops over them then need no loop.
+template <class Call>
+void with_classes(size_t C, const Call& call) {
+    if (C == 2) call(std::integral_constant<size_t, 2>());
+    else if (C == 3) call(std::integral_constant<size_t, 3>());
+    else if (C == 4) call(std::integral_constant<size_t, 4>());
+    else if (C == 5) call(std::integral_constant<size_t, 5>());
+    else if (C == 6) call(std::integral_constant<size_t, 6>());
+    else if (C == 7) call(std::integral_constant<size_t, 7>());
+    else call(C);
+}
 
 // The model of the rows outside a fold.
 class Fold {
 public:
-    Fold(const Boosting& of, size_t k, const std::vector<size_t>& n_codes, const double* offset)
-        : of_(of), k_(k), scale_(units(of)), random_(of.seed + k), one_(of, n_codes), three_(of, n_codes),
-          scores_(offset, offset + of.codes.n * of.n_classes), shares_(scores_.size()), columns_(of.codes.n_columns) {
+    Fold(const Boosting& of, const CodeColumns& columns_of, size_t k, const std::vector<size_t>& n_codes)
+        : of_(of), columns_of_(columns_of), scale_(units(of)), random_(of.seed + k), one_(of, columns_of, n_codes),
+          three_(of, columns_of, n_codes), scores_(of.offset, of.offset + of.codes.n * of.n_classes),
+          shares_(scores_.size()), columns_(of.codes.n_columns) {
         std::iota(columns_.begin(), columns_.end(), size_t{0});
+        for (size_t r = 0; r < of.codes.n; ++r)
+            (of.folds[r] == k ? judged_ : learnt_).push_back(static_cast<uint32_t>(r));
     }
 
     // The log loss of the fold's own rows; the shares of all.
     double judge() {
         const size_t n = of_.codes.n, C = of_.n_classes;
         double evidence[kTile], loss = 0;
+        auto judged = judged_.begin();
         for (size_t from = 0; from < n; from += kTile) {
             const size_t rows = std::min(kTile, n - from);
             loops().normalise(scores_.data() + from * C, rows, C, shares_.data() + from * C, evidence);
-            for (size_t i = 0; i < rows; ++i) {
-                const size_t r = from + i;
-                if (of_.folds[r] != k_) continue;
-                loss += (of_.weights ? of_.weights[r] : 1.0) * (evidence[i] - scores_[r * C + of_.labels[r]]);
+            for (; judged != judged_.end() && *judged < from + rows; ++judged) {
+                const size_t r = *judged;
+                loss += (of_.weights ? of_.weights[r] : 1.0) * (evidence[r - from] - scores_[r * C + of_.labels[r]]);
             }
         }
         return loss;
@@ -322,8 +69,8 @@ public:
 
     void keep(double* scores) const {  // of the fold's own rows
         const size_t C = of_.n_classes;
-        for (size_t r = 0; r < of_.codes.n; ++r)
-            if (of_.folds[r] == k_) std::copy_n(scores_.data() + r * C, C, scores + r * C);
+        for (const size_t r : judged_)
+            for (size_t k = 0; k < C; ++k) scores[r * C + k] = scores_[r * C + k];
     }
 
     void grow(Tree& tree, std::vector<float>& values) {
@@ -341,12 +88,19 @@ private:
     // Rows and columns of a tree.
     void draw() {
         constexpr auto kPart = static_cast<uint64_t>(kShare * 18446744073709551616.0);
-        rows_.clear();
-        others_.clear();
-        for (size_t r = 0; r < of_.codes.n; ++r) {
-            const bool grows = of_.folds[r] != k_ && random_.next() < kPart;
-            (grows ? rows_ : others_).push_back(static_cast<uint32_t>(r));
+        rows_.resize(learnt_.size());
+        others_ = judged_;
+        others_.resize(of_.codes.n);
+        size_t n_rows = 0, n_others = judged_.size();
+        for (const uint32_t r : learnt_) {
+            const bool grows = random_.next() < kPart;
+            rows_[n_rows] = r;
+            others_[n_others] = r;
+            n_rows += grows;
+            n_others += !grows;
         }
+        rows_.resize(n_rows);
+        others_.resize(n_others);
         const size_t n_tried = std::min(of_.n_tried, columns_.size());
         for (size_t i = 0; i < n_tried; ++i) std::swap(columns_[i], columns_[i + random_.below(columns_.size() - i)]);
         tried_.assign(columns_.begin(), columns_.begin() + static_cast<ptrdiff_t>(n_tried));
@@ -358,11 +112,13 @@ private:
         std::array<size_t, kMostClasses> chosen{0, 1, 2};
         if (C == kMostClasses) return chosen;
         std::vector<double> squares(C, 0.0);
-        for (const uint32_t r : rows_) {
-            const double *p = shares_.data() + r * C, w = of_.weights ? of_.weights[r] : 1.0;
-            for (size_t k = 0; k < C; ++k) squares[k] += w * (p[k] * p[k]);
-            squares[of_.labels[r]] += w * (1 - 2 * p[of_.labels[r]]);
-        }
+        with_classes(C, [&](const auto n_classes) {
+            for (const uint32_t r : rows_) {
+                const double *p = shares_.data() + r * n_classes, w = of_.weights ? of_.weights[r] : 1.0;
+                for (size_t k = 0; k < n_classes; ++k) squares[k] += w * (p[k] * p[k]);
+                squares[of_.labels[r]] += w * (1 - 2 * p[of_.labels[r]]);
+            }
+        });
         for (double& square : squares) square = std::max(square, 1e-12);
         for (size_t& k : chosen) {
             const double all = std::accumulate(squares.begin(), squares.end(), 0.0);
@@ -377,18 +133,20 @@ private:
     void find_values(const Tree& tree, std::vector<float>& values) {
         const size_t C = of_.n_classes, size = tree.nodes.size();
         sums_.assign(size * 2 * C, 0.0);
-        for (const LeafRows& leaf : leaves_) {
-            double *g = sums_.data() + leaf.node * 2 * C, *h = g + C;
-            for (size_t i = leaf.first; i < leaf.last; ++i) {
-                const uint32_t r = rows_[i];
-                const double *p = shares_.data() + r * C, w = of_.weights ? of_.weights[r] : 1.0;
-                for (size_t k = 0; k < C; ++k) {
-                    g[k] += w * p[k];
-                    h[k] += w * (p[k] * (1 - p[k]));
+        with_classes(C, [&](const auto n_classes) {
+            for (const LeafRows& leaf : leaves_) {
+                double *g = sums_.data() + leaf.node * 2 * n_classes, *h = g + n_classes;
+                for (size_t i = leaf.first; i < leaf.last; ++i) {
+                    const uint32_t r = rows_[i];
+                    const double *p = shares_.data() + r * n_classes, w = of_.weights ? of_.weights[r] : 1.0;
+                    for (size_t k = 0; k < n_classes; ++k) {
+                        g[k] += w * p[k];
+                        h[k] += w * (p[k] * (1 - p[k]));
+                    }
+                    g[of_.labels[r]] -= w;
                 }
-                g[of_.labels[r]] -= w;
             }
-        }
+        });
         for (size_t at = size; at-- > 0;)  // children stand behind their parents
             if (const size_t left = tree.nodes[at].left)
                 for (size_t i = 0; i < 2 * C; ++i)
@@ -403,40 +161,31 @@ private:
     }
 
     void add(const Tree& tree) {
-        for (const LeafRows& leaf : leaves_)
-            for (size_t i = leaf.first; i < leaf.last; ++i) add(rows_[i], leaf.node);
-        for (const uint32_t r : others_) {
-            const uint8_t* row = of_.codes.row(r);
-            uint32_t at = 0;
-            while (tree.nodes[at].left) {
-                const uint8_t code = row[(tree.nodes[at].split & ~kIsSet) >> 8];
-                if (tree.nodes[at].split & kIsSet) {
-                    const uint64_t* words = tree.sets.data() + static_cast<size_t>(tree.subset[at]) * kSetWords;
-                    at = tree.nodes[at].left + !(words[code >> 6] >> (code & 63) & 1);
-                } else {
-                    at = tree.nodes[at].left + (code > static_cast<uint8_t>(tree.nodes[at].split));
-                }
-            }
-            add(r, at);
-        }
+        for (const LeafRows& leaf : leaves_) add(leaf.node, rows_.data() + leaf.first, leaf.last - leaf.first);
+        walks_.descend(Descent(tree, columns_of_), others_,
+                       [&](size_t node, const uint32_t* rows, size_t n) { add(node, rows, n); });
     }
-    void add(uint32_t r, uint32_t node) {
-        const size_t C = of_.n_classes;
-        double* scores = scores_.data() + r * C;
-        const float* values = values_ + node * C;
-        for (size_t k = 0; k < C; ++k) scores[k] += values[k];
+    void add(size_t node, const uint32_t* rows, size_t n) {
+        with_classes(of_.n_classes, [&](const auto n_classes) {
+            const float* values = values_ + node * n_classes;
+            for (size_t i = 0; i < n; ++i) {
+                double* scores = scores_.data() + rows[i] * n_classes;
+                for (size_t k = 0; k < n_classes; ++k) scores[k] += values[k];
+            }
+        });
     }
 
     const Boosting& of_;
-    const size_t k_;
+    const CodeColumns& columns_of_;
     const double scale_;
     Random random_;
     TreeGrower<1> one_;
     TreeGrower<kMostClasses> three_;
     std::vector<double> scores_, shares_, sums_;
     std::vector<size_t> columns_, tried_;
-    std::vector<uint32_t> rows_, others_;
+    std::vector<uint32_t> judged_, learnt_, rows_, others_;
     std::vector<LeafRows> leaves_;
+    RowsOfNodes walks_;
     const float* values_ = nullptr;
 };
 
@@ -444,12 +193,13 @@ private:
 
 Boosted boost_trees(const Boosting& of, size_t n_threads) {
     const size_t n = of.codes.n;
+    const CodeColumns columns_of(of.codes, n, [](size_t i) { return i; });
     std::vector<size_t> n_codes(of.codes.n_columns, 1);
-    for (size_t r = 0; r < n; ++r)
-        for (size_t j = 0; j < n_codes.size(); ++j) n_codes[j] = std::max<size_t>(n_codes[j], of.codes.row(r)[j] + 1u);
+    for (size_t j = 0; n && j < n_codes.size(); ++j)
+        n_codes[j] = *std::max_element(columns_of.column(j), columns_of.column(j) + n) + size_t{1};
     std::vector<Fold> folds;
     folds.reserve(of.n_folds);
-    for (size_t k = 0; k < of.n_folds; ++k) folds.emplace_back(of, k, n_codes, of.offset);
+    for (size_t k = 0; k < of.n_folds; ++k) folds.emplace_back(of, columns_of, k, n_codes);
     Boosted made;
     made.scores.assign(of.offset, of.offset + n * of.n_classes);
     std::vector<double> losses(of.n_folds);

@@ -62,8 +62,9 @@ struct Growth {
     bool at_random;         // one random cut of each column, instead of the best
 };
 
-// part: which rows grow the tree.
-Tree grow_tree(const Growth& growth, const uint8_t* part, uint64_t seed, const std::vector<double>& x_log_x);
+// parts (trees, rows): which rows grow a tree.
+std::vector<Tree> grow_trees(const Growth& growth, const uint8_t* parts, const uint64_t* seeds, size_t n_trees,
+                             size_t n_threads);
 
 // Trees side by side; those of tree t from start[t] on.
 struct TreesView {

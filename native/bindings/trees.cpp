@@ -127,14 +127,8 @@ nb::tuple py_grow_trees(const Array& given_codes, const Array& given_categorical
     if (n_tried < 1) refuse("n_tried is " + std::to_string(n_tried) + ", not 1 or more");
     const Growth growth{
         codes, categorical, labels, C, weights_above_zero(weights, codes.n), static_cast<size_t>(n_tried), at_random};
-    std::vector<Tree> trees(parts.shape(0));
-    without_lock([&] {
-        std::vector<double> x_log_x(growth.weights ? 0 : codes.n + 1, 0.0);
-        for (size_t i = 1; i < x_log_x.size(); ++i)
-            x_log_x[i] = static_cast<double>(i) * std::log(static_cast<double>(i));
-        parallel_for(trees.size(), t,
-                     [&](size_t i) { trees[i] = grow_tree(growth, parts.data() + i * codes.n, seeds[i], x_log_x); });
-    });
+    std::vector<Tree> trees;
+    without_lock([&] { trees = grow_trees(growth, parts.data(), seeds, parts.shape(0), t); });
     return side_by_side(trees);
 }
 

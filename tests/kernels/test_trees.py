@@ -101,6 +101,54 @@ def test_any_number_of_threads_gives_the_same_trees(at_random):
         np.testing.assert_array_equal(a, b)
 
 
+def wide_and_narrow(rng, n, n_classes):
+    """Columns of few codes and of many, one of which holds cells that are not known."""
+    sizes = np.array([2, 3, 8, 9, 40, 200, 256])
+    codes = (rng.random((n, len(sizes))) ** 2 * sizes).astype(np.uint8)
+    labels = (codes[:, 1] + codes[:, 3] // 3 + rng.integers(0, n_classes, n)) % n_classes
+    return codes, np.array([1, 0, 1, 1, 0, 1, 0], dtype=np.uint8), labels.astype(np.uint32)
+
+
+@pytest.mark.parametrize("at_random", [False, True])
+@pytest.mark.parametrize("weighed", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 7, 70])
+def test_trees_of_wide_and_narrow_columns_equal_their_twins(n_classes, weighed, at_random):
+    rng = np.random.default_rng(n_classes)
+    codes, kinds, labels = wide_and_narrow(rng, 700, n_classes)
+    weights = rng.integers(1, 9, 700) / 3 if weighed else None
+    parts, seeds = (rng.random((2, 700)) < 0.65).astype(np.uint8), np.arange(2, dtype=np.uint64)
+    arguments = codes, kinds, labels, n_classes, weights, parts, seeds, 3, at_random, 1
+    for a, b in zip(kernels.grow_trees(*arguments), twins.grow_trees(*arguments), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("weighed", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_many_rows_in_trees_are_those_of_the_twins(n_classes, weighed, n_threads):
+    """Rows of a class that share a prior, and rows that end above the leaves."""
+    rng = np.random.default_rng(n_classes)
+    codes, kinds, labels = wide_and_narrow(rng, 600, n_classes)
+    parts, seeds = (rng.random((11, 600)) < 0.65).astype(np.uint8), np.arange(11, dtype=np.uint64)
+    trees = kernels.grow_trees(codes, kinds, labels, n_classes, None, parts, seeds, 3, False, 1)
+    codes[rng.random(codes.shape) < 0.02] = 255
+    weights = rng.integers(1, 4, 600) / 2 if weighed else None
+    counts = kernels.count_leaves(codes, labels, n_classes, weights, trees, n_threads)
+    np.testing.assert_array_equal(counts, twins.count_leaves(codes, labels, n_classes, weights, trees, 1))
+    totals = kernels.total_leaves(trees, counts, n_threads)
+    taken = np.ones(600) if weights is None else np.minimum(weights, 1.0)
+    prior = rng.dirichlet(np.ones(n_classes), n_classes)[labels]
+    for inside in (parts, None):
+        arguments = codes, labels, taken, inside, trees, totals, prior, 600.0, 0.5
+        ours, theirs = kernels.leave_out_leaves(*arguments, n_threads), twins.leave_out_leaves(*arguments, 1)
+        for a, b in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+    values = kernels.smooth_leaves(trees, totals, prior[0], 600.0, 0.5, 1)
+    ours, theirs = kernels.score_leaves(codes, trees, values, n_threads), twins.score_leaves(codes, trees, values, 1)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
 def tree(trees, t):
     own = slice(trees[0][t], trees[0][t + 1])
     return np.array([0, own.stop - own.start]), trees[1][own].copy(), trees[2][own].copy(), trees[3]

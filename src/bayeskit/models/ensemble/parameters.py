@@ -238,4 +238,4 @@ def memory_needed(size: TableSize, n_members: int, n_chains: int, n_trees: int, 
     learning = n_threads * n * n_classes * 40 if n_members else 0  # of one column of one member, in every context
     leaves = 2 * n_trees * (n + min(n, MOST_GROWN) * (12 + 20 * n_classes))  # a leaf for every other row that grows
     boosting = BOOSTED_FOLDS * min(n, MOST_FITTED) * (16 * n_classes + 64)
-    return float(boosting + codes + left_out + contexts + learning + leaves + 2 * n * n_columns)
+    return float(boosting + codes + left_out + contexts + learning + leaves + 3 * n * n_columns)
