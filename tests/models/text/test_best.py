@@ -189,12 +189,3 @@ def test_an_older_file_that_says_auto_is_weighted_evidence():
 
     file = Path(__file__).parents[2] / "reference" / "models" / "text-auto.bayes"
     assert bk.load(file).recipe == "weighted"
-
-
-def test_too_many_documents_and_classes_are_refused_before_memory_is_taken(monkeypatch):
-    from bayeskit.models.text import best
-
-    monkeypatch.setattr(best, "LARGEST", 100)
-    with pytest.raises(bk.errors.TooLarge, match='recipe="weighted"'):
-        bk.TextClassifier("best").fit(*documents(60))
-    assert bk.TextClassifier().fit(*documents(600)).recipe_.name == "weighted"

@@ -68,6 +68,9 @@ class TextClassifier(Exported, DocumentClassifier):
     column: the name of the text column where documents come in a table.
     C, beta: of "nbsvm": the inverse penalty, and how much of the linear weights is kept (the rest is their mean).
     schema, undecidable, ties, random_state, n_threads, unlabelled: as for ``NaiveBayes``.
+    memory_limit: bytes that a fit may take beside the texts; None is 2 GB. Where all documents in their words take
+        more, "best" and weighted evidence count all and fit their weights on a part that is drawn at random, and say
+        so; "tfidf", "twcnb" and "nbsvm" refuse. The others hold no documents.
 
     Scores of "complement", "wcnb" and "twcnb" are scores, not joint probabilities: what ``predict_proba`` makes of them
     is not calibrated. That of "auto", "fast" and "weighted" is, by leave-one-out, and that of "best" and "nbsvm" on
@@ -110,6 +113,7 @@ class TextClassifier(Exported, DocumentClassifier):
     n_threads: int | None = None
     unlabelled: str = "error"
     characters: Any = None
+    memory_limit: Any = 4e9
 
     weights_ = RecipeAttribute("weights")
     candidates_ = RecipeAttribute("candidates")

@@ -26,12 +26,12 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.calibration import fit_scale_and_bias
 from bayeskit.estimate.words.weights import WordWeights
 from bayeskit.model_file import State
+from bayeskit.models.text.held_documents import rows_that_fit
 from bayeskit.models.text.parameters import PresenceParameters
 from bayeskit.models.text.reading import LabelledDocuments, document_frequency, mass_tally, with_words
 from bayeskit.models.text.recipe import PROBABILITIES, TALLYING, Recipe, Training
 from bayeskit.models.text.state import check_numbers, finite
 from bayeskit.models.text.two_halves import FOLDS, HELD_OUT
-from bayeskit.models.text.word_choice import rows_within_limits
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
@@ -82,7 +82,7 @@ class NaiveBayesSVM(Recipe):
     def learn(self, training: Training) -> tuple[Recipe, Tally]:
         """The weights, what makes probabilities of them, and which words the documents of each class have."""
         read, settings = training.read(), training.settings
-        rows, pruned = rows_within_limits(read, settings)
+        rows, pruned = rows_that_fit(read, settings)
         if not len(rows.words):
             raise BayesError(
                 Setting("recipe", self.name),
@@ -96,7 +96,7 @@ class NaiveBayesSVM(Recipe):
         importance = np.ones(len(held_out)) if read.weights is None else read.weights[held_out]
         found = fit_scale_and_bias(margins, read.labels[held_out], importance, thread_count(settings.n_threads))
         fitted = replace(self, linear=linear, calibration=MarginMap(*found))
-        return fitted, mass_tally(training.schema, rows, self.values(rows), read, pruned)[0]
+        return fitted, mass_tally(training.schema, rows, self.values(rows), read, pruned)
 
     def values(self, rows: TokenRows) -> Floats:
         """1 for a word that is there."""

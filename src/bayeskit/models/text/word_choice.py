@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,7 @@ def candidate_rows(
     words have no names to be told apart by, and the first is tried alone.
     """
     most = tries[-1]
-    if len(tries) == 1 or most.hash_bits is not None or most.pattern in ("char", "char_wb"):
+    if tried_alone(tries):
         refuse_many_runs(read, tries[0], n_threads)
         yield tries[0], *_within(count_documents(read.texts, tries[0], None, n_threads), read, limits)
         return
@@ -61,7 +61,15 @@ def candidate_rows(
         pairs, runs = tokenizer.ngrams[1] > 1, tokenizer.characters is not None
         keep = ~(spaced | inside) | (twice & ((spaced & pairs) | (inside & runs)))
         cut, pruned = _within(with_words(rows, keep), read, limits)
+        if tokenizer is most:
+            del rows  # half of what is held while weights are fitted
         yield tokenizer, cut, pruned or pairs or runs
+
+
+def tried_alone(tries: Sequence[Tokenizer]) -> bool:
+    """Whether there is but the first to try."""
+    most = tries[-1]
+    return len(tries) == 1 or most.hash_bits is not None or most.pattern in ("char", "char_wb")
 
 
 def refuse_many_runs(read: LabelledDocuments, tokenizer: Tokenizer, n_threads: int) -> None:
@@ -82,10 +90,10 @@ def has_many_runs(read: LabelledDocuments, tokenizer: Tokenizer, n_threads: int)
         return False
     words = replace(tokenizer, ngrams=(1, 1), characters=None, hash_bits=None)
     rows = count_documents(read.texts, words, None, n_threads)
-    return int(_runs_of(rows.words, *tokenizer.characters)[rows.ids].sum()) > MOST_RUNS
+    return int(runs_of(rows.words, *tokenizer.characters)[rows.ids].sum()) > MOST_RUNS
 
 
-def _runs_of(words: Words, shortest: int, longest: int) -> npt.NDArray[np.int64]:
+def runs_of(words: Words, shortest: int, longest: int) -> npt.NDArray[np.int64]:
     """Runs of characters of each word, at most: a character has a byte or more."""
     length = np.diff(words.offsets)
     return np.asarray(sum(np.maximum(length + 3 - size, 0) for size in range(shortest, longest + 1)))
@@ -95,10 +103,20 @@ def _within(rows: TokenRows, read: LabelledDocuments, limits: Limits) -> tuple[T
     if limits == NO_LIMITS:
         return rows, False
     counts = np.bincount(rows.ids, rows.counts, minlength=len(rows.words))
-    keep = choose_words(document_frequency(rows), counts, float(len(read.labels)), *limits)
+    keep = words_within(document_frequency(rows), counts, len(read.labels), limits)
+    return (rows, False) if keep is None else (with_words(rows, keep), True)
+
+
+def words_within(
+    documents: npt.NDArray[Any], counts: npt.NDArray[Any], n_documents: int, limits: Limits
+) -> npt.NDArray[np.bool_] | None:
+    """Which words the limits keep, by the documents that have them and by their occurrences; None: there are none."""
+    if limits == NO_LIMITS:
+        return None
+    keep = choose_words(documents, counts, float(n_documents), *limits)
     if len(keep) and not keep.any():
         raise BayesError("After pruning, no terms remain: lower min_df or raise max_df")
-    return with_words(rows, keep), True
+    return keep
 
 
 def tally_within_limits(tally: Tally, known: WordCounts | None, settings: Settings) -> Tally:
