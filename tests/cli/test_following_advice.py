@@ -287,9 +287,16 @@ def test_networks_that_take_too_much():
 
 
 @follows("models/text/classifier.py: estimate: hash_bits", "models/text/classifier.py: estimate: min_df",
-         "models/text/nbsvm.py: learn: pattern", "models/text/nbsvm.py: learn: stop_words")  # fmt: skip
+         "models/text/nbsvm.py: learn: pattern", "models/text/nbsvm.py: learn: stop_words",
+         "models/text/classifier.py: _tell_no_words: pattern",
+         "models/text/classifier.py: _tell_no_words: stop_words")  # fmt: skip
 def test_words_that_are_too_many_or_too_few(monkeypatch):
     texts, labels = ["a cat sat", "the dog ran", "a dog sat"], ["x", "y", "y"]
+
+    def letters(recipe="weighted", **settings):
+        return bk.TextClassifier(recipe, **settings).fit(["i", "a cat", "u"], labels)
+
+    follow(letters, "pattern", "stop_words", chosen={"pattern": "words1", "stop_words": None}, stop_words=["cat"])
 
     def machine(texts=("i", "a", "u"), **settings):
         return bk.TextClassifier("nbsvm", **settings).fit(texts, labels)

@@ -108,7 +108,7 @@ def test_another_prior_moves_the_log_odds_by_its_own_and_nothing_else():
         (["sun"] * 20, ["a", "b"] * 10),
     ],
 )
-@pytest.mark.filterwarnings("ignore:there is one class only")
+@pytest.mark.filterwarnings("ignore:there is one class only", "ignore:no document has a word")
 def test_few_and_odd_documents_get_probabilities(texts, labels):
     model = bk.TextClassifier("best").fit(texts, labels)
     p = model.predict_proba(["sun", "rain", "", "never seen", "sun sun rain"])

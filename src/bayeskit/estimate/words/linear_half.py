@@ -153,7 +153,7 @@ def pool(
 ) -> tuple[float, float, float]:
     """(v₁, v₂, mean log loss) of v₁ counted + v₂ fitted, scores (documents, classes) that have not seen the labels.
 
-    A small penalty keeps the weights near one where few documents tell.
+    A small penalty keeps the weights near one where few documents tell; none is below zero.
     """
     from scipy.optimize import minimize
     from threadpoolctl import threadpool_limits
@@ -169,5 +169,7 @@ def pool(
 
     with threadpool_limits(1, user_api="blas"):
         v = minimize(loss, np.ones(2), jac=True, method="L-BFGS-B").x
+        if v.min() < 0:  # of documents so few that folds lack their classes: a half may be silent, and not reversed
+            v = minimize(loss, np.ones(2), jac=True, method="L-BFGS-B", bounds=[(0, None)] * 2).x
     total = kernels.softmax_loss(features, ones, importance, np.ascontiguousarray(v), none, own, n_threads)[0]
     return float(v[0]), float(v[1]), total / n

@@ -43,6 +43,10 @@ def text_column(X: Any, name: str | None = None) -> Any:
     X = collected(X)
     if isinstance(X, (str, bytes)):
         raise BayesError("one document is a list of one: pass [text]. (A string alone would be read letter by letter.)")
+    if isinstance(X, (set, frozenset)):
+        raise BayesError(
+            f"{with_article(type(X).__name__)} has no order, so that no label belongs to a document: pass a list"
+        )
     records = isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(cell, Mapping) for cell in X)
     is_table = hasattr(X, "columns") or hasattr(X, "column_names") or (not hasattr(X, "ndim") and hasattr(X, "keys"))
     if records or is_table:

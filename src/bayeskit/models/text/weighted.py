@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Self
 
 import numpy as np
@@ -124,7 +124,7 @@ class WeightedEvidence(Recipe):
     def check(self, settings: Settings) -> None:
         """The smoothing is one number, or chosen."""
         smoothing = settings.smoothing
-        if smoothing is not None and (not is_number(smoothing) or smoothing <= 0):
+        if smoothing is not None and (not is_number(smoothing) or not 0 < smoothing < inf):
             raise BayesError(
                 Setting.given("smoothing", smoothing), ": weighted evidence takes one number over 0, or None"
             )

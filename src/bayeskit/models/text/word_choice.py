@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, TooLarge
 from bayeskit.models.text.reading import LabelledDocuments, document_frequency, has_space, is_inside, with_words
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, choose_words, selected
 from bayeskit.threads import thread_count
@@ -113,10 +114,26 @@ def words_within(
     """Which words the limits keep, by the documents that have them and by their occurrences; None: there are none."""
     if limits == NO_LIMITS:
         return None
-    keep = choose_words(documents, counts, float(n_documents), *limits)
+    return _some(choose_words(documents, counts, float(n_documents), *limits))
+
+
+def _some(keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     if len(keep) and not keep.any():
         raise BayesError("After pruning, no terms remain: lower min_df or raise max_df")
     return keep
+
+
+def check_limits(limits: Limits) -> None:
+    """Refuse limits that are no numbers of documents or words."""
+    for name, limit in zip(("min_df", "max_df"), limits, strict=False):
+        is_share = isinstance(limit, float) and 0 <= limit <= 1
+        is_count = isinstance(limit, Integral) and not isinstance(limit, bool) and limit >= 0
+        if not is_share and not is_count:
+            asked = ": give a number of documents from 1 on, or a share from 0.0 to 1.0"
+            raise BayesError(Setting.given(name, limit), asked, culprit=limit)
+    most = limits[2]
+    if most is not None and (not isinstance(most, Integral) or isinstance(most, bool) or most < 1):
+        raise BayesError(Setting.given("max_features", most), ": give a whole number from 1 on, or None", culprit=most)
 
 
 def tally_within_limits(tally: Tally, known: WordCounts | None, settings: Settings) -> Tally:
@@ -128,7 +145,7 @@ def tally_within_limits(tally: Tally, known: WordCounts | None, settings: Settin
         return tally_of_words(tally, np.asarray(known.words.index.find(counted.words.data, counted.words.offsets)) >= 0)
     if counted.pruned or limits == NO_LIMITS:
         return tally
-    return tally_of_words(tally, selected(counted, *limits))
+    return tally_of_words(tally, _some(selected(counted, *limits)))
 
 
 def tally_of_words(tally: Tally, keep: npt.NDArray[np.bool_]) -> Tally:
