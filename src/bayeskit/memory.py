@@ -27,7 +27,7 @@ def check_memory(need: Need, limit: float | None) -> None:
     ...
     bayeskit.errors.TooLarge: pairs of 2,000 columns would take 64 GB of memory, ...
     """
-    allowed = min(MEMORY if limit is None else limit, memory_of_the_machine())  # a file may name any limit
+    allowed = memory_allowed(limit)
     if need.n_bytes > allowed:
         raise TooLarge(
             f"{need.what} would take {memory_size(need.n_bytes)} of memory, more than ",
@@ -36,6 +36,11 @@ def check_memory(need: Need, limit: float | None) -> None:
             *need.remedy,
             culprit=need.what,
         )
+
+
+def memory_allowed(limit: float | None) -> float:
+    """Bytes by a setting, and no more than the machine has: a file may name any limit."""
+    return min(MEMORY if limit is None else limit, memory_of_the_machine())
 
 
 def memory_of_the_machine() -> float:

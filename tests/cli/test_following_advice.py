@@ -13,7 +13,7 @@ import pytest
 
 import bayeskit as bk
 from bayeskit.data.schema import Categorical
-from bayeskit.errors import BayesError
+from bayeskit.errors import AdviceWarning, BayesError
 from bayeskit.models.ensemble import parameters
 from bayeskit.remedy import Remedy
 from tests.cli.following import FOLLOWED, TEXTS, fitting, follow, follows, limited, places, rows, said, typed
@@ -287,9 +287,16 @@ def test_networks_that_take_too_much():
 
 
 @follows("models/text/classifier.py: estimate: hash_bits", "models/text/classifier.py: estimate: min_df",
-         "models/text/nbsvm.py: learn: pattern", "models/text/nbsvm.py: learn: stop_words")  # fmt: skip
+         "models/text/nbsvm.py: learn: pattern", "models/text/nbsvm.py: learn: stop_words",
+         "models/text/classifier.py: _tell_no_words: pattern",
+         "models/text/classifier.py: _tell_no_words: stop_words")  # fmt: skip
 def test_words_that_are_too_many_or_too_few(monkeypatch):
     texts, labels = ["a cat sat", "the dog ran", "a dog sat"], ["x", "y", "y"]
+
+    def letters(recipe="weighted", **settings):
+        return bk.TextClassifier(recipe, **settings).fit(["i", "a cat", "u"], labels)
+
+    follow(letters, "pattern", "stop_words", chosen={"pattern": "words1", "stop_words": None}, stop_words=["cat"])
 
     def machine(texts=("i", "a", "u"), **settings):
         return bk.TextClassifier("nbsvm", **settings).fit(texts, labels)
@@ -309,14 +316,38 @@ def test_words_that_are_too_many_or_too_few(monkeypatch):
     counted(max_features=2)
 
 
-@follows("models/text/best.py: refuse_large: recipe")
-def test_documents_that_are_too_many_for_the_best_recipe(monkeypatch):
-    monkeypatch.setattr("bayeskit.models.text.best.LARGEST", 5)
+@follows("models/text/held_documents.py: drawn: memory_limit", "models/text/held_documents.py: drawn: hash_bits",
+         "models/text/held_documents.py: drawn: min_df", "models/text/held_documents.py: tell: memory_limit",
+         "models/text/held_documents.py: rows_that_fit: memory_limit",
+         "models/text/held_documents.py: rows_that_fit: recipe",
+         "models/text/reading.py: read_all: recipe", "models/text/reading.py: read_all: memory_limit")  # fmt: skip
+def test_documents_that_take_more_memory_than_is_allowed():
+    rare, labels = [" ".join(f"w{i}x{j}" for j in range(40)) + " the" for i in range(60)], ["x", "y", "y"] * 20
 
-    def attempt(recipe="best"):
-        return bk.TextClassifier(recipe).fit(["a cat sat", "the dog ran", "a dog sat"], ["x", "y", "y"])
+    def words(memory_limit=6e5, **settings):
+        return bk.TextClassifier("best", memory_limit=memory_limit, **settings).fit(rare, labels)
 
-    follow(attempt, "recipe")
+    follow(words, "memory_limit", "hash_bits", "min_df", chosen={"memory_limit": 1e7, "hash_bits": 4, "min_df": 2})
+    words(max_features=5)
+
+    def many(recipe="best", memory_limit=1e6):
+        return bk.TextClassifier(recipe, memory_limit=memory_limit).fit(
+            ["a cat sat", "the dog", "oh"] * 2000, labels * 100
+        )
+
+    assert "drawn at random" in str(follow(many, "memory_limit", chosen={"memory_limit": 1e7}))
+
+    def machine(recipe="nbsvm", memory_limit=1e6):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AdviceWarning)  # that the other recipe draws
+            return many(recipe, memory_limit)
+
+    follow(machine, "memory_limit", "recipe", chosen={"memory_limit": 1e7})
+
+    def text(recipe="best", memory_limit=1e3):
+        return many(recipe, memory_limit)
+
+    follow(text, "recipe", "memory_limit", chosen={"memory_limit": 1e7})
 
 
 @follows("models/text/word_choice.py: refuse_many_runs: characters",

@@ -231,7 +231,11 @@ def test_documents_are_learnt_forgotten_and_merged(bayes, texts, here, recipe):
 MISTAKES = [
     (["fit", "nowhere", "--text", "body", "-t", "kind"], 1, "there is no file or folder 'nowhere'"),
     (["fit", "mail.csv", "--text", "nothing", "-t", "kind"], 1, "'nothing' is not there (columns: id, body)"),
+    (["fit", "mail.csv", "--text", "bdy", "-t", "kind"], 1, "(columns: id, body); did you mean body?"),
     (["fit", "mail.csv", "--text", "kind", "-t", "kind"], 1, "is the class and cannot be the text, too"),
+    (["fit", "weather", "--memory-limit", "1e-6"], 1, "more than --memory-limit 1 kB: give more of it"),
+    (["fit", "weather", "--memory-limit", "1e-8"], 1, "the texts take more than the 10 bytes of --memory-limit"),
+    (["fit", "weather", "--pattern", ""], 1, "matches no character"),
     (["fit", "mail.csv", "--text", "body", "-t", "nothing"], 1, "no target column 'nothing'"),
     (["fit", "mail.csv", "--text", "body"], 2, "--target: it is missing: name the column"),
     (["fit", "mail.csv", "-t", "kind", "--recipe", "fast"], 2, "is for documents"),
@@ -275,6 +279,27 @@ def test_mistakes_with_a_model_are_told(bayes, mail, texts, model):
         told = bayes(*words, code=1)
         assert said in told.err, words
         assert len(told.err.strip().splitlines()) == 1
+
+
+def test_documents_of_a_new_class_are_no_rows_to_leave_out(bayes, mail, texts, here):
+    (here / "other" / "fog").mkdir(parents=True)
+    (here / "other" / "fog" / "0.txt").write_text("fog and mist")
+    told = bayes("evaluate", mail, "other", code=1).err
+    assert "was fitted on. If the rows are new to the model, use --held-out." in " ".join(told.split())
+
+
+def test_documents_beyond_the_memory_are_drawn_and_told(bayes, here):
+    for label, words in (("good", "sun and sea"), ("bad", "rain and wind")):
+        (here / "many" / label).mkdir(parents=True)
+        for i in range(300):
+            (here / "many" / label / f"{i}.txt").write_text(f"{words} {i % 10}")
+    told = bayes("fit", "many", "--memory-limit", "4.2e-4")
+    assert "all 600 documents are counted, and weights are fitted on 500 of them, drawn at random" in told.err
+    assert "give --memory-limit" in told.err
+    assert "600 documents, 2 classes" in told.out
+    assert "fitted on 500 documents drawn at random" in " ".join(told.out.split())
+    assert json.loads(bayes("fit", "many", "--memory-limit", "4.2e-4", "--json").out)["drawn"] == 500
+    assert json.loads(bayes("fit", "many", "--json").out)["drawn"] is None
 
 
 def test_a_text_column_beside_others_is_a_role(bayes, texts):

@@ -49,5 +49,5 @@ def test_recipes_without_probabilities_of_words_show_the_telling_ones(recipe):
 
 
 def test_without_a_column_it_is_the_class_prior():
-    model = bk.TextClassifier("multinomial").fit(TEXTS, LABELS)
+    model = bk.TextClassifier("multinomial", pattern="words1").fit(TEXTS, LABELS)
     assert np.array_equal(model.table()["count"], [2, 2])

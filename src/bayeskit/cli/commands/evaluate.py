@@ -136,7 +136,9 @@ def _left_out(model: Any, source: Any, target: str) -> Any:
     try:
         return model.leave_one_out(source, target)
     except NotLearnt as problem:
-        raise NotLearnt(f"{problem}. If the rows are new to the model, use --held-out.") from None
+        raise NotLearnt(
+            f"{str(problem).removesuffix('.')}. If the rows are new to the model, use --held-out."
+        ) from None
 
 
 def _held_out(model: Any, source: Any) -> Any:

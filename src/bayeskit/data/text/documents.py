@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -112,6 +113,23 @@ class Documents:
     def as_they_are(self) -> Documents:
         """The same, those that are missing being empty."""
         return Documents(self.data, self.offsets, np.zeros(len(self), dtype=bool), self.replaced)
+
+    def part(self, rows: slice) -> Documents:
+        """Documents that stand together, without a copy of their text."""
+        at = self.offsets[rows.start : rows.stop + 1]
+        return Documents(self.data[at[0] : at[-1]], at - at[0], self.missing[rows])
+
+    def parts(self, n_bytes: int) -> Iterator[slice]:
+        """Runs of documents with so much text at most, or of one document.
+
+        >>> list(Documents.of(["sun", "sea", "a storm", "fog"]).parts(7))
+        [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+        """
+        start = 0
+        while start < len(self):
+            stop = int(np.searchsorted(self.offsets, self.offsets[start] + n_bytes, side="right")) - 1
+            yield slice(start, stop := min(max(stop, start + 1), len(self)))
+            start = stop
 
     def take(self, rows: npt.NDArray[Any]) -> Documents:
         """These documents alone."""

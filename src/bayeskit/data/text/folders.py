@@ -18,6 +18,7 @@ from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, Source
 from bayeskit.disk.paths import all_of, expanded, lying_at, open_bytes, read_bytes, readable_at, without_secrets
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Remedy
 
 COLUMN = "text"  # the name of the column of documents in every batch
@@ -237,7 +238,8 @@ class TextColumn:
             )
         if column not in source.kinds:
             what = "the class and cannot be the text, too" if column == source.target else "not there"
-            raise BayesError(f"{source.name}: column {column!r} is {what} (columns: {', '.join(names)})")
+            meant = did_you_mean(column, names)
+            raise BayesError(f"{source.name}: column {column!r} is {what} (columns: {', '.join(names)}){meant}")
         return cls(source.reading({column: "text"}), column)
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bayeskit.errors import BadFile, BayesError
+from bayeskit.errors import BadFile, BayesError, with_article
 from bayeskit.kernels.twins import tokens as token_twins
 from bayeskit.remedy import Remedy, Setting
 
@@ -69,7 +69,7 @@ class Tokenizer:
 
     def analyser(self) -> Callable[[str], Sequence[str]]:
         """From a document to its tokens, in Python: the path of custom patterns."""
-        pattern = PATTERNS.index(self.pattern) if self.pattern in PATTERNS else self.pattern
+        pattern = PATTERNS.index(self.pattern) if self.pattern in PATTERNS else _checked(self.pattern)
         stop, inside = frozenset(self.stop_words or ()), self.characters or (0, 0)
         return token_twins.analyser(pattern, *self.ngrams, self.lowercase, stop, self.hash_bits or 0, inside)
 
@@ -98,6 +98,25 @@ class Tokenizer:
             return cls(data["pattern"], tuple(data["ngrams"]), data["lowercase"], stop and list(stop), bits, inside)
         except (AttributeError, KeyError, TypeError) as problem:
             raise BadFile(f"this is no tokenizer: {problem!r}") from None
+
+
+def _checked(pattern: Any) -> Any:
+    """The pattern; a function refuses what it makes of a document where that is not strings."""
+    if not callable(pattern):
+        return pattern
+
+    def cut(document: str) -> list[str]:
+        tokens = pattern(document)
+        listed = list(tokens) if isinstance(tokens, Iterable) else [tokens]
+        for token in listed:
+            if not isinstance(token, str):
+                raise BayesError(
+                    Setting("pattern"), f" gives {token!r}, {with_article(type(token).__name__)}, for "
+                    f"{document[:40]!r}: tokens are strings", culprit=token,
+                )  # fmt: skip
+        return listed
+
+    return cut
 
 
 def _runs(ngrams: Any) -> tuple[int, int]:
@@ -148,6 +167,12 @@ def _stop_words(words: Any) -> tuple[str, ...] | None:
 
 
 def _check_expression(pattern: Any) -> None:
+    if pattern == "":
+        raise BayesError(
+            Setting.given("pattern", pattern),
+            f" matches no character: give an expression, or one of {', '.join(PATTERNS)}",
+            culprit=pattern,
+        )
     try:
         groups = re.compile(pattern).groups
     except (TypeError, re.error) as problem:

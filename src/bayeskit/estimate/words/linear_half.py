@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.estimate.words.weights import document_of_cell, sums_by_document
+from bayeskit.estimate.words.weights import document_of_cell, document_parts, sums_by_document
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
@@ -110,15 +110,17 @@ class LinearDocuments:
         """Some documents by words and the constant (CSR)."""
         from scipy.sparse import csr_matrix
 
-        sizes = np.diff(self.indptr)[rows]
-        ends = np.cumsum(sizes + 1)
-        ids, values = (np.empty(ends[-1] if len(ends) else 0, kind) for kind in (np.int32, np.float32))
-        is_word = np.ones(len(ids), dtype=bool)
-        is_word[ends - 1] = False
-        cells = np.arange(sizes.sum()) + np.repeat(self.indptr[rows] - (np.cumsum(sizes) - sizes), sizes)
-        ids[is_word], values[is_word] = self.ids[cells], self.values[cells]
-        ids[ends - 1], values[ends - 1] = self.n_words, 1.0
-        return csr_matrix((values, ids, np.concatenate([[0], ends])), shape=(len(rows), self.n_words + 1))
+        indptr = np.concatenate([[0], np.cumsum(np.diff(self.indptr)[rows] + 1)])
+        ids, values = (np.empty(indptr[-1], kind) for kind in (np.int32, np.float32))
+        for some, cells in document_parts(indptr):
+            sizes = np.diff(indptr[some.start : some.stop + 1]) - 1
+            is_word = np.ones(cells.stop - cells.start, dtype=bool)
+            is_word[indptr[some.start + 1 : some.stop + 1] - 1 - cells.start] = False
+            at = np.arange(sizes.sum()) + np.repeat(self.indptr[rows[some]] - (np.cumsum(sizes) - sizes), sizes)
+            words, numbers = np.full(len(is_word), self.n_words, np.int32), np.ones(len(is_word), np.float32)
+            words[is_word], numbers[is_word] = self.ids[at], self.values[at]
+            ids[cells], values[cells] = words, numbers
+        return csr_matrix((values, ids, indptr), shape=(len(rows), self.n_words + 1))
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def pool(
 ) -> tuple[float, float, float]:
     """(v₁, v₂, mean log loss) of v₁ counted + v₂ fitted, scores (documents, classes) that have not seen the labels.
 
-    A small penalty keeps the weights near one where few documents tell.
+    A small penalty keeps the weights near one where few documents tell; none is below zero.
     """
     from scipy.optimize import minimize
     from threadpoolctl import threadpool_limits
@@ -167,5 +169,7 @@ def pool(
 
     with threadpool_limits(1, user_api="blas"):
         v = minimize(loss, np.ones(2), jac=True, method="L-BFGS-B").x
+        if v.min() < 0:  # of documents so few that folds lack their classes: a half may be silent, and not reversed
+            v = minimize(loss, np.ones(2), jac=True, method="L-BFGS-B", bounds=[(0, None)] * 2).x
     total = kernels.softmax_loss(features, ones, importance, np.ascontiguousarray(v), none, own, n_threads)[0]
     return float(v[0]), float(v[1]), total / n

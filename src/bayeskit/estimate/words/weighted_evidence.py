@@ -129,6 +129,16 @@ class TrainingDocuments:
         return replace(self, indptr=indptr, labels=self.labels[rows], importance=self.importance[rows], **each)
 
 
+def n_features(n_classes: int) -> int:
+    """Numbers that are held of a document: features times classes, of both λ where there are more than two classes."""
+    return FEATURES * (1 + (n_classes > 2)) * n_classes
+
+
+def most_documents(n_classes: int) -> int:
+    """Documents that weights are fitted on."""
+    return LARGEST // n_features(n_classes)
+
+
 def fit_weights(
     d: TrainingDocuments, a_values: tuple[float, ...], g_values: tuple[float, ...], n_threads: int = 1
 ) -> list[EvidenceWeights]:
@@ -137,7 +147,7 @@ def fit_weights(
     if n_classes < 2:
         return [EvidenceWeights(a_values[0], g_values[0])]
     both = n_classes > 2
-    d = _at_most(d, LARGEST // (FEATURES * (1 + both) * n_classes))
+    d = _at_most(d, most_documents(n_classes))
     labels = d.labels.astype(np.uint32)
     mass = d.mass * np.repeat(np.minimum(d.importance, 1.0), np.diff(d.indptr))
     known = np.add.reduceat(np.append(d.documents[d.ids] > 1, 0), d.indptr[:-1]) * (np.diff(d.indptr) > 0)

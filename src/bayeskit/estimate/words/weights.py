@@ -37,7 +37,7 @@ from bayeskit.tolerance import GONE, POSITIVE
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
-CELLS = 1 << 22  # of documents and words, at a time
+CELLS = 1 << 20  # of documents and words, at a time
 
 
 @dataclass(frozen=True)

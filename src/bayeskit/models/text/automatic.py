@@ -1,7 +1,7 @@
 """auto: the recipe that predicts best, by the number of documents and of classes.
 
-"best" from so many documents on, up to as many classes as it was measured with and where its weights fit into memory;
-else weighted evidence, with unigrams or bigrams. The model goes on as the recipe that was chosen, and so does its file.
+"best" from so many documents on, up to as many classes as it was measured with; else weighted evidence, with unigrams
+or bigrams. The model goes on as the recipe that was chosen, and so does its file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.errors import BayesError
-from bayeskit.models.text.best import BEST, fits_memory
+from bayeskit.models.text.best import BEST
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.recipe import Recipe, Settings, Training
 from bayeskit.models.text.weighted import WeightedEvidence
@@ -45,5 +45,5 @@ class Automatic(Recipe):
         """The recipe for these documents."""
         read = training.read()
         n, k = len(read.labels), len(read.classes)
-        large = n >= LEAST_DOCUMENTS and 2 <= k <= MOST_CLASSES and fits_memory(n, k)
+        large = n >= LEAST_DOCUMENTS and 2 <= k <= MOST_CLASSES
         return BEST if large else EVIDENCE

@@ -22,19 +22,19 @@ from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer
 from bayeskit.data.text.tokens import TokenRows, cut_of
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value
-from bayeskit.errors import BadFile, BayesError, TooLarge
+from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.words import linear_half, weighted_evidence
 from bayeskit.estimate.words.weighted_evidence import EvidenceWeights
 from bayeskit.export.scoring_form import WordShares, WordsTerm
 from bayeskit.model_file import State
+from bayeskit.models.text.candidate_words import Reading, Trying
 from bayeskit.models.text.parameters import Parameters
-from bayeskit.models.text.reading import LabelledDocuments, has_space, mass_tally
+from bayeskit.models.text.reading import LabelledDocuments, has_space
 from bayeskit.models.text.recipe import LEAVING_OUT, Recipe, Settings, Training
 from bayeskit.models.text.state import check_numbers, finite
-from bayeskit.models.text.two_halves import GAIN, SAMPLE, Halves, Reading, fit_halves
+from bayeskit.models.text.two_halves import GAIN, SAMPLE, Halves, evidence_candidates, fit_halves
 from bayeskit.models.text.weighted import EvidenceParameters, WeightedEvidence
-from bayeskit.models.text.word_choice import candidate_rows, has_many_runs, limits_of
-from bayeskit.remedy import Remedy
+from bayeskit.models.text.word_choice import has_many_runs, limits_of
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 
@@ -43,22 +43,7 @@ SEED = 0
 AUTOMATIC, CHARACTERS = "auto", (3, 5)  # runs of characters that are tried where their number is left open
 BETTER = 0.99  # richer features are read where they bring the loss on folds below this part of it
 RICHEST = 1 << 26  # words times classes up to which richer features are tried: six tables of half a GB
-LARGEST = 1 << 27  # documents times classes: 32 bytes each while it is fitted
 WEIGHTED = WeightedEvidence("weighted")
-
-
-def fits_memory(n_documents: int, n_classes: int) -> bool:
-    """Whether a number for each document and class can be held some times over."""
-    return n_documents * n_classes <= LARGEST
-
-
-def refuse_large(n_documents: int, n_classes: int) -> None:
-    """Refuse before memory is taken."""
-    if not fits_memory(n_documents, n_classes):
-        raise TooLarge(
-            f"{n_documents:,} documents of {n_classes:,} classes take over 4 GB to fit: give ",
-            Remedy("recipe", "weighted"),
-        )
 
 
 @dataclass(frozen=True)
@@ -77,6 +62,8 @@ class LinearWeights:
     """Of both, on folds of the training documents."""
     tried: tuple[tuple[str, float], ...] = ()
     """What else was read, and the log loss of both halves on the same folds."""
+    n_drawn: int | None = None
+    """How many documents it has learnt from, drawn at random, where all would take too much memory; None: all."""
 
     def packed(self) -> npt.NDArray[np.uint32]:
         """The table for a file: the bits of its floats; of two classes the second alone, which is minus the first."""
@@ -216,23 +203,24 @@ class Best(Recipe):
         settings, read = training.settings, training.read()
         n_threads, rng = thread_count(settings.n_threads), np.random.default_rng(SEED)
         tokenizer = settings.tokenizer(None, self.pattern)
-        refuse_large(len(read.labels), len(read.classes))
         a = 1.0 if settings.smoothing is None else float(settings.smoothing)
-        sample = np.sort(rng.permutation(len(read.labels))[:SAMPLE])
-        order = rng.permutation(len(read.labels))
         on_folds = settings.characters == AUTOMATIC and len(read.classes) > 1
         chosen: tuple[Reading, EvidenceWeights, Halves | None] | None = None
         tried: list[tuple[str, EvidenceWeights]] = []
         by_features: list[tuple[str, float]] = []
-        tries = self._tries(settings, tokenizer, read, n_threads)
-        for own, rows, pruned in candidate_rows(read, tries, limits_of(settings), n_threads):
-            if chosen is not None and len(rows.words) * len(read.classes) > RICHEST:
+        trying = Trying(
+            read, self._tries(settings, tokenizer, read, n_threads), limits_of(settings), self._masses,
+            settings.memory_limit, n_threads, SAMPLE,
+        )  # fmt: skip
+        for reading in trying.readings():
+            n_held, tokenizer = len(reading.documents.labels), reading.tokenizer
+            if chosen is None:
+                sample, order = np.sort(rng.permutation(n_held)[:SAMPLE]), rng.permutation(n_held)
+            elif len(reading.rows.words) * len(read.classes) > RICHEST:
                 break
-            evidence = replace(self.evidence, runs_are_silent=own.characters is not None)
-            reading = Reading.of(own, rows, pruned, read, evidence)
-            candidates = reading.candidates(a, n_threads, sample)
+            candidates = evidence_candidates(reading, a, n_threads, sample)
             weights, _ = weighted_evidence.best([(candidate, None) for candidate in candidates])
-            tried += [(f"{own.ngrams}" + " and characters" * bool(own.characters), c) for c in candidates]
+            tried += [(f"{tokenizer.ngrams}" + " and characters" * bool(tokenizer.characters), c) for c in candidates]
             halves = fit_halves(reading, weights, order, n_threads) if on_folds else None
             if halves is not None:
                 by_features.append((reading.features, halves.log_loss))
@@ -240,19 +228,21 @@ class Best(Recipe):
                 chosen = (reading, weights, halves)
         assert chosen is not None  # there is a try at least
         reading, weights, halves = chosen
-        rows, d, has_runs = reading.rows, reading.documents, reading.tokenizer.characters is not None
-        schema = replace(training.schema, columns={COLUMN: Text(reading.tokenizer)})
-        tally, _ = mass_tally(schema, rows, reading.masses, read, reading.pruned)
+        d, tokenizer = reading.documents, reading.tokenizer
+        tally = reading.tally(replace(training.schema, columns={COLUMN: Text(tokenizer)}), read)
         listed = WeightedEvidence.listed(tried)
-        evidence = replace(self.evidence, weights=weights, candidates=listed, runs_are_silent=has_runs)
+        evidence = replace(self._masses(tokenizer), weights=weights, candidates=listed)
         if len(read.classes) < 2:
             return replace(self, evidence=evidence), tally
         halves = halves or fit_halves(reading, weights, order, n_threads)
         linear = LinearWeights(
-            rows.words, halves.idf, halves.table, halves.constant, d.log_prior, d.classes, halves.shares,
-            halves.log_loss, tuple(by_features),
+            reading.rows.words, halves.idf, halves.table, halves.constant, d.log_prior, d.classes, halves.shares,
+            halves.log_loss, tuple(by_features), len(d.labels) if reading.is_drawn else None,
         )  # fmt: skip
         return replace(self, evidence=evidence, linear=linear), tally
+
+    def _masses(self, tokenizer: Tokenizer) -> WeightedEvidence:
+        return replace(self.evidence, runs_are_silent=tokenizer.characters is not None)
 
     def _tries(
         self, settings: Settings, tokenizer: Tokenizer, read: LabelledDocuments, n_threads: int
@@ -309,6 +299,7 @@ class Best(Recipe):
             w = self.linear
             header |= {"shares": list(w.shares), "log_loss": w.log_loss, "linear_classes": list(w.classes)}
             header |= {"features": [list(pair) for pair in w.tried]} if w.tried else {}
+            header |= {} if w.n_drawn is None else {"drawn": w.n_drawn}
             arrays += [w.words.data, w.words.offsets, w.idf, w.packed(), w.constant, w.log_prior]
         return State(header, arrays)
 
@@ -336,7 +327,10 @@ class Best(Recipe):
             check_numbers(array)
         loss = finite(state.header["log_loss"])
         tried = tuple((_features(name), finite(lost)) for name, lost in state.header.get("features", ()))
-        linear = LinearWeights(words, idf, table, constant, log_prior, classes, (first, second), loss, tried)
+        n_drawn = state.header.get("drawn")
+        if n_drawn is not None and (type(n_drawn) is not int or n_drawn < 1):
+            raise BadFile(f"{n_drawn!r} is no number of documents")
+        linear = LinearWeights(words, idf, table, constant, log_prior, classes, (first, second), loss, tried, n_drawn)
         return replace(self, evidence=evidence, linear=linear)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,11 +11,11 @@ from typing import Any, Self
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.schema import Schema
+from bayeskit.data.schema import Schema, Text
 from bayeskit.data.source import Source, in_one_state
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import Tokenizer
-from bayeskit.errors import BadFile, BayesError, TooLarge
+from bayeskit.errors import BadFile, BayesError, BayesWarning, TooLarge
 from bayeskit.estimate.prior import class_prior
 from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.export.scoring_form import ScoringForm
@@ -29,7 +30,7 @@ from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import source_of
 from bayeskit.models.text.recipe import CONDITIONAL, ParameterCount, Recipe, RecipeAttribute, Training, by_recipe
 from bayeskit.models.text.recipes import RECIPES
-from bayeskit.models.text.word_choice import tally_of_words, tally_within_limits
+from bayeskit.models.text.word_choice import check_limits, limits_of, tally_of_words, tally_within_limits
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -68,6 +69,9 @@ class TextClassifier(Exported, DocumentClassifier):
     column: the name of the text column where documents come in a table.
     C, beta: of "nbsvm": the inverse penalty, and how much of the linear weights is kept (the rest is their mean).
     schema, undecidable, ties, random_state, n_threads, unlabelled: as for ``NaiveBayes``.
+    memory_limit: bytes that a fit may take beside the texts; None is 2 GB. Where all documents in their words take
+        more, "best" and weighted evidence count all and fit their weights on a part that is drawn at random, and say
+        so; "tfidf", "twcnb" and "nbsvm" refuse. The others hold no documents.
 
     Scores of "complement", "wcnb" and "twcnb" are scores, not joint probabilities: what ``predict_proba`` makes of them
     is not calibrated. That of "auto", "fast" and "weighted" is, by leave-one-out, and that of "best" and "nbsvm" on
@@ -110,6 +114,7 @@ class TextClassifier(Exported, DocumentClassifier):
     n_threads: int | None = None
     unlabelled: str = "error"
     characters: Any = None
+    memory_limit: Any = 4e9
 
     weights_ = RecipeAttribute("weights")
     candidates_ = RecipeAttribute("candidates")
@@ -131,6 +136,7 @@ class TextClassifier(Exported, DocumentClassifier):
                 ': "auto" is for recipes "best" and "auto", which try them on folds. Give the shortest and the longest '
                 "run inside a word, such as (3, 5)",
             )
+        check_limits(limits_of(self))
         RECIPES[self.recipe].check(self)
         self.tokenizer()
 
@@ -159,7 +165,24 @@ class TextClassifier(Exported, DocumentClassifier):
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         self.__dict__.update({name: value for name, value in vars(fresh).items() if name.endswith("_")})
+        if not len(self.words_):
+            self._tell_no_words()
         return self
+
+    def _tell_no_words(self) -> None:
+        """Warn of a model that knows no word."""
+        role = self.schema_.columns[COLUMN]
+        pattern = role.tokenizer.pattern if isinstance(role, Text) else self.pattern
+        warnings.warn(
+            BayesWarning(
+                "no document has a word by ",
+                Setting("pattern", pattern),
+                ", and every answer is the prior: see ",
+                Remedy("pattern"),
+                Remedy("stop_words", clause=" and {}", without=""),
+            ),
+            stacklevel=3,
+        )
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more documents; new words and classes may appear at any time.

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Self
 
 import numpy as np
@@ -24,14 +25,15 @@ from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.calibration import fit_scale_and_bias
+from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.words.weights import WordWeights
 from bayeskit.model_file import State
+from bayeskit.models.text.held_documents import rows_that_fit
 from bayeskit.models.text.parameters import PresenceParameters
 from bayeskit.models.text.reading import LabelledDocuments, document_frequency, mass_tally, with_words
-from bayeskit.models.text.recipe import PROBABILITIES, TALLYING, Recipe, Training
+from bayeskit.models.text.recipe import PROBABILITIES, TALLYING, Recipe, Settings, Training
 from bayeskit.models.text.state import check_numbers, finite
 from bayeskit.models.text.two_halves import FOLDS, HELD_OUT
-from bayeskit.models.text.word_choice import rows_within_limits
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
@@ -79,10 +81,18 @@ class NaiveBayesSVM(Recipe):
             absent |= dict.fromkeys((*PROBABILITIES, "to_logistic"), why)
         return absent
 
+    def check(self, settings: Settings) -> None:
+        """The penalty and the share of the machine are numbers."""
+        C, beta = settings.C, settings.beta
+        if not is_number(C) or not 0 < C < inf:
+            raise BayesError(Setting.given("C", C), ": give a number over 0", culprit=C)
+        if not is_number(beta) or not 0 <= beta <= 1:
+            raise BayesError(Setting.given("beta", beta), ": give a number from 0 to 1", culprit=beta)
+
     def learn(self, training: Training) -> tuple[Recipe, Tally]:
         """The weights, what makes probabilities of them, and which words the documents of each class have."""
         read, settings = training.read(), training.settings
-        rows, pruned = rows_within_limits(read, settings)
+        rows, pruned = rows_that_fit(read, settings)
         if not len(rows.words):
             raise BayesError(
                 Setting("recipe", self.name),
@@ -96,7 +106,7 @@ class NaiveBayesSVM(Recipe):
         importance = np.ones(len(held_out)) if read.weights is None else read.weights[held_out]
         found = fit_scale_and_bias(margins, read.labels[held_out], importance, thread_count(settings.n_threads))
         fitted = replace(self, linear=linear, calibration=MarginMap(*found))
-        return fitted, mass_tally(training.schema, rows, self.values(rows), read, pruned)[0]
+        return fitted, mass_tally(training.schema, rows, self.values(rows), read, pruned)
 
     def values(self, rows: TokenRows) -> Floats:
         """1 for a word that is there."""
@@ -196,7 +206,7 @@ def fit_linear(
         ratio = log_count_ratio(present, own, pseudo)
         scaled = present.copy()
         scaled.data = ratio[present.indices]
-        machine = LinearSVC(C=C, random_state=0, max_iter=10_000).fit(scaled, own, read.weights)
+        machine = LinearSVC(C=float(C), random_state=0, max_iter=10_000).fit(scaled, own, read.weights)
         w = machine.coef_[0]
         mean = np.abs(w).mean()
         size = own.mean() if read.weights is None else np.average(own, weights=read.weights)

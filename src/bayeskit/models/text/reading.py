@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,11 @@ from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
-from bayeskit.errors import BayesError, with_article
+from bayeskit.errors import BayesError, TooLarge, with_article
+from bayeskit.estimate.words.weights import document_parts
+from bayeskit.memory import memory_size
 from bayeskit.nearest import did_you_mean
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, length_moments
@@ -39,6 +43,10 @@ def text_column(X: Any, name: str | None = None) -> Any:
     X = collected(X)
     if isinstance(X, (str, bytes)):
         raise BayesError("one document is a list of one: pass [text]. (A string alone would be read letter by letter.)")
+    if isinstance(X, (set, frozenset)):
+        raise BayesError(
+            f"{with_article(type(X).__name__)} has no order, so that no label belongs to a document: pass a list"
+        )
     records = isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(cell, Mapping) for cell in X)
     is_table = hasattr(X, "columns") or hasattr(X, "column_names") or (not hasattr(X, "ndim") and hasattr(X, "keys"))
     if records or is_table:
@@ -105,10 +113,23 @@ class LabelledDocuments:
     weights: Floats | None
     classes: tuple[Value, ...]
 
+    @property
+    def class_counts(self) -> Floats:
+        """Documents of each class, or their weight."""
+        return np.bincount(self.labels, self.weights, minlength=len(self.classes)).astype(np.float64)
 
-def read_all(source: Source, classes: tuple[Value, ...] = ()) -> LabelledDocuments:
-    """All documents of a source; ``classes`` are there even where no document shows them."""
-    known = Vocabulary(classes)
+    def take(self, rows: Index) -> LabelledDocuments:
+        """These documents alone, under the same classes."""
+        weights = None if self.weights is None else self.weights[rows]
+        return LabelledDocuments(self.texts.take(rows), self.labels[rows], weights, self.classes)
+
+
+def read_all(source: Source, classes: tuple[Value, ...] = (), limit: float = inf) -> LabelledDocuments:
+    """All documents of a source; ``classes`` are there even where no document shows them.
+
+    Texts of more than ``limit`` bytes are refused.
+    """
+    known, n_bytes = Vocabulary(classes), 0
     texts, labels, weights = [], [], []
     for batch in source.batches():
         if isinstance(batch.labels, Responsibilities):
@@ -119,6 +140,16 @@ def read_all(source: Source, classes: tuple[Value, ...] = ()) -> LabelledDocumen
             kept = np.flatnonzero(batch.weights > 0)
             part, codes = part.take(kept), codes[kept]
             weights.append(batch.weights[kept])
+        if (n_bytes := n_bytes + len(part.data)) > limit:
+            raise TooLarge(
+                f"the texts take more than the {memory_size(limit)} of ",
+                Setting("memory_limit"),
+                ", and are held while weights are fitted: give ",
+                Remedy("recipe", "multinomial"),
+                ", which reads them in parts, or more of ",
+                Remedy("memory_limit"),
+                culprit=n_bytes,
+            )
         texts.append(part)
         labels.append(codes)
     if not sum(map(len, labels)):
@@ -144,14 +175,19 @@ def _joined(parts: list[Documents]) -> Documents:
 
 
 def with_words(rows: TokenRows, keep: npt.NDArray[np.bool_]) -> TokenRows:
-    """The same documents with some of the words alone."""
+    """The same documents with some of the words alone; what is made of each cell on the way stays small."""
     if keep.all():
         return rows
-    cells = keep[rows.ids]
-    new = np.cumsum(keep) - 1
-    indptr = np.concatenate([[0], np.cumsum(cells)])[rows.indptr]
-    ids = new[rows.ids[cells]].astype(rows.ids.dtype)
-    return replace(rows, words=rows.words.take(keep), indptr=indptr, ids=ids, counts=rows.counts[cells])
+    new, sizes = (np.cumsum(keep) - 1).astype(rows.ids.dtype), np.zeros(len(rows.lengths), np.int64)
+    for some, cells in document_parts(rows.indptr):
+        starts = rows.indptr[some.start : some.stop + 1] - cells.start
+        sizes[some] = np.diff(np.concatenate([[0], np.cumsum(keep[rows.ids[cells]])])[starts])
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    ids, counts = np.empty(indptr[-1], rows.ids.dtype), np.empty(indptr[-1], rows.counts.dtype)
+    for some, cells in document_parts(rows.indptr):
+        known, at = keep[rows.ids[cells]], slice(indptr[some.start], indptr[some.stop])
+        ids[at], counts[at] = new[rows.ids[cells][known]], rows.counts[cells][known]
+    return replace(rows, words=rows.words.take(keep), indptr=indptr, ids=ids, counts=counts)
 
 
 def values_matrix(rows: TokenRows, values: Floats) -> Any:
@@ -173,8 +209,11 @@ def content_hash(rows: TokenRows) -> npt.NDArray[np.uint64]:
 
 def document_frequency(rows: TokenRows, weights: Floats | None = None) -> Floats:
     """How many documents have each word, or their weight."""
-    by = None if weights is None else np.repeat(weights, np.diff(rows.indptr))
-    return np.bincount(rows.ids, by, minlength=len(rows.words)).astype(np.float64)
+    sums = np.zeros(len(rows.words))
+    for some, cells in document_parts(rows.indptr):
+        sizes = np.diff(rows.indptr[some.start : some.stop + 1])
+        np.add.at(sums, rows.ids[cells], 1.0 if weights is None else np.repeat(weights[some], sizes))
+    return sums
 
 
 def has_space(words: Words) -> npt.NDArray[np.bool_]:
@@ -192,31 +231,63 @@ def is_inside(words: Words) -> npt.NDArray[np.bool_]:
     return np.asarray(long & (marked[first] | marked[last]) & ~has_space(words))
 
 
-def class_sums(rows: TokenRows, values: Floats, labels: Index, n_classes: int, weights: Floats | None) -> Floats:
-    """Σ of the values of each word by class (words, classes)."""
-    by = values if weights is None else values * np.repeat(weights, np.diff(rows.indptr))
-    keys = rows.ids * np.int64(n_classes) + np.repeat(labels, np.diff(rows.indptr))
-    sums = np.bincount(keys, by, minlength=len(rows.words) * n_classes)
-    return np.asarray(sums.reshape(-1, n_classes), dtype=np.float64)
+def class_sums(rows: TokenRows, values: Floats | None, labels: Index, weights: Floats | None, sums: Floats) -> Floats:
+    """Add the values of each word, or 1, to its sums by class (words, classes); in parts it is the same to the bit."""
+    n_classes, flat = np.int64(sums.shape[1]), sums.reshape(-1)
+    for some, cells in document_parts(rows.indptr):
+        sizes = np.diff(rows.indptr[some.start : some.stop + 1])
+        keys = rows.ids[cells] * n_classes + np.repeat(labels[some], sizes)
+        by = np.ones(len(keys)) if values is None else values[cells]
+        np.add.at(flat, keys, by if weights is None else by * np.repeat(weights[some], sizes))
+    return sums
 
 
-def mass_tally(
-    schema: Schema, rows: TokenRows, values: Floats, read: LabelledDocuments, pruned: bool
-) -> tuple[Tally, Floats]:
-    """(The tally of documents whose words have these values instead of counts, the sums as a table)."""
-    k = len(read.classes)
-    lengths = np.where(read.texts.missing, np.nan, rows.lengths)
-    moments = length_moments(lengths, read.labels.astype(np.uint32), k, read.weights)
-    moments = replace(moments, n=moments.n.astype(np.float64))
-    sums = class_sums(rows, values, read.labels, k, read.weights)
-    documents = class_sums(rows, np.ones(len(rows.ids)), read.labels, k, read.weights)
-    keys = np.flatnonzero(documents)
-    counted = WordCounts.of_keys(
-        rows.words, keys, sums.ravel()[keys], documents.ravel()[keys], k, moments, pruned
-    )  # fmt: skip
-    rows_of_class = np.bincount(read.labels, read.weights, minlength=k).astype(np.float64)
-    space = Space(schema, read.classes, {}, weighted=True)
-    return Tally.of(space, rows_of_class, ColumnWords({COLUMN: counted})), sums
+@dataclass(frozen=True)
+class SummedWords:
+    """What was summed over documents: values of words, and documents that have them, both (words, classes)."""
+
+    words: Words
+    values: Floats
+    documents: Floats
+    lengths: Floats
+    """Tokens of each document."""
+
+    @classmethod
+    def zeros(cls, words: Words, n_classes: int, n_documents: int) -> SummedWords:
+        """Nothing summed yet."""
+        shape = (len(words), n_classes)
+        return cls(words, np.zeros(shape), np.zeros(shape), np.zeros(n_documents))
+
+    @classmethod
+    def of(cls, rows: TokenRows, values: Floats, read: LabelledDocuments) -> SummedWords:
+        """Of all documents."""
+        sums = cls.zeros(rows.words, len(read.classes), len(read.labels))
+        return sums.add(rows, values, read, slice(0, len(read.labels)))
+
+    def add(self, rows: TokenRows, values: Floats, read: LabelledDocuments, some: slice) -> SummedWords:
+        """Add some of the documents, which stand together."""
+        labels, weights = read.labels[some], None if read.weights is None else read.weights[some]
+        class_sums(rows, values, labels, weights, self.values)
+        class_sums(rows, None, labels, weights, self.documents)
+        self.lengths[some] = np.where(read.texts.missing[some], np.nan, rows.lengths)
+        return self
+
+    def tally(self, schema: Schema, read: LabelledDocuments, pruned: bool) -> Tally:
+        """The tally of documents whose words have these values instead of counts."""
+        k = len(read.classes)
+        moments = length_moments(self.lengths, read.labels.astype(np.uint32), k, read.weights)
+        moments = replace(moments, n=moments.n.astype(np.float64))
+        keys = np.flatnonzero(self.documents)
+        counted = WordCounts.of_keys(
+            self.words, keys, self.values.ravel()[keys], self.documents.ravel()[keys], k, moments, pruned
+        )  # fmt: skip
+        space = Space(schema, read.classes, {}, weighted=True)
+        return Tally.of(space, read.class_counts, ColumnWords({COLUMN: counted}))
+
+
+def mass_tally(schema: Schema, rows: TokenRows, values: Floats, read: LabelledDocuments, pruned: bool) -> Tally:
+    """The tally of documents whose words have these values instead of counts."""
+    return SummedWords.of(rows, values, read).tally(schema, read, pruned)
 
 
 def count_more(training: Training, words: Words | None, values: Callable[[TokenRows], Floats]) -> Tally:
@@ -224,4 +295,4 @@ def count_more(training: Training, words: Words | None, values: Callable[[TokenR
     read, role = training.read(), training.schema.columns[COLUMN]
     tokenizer = role.tokenizer if isinstance(role, Text) else training.settings.tokenizer()
     rows = count_documents(read.texts, tokenizer, words, thread_count(training.settings.n_threads))
-    return mass_tally(training.schema, rows, values(rows), read, words is not None)[0]
+    return mass_tally(training.schema, rows, values(rows), read, words is not None)

@@ -27,6 +27,7 @@ from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.words import weights as word_weights
 from bayeskit.estimate.words.left_out import LeftOutDocuments, LeftOutWords
 from bayeskit.estimate.words.weights import WordWeights
+from bayeskit.memory import memory_allowed
 from bayeskit.model_file import State
 from bayeskit.models.base.available import Conditional
 from bayeskit.models.text.parameters import Parameters, WordParameters
@@ -60,6 +61,7 @@ class Settings(Protocol):
     C: float
     beta: float
     n_threads: int | None
+    memory_limit: Any
 
     def tokenizer(self, ngrams: tuple[int, int] | None = None, pattern: str | None = None) -> Tokenizer:
         """What a word is; ``pattern`` where the setting is None."""
@@ -93,7 +95,7 @@ class Training:
                 Remedy("recipe", "multinomial"),
             )
         with naming_the_file(self.source):
-            return read_all(self.source)
+            return read_all(self.source, limit=memory_allowed(self.settings.memory_limit))
 
 
 @dataclass(frozen=True)

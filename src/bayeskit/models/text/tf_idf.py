@@ -20,11 +20,11 @@ from bayeskit.estimate.words import weights as word_weights
 from bayeskit.estimate.words.weights import WordWeights, inverse_document_frequency
 from bayeskit.export.scoring_form import WordsTerm
 from bayeskit.model_file import State
+from bayeskit.models.text.held_documents import rows_that_fit
 from bayeskit.models.text.parameters import Parameters, WordParameters
 from bayeskit.models.text.reading import count_more, document_frequency, mass_tally
 from bayeskit.models.text.recipe import Leaving, Recipe, Settings, Training
 from bayeskit.models.text.state import check_numbers, finite
-from bayeskit.models.text.word_choice import rows_within_limits
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.tolerance import ROUNDING
@@ -82,10 +82,10 @@ class HeldFrequencies(Recipe):
     def learn(self, training: Training) -> tuple[Recipe, Tally]:
         """The document frequencies, and the tally under them; the vocabulary is held."""
         read = training.read()
-        rows, _ = rows_within_limits(read, training.settings)
+        rows, _ = rows_that_fit(read, training.settings)
         n = float(len(read.labels) if read.weights is None else read.weights.sum())
         recipe = replace(self, frequencies=DocumentFrequencies(rows.words, document_frequency(rows, read.weights), n))
-        return recipe, mass_tally(training.schema, rows, recipe.values(rows) + 1.0, read, True)[0]
+        return recipe, mass_tally(training.schema, rows, recipe.values(rows) + 1.0, read, True)
 
     def count(self, training: Training) -> Tally:
         """The tally of more documents in the held words."""

@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.text.tokenizer import Tokenizer
-from bayeskit.data.text.tokens import TokenRows
 from bayeskit.estimate.words import linear_half, weighted_evidence
 from bayeskit.estimate.words.linear_half import LinearDocuments, LinearFit
-from bayeskit.estimate.words.weighted_evidence import EvidenceWeights, TrainingDocuments
+from bayeskit.estimate.words.weighted_evidence import EvidenceWeights
 from bayeskit.estimate.words.weights import document_parts, smooth_idf
-from bayeskit.models.text.reading import LabelledDocuments, class_sums, document_frequency, has_space, is_inside
-from bayeskit.models.text.weighted import WeightedEvidence, training_documents
+from bayeskit.models.text.candidate_words import Reading
+from bayeskit.models.text.reading import class_sums, document_frequency, has_space, is_inside
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
@@ -29,37 +27,6 @@ INSIDE = 0.4  # of the idf of runs of characters
 
 
 @dataclass(frozen=True)
-class Reading:
-    """Documents read in some words, with the masses that are summed of them, and what evidence is fitted on."""
-
-    tokenizer: Tokenizer
-    rows: TokenRows
-    pruned: bool
-    masses: Floats
-    documents: TrainingDocuments
-
-    @classmethod
-    def of(
-        cls, tokenizer: Tokenizer, rows: TokenRows, pruned: bool, read: LabelledDocuments, evidence: WeightedEvidence
-    ) -> Reading:
-        """Sum the masses of words by class."""
-        masses, silent = evidence.values(rows), evidence.silent(rows.words)
-        mass = masses if silent is None else np.where(silent[rows.ids], 0.0, masses)
-        sums = class_sums(rows, mass, read.labels, len(read.classes), read.weights)
-        return cls(tokenizer, rows, pruned, masses, training_documents(rows, mass, read, sums))
-
-    def candidates(self, a: float, n_threads: int, sample: Index) -> list[EvidenceWeights]:
-        """Weights of evidence, fitted on a sample of the documents under the masses of all."""
-        return weighted_evidence.fit_weights(self.documents.take(sample), (a,), LENGTHS, n_threads)
-
-    @property
-    def features(self) -> str:
-        """What is read, in words."""
-        pairs, runs = self.tokenizer.ngrams[1] > 1, self.tokenizer.characters is not None
-        return "words" + ", pairs" * pairs + ", characters" * runs
-
-
-@dataclass(frozen=True)
 class Halves:
     """What was fitted: idf (words,), W (words, classes) with its constant, v₁ and v₂, and their log loss on folds."""
 
@@ -70,6 +37,11 @@ class Halves:
     log_loss: float
 
 
+def evidence_candidates(reading: Reading, a: float, n_threads: int, sample: Index) -> list[EvidenceWeights]:
+    """Weights of evidence, fitted on a sample of the documents under the masses of all."""
+    return weighted_evidence.fit_weights(reading.documents.take(sample), (a,), LENGTHS, n_threads)
+
+
 def fit_halves(reading: Reading, weights: EvidenceWeights, order: Index, n_threads: int) -> Halves:
     """The linear half over the leave-one-out scores of the evidence, and the pool of both on folds.
 
@@ -78,7 +50,7 @@ def fit_halves(reading: Reading, weights: EvidenceWeights, order: Index, n_threa
     """
     d, rows = reading.documents, reading.rows
     runs = has_space(rows.words)
-    idf = smooth_idf(d.documents, float(d.importance.sum()))
+    idf = smooth_idf(d.documents, float(reading.class_counts.sum()))
     if reading.tokenizer.characters is not None:
         idf = np.where(is_inside(rows.words), INSIDE * idf, idf)
     x = np.empty(len(rows.ids), np.float32)
@@ -133,17 +105,17 @@ def _fold(
     offset: float,
     n_threads: int,
 ) -> tuple[Index, Floats, Floats]:
-    d, rows = reading.documents, reading.rows.take(held_out)
+    d, rows = reading.documents, reading.rows
     is_out = np.zeros(len(order), dtype=bool)
     is_out[held_out] = True
-    by = np.repeat(d.importance[held_out], np.diff(rows.indptr))
-    masses = d.mass[np.repeat(is_out, np.diff(d.indptr))] * by
-    taken = class_sums(rows, masses, d.labels[held_out], len(d.classes), None)
+    weight_out = np.where(is_out, d.importance, 0.0)
+    taken = class_sums(rows, d.mass, d.labels, weight_out, np.zeros_like(d.class_mass))
     rest = replace(
         d,
         class_mass=np.maximum(d.class_mass - taken, 0.0),
-        documents=np.maximum(d.documents - document_frequency(rows, d.importance[held_out]), 0.0),
+        documents=np.maximum(d.documents - document_frequency(rows, weight_out), 0.0),
     )
+    del taken
     scores = weighted_evidence.left_out_scores(rest, weights, is_out, n_threads)
     documents = linear.matrix(held_out)
     fitted = linear.fit(offset * scores, order[~is_out[order]], fit.without(documents, held_out))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Self
 
 import numpy as np
@@ -24,14 +24,15 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.words import weighted_evidence
-from bayeskit.estimate.words.weighted_evidence import BANDS, EvidenceWeights, TrainingDocuments
+from bayeskit.estimate.words.weighted_evidence import BANDS, EvidenceWeights
 from bayeskit.export.scoring_form import WordsTerm
 from bayeskit.model_file import State
+from bayeskit.models.text.candidate_words import Trying
 from bayeskit.models.text.parameters import Parameters
-from bayeskit.models.text.reading import LabelledDocuments, count_more, document_frequency, is_inside, mass_tally
+from bayeskit.models.text.reading import LabelledDocuments, count_more, is_inside
 from bayeskit.models.text.recipe import Leaving, Recipe, Settings, Training
 from bayeskit.models.text.state import check_numbers, finite
-from bayeskit.models.text.word_choice import candidate_rows, limits_of
+from bayeskit.models.text.word_choice import limits_of
 from bayeskit.remedy import Setting
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
@@ -123,7 +124,7 @@ class WeightedEvidence(Recipe):
     def check(self, settings: Settings) -> None:
         """The smoothing is one number, or chosen."""
         smoothing = settings.smoothing
-        if smoothing is not None and (not is_number(smoothing) or smoothing <= 0):
+        if smoothing is not None and (not is_number(smoothing) or not 0 < smoothing < inf):
             raise BayesError(
                 Setting.given("smoothing", smoothing), ": weighted evidence takes one number over 0, or None"
             )
@@ -151,13 +152,12 @@ class WeightedEvidence(Recipe):
         settings, n_threads = training.settings, thread_count(training.settings.n_threads)
         a_values = self.a_values if settings.smoothing is None else (float(settings.smoothing),)
         tries = [settings.tokenizer(n) for n in (self.tries if settings.ngrams is None else (settings.ngrams,))]
-        for tokenizer, rows, pruned in candidate_rows(read, tries, limits_of(settings), n_threads):
-            schema = replace(training.schema, columns={COLUMN: Text(tokenizer)})
-            mass = self.values(rows)
-            tally, sums = mass_tally(schema, rows, mass, read, pruned)
-            documents = training_documents(rows, mass, read, sums)
-            for weights in weighted_evidence.fit_weights(documents, a_values, self.g_values, n_threads):
-                yield Candidate(tokenizer.ngrams, weights, tally)
+        n = len(read.labels)
+        trying = Trying(read, tries, limits_of(settings), lambda _: self, settings.memory_limit, n_threads, n)
+        for reading in trying.readings():
+            tally = reading.tally(replace(training.schema, columns={COLUMN: Text(reading.tokenizer)}), read)
+            for weights in weighted_evidence.fit_weights(reading.documents, a_values, self.g_values, n_threads):
+                yield Candidate(reading.tokenizer.ngrams, weights, tally)
 
     def count(self, training: Training) -> Tally:
         """The tally of more documents, in the words known where the vocabulary was cut."""
@@ -237,17 +237,6 @@ class WeightedEvidence(Recipe):
         by_class = dict(zip(labels, bias.tolist(), strict=True))
         weights = EvidenceWeights(a, g, first, bands, repeated, by_class, _cell(state.header["log_loss"]))
         return replace(self, weights=weights, candidates=Table(listed))
-
-
-def training_documents(rows: TokenRows, mass: Floats, read: LabelledDocuments, sums: Floats) -> TrainingDocuments:
-    """What weights are fitted on; ``mass`` is that of each cell, ``sums`` those of words by class."""
-    rows_of_class = np.bincount(read.labels, read.weights, minlength=len(read.classes))
-    importance = np.ones(len(read.labels)) if read.weights is None else read.weights
-    documents = document_frequency(rows, read.weights)
-    return TrainingDocuments(
-        rows.indptr, rows.ids, rows.counts, read.labels, importance, sums, documents,
-        weighted_evidence.log_prior_of(rows_of_class), read.classes, weighted_evidence.bands_of(documents), mass,
-    )  # fmt: skip
 
 
 def _number(value: Any) -> Any:

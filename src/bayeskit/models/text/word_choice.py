@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, TooLarge
 from bayeskit.models.text.reading import LabelledDocuments, document_frequency, has_space, is_inside, with_words
-from bayeskit.remedy import Remedy
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, choose_words, selected
 from bayeskit.threads import thread_count
@@ -49,7 +50,7 @@ def candidate_rows(
     words have no names to be told apart by, and the first is tried alone.
     """
     most = tries[-1]
-    if len(tries) == 1 or most.hash_bits is not None or most.pattern in ("char", "char_wb"):
+    if tried_alone(tries):
         refuse_many_runs(read, tries[0], n_threads)
         yield tries[0], *_within(count_documents(read.texts, tries[0], None, n_threads), read, limits)
         return
@@ -61,7 +62,15 @@ def candidate_rows(
         pairs, runs = tokenizer.ngrams[1] > 1, tokenizer.characters is not None
         keep = ~(spaced | inside) | (twice & ((spaced & pairs) | (inside & runs)))
         cut, pruned = _within(with_words(rows, keep), read, limits)
+        if tokenizer is most:
+            del rows  # half of what is held while weights are fitted
         yield tokenizer, cut, pruned or pairs or runs
+
+
+def tried_alone(tries: Sequence[Tokenizer]) -> bool:
+    """Whether there is but the first to try."""
+    most = tries[-1]
+    return len(tries) == 1 or most.hash_bits is not None or most.pattern in ("char", "char_wb")
 
 
 def refuse_many_runs(read: LabelledDocuments, tokenizer: Tokenizer, n_threads: int) -> None:
@@ -82,10 +91,10 @@ def has_many_runs(read: LabelledDocuments, tokenizer: Tokenizer, n_threads: int)
         return False
     words = replace(tokenizer, ngrams=(1, 1), characters=None, hash_bits=None)
     rows = count_documents(read.texts, words, None, n_threads)
-    return int(_runs_of(rows.words, *tokenizer.characters)[rows.ids].sum()) > MOST_RUNS
+    return int(runs_of(rows.words, *tokenizer.characters)[rows.ids].sum()) > MOST_RUNS
 
 
-def _runs_of(words: Words, shortest: int, longest: int) -> npt.NDArray[np.int64]:
+def runs_of(words: Words, shortest: int, longest: int) -> npt.NDArray[np.int64]:
     """Runs of characters of each word, at most: a character has a byte or more."""
     length = np.diff(words.offsets)
     return np.asarray(sum(np.maximum(length + 3 - size, 0) for size in range(shortest, longest + 1)))
@@ -95,10 +104,36 @@ def _within(rows: TokenRows, read: LabelledDocuments, limits: Limits) -> tuple[T
     if limits == NO_LIMITS:
         return rows, False
     counts = np.bincount(rows.ids, rows.counts, minlength=len(rows.words))
-    keep = choose_words(document_frequency(rows), counts, float(len(read.labels)), *limits)
+    keep = words_within(document_frequency(rows), counts, len(read.labels), limits)
+    return (rows, False) if keep is None else (with_words(rows, keep), True)
+
+
+def words_within(
+    documents: npt.NDArray[Any], counts: npt.NDArray[Any], n_documents: int, limits: Limits
+) -> npt.NDArray[np.bool_] | None:
+    """Which words the limits keep, by the documents that have them and by their occurrences; None: there are none."""
+    if limits == NO_LIMITS:
+        return None
+    return _some(choose_words(documents, counts, float(n_documents), *limits))
+
+
+def _some(keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     if len(keep) and not keep.any():
         raise BayesError("After pruning, no terms remain: lower min_df or raise max_df")
-    return with_words(rows, keep), True
+    return keep
+
+
+def check_limits(limits: Limits) -> None:
+    """Refuse limits that are no numbers of documents or words."""
+    for name, limit in zip(("min_df", "max_df"), limits, strict=False):
+        is_share = isinstance(limit, float) and 0 <= limit <= 1
+        is_count = isinstance(limit, Integral) and not isinstance(limit, bool) and limit >= 0
+        if not is_share and not is_count:
+            asked = ": give a number of documents from 1 on, or a share from 0.0 to 1.0"
+            raise BayesError(Setting.given(name, limit), asked, culprit=limit)
+    most = limits[2]
+    if most is not None and (not isinstance(most, Integral) or isinstance(most, bool) or most < 1):
+        raise BayesError(Setting.given("max_features", most), ": give a whole number from 1 on, or None", culprit=most)
 
 
 def tally_within_limits(tally: Tally, known: WordCounts | None, settings: Settings) -> Tally:
@@ -110,7 +145,7 @@ def tally_within_limits(tally: Tally, known: WordCounts | None, settings: Settin
         return tally_of_words(tally, np.asarray(known.words.index.find(counted.words.data, counted.words.offsets)) >= 0)
     if counted.pruned or limits == NO_LIMITS:
         return tally
-    return tally_of_words(tally, selected(counted, *limits))
+    return tally_of_words(tally, _some(selected(counted, *limits)))
 
 
 def tally_of_words(tally: Tally, keep: npt.NDArray[np.bool_]) -> Tally:

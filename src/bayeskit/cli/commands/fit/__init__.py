@@ -71,13 +71,13 @@ def command(
     is_folder = len(data) == 1 and Path(data[0]).is_dir()
     of_documents = documents.text is not None or (shared.target is None and is_folder)
     if of_documents:
-        _refuse(tables, "is for tables, and these are documents")
+        _refuse(replace(tables, memory_limit=None), "is for tables, and these are documents")
     else:
         _refuse(documents, "is for documents: name their column with --text, or give a folder of classes")
     if shared.target is None and not (of_documents and is_folder):
         raise typer.BadParameter("it is missing: name the column that holds the class", param_hint="--target")
     if of_documents:
-        fit_documents(data, shared.target or "class", shared, documents, reading, json)
+        fit_documents(data, shared.target or "class", shared, documents, reading, tables.memory_limit, json)
     else:
         fit_table(data, str(shared.target), shared, tables, reading, json)
 

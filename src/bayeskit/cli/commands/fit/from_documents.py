@@ -58,7 +58,13 @@ class DocumentOptions:
 
 
 def fit_documents(
-    data: list[str], target: str, shared: Shared, options: DocumentOptions, reading: Reading, json: bool
+    data: list[str],
+    target: str,
+    shared: Shared,
+    options: DocumentOptions,
+    reading: Reading,
+    gigabytes: float | None,
+    json: bool,
 ) -> None:
     """Learn a TextClassifier, score it and keep it."""
     from bayeskit.cli import summary, texts
@@ -68,7 +74,7 @@ def fit_documents(
     from bayeskit.models.text.classifier import TextClassifier
 
     output, text = shared.output, options.text
-    settings = options.settings(shared)
+    settings = options.settings(shared) | ({} if gigabytes is None else {"memory_limit": gigabytes * 1e9})
     check_writable(output, is_model=True)
     check_plot(shared.plot, data)
     page = Page(json, sys.stderr if output == "-" else None)
@@ -106,6 +112,7 @@ def fit_documents(
             "words": len(model.words_),
             "candidates": candidate_records(model),
             "features": feature_records(model),
+            "drawn": getattr(getattr(model, "linear_", None), "n_drawn", None),
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
             "leave_one_out": None if evaluation is None else summary.evaluation_record(evaluation),
             "telling": texts.telling_records(model),
@@ -151,6 +158,8 @@ def _what(model: Any) -> str:
     if fitted.name == "best" and fitted.linear is not None:
         first, second = fitted.linear.shares
         chosen += f"; {first:.2f} of the evidence and {second:.2f} of the linear half"
+        drawn = fitted.linear.n_drawn
+        chosen += "" if drawn is None else f", fitted on {drawn:,} documents drawn at random"
         losses = ", ".join(f"{loss:.4f} with {name}" for name, loss in fitted.linear.tried)
         chosen += f"; log loss on folds {losses}" if losses else ""
     return f"recipe {named}: {counted}{runs}{chosen}"

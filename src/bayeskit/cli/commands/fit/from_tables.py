@@ -82,7 +82,9 @@ class TableOptions:
     memory_limit: Annotated[
         float | None,
         typer.Option(
-            "--memory-limit", metavar="GB", help="tan, aode, kdb, joint, gaussian, best: refuse what would take more."
+            "--memory-limit",
+            metavar="GB",
+            help="tan, aode, kdb, joint, gaussian, best: refuse what would take more. Of documents: fit on fewer.",
         ),
     ] = None
     processes: Annotated[
