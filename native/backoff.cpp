@@ -263,20 +263,24 @@ private:
         cell_starts_.assign(1, 0);
         entry_starts_.assign(1, 0);
         for (size_t k = 0; k < totals_.size(); ++k) {
-            constexpr uint32_t kNone = UINT32_MAX;
-            uint32_t cell = kNone, entry = kNone;
-            for (size_t i = starts_[k]; i < starts_[k + 1]; ++i) {
-                const Item& above = items_above_[item_of_[i]];
-                if (above.cell != cell) {
-                    cell = above.cell;
-                    const Cell& of = cells_above_[cell];
-                    if (of.entry != entry) entries_.push_back(entries_above_[entry = of.entry]);
-                    cells_.push_back({static_cast<uint32_t>(entries_.size() - 1), of.label, 0, 0});
-                    if (!rows_.weights) items_.push_back({above.p, static_cast<uint32_t>(cells_.size() - 1), above.said});
+            uint32_t entry = UINT32_MAX;
+            for (size_t i = starts_[k], end = starts_[k + 1]; i < end;) {
+                const uint32_t cell = items_above_[item_of_[i]].cell, own = static_cast<uint32_t>(cells_.size());
+                const Cell& above = cells_above_[cell];
+                if (above.entry != entry) entries_.push_back(entries_above_[entry = above.entry]);
+                cells_.push_back({static_cast<uint32_t>(entries_.size() - 1), above.label, 0, 0});
+                if (rows_.weights) {
+                    for (; i < end && items_above_[item_of_[i]].cell == cell; ++i) {
+                        items_.push_back({items_above_[item_of_[i]].p, own, items_above_[item_of_[i]].said});
+                        item_of_[i] = static_cast<uint32_t>(items_.size() - 1);
+                        cells_[own].count += rows_.weights[order_[i]];
+                    }
+                    continue;
                 }
-                if (rows_.weights) items_.push_back({above.p, static_cast<uint32_t>(cells_.size() - 1), above.said});
-                cells_.back().count += rows_.weight(order_[i]);
-                item_of_[i] = static_cast<uint32_t>(items_.size() - 1);
+                const size_t first = i;
+                items_.push_back({items_above_[cell].p, own, items_above_[cell].said});
+                for (; i < end && item_of_[i] == cell; ++i) item_of_[i] = own;  // an item is a cell
+                cells_[own].count = static_cast<double>(i - first);
             }
             for (size_t c = cell_starts_.back(); c < cells_.size(); ++c) of_class_[cells_[c].label] += cells_[c].count;
             for (size_t c = cell_starts_.back(); c < cells_.size(); ++c) cells_[c].of_class = of_class_[cells_[c].label];
@@ -401,60 +405,94 @@ std::vector<uint32_t> in_order_of_classes(const Rows& rows) {
 
 constexpr size_t kBeforeLog = 4;  // members multiplied before their logarithm is taken
 
-// P(x | class) of a row, from the shortest context to the longest known one.
+// P(x | class) of some rows, from the shortest context to the longest known one. All rows go one level further
+// together: what one waits for from memory, others need not wait for.
 template <bool Watched, class Code>
-void say(const FamilyView& family, uint32_t x, const Code* const* parents, size_t r, size_t C, double* p) {
-    std::fill(p, p + C, 1.0 / static_cast<double>(family.size));
-    const CountsView& all = family.contexts.counts;
-    int32_t node = 0;
-    for (size_t d = 0;; ++d) {
-        if (family.n_entries[node] == 0) return;  // a root of too few rows
-        const double m = family.m[d];
+class Walk {
+public:
+    Walk(size_t most, size_t n_classes) : C_(n_classes), p_(most * n_classes), scale_(n_classes, 0.0), node_(most), going_(most) {}
+
+    // Multiplies what a family says of rows `first` on into product (rows, classes); a value never seen is left out.
+    void multiply(const FamilyView& family, const Code* child, const std::vector<const Code*>& parents, size_t first,
+                  size_t rows, double* product) {
+        size_t n_going = 0;
+        for (size_t r = 0; r < rows; ++r)
+            if (child[first + r] < family.size) {
+                going_[n_going++] = static_cast<uint32_t>(r);
+                node_[r] = 0;
+            }
+        const size_t n_known = n_going;
+        if (n_known == 0) return;
+        known_.assign(going_.begin(), going_.begin() + static_cast<ptrdiff_t>(n_known));
+        std::fill(p_.begin(), p_.begin() + static_cast<ptrdiff_t>(rows * C_), 1.0 / static_cast<double>(family.size));
+        for (size_t d = 0; n_going && family.n_entries[0] > 0; ++d) {  // or a root of too few rows
+            for (size_t i = 0; i < n_going; ++i)
+                refine(family, node_[going_[i]], family.m[d], child[first + going_[i]], p_.data() + going_[i] * C_);
+            if (d == family.n_parents) break;
+            size_t left = 0;
+            for (size_t i = 0; i < n_going; ++i) {
+                const uint32_t r = going_[i];
+                const int32_t node = family.contexts.child<Watched>(node_[r], static_cast<uint32_t>(parents[d][first + r]));
+                if (node < 0 || family.n_entries[node] == 0) continue;
+                node_[r] = node;
+                going_[left++] = r;
+            }
+            n_going = left;
+        }
+        for (const uint32_t r : known_)
+            for (size_t k = 0; k < C_; ++k) product[r * C_ + k] *= p_[r * C_ + k];
+    }
+
+private:
+    void refine(const FamilyView& family, int32_t node, double m, uint32_t x, double* p) {
+        const CountsView& all = family.contexts.counts;
         const auto [begin, end] = all.pairs<Watched>(node);
         if (Watched && begin == end) refuse_part();  // values are counted where classes are
-        for (int32_t i = begin; i < end; ++i)  // n + m is m where a class does not occur
-            p[check_label<Watched>(all.label[i], C)] *= m / (all.count[i] + m);
+        for (int32_t i = begin; i < end; ++i) {  // n + m is m where a class does not occur
+            const uint16_t k = check_label<Watched>(all.label[i], C_);
+            scale_[k] = 1 / (all.count[i] + m);
+            p[k] *= m * scale_[k];
+        }
         const int32_t first = family.first_entry[node];
         check_part<Watched>(first, family.n_entries[node], family.n_all_entries);
-        const int32_t found = place_of(family.entry + first, family.n_entries[node], x);
-        if (found >= 0) {
-            const auto [from, to] = family.counts.pairs<Watched>(first + found);
-            int32_t of_context = begin;
-            for (int32_t i = from; i < to; ++i) {
-                const uint16_t k = check_label<Watched>(family.counts.label[i], C);
-                while (of_context + 1 < end && all.label[of_context] != k) ++of_context;  // both rise
-                p[k] += family.counts.count[i] / (all.count[of_context] + m);
-            }
+        const int32_t place = place_of(family.entry + first, family.n_entries[node], x);
+        if (place < 0) return;
+        const auto [from, to] = family.counts.pairs<Watched>(first + place);
+        for (int32_t i = from; i < to; ++i) {  // a class of the value is one of the context
+            const uint16_t k = check_label<Watched>(family.counts.label[i], C_);
+            p[k] += family.counts.count[i] * scale_[k];
         }
-        if (d == family.n_parents) return;
-        node = family.contexts.child<Watched>(node, static_cast<uint32_t>(parents[d][r]));
-        if (node < 0) return;
     }
-}
 
+    const size_t C_;
+    std::vector<double> p_, scale_;
+    std::vector<int32_t> node_;
+    std::vector<uint32_t> going_, known_;
+};
+
+// Member by member for some rows, so that what one has learnt stays near while it is walked.
 template <bool Watched, class Code>
 void score_column(const FamilyView* families, const Codes* children, const std::vector<Codes>* parents, size_t n,
                   size_t n_members, size_t C, double* log_factors, size_t n_columns) {
-    std::vector<double> p(C), product(C), sum(C);
-    std::vector<std::vector<const Code*>> above(n_members);
-    for (size_t j = 0; j < n_members; ++j)
-        for (const Codes& parent : parents[j]) above[j].push_back(static_cast<const Code*>(parent.data));
-    for (size_t r = 0; r < n; ++r) {
+    const size_t most = std::min<size_t>(n, std::clamp<size_t>(4096 / C, 64, 512)), most_cells = (most * C + 3) / 4 * 4;
+    std::vector<double> product(most_cells), sum(most_cells), logs(most_cells);
+    std::vector<const Code*> above;
+    Walk<Watched, Code> walk(most, C);
+    for (size_t first = 0; first < n; first += most) {
+        const size_t rows = std::min(most, n - first), cells = rows * C, padded = (cells + 3) / 4 * 4;
         std::fill(product.begin(), product.end(), 1.0);
         std::fill(sum.begin(), sum.end(), 0.0);
         for (size_t j = 0; j < n_members; ++j) {
-            const auto x = static_cast<uint32_t>(static_cast<const Code*>(children[j].data)[r]);
-            if (x < families[j].size) {  // a value never seen is left out
-                say<Watched>(families[j], x, above[j].data(), r, C, p.data());
-                for (size_t k = 0; k < C; ++k) product[k] *= p[k];
-            }
+            above.clear();
+            for (const Codes& parent : parents[j]) above.push_back(static_cast<const Code*>(parent.data));
+            walk.multiply(families[j], static_cast<const Code*>(children[j].data), above, first, rows, product.data());
             if ((j + 1) % kBeforeLog && j + 1 < n_members) continue;
-            for (size_t k = 0; k < C; ++k) {
-                sum[k] += std::log(product[k]);
-                product[k] = 1;
-            }
+            loops().logarithms(product.data(), padded, logs.data());
+            for (size_t at = 0; at < cells; ++at) sum[at] += logs[at];
+            std::fill(product.begin(), product.end(), 1.0);
         }
-        for (size_t k = 0; k < C; ++k) log_factors[(r * C + k) * n_columns] = sum[k] / static_cast<double>(n_members);
+        for (size_t at = 0; at < cells; ++at)
+            log_factors[(first * C + at) * n_columns] = sum[at] / static_cast<double>(n_members);
     }
 }
 
