@@ -42,8 +42,8 @@ struct Lines {
     std::vector<double> wide, scores;  // with and without the padding
 
     Lines(const LineRows& all, size_t n_classes)
-        : rows(all), C(n_classes), width(padded(n_classes)), places(kLines * all.codes.n_columns),
-          wide(kLines * width), scores(kLines * n_classes) {}
+        : rows(all), C(n_classes), width(padded(n_classes)), places(kLines * all.codes.n_columns), wide(kLines * width),
+          scores(kLines * n_classes) {}
 
     void score(size_t first, size_t some, const double* coefficients) {
         find_places(rows, first, some, places.data());
@@ -54,8 +54,8 @@ struct Lines {
 
     void add(size_t first, size_t some, const double* shares, double* sums) {
         for (size_t r = 0; r < some; ++r) std::copy_n(shares + r * C, C, wide.data() + r * width);
-        loops().add_features(rows.numbers + first * rows.n_numbers, rows.n_numbers, places.data(),
-                             rows.codes.n_columns, some, wide.data(), width, sums);
+        loops().add_features(rows.numbers + first * rows.n_numbers, rows.n_numbers, places.data(), rows.codes.n_columns,
+                             some, wide.data(), width, sums);
     }
 };
 

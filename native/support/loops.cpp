@@ -414,8 +414,7 @@ void score_features(const double* numbers, size_t n_numbers, const uint32_t* pla
     size_t at = 0;
     for (; at + 2 * kLanes <= width; at += 2 * kLanes)
         score_part<2, 4>(numbers, n_numbers, places, n_places, rows, coefficients + at, width, scores + at);
-    if (at < width)
-        score_part<1, 8>(numbers, n_numbers, places, n_places, rows, coefficients + at, width, scores + at);
+    if (at < width) score_part<1, 8>(numbers, n_numbers, places, n_places, rows, coefficients + at, width, scores + at);
 }
 
 // The sums of some numbers' coefficients, in registers while all rows are added in their order.

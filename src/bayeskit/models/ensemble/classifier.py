@@ -99,10 +99,11 @@ class BayesClassifier(Learner):
     ----------
     left_out_: accuracy and log loss on the rows of the fit, each left out of the counts, beside those of naive Bayes
         and of the majority; of more than 20,000 rows on as many, drawn by ``random_state``, to which the exponents are
-        fitted, too. Ours are a little optimistic: structure, m and exponents have seen the row.
+        fitted, too. Ours are a little optimistic: structure, m and exponents have seen the row. Naive Bayes beside it
+        is measured when they are first asked for.
     importance_: of each column, by how much the log loss of rows left out rises without its factor and where forests,
         line and boosting do not know it, everything else held; the class chains are left as they are. Measured on some
-        rows.
+        rows, when first asked for.
     structure_: cuts, parents, m, chains, trees, line, boosting and exponents, held when rows are learnt, forgotten or
         merged.
 
@@ -259,7 +260,7 @@ class BayesClassifier(Learner):
                 Remedy("structure", shown="first.structure_", clause="fit the other with BayesClassifier({})"),
             )
         made = clone(self)
-        made._figures = self._figures.measured()
+        vars(made)["_figures"] = self._figures.measured()
         return made.recount(tally, self.structure_)
 
     @staticmethod

@@ -78,7 +78,7 @@ class Learning:
             self.extent = Extent(len(self.held.cuts), len(self.held.steps), self.held.n_trees // 2)
 
     def run(self) -> EnsembleParameters:
-        """What is believed; afterwards ``log_proba`` of the asked rows left out, and what ``importance`` is made from."""
+        """What is believed; afterwards ``log_proba`` of the asked rows left out, and what asks for ``importance``."""
         rows, n_columns, extent = self.rows, len(self.rows.columns), self.extent
         has_line = len(rows.classes) <= MOST_CLASSES if self.held is None else self.held.line is not None
         at = WeighedTerms.of(n_columns, extent.members, extent.chains, extent.trees, has_line)

@@ -41,7 +41,7 @@ class ColumnImportance:
         n_threads: int,
     ) -> ColumnImportance:
         """With as many of the asked rows as are walked for every column."""
-        step = -(-len(asked) * len(structure.codes) // WALKS)
+        step = max(-(-len(asked) * len(structure.codes) // WALKS), 1)
         some = None
         if left_out is not None:
             some = replace(left_out.every(step), totals=np.zeros((0, scores.shape[1])))
