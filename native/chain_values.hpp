@@ -6,6 +6,7 @@
 #include "ensemble.hpp"
 
 namespace bayeskit {
+namespace {  // of one file: they are laid out where they are called
 
 // The value a number has between some cuts: 0 .. kMostCuts, a missing one the next; infinity is a number not known.
 inline uint32_t interval(double x, const double* cuts) {
@@ -21,14 +22,15 @@ inline uint32_t interval(double x, const double* cuts) {
 inline uint32_t group(uint32_t code, size_t size, const double* singled) {
     if (singled[0] != singled[0]) return code;
     if (code >= size) return kMostCuts + 2;  // not known
-    uint32_t v = 0;
-    for (uint32_t i = 0; i < kMostCuts; ++i) v = code == singled[i] ? i + 1 : v;
-    return v;
+    const double x = code;
+    for (uint32_t i = kMostCuts; i > 0; --i)
+        if (x == singled[i - 1]) return i;
+    return 0;
 }
 
-inline size_t n_values(const Column& column) { return std::max(column.n_codes, kMostCuts + 3); }
+size_t n_values(const Column& column) { return std::max(column.n_codes, kMostCuts + 3); }
 
-inline size_t most_values(const std::vector<Column>& columns) {
+size_t most_values(const std::vector<Column>& columns) {
     size_t most = 0;
     for (const Column& column : columns) most = std::max(most, n_values(column));
     return most;
@@ -36,11 +38,16 @@ inline size_t most_values(const std::vector<Column>& columns) {
 
 inline uint32_t value_of(const Column& column, size_t r, const double* cuts) {
     if (!column.coded) return interval(column.numbers.data[static_cast<ptrdiff_t>(r) * column.numbers.stride], cuts);
-    return with_type(column.codes, [&](auto codes) { return group(codes[r], column.size, cuts); });
+    // Without a function of references: where it is not laid out here, they go through memory for every cell.
+    const void* codes = column.codes.data;
+    const uint32_t code = column.codes.width == 1   ? static_cast<const uint8_t*>(codes)[r]
+                          : column.codes.width == 2 ? static_cast<const uint16_t*>(codes)[r]
+                                                    : static_cast<const uint32_t*>(codes)[r];
+    return group(code, column.size, cuts);
 }
 
 // The values of learnt rows.
-inline void read_values(const Column& column, const double* cuts, const std::vector<uint32_t>& rows, uint32_t* values) {
+void read_values(const Column& column, const double* cuts, const std::vector<uint32_t>& rows, uint32_t* values) {
     const size_t n = rows.size();
     if (!column.coded) {
         const Floats& numbers = column.numbers;
@@ -113,4 +120,5 @@ private:
     std::vector<uint32_t> number_, touched_;
 };
 
+}  // namespace
 }  // namespace bayeskit

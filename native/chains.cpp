@@ -17,6 +17,7 @@ constexpr double kChoices[] = {1, 4, 16};
 constexpr size_t kM = std::size(kChoices);
 constexpr double kTiny = 1e-200;
 constexpr double kGain = 1e-9;
+constexpr size_t kFewClasses = 8;
 constexpr size_t kRemembered = 1 << 14;  // values times classes whose factors are held
 
 // The part that chooses: its rows side by side, so that a candidate reads memory in order.
@@ -341,46 +342,67 @@ struct Beginning {
     }
 };
 
+// P(class | context) of a row, refined step by step as far as its context was learnt.
+template <bool Watched>
+void walk_chain(const ChainView& chain, const std::vector<Column>& columns, const LearntColumns& learnt, size_t r,
+                size_t C, double* g) {
+    const TrieView& contexts = chain.contexts;
+    const CountsView& counts = contexts.counts;
+    int32_t node = 0;
+    for (const Step& step : chain.steps) {
+        const uint32_t value = value_of(columns[step.column], r, step.cuts);
+        if (contexts.n_children[node] == kOneRow) {
+            const int32_t other = contexts.first_child[node];
+            check_part<Watched>(other, 1, learnt.n);
+            if (value_of(learnt.columns[step.column], static_cast<size_t>(other), step.cuts) != value) return;
+        } else if ((node = contexts.child<Watched>(node, value)) < 0) {
+            return;
+        }
+        const auto [begin, end] = counts.pairs<Watched>(node);
+        double total = 0;
+        for (int32_t i = begin; i < end; ++i) total += counts.count[i];
+        const double scale = 1 / (total + step.m), keep = step.m * scale;
+        if (C <= kFewClasses) {  // one by one, as labels rise: what is written by pairs cannot be read at once in part
+            int32_t i = begin;
+            for (size_t k = 0; k < C; ++k) {
+                double p = g[k] * keep;
+                if (i < end && counts.label[i] == k) p += counts.count[i++] * scale;
+                g[k] = p;
+            }
+            if (Watched && i < end) refuse_classes();
+            continue;
+        }
+        for (size_t k = 0; k < C; ++k) g[k] *= keep;
+        for (int32_t i = begin; i < end; ++i) g[check_label<Watched>(counts.label[i], C)] += counts.count[i] * scale;
+    }
+}
+
+// Chain by chain for some rows, so that what one has learnt stays near while it is walked.
 template <bool Watched>
 void score_rows_of(const std::vector<ChainView>& chains, const std::vector<Column>& columns,
                    const LearntColumns& learnt, size_t first, size_t last, double n_learnt, size_t C,
                    const double* prior, double* log_sum, double* sum) {
-    std::vector<double> g(C), product(C);
-    for (size_t r = first; r < last; ++r) {
-        std::fill(log_sum + r * C, log_sum + (r + 1) * C, 0.0);
-        std::fill(sum + r * C, sum + (r + 1) * C, 0.0);
+    constexpr size_t kRows = 512;
+    std::vector<double> g(C), product(std::min(kRows, last - first) * C);
+    std::fill(log_sum + first * C, log_sum + last * C, 0.0);
+    std::fill(sum + first * C, sum + last * C, 0.0);
+    for (size_t from = first; from < last; from += kRows) {
+        const size_t rows = std::min(kRows, last - from);
         std::fill(product.begin(), product.end(), 1.0);
         for (size_t t = 0; t < chains.size(); ++t) {
-            const TrieView& contexts = chains[t].contexts;
-            std::copy(prior, prior + C, g.begin());
-            int32_t node = 0;
-            for (const Step& step : chains[t].steps) {
-                const uint32_t value = value_of(columns[step.column], r, step.cuts);
-                if (contexts.n_children[node] == kOneRow) {
-                    const int32_t other = contexts.first_child[node];
-                    check_part<Watched>(other, 1, learnt.n);
-                    if (value_of(learnt.columns[step.column], static_cast<size_t>(other), step.cuts) != value) break;
-                } else if ((node = contexts.child<Watched>(node, value)) < 0) {
-                    break;
+            for (size_t r = 0; r < rows; ++r) {
+                std::copy(prior, prior + C, g.begin());
+                walk_chain<Watched>(chains[t], columns, learnt, from + r, C, g.data());
+                for (size_t k = 0; k < C; ++k) {
+                    const double h = (n_learnt * g[k] + 1) / (n_learnt + static_cast<double>(C));
+                    sum[(from + r) * C + k] += h;
+                    product[r * C + k] *= h;
                 }
-                const CountsView& counts = contexts.counts;
-                const auto [begin, end] = counts.pairs<Watched>(node);
-                double total = 0;
-                for (int32_t i = begin; i < end; ++i) total += counts.count[i];
-                const double scale = 1 / (total + step.m), keep = step.m * scale;
-                for (size_t k = 0; k < C; ++k) g[k] *= keep;
-                for (int32_t i = begin; i < end; ++i)
-                    g[check_label<Watched>(counts.label[i], C)] += counts.count[i] * scale;
-            }
-            for (size_t k = 0; k < C; ++k) {
-                const double h = (n_learnt * g[k] + 1) / (n_learnt + static_cast<double>(C));
-                sum[r * C + k] += h;
-                product[k] *= h;
             }
             if (t % 8 == 7 || t + 1 == chains.size())
-                for (size_t k = 0; k < C; ++k) {
-                    log_sum[r * C + k] += std::log(product[k]);
-                    product[k] = 1;
+                for (size_t i = 0; i < rows * C; ++i) {
+                    log_sum[from * C + i] += std::log(product[i]);
+                    product[i] = 1;
                 }
         }
     }
