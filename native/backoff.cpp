@@ -1,8 +1,9 @@
 // P(x | class, context) by back-off from longer to shorter contexts, with m chosen by leave-one-out.
 #include <cmath>
-#include <numeric>
 
+#include "backoff_walk.hpp"
 #include "ensemble.hpp"
+#include "support/buffer.hpp"
 #include "support/parallel.hpp"
 
 namespace bayeskit {
@@ -12,339 +13,445 @@ constexpr double kGrid[] = {0.5, 2, 8, 32, 128, 512};
 constexpr size_t kChoices = std::size(kGrid);
 constexpr double kTiny = 1e-200;  // products are turned into logarithms before they vanish
 
-// Distinct keys among those of some rows, numbered in their order; ids[i] is the number of keys[i].
-void number_keys(const std::vector<uint64_t>& keys, uint64_t bound, std::vector<int32_t>& ids,
-                 std::vector<uint64_t>& distinct, std::vector<int32_t>& table) {
-    distinct.clear();
-    ids.resize(keys.size());
-    if (bound <= 32 * keys.size() + 4096) {
-        table.assign(bound, 0);
-        for (const uint64_t key : keys) table[key] = 1;
-        for (uint64_t key = 0; key < bound; ++key)
-            if (table[key]) {
-                table[key] = static_cast<int32_t>(distinct.size());
-                distinct.push_back(key);
-            }
-        for (size_t i = 0; i < keys.size(); ++i) ids[i] = table[keys[i]];
-        return;
-    }
-    distinct = keys;
-    std::sort(distinct.begin(), distinct.end());
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    for (size_t i = 0; i < keys.size(); ++i)
-        ids[i] = static_cast<int32_t>(std::lower_bound(distinct.begin(), distinct.end(), keys[i]) - distinct.begin());
-}
-
-// Something that is predicted with one row left out: rows of equal weight in one context, value and class are one.
-struct Item {
-    double count, total, taken, weight, p;
-    bool used;
-};
-
 // The m of the grid with the largest Σ weight · ln p.
-double choose_m(const std::vector<Item>& items) {
-    double sums[kChoices] = {}, product[kChoices];
-    std::fill(product, product + kChoices, 1.0);
-    for (const Item& it : items) {
-        if (!it.used) continue;
-        const double a = it.count - it.taken, b = it.total - it.taken;
-        if (it.weight == 1.0) {
+class Choice {
+public:
+    Choice() { std::fill(product_, product_ + kChoices, 1.0); }
+
+    // What is left of count and total without the row, and the probability in the context above.
+    void add(double a, double b, double p, double weight) {
+        double ratio[kChoices];
+        for (size_t g = 0; g < kChoices; ++g) ratio[g] = (a + kGrid[g] * p) / (b + kGrid[g]);
+        if (weight == 1.0) {
             double least = 1;
             for (size_t g = 0; g < kChoices; ++g) {
-                product[g] *= (a + kGrid[g] * it.p) / (b + kGrid[g]);
-                least = std::min(least, product[g]);
+                product_[g] *= ratio[g];
+                least = std::min(least, product_[g]);
             }
             if (least < kTiny)
                 for (size_t g = 0; g < kChoices; ++g) {
-                    sums[g] += std::log(product[g]);
-                    product[g] = 1;
+                    sums_[g] += std::log(product_[g]);
+                    product_[g] = 1;
                 }
-        } else {
-            for (size_t g = 0; g < kChoices; ++g)
-                sums[g] += it.weight * std::log((a + kGrid[g] * it.p) / (b + kGrid[g]));
+            return;
         }
-    }
-    size_t best = 0;
-    for (size_t g = 0; g < kChoices; ++g) {
-        sums[g] += std::log(product[g]);
-        if (sums[g] > sums[best]) best = g;
-    }
-    return kGrid[best];
-}
-
-// Learns one family level by level: contexts of no parent, of one, of two, ...
-class Learner {
-public:
-    Learner(const Rows& rows, const Family& family, const double* m)
-        : rows_(rows), family_(family), C_(rows.n_classes), m_(m), says_(!m || rows.n_asked > 0) {
-        inside_.resize(rows.n);
-        std::iota(inside_.begin(), inside_.end(), 0u);
-        context_.assign(rows.n, 0);
-        if (!says_) return;
-        item_of_.assign(rows.n, -1);
-        entry_of_.assign(rows.n, -1);
-        last_item_.assign(rows.n, -1);
-        last_entry_.assign(rows.n, -1);
+        std::copy(ratio, ratio + kChoices, ratios_ + waiting_ * kChoices);
+        weights_[waiting_] = weight;
+        if (++waiting_ == kWaiting) take_logarithms();
     }
 
-    Learnt run(double* product) {
-        for (size_t d = 0; d <= family_.parents.size(); ++d) {
-            if (d == 0) root();
-            else descend(family_.parents[d - 1], family_.sizes[d - 1]);
-            count();
-            const double m = m_ ? m_[d] : choose_m(items_);
-            out_.m.push_back(m);
-            if (says_) estimate(m);
-            write();
+    double best() {
+        take_logarithms();
+        size_t best = 0;
+        for (size_t g = 0; g < kChoices; ++g) {
+            sums_[g] += std::log(product_[g]);
+            if (sums_[g] > sums_[best]) best = g;
         }
-        if (says_) multiply(product);
-        return std::move(out_);
+        return kGrid[best];
     }
 
 private:
-    void root() {
-        totals_.assign(1, 0);
-        for (const uint32_t r : inside_) totals_[0] += rows_.weight(r);
-        out_.contexts.add_node(0);
-        level_ = 0;
-        if (totals_[0] < kLeast) inside_.clear();
+    static constexpr size_t kWaiting = 32;  // of which logarithms are taken at once
+
+    void take_logarithms() {
+        double logs[kWaiting * kChoices];
+        const size_t n = (waiting_ * kChoices + 3) / 4 * 4;
+        std::fill(ratios_ + waiting_ * kChoices, ratios_ + n, 1.0);
+        loops().logarithms(ratios_, n, logs);
+        for (size_t i = 0; i < waiting_; ++i)
+            for (size_t g = 0; g < kChoices; ++g) sums_[g] += weights_[i] * logs[i * kChoices + g];
+        waiting_ = 0;
     }
 
-    void descend(const Codes& parent, size_t size) {
-        keys_.resize(inside_.size());
-        with_type(parent, [&](auto codes) {
-            for (size_t i = 0; i < inside_.size(); ++i)
-                keys_[i] = static_cast<uint64_t>(context_[inside_[i]]) * size + codes[inside_[i]];
+    double sums_[kChoices] = {}, product_[kChoices], ratios_[kWaiting * kChoices], weights_[kWaiting];
+    size_t waiting_ = 0;
+};
+
+// Codes as they are, or their ranks among those that occur where a table of all would be too large.
+class DenseCodes {
+public:
+    DenseCodes(const Codes& codes, size_t size, size_t n) : codes_(codes), size_(size) {
+        if (size <= 32 * n + 4096) return;
+        with_type(codes, [&](auto cells) { values_.assign(cells, cells + n); });
+        std::sort(values_.begin(), values_.end());
+        values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
+        ranks_.resize(n);
+        with_type(codes, [&](auto cells) {
+            for (size_t r = 0; r < n; ++r)
+                ranks_[r] = static_cast<uint32_t>(
+                    std::lower_bound(values_.begin(), values_.end(), static_cast<uint32_t>(cells[r])) -
+                    values_.begin());
         });
-        number_keys(keys_, totals_.size() * size, ids_, distinct_, table_);
-        std::vector<double> sums(distinct_.size(), 0.0);
-        for (size_t i = 0; i < inside_.size(); ++i) sums[ids_[i]] += rows_.weight(inside_[i]);
-        // Contexts of too few rows are not kept: back-off stops above them.
-        const size_t parent_level = level_;
-        level_ = out_.contexts.size();
-        std::vector<int32_t> kept(distinct_.size(), -1);
-        totals_.clear();
-        for (size_t k = 0; k < distinct_.size(); ++k) {
-            if (sums[k] < kLeast) continue;
-            kept[k] = static_cast<int32_t>(totals_.size());
-            totals_.push_back(sums[k]);
-            const size_t above = parent_level + distinct_[k] / size;
-            if (out_.contexts.n_children[above]++ == 0)
-                out_.contexts.first_child[above] = static_cast<int32_t>(out_.contexts.size());
-            out_.contexts.add_node(static_cast<uint32_t>(distinct_[k] % size));
-        }
-        size_t left = 0;
-        for (size_t i = 0; i < inside_.size(); ++i)
-            if (kept[ids_[i]] >= 0) {
-                context_[inside_[i]] = kept[ids_[i]];
-                inside_[left++] = inside_[i];
+        codes_ = {ranks_.data(), 4};
+        size_ = std::max<size_t>(values_.size(), 1);
+    }
+    const Codes& codes() const { return codes_; }
+    size_t size() const { return size_; }
+    uint32_t value(uint32_t code) const { return values_.empty() ? code : values_[code]; }
+
+private:
+    Codes codes_;
+    size_t size_;
+    std::vector<uint32_t> ranks_, values_;
+};
+
+// Learns families, each level by level: contexts of no parent, of one, of two, ... Rows stand context by context, in
+// each by value and class, as the parents' values divide them and keep their order: what is counted are runs.
+class Learner {
+public:
+    // by_class: the rows in the order of their classes.
+    Learner(const Rows& rows, const std::vector<uint32_t>& by_class)
+        : rows_(rows), by_class_(by_class), C_(rows.n_classes), of_class_(rows.n_classes, 0.0), last_p_(rows.n),
+          last_said_(rows.n) {}
+
+    // m: of each level, or null to choose. Multiplies what is said of the asked rows, each left out, into product.
+    Learnt run(const Family& family, const double* m, double* product) {
+        says_ = !m || rows_.n_asked > 0;
+        base_ = 1.0 / static_cast<double>(family.size);
+        n_said_ = 0;
+        Learnt out;
+        const DenseCodes child(family.child, family.size, rows_.n);
+        root(child, out.contexts);
+        for (size_t d = 0; d <= family.parents.size(); ++d) {
+            if (d) {
+                const DenseCodes parent(family.parents[d - 1], family.sizes[d - 1], rows_.n);
+                with_type(parent.codes(), [&](auto codes) { descend(codes, parent, out.contexts); });
             }
-        inside_.resize(left);
-    }
-
-    void count() {
-        const size_t n = inside_.size(), K = totals_.size();
-        keys_.resize(n);
-        with_type(family_.child, [&](auto codes) {
-            for (size_t i = 0; i < n; ++i)
-                keys_[i] = static_cast<uint64_t>(context_[inside_[i]]) * family_.size + codes[inside_[i]];
-        });
-        number_keys(keys_, K * family_.size, ids_, distinct_, table_);  // entries: a value in a context
-        entries_ = distinct_;
+            count(child, out);
+            out.m.push_back(m ? m[d] : choose());
+            if (says_) estimate(out.m.back());
+        }
         if (says_) {
-            std::vector<int32_t> above(entries_.size(), -1);
+            for (size_t i = 0; i < order_.size(); ++i) leave(order_[i], items_[item_of_[i]]);
+            multiply(product);
+        }
+        return out;
+    }
+
+private:
+    struct Entry {  // a value in a context
+        uint32_t code;
+        int64_t said;  // where its probabilities stand; those of a shorter context, or -1, where it has none
+    };
+    struct Cell {  // a class in an entry
+        uint32_t entry, label;
+        double count, of_class;  // of_class: of all values of the context
+    };
+    // What is predicted with one row left out: rows of equal weight in one cell are one.
+    struct Item {
+        double p;
+        uint32_t cell;
+        int64_t said;
+    };
+
+    // All rows in one context. Its cells are first those of no context at all, whose probabilities are all the same.
+    void root(const DenseCodes& child, Trie& contexts) {
+        const size_t n = rows_.n;
+        order_.resize(n);
+        item_of_.resize(n);
+        entries_.clear();
+        cells_.clear();
+        items_.clear();
+        totals_.assign(1, 0.0);
+        starts_.assign(1, 0);
+        contexts.add_node(0);
+        level_ = 0;
+        for (size_t r = 0; r < n; ++r) totals_[0] += rows_.weight(r);
+        if (totals_[0] < kLeast) order_.clear();
+        starts_.push_back(static_cast<uint32_t>(order_.size()));
+        std::fill(last_p_.begin(), last_p_.end(), base_);
+        std::fill(last_said_.begin(), last_said_.end(), int64_t{-1});
+        if (order_.empty()) return;
+        with_type(child.codes(), [&](auto codes) {
+            next_.assign(child.size() + 1, 0);
+            for (size_t r = 0; r < n; ++r) ++next_[codes[r] + 1];
+            for (size_t v = 0; v < child.size(); ++v) next_[v + 1] += next_[v];
+            for (const uint32_t r : by_class_) order_[next_[codes[r]]++] = r;
             for (size_t i = 0; i < n; ++i) {
-                above[ids_[i]] = entry_of_[inside_[i]];
-                entry_of_[inside_[i]] = ids_[i];
+                const uint32_t code = codes[order_[i]], label = rows_.labels[order_[i]];
+                const bool first = entries_.empty() || entries_.back().code != code;
+                if (first) entries_.push_back({code, -1});
+                if (first || cells_.back().label != label) {
+                    items_.push_back({base_, static_cast<uint32_t>(cells_.size()), -1});
+                    cells_.push_back({static_cast<uint32_t>(entries_.size() - 1), label, 0, 0});
+                }
+                item_of_[i] = static_cast<uint32_t>(items_.size() - 1);
             }
-            entry_above_ = std::move(above);
+        });
+    }
+
+    // Divides every context by the value of one more parent. Contexts of too few rows are not kept: back-off stops
+    // above them.
+    template <class Code>
+    void descend(const Code* codes, const DenseCodes& parent, Trie& contexts) {
+        number_.assign(parent.size(), 0);
+        next_.resize(parent.size());
+        weight_.assign(rows_.weights ? parent.size() : 0, 0.0);
+        order_above_.swap(order_);
+        item_above_.swap(item_of_);
+        starts_above_.swap(starts_);
+        order_.resize(order_above_.size());
+        item_of_.resize(order_above_.size());
+        code_.resize(order_above_.size());
+        starts_.assign(1, 0);
+        const size_t n_above = totals_.size(), level_above = level_;
+        totals_.clear();
+        level_ = contexts.size();
+        uint32_t end = 0;
+        for (size_t k = 0; k < n_above; ++k) {
+            const size_t first = starts_above_[k], last = starts_above_[k + 1];
+            touched_.clear();
+            for (size_t i = first; i < last; ++i) {
+                const uint32_t code = codes[order_above_[i]];
+                code_[i] = code;
+                if (number_[code]++ == 0) touched_.push_back(code);
+                if (rows_.weights) weight_[code] += rows_.weights[order_above_[i]];
+            }
+            size_t n_children = 0;
+            for (const uint32_t code : touched_) {
+                const double total = rows_.weights ? weight_[code] : number_[code];
+                next_[code] = kDropped;
+                if (total >= kLeast) touched_[n_children++] = code;
+                else number_[code] = 0;
+                if (rows_.weights && total < kLeast) weight_[code] = 0;
+            }
+            touched_.resize(n_children);
+            std::sort(touched_.begin(), touched_.end());
+            if (n_children) {
+                contexts.first_child[level_above + k] = static_cast<int32_t>(contexts.size());
+                contexts.n_children[level_above + k] = static_cast<int32_t>(n_children);
+            }
+            for (const uint32_t code : touched_) {
+                next_[code] = end;
+                end += number_[code];
+                starts_.push_back(end);
+                totals_.push_back(rows_.weights ? weight_[code] : number_[code]);
+                contexts.add_node(parent.value(code));
+                number_[code] = 0;
+                if (rows_.weights) weight_[code] = 0;
+            }
+            for (size_t i = first; i < last; ++i) {
+                uint32_t& place = next_[code_[i]];
+                if (place != kDropped) {
+                    order_[place] = order_above_[i];
+                    item_of_[place++] = item_above_[i];
+                } else if (says_) {
+                    leave(order_above_[i], items_[item_above_[i]]);
+                }
+            }
         }
-        for (size_t i = 0; i < n; ++i) keys_[i] = static_cast<uint64_t>(ids_[i]) * C_ + rows_.labels[inside_[i]];
-        number_keys(keys_, entries_.size() * C_, ids_, distinct_, table_);  // cells: a class in an entry
-        cells_ = distinct_;
-        cell_counts_.assign(cells_.size(), 0.0);
-        by_class_.assign(K * C_, 0.0);
-        for (size_t i = 0; i < n; ++i) {
-            const uint32_t r = inside_[i];
-            cell_counts_[ids_[i]] += rows_.weight(r);
-            by_class_[static_cast<size_t>(context_[r]) * C_ + rows_.labels[r]] += rows_.weight(r);
+        order_.resize(end);
+        item_of_.resize(end);
+    }
+
+    // A row of which no longer context will say more.
+    void leave(uint32_t r, const Item& item) {
+        last_p_[r] = item.p;
+        last_said_[r] = item.said;
+    }
+
+    // Rows of every value and class in every context, and what will be needed to say it of a new row.
+    void count(const DenseCodes& child, Learnt& out) {
+        entries_above_.swap(entries_);
+        cells_above_.swap(cells_);
+        items_above_.swap(items_);
+        entries_.clear();
+        cells_.clear();
+        items_.clear();
+        class_label_.clear();
+        class_count_.clear();
+        class_starts_.assign(1, 0);
+        cell_starts_.assign(1, 0);
+        entry_starts_.assign(1, 0);
+        for (size_t k = 0; k < totals_.size(); ++k) {
+            uint32_t entry = UINT32_MAX;
+            for (size_t i = starts_[k], end = starts_[k + 1]; i < end;) {
+                const uint32_t cell = items_above_[item_of_[i]].cell, own = static_cast<uint32_t>(cells_.size());
+                const Cell& above = cells_above_[cell];
+                if (above.entry != entry) entries_.push_back(entries_above_[entry = above.entry]);
+                cells_.push_back({static_cast<uint32_t>(entries_.size() - 1), above.label, 0, 0});
+                if (rows_.weights) {
+                    for (; i < end && items_above_[item_of_[i]].cell == cell; ++i) {
+                        items_.push_back({items_above_[item_of_[i]].p, own, items_above_[item_of_[i]].said});
+                        item_of_[i] = static_cast<uint32_t>(items_.size() - 1);
+                        cells_[own].count += rows_.weights[order_[i]];
+                    }
+                    continue;
+                }
+                const size_t first = i;
+                items_.push_back({items_above_[cell].p, own, items_above_[cell].said});
+                for (; i < end && item_of_[i] == cell; ++i) item_of_[i] = own;  // an item is a cell
+                cells_[own].count = static_cast<double>(i - first);
+            }
+            for (size_t c = cell_starts_.back(); c < cells_.size(); ++c) of_class_[cells_[c].label] += cells_[c].count;
+            for (size_t c = cell_starts_.back(); c < cells_.size(); ++c)
+                cells_[c].of_class = of_class_[cells_[c].label];
+            for (size_t label = 0; label < C_ && cell_starts_.back() < cells_.size(); ++label) {
+                if (!(of_class_[label] > 0)) continue;
+                class_label_.push_back(static_cast<uint16_t>(label));
+                class_count_.push_back(of_class_[label]);
+                out.contexts.counts.add(static_cast<uint16_t>(label), of_class_[label]);
+                of_class_[label] = 0;
+            }
+            out.contexts.counts.close();
+            out.first_entry.push_back(static_cast<int32_t>(out.entry.size()));
+            for (size_t c = cell_starts_.back(), e = entry_starts_.back(); e < entries_.size(); ++e) {
+                out.entry.push_back(child.value(entries_[e].code));
+                for (; c < cells_.size() && cells_[c].entry == e; ++c)
+                    out.counts.add(static_cast<uint16_t>(cells_[c].label), cells_[c].count);
+                out.counts.close();
+            }
+            out.n_entries.push_back(static_cast<int32_t>(out.entry.size()) - out.first_entry.back());
+            class_starts_.push_back(class_label_.size());
+            cell_starts_.push_back(cells_.size());
+            entry_starts_.push_back(entries_.size());
         }
-        if (!says_) return;
-        std::vector<Item> items(rows_.weights ? n : cells_.size());
-        for (size_t i = 0; i < n; ++i) {
-            const uint32_t r = inside_[i];
-            const size_t at = rows_.weights ? i : static_cast<size_t>(ids_[i]), k = rows_.labels[r];
-            const double p = item_of_[r] < 0 ? 1.0 / static_cast<double>(family_.size) : items_[item_of_[r]].p;
-            const double taken = rows_.taken(r), total = totals_[context_[r]];
-            items[at] = {cell_counts_[ids_[i]],
-                         by_class_[static_cast<size_t>(context_[r]) * C_ + k],
-                         taken,
-                         rows_.weights ? rows_.weight(r) : cell_counts_[ids_[i]],
-                         p,
-                         total - taken >= kLeast};
-            item_of_[r] = static_cast<int32_t>(at);
+    }
+
+    // f(item, its cell, what is taken away of it, its weight) of a context's items that it can do without.
+    template <class F>
+    void used_items(size_t k, F f) {
+        if (!rows_.weights) {
+            if (totals_[k] - 1.0 < kLeast) return;
+            for (size_t c = cell_starts_[k]; c < cell_starts_[k + 1]; ++c)
+                f(items_[c], cells_[c], 1.0, cells_[c].count);
+            return;
         }
-        items_ = std::move(items);
+        for (size_t i = starts_[k]; i < starts_[k + 1]; ++i) {
+            const double taken = rows_.taken(order_[i]);
+            if (totals_[k] - taken >= kLeast) f(items_[i], cells_[items_[i].cell], taken, rows_.weight(order_[i]));
+        }
+    }
+
+    double choose() {
+        Choice choice;
+        for (size_t k = 0; k < totals_.size(); ++k)
+            used_items(k, [&](const Item& item, const Cell& cell, double taken, double weight) {
+                choice.add(cell.count - taken, cell.of_class - taken, item.p, weight);
+            });
+        return choice.best();
     }
 
     // P(x | class, context) of every entry, and of every item without its row.
     void estimate(double m) {
-        for (Item& it : items_)
-            if (it.used) it.p = (it.count - it.taken + m * it.p) / (it.total - it.taken + m);
-        const size_t E = entries_.size();
-        std::vector<double> now(E * C_);
-        const double base = 1.0 / static_cast<double>(family_.size);
-        for (size_t e = 0; e < E; ++e) {
-            const double* of_context = by_class_.data() + entries_[e] / family_.size * C_;
-            const double* above = entry_above_[e] < 0 ? nullptr : p_.data() + static_cast<size_t>(entry_above_[e]) * C_;
-            for (size_t k = 0; k < C_; ++k) now[e * C_ + k] = m * (above ? above[k] : base) / (of_context[k] + m);
-        }
-        for (size_t i = 0; i < cells_.size(); ++i)
-            now[cells_[i]] +=
-                cell_counts_[i] / (by_class_[entries_[cells_[i] / C_] / family_.size * C_ + cells_[i] % C_] + m);
-        p_ = std::move(now);
-
-        // Rows whose context can do without them go on from here; the others stay with what they had.
-        const size_t first_item = said_own_.size(), first_entry = said_.size() / C_;
-        for (const Item& it : items_) said_own_.push_back(it.p);
-        said_.insert(said_.end(), p_.begin(), p_.end());
-        for (const uint32_t r : inside_)
-            if (items_[item_of_[r]].used) {
-                last_item_[r] = static_cast<int64_t>(first_item + item_of_[r]);
-                last_entry_[r] = static_cast<int64_t>(first_entry + entry_of_[r]);
+        for (size_t k = 0; k < totals_.size(); ++k) {
+            if (!rows_.weights && totals_[k] - 1.0 < kLeast) continue;  // neither it nor a longer one says anything
+            const size_t first = class_starts_[k], last = class_starts_[k + 1];
+            size_t c = cell_starts_[k];
+            for (size_t e = entry_starts_[k]; e < entry_starts_[k + 1]; ++e) {
+                if ((n_said_ + 1) * C_ > said_.size()) said_.resize(std::max<size_t>(2 * said_.size(), 64 * C_));
+                double* p = said_.data() + n_said_ * C_;
+                const int64_t above = entries_[e].said;
+                if (above < 0) std::fill(p, p + C_, base_);
+                else std::copy_n(said_.data() + static_cast<size_t>(above) * C_, C_, p);
+                // Where a class does not occur, m p / (0 + m) is p.
+                for (size_t i = first; i < last; ++i) {
+                    double& own = p[class_label_[i]];
+                    own = m * own / (class_count_[i] + m);
+                }
+                for (; c < cell_starts_[k + 1] && cells_[c].entry == e; ++c)
+                    p[cells_[c].label] += cells_[c].count / (cells_[c].of_class + m);
+                entries_[e].said = static_cast<int64_t>(n_said_++);
             }
-    }
-
-    // What will be needed to say it of a new row.
-    void write() {
-        const size_t E = entries_.size();
-        size_t e = 0, cell = 0;
-        for (size_t node = 0; node < totals_.size(); ++node) {
-            for (size_t k = 0; k < C_; ++k)
-                if (by_class_[node * C_ + k] > 0)
-                    out_.contexts.counts.add(static_cast<uint16_t>(k), by_class_[node * C_ + k]);
-            out_.contexts.counts.close();
-            out_.first_entry.push_back(static_cast<int32_t>(out_.entry.size()));
-            for (; e < E && entries_[e] / family_.size == node; ++e) {
-                out_.entry.push_back(static_cast<uint32_t>(entries_[e] % family_.size));
-                for (; cell < cells_.size() && cells_[cell] / C_ == e; ++cell)
-                    out_.counts.add(static_cast<uint16_t>(cells_[cell] % C_), cell_counts_[cell]);
-                out_.counts.close();
-            }
-            out_.n_entries.push_back(static_cast<int32_t>(out_.entry.size()) - out_.first_entry.back());
+            used_items(k, [&](Item& item, const Cell& cell, double taken, double) {
+                item.p = (cell.count - taken + m * item.p) / (cell.of_class - taken + m);
+                item.said = entries_[cell.entry].said;
+            });
         }
     }
 
     void multiply(double* product) const {
-        const double base = 1.0 / static_cast<double>(family_.size);
         for (size_t i = 0; i < rows_.n_asked; ++i) {
             const size_t r = static_cast<size_t>(rows_.asked[i]);
             double* to = product + i * C_;
-            if (last_item_[r] < 0) {
-                for (size_t k = 0; k < C_; ++k) to[k] *= base;
+            if (last_said_[r] < 0) {
+                for (size_t k = 0; k < C_; ++k) to[k] *= base_;
                 continue;
             }
-            const double* p = said_.data() + static_cast<size_t>(last_entry_[r]) * C_;
-            const double own = to[rows_.labels[r]] * said_own_[last_item_[r]];
+            const double* p = &said_[static_cast<size_t>(last_said_[r]) * C_];
+            const double own = to[rows_.labels[r]] * last_p_[r];
             for (size_t k = 0; k < C_; ++k) to[k] *= p[k];
             to[rows_.labels[r]] = own;
         }
     }
 
+    static constexpr uint32_t kDropped = UINT32_MAX;
+
     const Rows& rows_;
-    const Family& family_;
+    const std::vector<uint32_t>& by_class_;
     const size_t C_;
-    const double* m_;   // of each level, or null
-    const bool says_;   // or only counts
-    Learnt out_;
-    size_t level_ = 0;                       // first node of the level
-    std::vector<uint32_t> inside_;           // rows in contexts of this level
-    std::vector<int32_t> context_, item_of_, entry_of_, ids_, table_, entry_above_;
-    std::vector<int64_t> last_item_, last_entry_;
-    std::vector<uint64_t> keys_, distinct_, entries_, cells_;
-    std::vector<double> totals_, by_class_, cell_counts_, p_, said_, said_own_;
-    std::vector<Item> items_;
+    bool says_ = true;  // or only counts
+    double base_ = 1;   // P(x | class) without any context
+    size_t level_ = 0;  // first node of the level
+    // Rows, context by context, and the item of each; those of the level above while it is divided.
+    std::vector<uint32_t> order_, item_of_, starts_, order_above_, item_above_, starts_above_;
+    std::vector<uint32_t> code_, touched_, number_, next_;
+    std::vector<double> totals_, weight_, of_class_, class_count_;
+    std::vector<uint16_t> class_label_;
+    std::vector<size_t> class_starts_, cell_starts_, entry_starts_;  // of each context
+    std::vector<Entry> entries_, entries_above_;
+    std::vector<Cell> cells_, cells_above_;
+    std::vector<Item> items_, items_above_;
+    Buffer<double> said_;  // (n_said_, classes): what entries say, of all levels
+    size_t n_said_ = 0;
+    std::vector<double> last_p_;  // of each row: of its own class, and where that of the others stands
+    std::vector<int64_t> last_said_;
 };
+
+std::vector<uint32_t> in_order_of_classes(const Rows& rows) {
+    std::vector<uint32_t> starts(rows.n_classes + 1, 0), order(rows.n);
+    for (size_t r = 0; r < rows.n; ++r) ++starts[rows.labels[r] + 1];
+    for (size_t k = 0; k < rows.n_classes; ++k) starts[k + 1] += starts[k];
+    for (size_t r = 0; r < rows.n; ++r) order[starts[rows.labels[r]]++] = static_cast<uint32_t>(r);
+    return order;
+}
 
 constexpr size_t kBeforeLog = 4;  // members multiplied before their logarithm is taken
 
-// P(x | class) of a row, from the shortest context to the longest known one.
-template <bool Watched, class Code>
-void say(const FamilyView& family, uint32_t x, const Code* const* parents, size_t r, size_t C, double* p) {
-    std::fill(p, p + C, 1.0 / static_cast<double>(family.size));
-    const CountsView& all = family.contexts.counts;
-    int32_t node = 0;
-    for (size_t d = 0;; ++d) {
-        if (family.n_entries[node] == 0) return;  // a root of too few rows
-        const double m = family.m[d];
-        const auto [begin, end] = all.pairs<Watched>(node);
-        if (Watched && begin == end) refuse_part();  // values are counted where classes are
-        for (int32_t i = begin; i < end; ++i)  // n + m is m where a class does not occur
-            p[check_label<Watched>(all.label[i], C)] *= m / (all.count[i] + m);
-        const int32_t first = family.first_entry[node];
-        check_part<Watched>(first, family.n_entries[node], family.n_all_entries);
-        const int32_t found = place_of(family.entry + first, family.n_entries[node], x);
-        if (found >= 0) {
-            const auto [from, to] = family.counts.pairs<Watched>(first + found);
-            int32_t of_context = begin;
-            for (int32_t i = from; i < to; ++i) {
-                const uint16_t k = check_label<Watched>(family.counts.label[i], C);
-                while (of_context + 1 < end && all.label[of_context] != k) ++of_context;  // both rise
-                p[k] += family.counts.count[i] / (all.count[of_context] + m);
-            }
-        }
-        if (d == family.n_parents) return;
-        node = family.contexts.child<Watched>(node, static_cast<uint32_t>(parents[d][r]));
-        if (node < 0) return;
-    }
-}
-
+// Member by member for some rows, so that what one has learnt stays near while it is walked.
 template <bool Watched, class Code>
 void score_column(const FamilyView* families, const Codes* children, const std::vector<Codes>* parents, size_t n,
                   size_t n_members, size_t C, double* log_factors, size_t n_columns) {
-    std::vector<double> p(C), product(C), sum(C);
-    std::vector<std::vector<const Code*>> above(n_members);
-    for (size_t j = 0; j < n_members; ++j)
-        for (const Codes& parent : parents[j]) above[j].push_back(static_cast<const Code*>(parent.data));
-    for (size_t r = 0; r < n; ++r) {
+    const size_t most = std::min<size_t>(n, std::clamp<size_t>(4096 / C, 64, 512)), most_cells = (most * C + 3) / 4 * 4;
+    std::vector<double> product(most_cells), sum(most_cells), logs(most_cells);
+    std::vector<const Code*> above;
+    Walk<Watched, Code> walk(most, C);
+    for (size_t first = 0; first < n; first += most) {
+        const size_t rows = std::min(most, n - first), cells = rows * C, padded = (cells + 3) / 4 * 4;
         std::fill(product.begin(), product.end(), 1.0);
         std::fill(sum.begin(), sum.end(), 0.0);
         for (size_t j = 0; j < n_members; ++j) {
-            const auto x = static_cast<uint32_t>(static_cast<const Code*>(children[j].data)[r]);
-            if (x < families[j].size) {  // a value never seen is left out
-                say<Watched>(families[j], x, above[j].data(), r, C, p.data());
-                for (size_t k = 0; k < C; ++k) product[k] *= p[k];
-            }
+            above.clear();
+            for (const Codes& parent : parents[j]) above.push_back(static_cast<const Code*>(parent.data));
+            walk.multiply(families[j], static_cast<const Code*>(children[j].data), above, first, rows, product.data());
             if ((j + 1) % kBeforeLog && j + 1 < n_members) continue;
-            for (size_t k = 0; k < C; ++k) {
-                sum[k] += std::log(product[k]);
-                product[k] = 1;
-            }
+            loops().logarithms(product.data(), padded, logs.data());
+            for (size_t at = 0; at < cells; ++at) sum[at] += logs[at];
+            std::fill(product.begin(), product.end(), 1.0);
         }
-        for (size_t k = 0; k < C; ++k) log_factors[(r * C + k) * n_columns] = sum[k] / static_cast<double>(n_members);
+        for (size_t at = 0; at < cells; ++at)
+            log_factors[(first * C + at) * n_columns] = sum[at] / static_cast<double>(n_members);
     }
 }
 
 }  // namespace
 
-Learnt learn_family(const Rows& rows, const Family& family, const double* m, double* product) {
-    return Learner(rows, family, m).run(product);
-}
-
 void learn_families(const Rows& rows, const std::vector<Family>& families, size_t n_members, const double* m,
                     size_t n_levels, std::vector<Learnt>& learnt, double* log_factors, size_t n_threads) {
     const size_t n_columns = families.size() / n_members, C = rows.n_classes, cells = rows.n_asked * C;
+    const std::vector<uint32_t> by_class = in_order_of_classes(rows);
     learnt.resize(families.size());
     parallel_for(n_columns, threads_for(rows.n * families.size(), n_threads), [&](size_t i) {
-        std::vector<double> product(cells, 1.0), sum(cells, 0.0);
+        const size_t padded = (cells + 3) / 4 * 4;
+        std::vector<double> product(padded, 1.0), sum(cells, 0.0), logs(padded);
+        Learner learner(rows, by_class);
         for (size_t j = 0; j < n_members; ++j) {
             const size_t f = i * n_members + j;
-            learnt[f] = learn_family(rows, families[f], m ? m + f * n_levels : nullptr, product.data());
+            learnt[f] = learner.run(families[f], m ? m + f * n_levels : nullptr, product.data());
             if ((j + 1) % kBeforeLog && j + 1 < n_members) continue;
-            for (size_t at = 0; at < cells; ++at) {
-                sum[at] += std::log(product[at]);
-                product[at] = 1;
-            }
+            loops().logarithms(product.data(), padded, logs.data());
+            for (size_t at = 0; at < cells; ++at) sum[at] += logs[at];
+            std::fill(product.begin(), product.end(), 1.0);
         }
         for (size_t at = 0; at < cells; ++at)
             log_factors[at * n_columns + i] = sum[at] / static_cast<double>(n_members);

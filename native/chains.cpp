@@ -3,7 +3,7 @@
 #include <limits>
 #include <numeric>
 
-#include "ensemble.hpp"
+#include "chain_values.hpp"
 #include "support/parallel.hpp"
 
 namespace bayeskit {
@@ -17,54 +17,33 @@ constexpr double kChoices[] = {1, 4, 16};
 constexpr size_t kM = std::size(kChoices);
 constexpr double kTiny = 1e-200;
 constexpr double kGain = 1e-9;
-
-// The value a number has between some cuts: 0 .. kMostCuts, a missing one the next; infinity is a number not known.
-uint32_t interval(double x, const double* cuts) {
-    if (x != x) return kMostCuts + 1;
-    if (x == std::numeric_limits<double>::infinity()) return kMostCuts + 2;
-    uint32_t v = 0;
-    for (size_t i = 0; i < kMostCuts; ++i) v += x > cuts[i];  // no number is greater than NaN
-    return v;
-}
-
-// The value a code has: itself if none is singled out, else 1 .. kMostCuts of those that are, 0 for all others
-// together.
-uint32_t group(uint32_t code, size_t size, const double* singled) {
-    if (singled[0] != singled[0]) return code;
-    if (code >= size) return kMostCuts + 2;  // not known
-    uint32_t v = 0;
-    for (uint32_t i = 0; i < kMostCuts; ++i) v = code == singled[i] ? i + 1 : v;
-    return v;
-}
-
-size_t n_values(const Column& column) { return std::max(column.n_codes, kMostCuts + 3); }
-
-uint32_t value_of(const Column& column, size_t r, const double* cuts) {
-    if (!column.coded) return interval(column.numbers.data[static_cast<ptrdiff_t>(r) * column.numbers.stride], cuts);
-    return with_type(column.codes, [&](auto codes) { return group(codes[r], column.size, cuts); });
-}
-
-// Rows in groups of one context each, side by side. A context of one row is that row: it is not split, but compared.
-struct Groups {
-    std::vector<uint32_t> rows;
-    std::vector<size_t> start;  // and the end
-    std::vector<int32_t> node;
-
-    explicit Groups(std::vector<uint32_t> all) : rows(std::move(all)), start{0, rows.size()}, node{0} {}
-    size_t size() const { return node.size(); }
-};
+constexpr size_t kFewClasses = 8;
+constexpr size_t kRemembered = 1 << 14;  // values times classes whose factors are held
 
 // The part that chooses: its rows side by side, so that a candidate reads memory in order.
 class Chooser {
 public:
     Chooser(const Rows& rows, const std::vector<Column>& columns, const uint8_t* part, const double* own_prior)
-        : rows_(rows), columns_(columns), C_(rows.n_classes), groups_(chosen(rows, part)), p_(rows.n) {
-        for (const uint32_t r : groups_.rows) p_[r] = own_prior[r];
-        size_t most = 0;
-        for (const Column& column : columns) most = std::max(most, n_values(column));
-        count_.assign(most * C_, 0.0);
-        total_.assign(most, 0.0);
-        value_.resize(groups_.rows.size());
+        : rows_(rows), columns_(columns), C_(rows.n_classes), groups_(chosen(rows, part)),
+          divider_(most_values(columns)) {
+        const size_t n = groups_.rows.size(), most = most_values(columns);
+        for (const uint32_t r : groups_.rows) {
+            label_.push_back(rows.labels[r]);
+            p_.push_back(own_prior[r]);
+        }
+        if (rows.weights) {
+            count_.assign(most * C_, 0.0);
+            total_.assign(most, 0.0);
+        } else {
+            tally_.assign(most * C_, 0);
+            tally_of_value_.assign(most, 0);
+            if (most * C_ <= kRemembered) {
+                factor_.resize(most * C_ * kM);
+                factor_of_.assign(most * C_, 0);
+            }
+        }
+        value_.resize(n);
+        order_.resize(n);
     }
 
     // The best candidate of one step, taken; false where none gains.
@@ -90,6 +69,29 @@ public:
     }
 
 private:
+    // Products of factors, turned into a sum of logarithms before they vanish or overflow.
+    struct Gains {
+        double* sums;
+        double product[kM];
+
+        explicit Gains(double* gains) : sums(gains) { std::fill(product, product + kM, 1.0); }
+        void multiply(const double* factor) {
+            double least = 1, most = 1;
+            for (size_t c = 0; c < kM; ++c) {
+                product[c] *= factor[c];
+                least = std::min(least, product[c]);
+                most = std::max(most, product[c]);
+            }
+            if (least < kTiny || most > 1 / kTiny) {
+                close();
+                std::fill(product, product + kM, 1.0);
+            }
+        }
+        void close() {
+            for (size_t c = 0; c < kM; ++c) sums[c] += std::log(product[c]);
+        }
+    };
+
     static std::vector<uint32_t> chosen(const Rows& rows, const uint8_t* part) {
         std::vector<uint32_t> found;
         for (size_t r = 0; r < rows.n; ++r)
@@ -97,109 +99,129 @@ private:
         return found;
     }
 
-    void read(const Column& column, const double* cuts) {
-        const auto& rows = groups_.rows;
-        if (column.coded)
-            with_type(column.codes, [&](auto codes) {
-                for (size_t i = 0; i < rows.size(); ++i) value_[i] = group(codes[rows[i]], column.size, cuts);
-            });
-        else
-            for (size_t i = 0; i < rows.size(); ++i)
-                value_[i] =
-                    interval(column.numbers.data[static_cast<ptrdiff_t>(rows[i]) * column.numbers.stride], cuts);
+    size_t cell(size_t i) const { return value_[i] * C_ + label_[i]; }
+
+    // Σ ln p' − ln p over the part for each m, each row left out; false where the candidate splits nothing.
+    bool gain(const Candidates& candidates, size_t candidate, double* sums) {
+        read_values(columns_[candidates.column[candidate]], candidates.cuts + candidate * kMostCuts, groups_.rows,
+                    value_.data());
+        bool splits = false;
+        for (size_t g = 0; g < groups_.size() && !splits; ++g)
+            for (size_t i = groups_.start[g] + 1; i < groups_.start[g + 1] && !splits; ++i)
+                splits = value_[i] != value_[groups_.start[g]];
+        if (!splits) return false;
+        Gains gains(sums);
+        for (size_t g = 0; g < groups_.size(); ++g)
+            if (rows_.weights) add_weighed(groups_.start[g], groups_.start[g + 1], gains);
+            else add_group(groups_.start[g], groups_.start[g + 1], gains);
+        gains.close();
+        return true;
     }
 
-    void count_group(size_t first, size_t last) {
+    // Rows of one group, value and class have one factor: in large groups it is made once.
+    void add_group(size_t first, size_t last, Gains& gains) {
+        constexpr size_t kMany = 12;
+        count_rows(first, last);
+        const bool many = last - first >= kMany && !factor_of_.empty();
+        if (many) ++group_;
+        for (size_t i = first; i < last; ++i) {
+            const size_t at = cell(i);
+            double here[kM], *factor = many ? factor_.data() + at * kM : here;
+            if (!many || factor_of_[at] != group_) {
+                const double a = tally_[at] - 1.0, b = tally_of_value_[value_[i]] - 1.0, p = p_[i];
+                for (size_t c = 0; c < kM; ++c) factor[c] = (a + kChoices[c] * p) / ((b + kChoices[c]) * p);
+                if (many) factor_of_[at] = group_;
+            }
+            gains.multiply(factor);
+        }
+        clear_rows(first, last);
+    }
+
+    void add_weighed(size_t first, size_t last, Gains& gains) {
+        weigh_rows(first, last);
+        for (size_t i = first; i < last; ++i) {
+            const uint32_t r = groups_.rows[i];
+            const double taken = rows_.taken(r), p = p_[i], w = rows_.weight(r);
+            const double a = count_[cell(i)] - taken, b = total_[value_[i]] - taken;
+            double factor[kM];
+            for (size_t c = 0; c < kM; ++c) factor[c] = (a + kChoices[c] * p) / ((b + kChoices[c]) * p);
+            if (w == 1.0) gains.multiply(factor);
+            else
+                for (size_t c = 0; c < kM; ++c) gains.sums[c] += w * std::log(factor[c]);
+        }
+        forget_rows(first, last);
+    }
+
+    void count_rows(size_t first, size_t last) {
+        for (size_t i = first; i < last; ++i) {
+            ++tally_[cell(i)];
+            ++tally_of_value_[value_[i]];
+        }
+    }
+
+    void clear_rows(size_t first, size_t last) {
+        for (size_t i = first; i < last; ++i) tally_[cell(i)] = tally_of_value_[value_[i]] = 0;
+    }
+
+    void weigh_rows(size_t first, size_t last) {
         for (size_t i = first; i < last; ++i) {
             const double w = rows_.weight(groups_.rows[i]);
-            count_[value_[i] * C_ + rows_.labels[groups_.rows[i]]] += w;
+            count_[cell(i)] += w;
             total_[value_[i]] += w;
         }
     }
 
-    void clear_group(size_t first, size_t last) {
-        for (size_t i = first; i < last; ++i) {
-            count_[value_[i] * C_ + rows_.labels[groups_.rows[i]]] = 0;
-            total_[value_[i]] = 0;
-        }
-    }
-
-    // Σ ln p' − ln p over the part for each m, each row left out; false where the candidate splits nothing.
-    bool gain(const Candidates& candidates, size_t candidate, double* gains) {
-        read(columns_[candidates.column[candidate]], candidates.cuts + candidate * kMostCuts);
-        bool splits = false;
-        double product[kM];
-        std::fill(product, product + kM, 1.0);
-        for (size_t g = 0; g < groups_.size(); ++g) {
-            const size_t first = groups_.start[g], last = groups_.start[g + 1];
-            bool split = false;
-            for (size_t i = first + 1; i < last && !split; ++i) split = value_[i] != value_[first];
-            splits |= split;
-            count_group(first, last);
-            for (size_t i = first; i < last; ++i) {
-                const uint32_t r = groups_.rows[i];
-                const double taken = rows_.taken(r), p = p_[r], w = rows_.weight(r);
-                const double a = count_[value_[i] * C_ + rows_.labels[r]] - taken, b = total_[value_[i]] - taken;
-                if (w != 1.0) {
-                    for (size_t c = 0; c < kM; ++c)
-                        gains[c] += w * std::log((a + kChoices[c] * p) / ((b + kChoices[c]) * p));
-                    continue;
-                }
-                double least = 1, most = 1;
-                for (size_t c = 0; c < kM; ++c) {
-                    product[c] *= (a + kChoices[c] * p) / ((b + kChoices[c]) * p);
-                    least = std::min(least, product[c]);
-                    most = std::max(most, product[c]);
-                }
-                if (least < kTiny || most > 1 / kTiny)
-                    for (size_t c = 0; c < kM; ++c) {
-                        gains[c] += std::log(product[c]);
-                        product[c] = 1;
-                    }
-            }
-            clear_group(first, last);
-        }
-        for (size_t c = 0; c < kM; ++c) gains[c] += std::log(product[c]);
-        return splits;
+    void forget_rows(size_t first, size_t last) {
+        for (size_t i = first; i < last; ++i) count_[cell(i)] = total_[value_[i]] = 0;
     }
 
     void take(const Step& step) {
-        read(columns_[step.column], step.cuts);
-        Groups next{{}};
-        next.start.assign(1, 0);
-        next.node.clear();
-        std::vector<std::pair<uint32_t, uint32_t>> order;
+        read_values(columns_[step.column], step.cuts, groups_.rows, value_.data());
+        next_.clear();
+        next_label_.clear();
+        next_p_.clear();
         for (size_t g = 0; g < groups_.size(); ++g) {
             const size_t first = groups_.start[g], last = groups_.start[g + 1];
-            count_group(first, last);
-            order.clear();
+            const bool weighed = rows_.weights != nullptr;
+            if (weighed) weigh_rows(first, last);
+            else count_rows(first, last);
             for (size_t i = first; i < last; ++i) {
-                const uint32_t r = groups_.rows[i];
-                const double taken = rows_.taken(r);
-                p_[r] = (count_[value_[i] * C_ + rows_.labels[r]] - taken + step.m * p_[r]) /
-                        (total_[value_[i]] - taken + step.m);
-                order.emplace_back(value_[i], r);
+                const double taken = rows_.taken(groups_.rows[i]);
+                const double count = weighed ? count_[cell(i)] : tally_[cell(i)];
+                const double total = weighed ? total_[value_[i]] : tally_of_value_[value_[i]];
+                p_[i] = (count - taken + step.m * p_[i]) / (total - taken + step.m);
             }
-            clear_group(first, last);
-            std::sort(order.begin(), order.end());
-            for (size_t i = 0, j; i < order.size(); i = j) {
-                for (j = i; j < order.size() && order[j].first == order[i].first; ++j) {
+            if (weighed) forget_rows(first, last);
+            else clear_rows(first, last);
+            divider_.divide(value_.data(), first, last, order_.data(), [&](uint32_t, size_t from, size_t to) {
+                // alone: nothing will change for it
+                if (to - from < 2 && rows_.weight(groups_.rows[order_[from]]) <= 1) return;
+                for (size_t at = from; at < to; ++at) {
+                    next_.rows.push_back(groups_.rows[order_[at]]);
+                    next_label_.push_back(label_[order_[at]]);
+                    next_p_.push_back(p_[order_[at]]);
                 }
-                if (j - i < 2 && rows_.weight(order[i].second) <= 1) continue;  // alone: nothing will change for it
-                for (size_t at = i; at < j; ++at) next.rows.push_back(order[at].second);
-                next.start.push_back(next.rows.size());
-                next.node.push_back(0);
-            }
+                next_.start.push_back(next_.rows.size());
+                next_.node.push_back(0);
+            });
         }
-        groups_ = std::move(next);
+        std::swap(groups_, next_);
+        label_.swap(next_label_);
+        p_.swap(next_p_);
     }
 
     const Rows& rows_;
     const std::vector<Column>& columns_;
     const size_t C_;
-    Groups groups_;
-    std::vector<double> p_, count_, total_;
-    std::vector<uint32_t> value_;
+    Groups groups_, next_{{}};
+    Divider divider_;
+    std::vector<uint32_t> label_, next_label_, value_, order_;  // of each place, as the others
+    std::vector<double> p_, next_p_;
+    std::vector<double> count_, total_;              // of weights: by value and class, and by value
+    std::vector<uint32_t> tally_, tally_of_value_;   // of rows
+    std::vector<double> factor_;                     // by value and class, for each m
+    std::vector<uint64_t> factor_of_;                // the group for which it was made
+    uint64_t group_ = 0;
 };
 
 // Every chosen context counted on all rows; g of the placed rows, each left out.
@@ -208,45 +230,46 @@ public:
     Counter(const Rows& rows, const std::vector<Column>& columns, const std::vector<int32_t>& place, double* g,
             Trie& out)
         : rows_(rows), columns_(columns), place_(place), g_(g), C_(rows.n_classes), groups_(all(rows.n)), out_(out),
-          count_(C_, 0.0) {
+          count_(C_, 0.0), divider_(most_values(columns)), value_(rows.n), order_(rows.n) {
         out_.add_node(0);
         for (size_t r = 0; r < rows.n; ++r) count_[rows.labels[r]] += rows.weight(r);
         close_node();
         if (rows.n == 1) {
             add_alone(0, 0);
-            groups_ = empty();
+            groups_.clear();
         }
     }
 
     void step(const Step& step) {
         for (const uint32_t r : alone_) refine_alone(r, step.m);
-        Groups next = empty();
+        read_values(columns_[step.column], step.cuts, groups_.rows, value_.data());
+        next_.clear();
         for (size_t g = 0; g < groups_.size(); ++g) {
-            order_.clear();
-            for (size_t i = groups_.start[g]; i < groups_.start[g + 1]; ++i)
-                order_.emplace_back(value_of(columns_[step.column], groups_.rows[i], step.cuts), groups_.rows[i]);
-            std::sort(order_.begin(), order_.end());
             const int32_t node = groups_.node[g];
             out_.first_child[node] = static_cast<int32_t>(out_.size());
-            for (size_t i = 0, j; i < order_.size(); i = j) {
-                for (j = i; j < order_.size() && order_[j].first == order_[i].first; ++j)
-                    count_[rows_.labels[order_[j].second]] += rows_.weight(order_[j].second);
+            const auto child = [&](uint32_t value, size_t from, size_t to) {
                 ++out_.n_children[node];
-                out_.add_node(order_[i].first);
+                out_.add_node(value);
                 const auto own = static_cast<int32_t>(out_.size()) - 1;
-                if (j - i > 1) {
-                    refine(i, j, step.m);
-                    for (size_t at = i; at < j; ++at) next.rows.push_back(order_[at].second);
-                    next.start.push_back(next.rows.size());
-                    next.node.push_back(own);
+                for (size_t i = from; i < to; ++i) {
+                    const uint32_t r = groups_.rows[order_[i]];
+                    count_[rows_.labels[r]] += rows_.weight(r);
+                }
+                if (to - from > 1) {
+                    refine(from, to, step.m);
+                    for (size_t i = from; i < to; ++i) next_.rows.push_back(groups_.rows[order_[i]]);
+                    next_.start.push_back(next_.rows.size());
+                    next_.node.push_back(own);
                 } else {
-                    refine_alone(order_[i].second, step.m);
-                    add_alone(own, order_[i].second);
+                    const uint32_t r = groups_.rows[order_[from]];
+                    refine_alone(r, step.m);
+                    add_alone(own, r);
                 }
                 close_node();
-            }
+            };
+            divider_.divide(value_.data(), groups_.start[g], groups_.start[g + 1], order_.data(), child);
         }
-        groups_ = std::move(next);
+        std::swap(groups_, next_);
     }
 
 private:
@@ -254,13 +277,6 @@ private:
         std::vector<uint32_t> rows(n);
         std::iota(rows.begin(), rows.end(), 0u);
         return rows;
-    }
-
-    static Groups empty() {
-        Groups none{{}};
-        none.start.assign(1, 0);
-        none.node.clear();
-        return none;
     }
 
     void add_alone(int32_t node, uint32_t r) {
@@ -273,7 +289,7 @@ private:
         double total = 0;
         for (const double c : count_) total += c;
         for (size_t i = first; i < last; ++i) {
-            const uint32_t r = order_[i].second;
+            const uint32_t r = groups_.rows[order_[i]];
             if (place_[r] < 0) continue;
             double* g = g_ + static_cast<size_t>(place_[r]) * C_;
             const double taken = rows_.taken(r), scale = 1 / (total - taken + m);
@@ -302,11 +318,11 @@ private:
     const std::vector<int32_t>& place_;
     double* g_;
     const size_t C_;
-    Groups groups_;
+    Groups groups_, next_{{}};
     Trie& out_;
     std::vector<double> count_;
-    std::vector<uint32_t> alone_;
-    std::vector<std::pair<uint32_t, uint32_t>> order_;
+    Divider divider_;
+    std::vector<uint32_t> alone_, value_, order_;
 };
 
 // P(class) without a row.
@@ -326,46 +342,67 @@ struct Beginning {
     }
 };
 
+// P(class | context) of a row, refined step by step as far as its context was learnt.
+template <bool Watched>
+void walk_chain(const ChainView& chain, const std::vector<Column>& columns, const LearntColumns& learnt, size_t r,
+                size_t C, double* g) {
+    const TrieView& contexts = chain.contexts;
+    const CountsView& counts = contexts.counts;
+    int32_t node = 0;
+    for (const Step& step : chain.steps) {
+        const uint32_t value = value_of(columns[step.column], r, step.cuts);
+        if (contexts.n_children[node] == kOneRow) {
+            const int32_t other = contexts.first_child[node];
+            check_part<Watched>(other, 1, learnt.n);
+            if (value_of(learnt.columns[step.column], static_cast<size_t>(other), step.cuts) != value) return;
+        } else if ((node = contexts.child<Watched>(node, value)) < 0) {
+            return;
+        }
+        const auto [begin, end] = counts.pairs<Watched>(node);
+        double total = 0;
+        for (int32_t i = begin; i < end; ++i) total += counts.count[i];
+        const double scale = 1 / (total + step.m), keep = step.m * scale;
+        if (C <= kFewClasses) {  // one by one, as labels rise: what is written by pairs cannot be read at once in part
+            int32_t i = begin;
+            for (size_t k = 0; k < C; ++k) {
+                double p = g[k] * keep;
+                if (i < end && counts.label[i] == k) p += counts.count[i++] * scale;
+                g[k] = p;
+            }
+            if (Watched && i < end) refuse_classes();
+            continue;
+        }
+        for (size_t k = 0; k < C; ++k) g[k] *= keep;
+        for (int32_t i = begin; i < end; ++i) g[check_label<Watched>(counts.label[i], C)] += counts.count[i] * scale;
+    }
+}
+
+// Chain by chain for some rows, so that what one has learnt stays near while it is walked.
 template <bool Watched>
 void score_rows_of(const std::vector<ChainView>& chains, const std::vector<Column>& columns,
                    const LearntColumns& learnt, size_t first, size_t last, double n_learnt, size_t C,
                    const double* prior, double* log_sum, double* sum) {
-    std::vector<double> g(C), product(C);
-    for (size_t r = first; r < last; ++r) {
-        std::fill(log_sum + r * C, log_sum + (r + 1) * C, 0.0);
-        std::fill(sum + r * C, sum + (r + 1) * C, 0.0);
+    constexpr size_t kRows = 512;
+    std::vector<double> g(C), product(std::min(kRows, last - first) * C);
+    std::fill(log_sum + first * C, log_sum + last * C, 0.0);
+    std::fill(sum + first * C, sum + last * C, 0.0);
+    for (size_t from = first; from < last; from += kRows) {
+        const size_t rows = std::min(kRows, last - from);
         std::fill(product.begin(), product.end(), 1.0);
         for (size_t t = 0; t < chains.size(); ++t) {
-            const TrieView& contexts = chains[t].contexts;
-            std::copy(prior, prior + C, g.begin());
-            int32_t node = 0;
-            for (const Step& step : chains[t].steps) {
-                const uint32_t value = value_of(columns[step.column], r, step.cuts);
-                if (contexts.n_children[node] == kOneRow) {
-                    const int32_t other = contexts.first_child[node];
-                    check_part<Watched>(other, 1, learnt.n);
-                    if (value_of(learnt.columns[step.column], static_cast<size_t>(other), step.cuts) != value) break;
-                } else if ((node = contexts.child<Watched>(node, value)) < 0) {
-                    break;
+            for (size_t r = 0; r < rows; ++r) {
+                std::copy(prior, prior + C, g.begin());
+                walk_chain<Watched>(chains[t], columns, learnt, from + r, C, g.data());
+                for (size_t k = 0; k < C; ++k) {
+                    const double h = (n_learnt * g[k] + 1) / (n_learnt + static_cast<double>(C));
+                    sum[(from + r) * C + k] += h;
+                    product[r * C + k] *= h;
                 }
-                const CountsView& counts = contexts.counts;
-                const auto [begin, end] = counts.pairs<Watched>(node);
-                double total = 0;
-                for (int32_t i = begin; i < end; ++i) total += counts.count[i];
-                const double scale = 1 / (total + step.m), keep = step.m * scale;
-                for (size_t k = 0; k < C; ++k) g[k] *= keep;
-                for (int32_t i = begin; i < end; ++i)
-                    g[check_label<Watched>(counts.label[i], C)] += counts.count[i] * scale;
-            }
-            for (size_t k = 0; k < C; ++k) {
-                const double h = (n_learnt * g[k] + 1) / (n_learnt + static_cast<double>(C));
-                sum[r * C + k] += h;
-                product[k] *= h;
             }
             if (t % 8 == 7 || t + 1 == chains.size())
-                for (size_t k = 0; k < C; ++k) {
-                    log_sum[r * C + k] += std::log(product[k]);
-                    product[k] = 1;
+                for (size_t i = 0; i < rows * C; ++i) {
+                    log_sum[from * C + i] += std::log(product[i]);
+                    product[i] = 1;
                 }
         }
     }

@@ -58,8 +58,7 @@ struct Learnt {  // what a family has learnt
     SparseCounts counts;
 };
 
-// Multiplies P(x | class) of the asked rows, each left out, into (asked, classes). m: of each level, or null to choose.
-Learnt learn_family(const Rows& rows, const Family& family, const double* m, double* product);
+// ln P(x | class) of the asked rows, each left out (asked, classes, columns). m: of each level, or null to choose.
 void learn_families(const Rows& rows, const std::vector<Family>& families, size_t n_members, const double* m,
                     size_t n_levels, std::vector<Learnt>& learnt, double* log_factors, size_t n_threads);
 void score_families(const std::vector<FamilyView>& families, const std::vector<Codes>& children,

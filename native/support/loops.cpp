@@ -375,6 +375,80 @@ void add_lines(const float* lines, size_t n_lines, size_t width, const double* s
     }
 }
 
+// Scores of `Rows` rows at once, so that the sums of one need not wait for those of another.
+template <int Vectors, int Rows>
+void score_rows(const double* numbers, size_t n_numbers, const uint32_t* places, size_t n_places,
+                const double* coefficients, size_t width, double* scores) {
+    Lanes sums[Rows][Vectors];
+    for (auto& row : sums)
+        for (Lanes& sum : row) sum = each(0.0);
+    for (size_t j = 0; j < n_numbers; ++j, coefficients += width)
+        for (int v = 0; v < Vectors; ++v) {
+            const Lanes by = load(coefficients + v * kLanes);
+            for (int r = 0; r < Rows; ++r) sums[r][v] = sums[r][v] + each(numbers[r * n_numbers + j]) * by;
+        }
+    coefficients -= n_numbers * width;
+    for (size_t h = 0; h < n_places; ++h)
+        for (int r = 0; r < Rows; ++r) {
+            const double* own = coefficients + places[r * n_places + h] * width;
+            for (int v = 0; v < Vectors; ++v) sums[r][v] = sums[r][v] + load(own + v * kLanes);
+        }
+    for (int r = 0; r < Rows; ++r)
+        for (int v = 0; v < Vectors; ++v) store(scores + r * width + v * kLanes, sums[r][v]);
+}
+
+template <int Vectors, int Rows>
+void score_part(const double* numbers, size_t n_numbers, const uint32_t* places, size_t n_places, size_t rows,
+                const double* coefficients, size_t width, double* scores) {
+    size_t r = 0;
+    for (; r + Rows <= rows; r += Rows)
+        score_rows<Vectors, Rows>(numbers + r * n_numbers, n_numbers, places + r * n_places, n_places, coefficients,
+                                  width, scores + r * width);
+    for (; r < rows; ++r)
+        score_rows<Vectors, 1>(numbers + r * n_numbers, n_numbers, places + r * n_places, n_places, coefficients, width,
+                               scores + r * width);
+}
+
+void score_features(const double* numbers, size_t n_numbers, const uint32_t* places, size_t n_places, size_t rows,
+                    const double* coefficients, size_t width, double* scores) {
+    size_t at = 0;
+    for (; at + 2 * kLanes <= width; at += 2 * kLanes)
+        score_part<2, 4>(numbers, n_numbers, places, n_places, rows, coefficients + at, width, scores + at);
+    if (at < width) score_part<1, 8>(numbers, n_numbers, places, n_places, rows, coefficients + at, width, scores + at);
+}
+
+// The sums of some numbers' coefficients, in registers while all rows are added in their order.
+template <int Numbers>
+void add_numbers(const double* numbers, size_t n_numbers, size_t rows, const double* shares, size_t width,
+                 double* sums) {
+    Lanes totals[Numbers];
+    for (int j = 0; j < Numbers; ++j) totals[j] = load(sums + j * width);
+    for (size_t r = 0; r < rows; ++r) {
+        const Lanes share = load(shares + r * width);
+        for (int j = 0; j < Numbers; ++j) totals[j] = totals[j] + each(numbers[r * n_numbers + j]) * share;
+    }
+    for (int j = 0; j < Numbers; ++j) store(sums + j * width, totals[j]);
+}
+
+void add_features(const double* numbers, size_t n_numbers, const uint32_t* places, size_t n_places, size_t rows,
+                  const double* shares, size_t width, double* sums) {
+    for (size_t at = 0; at < width; at += kLanes) {
+        size_t j = 0;
+        for (; j + 8 <= n_numbers; j += 8)
+            add_numbers<8>(numbers + j, n_numbers, rows, shares + at, width, sums + j * width + at);
+        for (; j < n_numbers; ++j)
+            add_numbers<1>(numbers + j, n_numbers, rows, shares + at, width, sums + j * width + at);
+    }
+    for (size_t r = 0; r < rows; ++r, places += n_places, shares += width)
+        for (size_t at = 0; at < width; at += kLanes) {
+            const Lanes share = load(shares + at);
+            for (size_t h = 0; h < n_places; ++h) {
+                double* own = sums + places[h] * width + at;
+                store(own, load(own) + share);
+            }
+        }
+}
+
 }  // namespace
 
 extern const Loops BAYESKIT_LOOPS;
@@ -393,6 +467,8 @@ const Loops BAYESKIT_LOOPS = {inspect,
                               spread,
                               logarithms,
                               multiply_lines,
-                              add_lines};
+                              add_lines,
+                              score_features,
+                              add_features};
 
 }  // namespace bayeskit

@@ -80,6 +80,15 @@ struct Loops {
 
     // The other way: add Σ_l shares[l] lines[l][i] to sums[i].
     void (*add_lines)(const float* lines, size_t n_lines, size_t width, const double* shares, double* sums);
+
+    // Scores (rows, width) of features: Σ_j numbers[j] coefficients[j], then Σ_h coefficients[places[h]], of each row;
+    // width is a multiple of 4.
+    void (*score_features)(const double* numbers, size_t n_numbers, const uint32_t* places, size_t n_places,
+                           size_t rows, const double* coefficients, size_t width, double* scores);
+
+    // The other way: add the shares (rows, width), times the numbers, to the sums of each row's features.
+    void (*add_features)(const double* numbers, size_t n_numbers, const uint32_t* places, size_t n_places, size_t rows,
+                         const double* shares, size_t width, double* sums);
 };
 
 const Loops& loops();

@@ -84,6 +84,17 @@ def log_sum_exp(a: ArrayLike, axis: int = -1) -> Any:
     return log(total) + np.squeeze(shift, axis=axis)
 
 
+def log_sum_exp_below(terms: Floats, largest: Floats) -> Floats:
+    """log Σ exp of each row (rows,), of terms (rows, terms) whose largest are known and finite; the terms are used up.
+
+    >>> log_sum_exp_below(np.array([[-2000.0, -2000.0]]), np.array([-2000.0])).round(6).tolist()
+    [-1999.306853]
+    """
+    terms -= largest[:, None]
+    np.exp(terms, out=terms)
+    return np.asarray(np.log(terms.sum(axis=1)) + largest)
+
+
 def log_add_exp(a: ArrayLike, b: ArrayLike) -> Any:
     """log(exp(a) + exp(b)), cell by cell.
 

@@ -60,12 +60,20 @@ def fit_temperature(scores: Floats, labels: npt.NDArray[Any], weights: Floats | 
 
     n = float(len(labels) if weights is None else weights.sum())
     shifted = np.asarray(scores - scores[np.arange(len(labels)), labels][:, None])
+    largest = logspace.largest_of_rows(shifted)  # times β it is the largest of what is multiplied by β
+    plain, room = bool(np.isfinite(largest).all()), np.empty_like(shifted)
 
     def loss(log_beta: float) -> float:
-        lost = logspace.log_sum_exp(float(np.exp(log_beta)) * shifted)
+        beta = float(np.exp(log_beta))
+        if plain:
+            top = beta * largest
+            np.multiply(shifted, beta, out=room)
+            lost = logspace.log_sum_exp_below(room, top)
+        else:
+            lost = logspace.log_sum_exp(beta * shifted)
         if capped:
             lost = -log_capped(-lost, n, shifted.shape[1])
-        return float(np.average(lost, weights=weights))
+        return float(lost.mean() if weights is None else np.average(lost, weights=weights))
 
     return float(np.exp(minimize_scalar(loss, bounds=(-3, 2), method="bounded").x))
 

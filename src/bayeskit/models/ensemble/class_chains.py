@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.models.ensemble.learnt_rows import LearntRows
-from bayeskit.models.ensemble.members import cut_points
 
 Floats = npt.NDArray[np.float64]
 Codes = dict[str, ColumnCodes]
@@ -71,14 +70,14 @@ def draw_chains(
     candidates = np.ascontiguousarray(drawn, dtype=np.int32)
     how_many, where = rng.integers(1, MOST_CUTS + 1, candidates.shape), rng.random((*candidates.shape, MOST_CUTS))
     cuts = np.full((*candidates.shape, MOST_CUTS), np.nan)
-    for i, (column, how) in enumerate(zip(rows.columns, rows.codes.values(), strict=True)):
+    for i, (among, how) in enumerate(zip(rows.cut_points, rows.codes.values(), strict=True)):
         mine = candidates == i
         most = how_many[mine]
-        if how.values is not None:
+        if among is None:
             at = np.floor(where[mine] * how.size)
             most = np.where(np.nonzero(mine)[0] % 2, np.minimum(most, how.size - 2), 0)
         else:
-            numbers = cut_points(column)[0]
+            numbers = among[0]
             if len(numbers) < 2:
                 continue
             ranks = 1 + np.floor(where[mine] * (len(numbers) - 1)).astype(np.int64)

@@ -36,7 +36,8 @@ from bayeskit.models.base.learner import Learner, remarked
 from bayeskit.models.base.settings import seed_of
 from bayeskit.models.base.tally_classifier import TOGETHER
 from bayeskit.models.ensemble.ensemble_structure import Structure
-from bayeskit.models.ensemble.fitting import Extent, Learning, left_out_table
+from bayeskit.models.ensemble.fit_figures import FitFigures
+from bayeskit.models.ensemble.fitting import Extent, Learning, LeftOutScores
 from bayeskit.models.ensemble.forests import number_of_trees
 from bayeskit.models.ensemble.learnt_rows import LearntRows, block_columns, learnt_rows, plan_of, rows_of
 from bayeskit.models.ensemble.parameters import (
@@ -98,10 +99,11 @@ class BayesClassifier(Learner):
     ----------
     left_out_: accuracy and log loss on the rows of the fit, each left out of the counts, beside those of naive Bayes
         and of the majority; of more than 20,000 rows on as many, drawn by ``random_state``, to which the exponents are
-        fitted, too. Ours are a little optimistic: structure, m and exponents have seen the row.
+        fitted, too. Ours are a little optimistic: structure, m and exponents have seen the row. Naive Bayes beside it
+        is measured when they are first asked for.
     importance_: of each column, by how much the log loss of rows left out rises without its factor and where forests,
         line and boosting do not know it, everything else held; the class chains are left as they are. Measured on some
-        rows.
+        rows, when first asked for.
     structure_: cuts, parents, m, chains, trees, line, boosting and exponents, held when rows are learnt, forgotten or
         merged.
 
@@ -205,22 +207,49 @@ class BayesClassifier(Learner):
     def _begin(self, tally: Tally) -> Self:
         rows = learnt_rows(tally)
         extent = self._extent(TableSize.of_rows(rows), self.structure)
-        naive = NaiveBayes(schema=tally.schema, n_threads=self.n_threads).fit_tally(tally)
         rng = np.random.default_rng(seed_of(self.random_state))
         if self.structure is not None:
             rows = self._in_order(rows, self.structure)
         with Bar(self.progress) as tell:
             learning = Learning(rows, extent, rng, self._threads(), tell, self.structure)
             params = learning.run()
-        beside = _naive_left_out(naive)[learning.asked]
-        self.left_out_ = left_out_table(learning.log_proba, beside, rows, learning.asked)
-        self.importance_ = Table({"column": list(rows.codes), "importance": learning.importance})
+        asked, importance, structure, n_threads = learning.asked, learning.importance, params.structure, self.n_threads
+        scores = LeftOutScores(rows, asked)
+        ours, majority = scores.of(learning.log_proba), scores.of_majority()
+
+        def rows_of_fit(tally: Tally = tally) -> LearntRows:  # the tally of the fit, whatever becomes of the model's
+            return BayesClassifier._in_order(learnt_rows(tally), structure)
+
+        def left_out(tally: Tally = tally) -> Table:
+            naive = NaiveBayes(schema=tally.schema, n_threads=n_threads).fit_tally(tally)
+            beside = LeftOutScores(rows_of_fit(), asked).of_naive_bayes(_naive_left_out(naive)[asked])
+            accuracy, loss = zip(ours, beside, majority, strict=True)
+            models = ["BayesClassifier", "NaiveBayes", "majority"]
+            return Table({"model": models, "accuracy": list(accuracy), "log loss": list(loss)})
+
+        def column_importance() -> Table:
+            rows = rows_of_fit()
+            return Table({"column": list(rows.codes), "importance": importance.of_columns(rows)})
+
+        self._figures = FitFigures(left_out, column_importance)
         if not self.keep_rows:
+            self._figures.measured()
             tally = without_rows(tally, params, learning.leaf_counts)
         return self._settle(tally, params)
 
+    @property
+    def left_out_(self) -> Table:
+        """Accuracy and log loss of the rows of the fit, each left out; measured when first asked for."""
+        return self._figures.left_out
+
+    @property
+    def importance_(self) -> Table:
+        """By how much the log loss of rows left out rises without a column; measured when first asked for."""
+        return self._figures.importance
+
     def _move(self, tally: Tally) -> Self:
         """The counts of more rows or fewer in the same contexts: structure, cuts, m and exponents are held."""
+        self._figures.measured()
         return self.recount(tally, self.structure_)
 
     def _merged(self, other: Any) -> Self:
@@ -231,7 +260,7 @@ class BayesClassifier(Learner):
                 Remedy("structure", shown="first.structure_", clause="fit the other with BayesClassifier({})"),
             )
         made = clone(self)
-        made.left_out_, made.importance_ = self.left_out_, self.importance_
+        vars(made)["_figures"] = self._figures.measured()
         return made.recount(tally, self.structure_)
 
     @staticmethod
@@ -309,7 +338,7 @@ class BayesClassifier(Learner):
         self.check_settings()
         tally, arrays = with_rows(tally, state.header, state.arrays)
         structure, left_out, importance = from_parts(tally, state.header, arrays)
-        self.left_out_, self.importance_ = left_out, importance
+        self._figures = FitFigures(left_out, importance)
         leaves = tally.statistics.get(Leaves.kind)
         if self.keep_rows != (leaves is None):
             raise BadFile("a BayesClassifier holds its rows, or the counts of its leaves, as its settings say")

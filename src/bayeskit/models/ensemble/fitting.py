@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.data.table import Table
 from bayeskit.estimate.calibration import fit_exponents, fit_temperature
 from bayeskit.estimate.prior import shares_without
 from bayeskit.evaluate.leave_one_out import takes_class_along
@@ -21,6 +20,7 @@ from bayeskit.models.ensemble.boosted_part import fit_boosting
 from bayeskit.models.ensemble.class_chains import Steps, draw_chains
 from bayeskit.models.ensemble.ensemble_structure import Structure
 from bayeskit.models.ensemble.forests import LeftOutForests, count_leaves, grow_forests, ready_leaves, total_leaves
+from bayeskit.models.ensemble.importance import ColumnImportance
 from bayeskit.models.ensemble.learnt_rows import LearntRows
 from bayeskit.models.ensemble.linear_part import MOST_CLASSES, LinearPart, fit_line
 from bayeskit.models.ensemble.members import PARENTS, Members, draw_members
@@ -43,7 +43,6 @@ Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 SURER = 1.07  # than of rows left out, which only the trees judge that they have not grown
 MOST_TEMPERED = 4_000  # rows that a single number is fitted to
-WALKS = 2_500  # rows that the importance of all columns is measured on, one column each
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class Learning:
             self.extent = Extent(len(self.held.cuts), len(self.held.steps), self.held.n_trees // 2)
 
     def run(self) -> EnsembleParameters:
-        """What is believed; afterwards ``log_proba`` of the asked rows left out, and ``importance`` of the columns."""
+        """What is believed; afterwards ``log_proba`` of the asked rows left out, and what asks for ``importance``."""
         rows, n_columns, extent = self.rows, len(self.rows.columns), self.extent
         has_line = len(rows.classes) <= MOST_CLASSES if self.held is None else self.held.line is not None
         at = WeighedTerms.of(n_columns, extent.members, extent.chains, extent.trees, has_line)
@@ -102,7 +101,8 @@ class Learning:
             scores = terms.astype(np.float64) @ lighter
         structure, scores = self._boost(structure, scores)
         self.log_proba = capped(scores, rows.n)
-        self.importance = self._importance(terms, structure, scores)
+        forests = None if structure.trees is None else self.left_out
+        self.importance = ColumnImportance.of(structure, self.asked, terms, scores, forests, self.n_threads)
         return EnsembleParameters(
             rows.classes, logspace.log(prior_of(rows)), rows.n, rows.codes, structure, structure.members(rows.codes),
             factors, chains, rows.columns if chains else [], leaves,
@@ -127,7 +127,7 @@ class Learning:
                 codes, members.sizes, members.parents, columns, rows.labels, len(rows.classes), rows.weights,
                 self.asked, self.n_threads, m,
             )  # fmt: skip
-            terms[:, :, columns] = said
+            terms[:, :, columns[0] : columns[-1] + 1] = said
             factors.append((columns, learnt))
             chosen.append(learnt[0].reshape(len(columns), len(members.cuts), -1))
             self.tell("columns", int(columns[-1]) + 1, n_columns)
@@ -247,43 +247,6 @@ class Learning:
             structure = replace(structure, boosting=part.raised(by))
         return replace(structure, exponents=by * structure.exponents), by * scores
 
-    def _as_of_new_rows(self, structure: Structure, cells: dict[str, Any], codes: npt.NDArray[np.uint8]) -> Floats:
-        """What line and boosting add to the scores of rows, left out or not (rows, classes)."""
-        classes, told = self.rows.classes, np.zeros((len(codes), len(self.rows.classes)))
-        if structure.line is not None and structure.trees is not None:
-            log_prior = logspace.log(prior_of(self.rows))
-            said = structure.line.log_shares(cells, codes, structure.trees, classes, log_prior, self.n_threads)
-            told += structure.exponents[-2] * said
-        if structure.boosting is not None:
-            told += structure.boosting.scores(codes, classes, self.n_threads)
-        return told
-
-    def _importance(self, terms: Singles, structure: Structure, left_out: Floats) -> list[float]:
-        """Of each column, by how much rows left out are worse where its factor, trees, line and boosting lack it."""
-        rows, at, exponents = self.rows, structure.terms, structure.exponents
-        step = -(-len(self.labels) * len(rows.columns) // WALKS)
-        some, own = terms[::step].astype(np.float64), self.labels[::step]
-        weights, scores = None if self.weights is None else self.weights[::step], left_out[::step]
-        each, forests = np.arange(len(own)), at.of_forests
-        cells = {name: cells[self.asked[::step]] for name, cells in rows.cells.items()}
-        known = (
-            self._as_of_new_rows(structure, cells, self.left_out.codes[::step]) if structure.trees is not None else 0.0
-        )
-        with_it, rises = capped(scores, rows.n)[each, own], []
-        for i, name in enumerate(rows.codes):
-            lost = exponents[i] * some[:, :, i] if at.columns else np.zeros_like(scores)
-            if structure.trees is not None:
-                lacking = self.left_out.every(step, name)
-                if at.forests:
-                    told = some[:, :, forests].copy()
-                    put_means(told, slice(0, at.forests), lacking.means(self.n_threads), structure.temperatures[2:])
-                    lost = lost + (some[:, :, forests] - told) @ exponents[forests]
-                gone = {name: np.full(len(own), np.nan)} if rows.codes[name].values is None else {}
-                lost = lost + known - self._as_of_new_rows(structure, {**cells, **gone}, lacking.codes)
-            worse = with_it - capped(scores - lost, rows.n)[each, own]
-            rises.append(float(np.average(worse, weights=weights)))
-        return rises
-
 
 def without_columns(structure: Structure, exponents: Floats) -> Structure:
     """Forests and line alone."""
@@ -304,27 +267,37 @@ def left_out_prior(rows: LearntRows, asked: npt.NDArray[np.int64]) -> Floats:
     return np.asarray(logspace.log(shares_without(rows.class_weights, rows.labels[asked], rows.unit(asked), PSEUDO)))
 
 
-def left_out_table(log_proba: Floats, naive: Floats, rows: LearntRows, asked: npt.NDArray[np.int64]) -> Table:
-    """Accuracy and log loss of rows left out: ours, naive Bayes, the majority.
+@dataclass(frozen=True)
+class LeftOutScores:
+    """Accuracy and log loss of asked rows left out.
 
-    Rows that take their class along count as wrong for naive Bayes and have no log loss, for none of the three; None
+    Rows that take their class along count as wrong for naive Bayes and have no log loss, for none of the models; None
     where there are no others.
     """
-    labels, weights = rows.labels[asked], None if rows.weights is None else rows.weights[asked]
-    prior = left_out_prior(rows, asked)
-    naive_posterior, evidence = logspace.log_normalise(naive)
-    by_naive = np.where(np.isneginf(evidence)[:, None], prior, naive_posterior)
-    said = [log_proba, by_naive, prior]
-    guesses = [log_proba.argmax(axis=1), by_naive.argmax(axis=1), np.full(len(labels), rows.class_weights.argmax())]
-    unit = None if weights is None else np.minimum(weights, 1.0)
-    lost = takes_class_along(rows.class_weights, labels, unit)
-    stay = np.arange(len(labels)) if lost is None else np.flatnonzero(~lost)
-    judged = None if weights is None else weights[stay]
-    losses = [log_loss(scores[stay, labels[stay]], judged) if len(stay) else None for scores in said]
-    return Table(
-        {
-            "model": ["BayesClassifier", "NaiveBayes", "majority"],
-            "accuracy": [float(np.average(guess == labels, weights=weights)) for guess in guesses],
-            "log loss": losses,
-        }
-    )
+
+    rows: LearntRows
+    asked: npt.NDArray[np.int64]
+
+    def of(self, log_proba: Floats) -> tuple[float, float | None]:
+        """Of ln P(class | x) (rows, classes)."""
+        return self._judged(log_proba, log_proba.argmax(axis=1))
+
+    def of_naive_bayes(self, log_joint: Floats) -> tuple[float, float | None]:
+        """Of ln P(x, class); the prior where a row is impossible."""
+        posterior, evidence = logspace.log_normalise(log_joint)
+        return self.of(np.where(np.isneginf(evidence)[:, None], left_out_prior(self.rows, self.asked), posterior))
+
+    def of_majority(self) -> tuple[float, float | None]:
+        """Of the most frequent class, with the shares of all."""
+        guess = np.full(len(self.asked), self.rows.class_weights.argmax())
+        return self._judged(left_out_prior(self.rows, self.asked), guess)
+
+    def _judged(self, log_proba: Floats, guess: npt.NDArray[Any]) -> tuple[float, float | None]:
+        rows, labels = self.rows, self.rows.labels[self.asked]
+        weights = None if rows.weights is None else rows.weights[self.asked]
+        lost = takes_class_along(rows.class_weights, labels, None if weights is None else np.minimum(weights, 1.0))
+        stay = np.arange(len(labels)) if lost is None else np.flatnonzero(~lost)
+        loss = None
+        if len(stay):
+            loss = log_loss(log_proba[stay, labels[stay]], None if weights is None else weights[stay])
+        return float(np.average(guess == labels, weights=weights)), loss

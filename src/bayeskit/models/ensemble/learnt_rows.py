@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,12 @@ class LearntRows:
         """Columns by name."""
         return dict(zip(self.codes, self.columns, strict=True))
 
+    @cached_property
+    def cut_points(self) -> list[tuple[Floats, int] | None]:
+        """`cut_points` of each column of numbers, None for one of codes."""
+        kinds = self.codes.values()
+        return [cut_points(c) if how.values is None else None for c, how in zip(self.columns, kinds, strict=True)]
+
     def unit(self, rows: npt.NDArray[Any]) -> Floats:
         """What is taken away where these rows are left out: one of each, or all of a lighter one."""
         return np.ones(len(rows)) if self.weights is None else np.minimum(self.weights[rows], 1.0)
@@ -56,6 +63,22 @@ class LearntRows:
     def class_weights(self) -> Floats:
         """Rows of each class, weighed."""
         return np.bincount(self.labels, self.weights, minlength=len(self.classes)).astype(np.float64)
+
+
+def cut_points(column: Floats) -> tuple[Floats, int]:
+    """Sorted numbers between which cuts are drawn, and how many are: n^(1/3) intervals at ranks of the rows.
+
+    Where one value takes more than half of the rows, most ranks would fall on it, and the other rows would stay
+    together. There the ranks are those of the distinct numbers, √n of them.
+
+    >>> cut_points(np.array([0.0, 5, 0, 7, 0, 0, 2, 0]))
+    (array([0., 2., 5., 7.]), 3)
+    """
+    numbers, n = np.sort(column[~np.isnan(column)]), len(column)
+    middle = numbers[len(numbers) // 2 :][:1]  # a value of more than half of the rows is this one
+    if 2 * np.count_nonzero(numbers == middle) > len(numbers):
+        return np.unique(numbers), max(2, round(n**0.5))
+    return numbers, max(2, round(n ** (1 / 3))) - 1
 
 
 def plan_of(schema: Schema) -> Plan:

@@ -9,7 +9,7 @@ Formula: P(class ∣ x) ∝ exp(Σ_j w_j(class) x_j), the mean over folds
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ VARIANCE = 3.0  # of the coefficients' normal prior
 FARTHEST = 4.0  # deviations
 FOLDS, FEWER_FOLDS, MANY = 5, 2, 5_000  # fewer folds above so many rows
 MOST_FITTED = 10_000  # rows of a fold
+MOST_READ = 20_000  # rows whose features are held
 MOST_CLASSES = 100  # above which the line is left out: its price is that of all coefficients
 ROUNDS, ENOUGH = 60, 1e-4  # of the fit, and the relative gain below which it ends
 
@@ -96,14 +97,14 @@ def fit_line(
     n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, max(n_rows, 1))
     fold = folds_by_class(rows.labels, n_folds, rng)
     told, coefficients = np.zeros((len(asked), n_classes)), []
+    features = _reader(line, rows, trees, codes)
     for k in range(n_folds):
         others = np.flatnonzero(fold != k)
         if len(others) > MOST_FITTED:
             others = np.sort(rng.choice(others, MOST_FITTED, replace=False))
-        coefficients.append(_fitted(line, rows, others, trees, codes, n_threads))
+        coefficients.append(_fitted(rows, others, *features(others), n_threads))
         mine = np.flatnonzero(fold[asked] == k)
-        features = line.features(_some(rows, asked[mine]), codes[asked[mine]], trees)
-        told[mine] = kernels.score_line(*features, coefficients[-1], n_threads)
+        told[mine] = kernels.score_line(*features(asked[mine]), coefficients[-1], n_threads)
     mean = np.mean(coefficients, axis=0)
     made = LinearPart(rows.classes, line.numbers, line.centre, line.spread, line.read, line.tables, mean)
     return made, np.asarray(logspace.log_normalise(told)[0])
@@ -116,8 +117,14 @@ def folds_by_class(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.
     return fold
 
 
-def _some(rows: LearntRows, which: Index) -> dict[str, Any]:
-    return {name: cells[which] for name, cells in rows.cells.items()}
+def _reader(
+    line: LinearPart, rows: LearntRows, trees: CodedTrees, codes: Bytes
+) -> Callable[[Index], tuple[Bytes, Index, Floats]]:
+    """The features of some rows; where there is room they are made once for all folds."""
+    if len(rows.labels) > MOST_READ:
+        return lambda some: line.features({name: c[some] for name, c in rows.cells.items()}, codes[some], trees)
+    hot, place, numbers = line.features(rows.cells, codes, trees)
+    return lambda some: (hot[some], place, numbers[some])
 
 
 def _features_of(rows: LearntRows, trees: CodedTrees, codes: Bytes) -> LinearPart:
@@ -167,13 +174,10 @@ def _normal_scores(counts: Floats) -> Floats:
     return scores
 
 
-def _fitted(
-    line: LinearPart, rows: LearntRows, which: Index, trees: CodedTrees, codes: Bytes, n_threads: int
-) -> Floats:
-    """Coefficients of the most probable line, under a normal prior on all but the intercept."""
+def _fitted(rows: LearntRows, which: Index, hot: Bytes, place: Index, numbers: Floats, n_threads: int) -> Floats:
+    """Coefficients of the line that is most probable by some rows, under a normal prior on all but the intercept."""
     from scipy.optimize import minimize
 
-    hot, place, numbers = line.features(_some(rows, which), codes[which], trees)
     labels, shape = rows.labels[which], (int(place[-1]), len(rows.classes))
     if not len(which) or shape[1] < 2:
         return np.zeros(shape)

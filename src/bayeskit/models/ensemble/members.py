@@ -63,10 +63,7 @@ def draw_members(rows: LearntRows, n_members: int, rng: np.random.Generator, n_t
 
     The cuts have not seen the classes: cuts that have make every leave-one-out figure far too good.
     """
-    points = [
-        cut_points(column) if how.values is None else None
-        for column, how in zip(rows.columns, rows.codes.values(), strict=True)
-    ]
+    points = rows.cut_points
     information = _information(rows, [among and among[0] for among in points], n_threads)
     n_columns, all_cuts = len(points), []
     orders: list[npt.NDArray[np.int64]] = []
@@ -91,22 +88,6 @@ def draw_members(rows: LearntRows, n_members: int, rng: np.random.Generator, n_t
     return Members.of(tuple(all_cuts), parents, rows.codes)
 
 
-def cut_points(column: Floats) -> tuple[Floats, int]:
-    """Sorted numbers between which cuts are drawn, and how many are: n^(1/3) intervals at ranks of the rows.
-
-    Where one value takes more than half of the rows, most ranks would fall on it, and the other rows would stay
-    together. There the ranks are those of the distinct numbers, √n of them.
-
-    >>> cut_points(np.array([0.0, 5, 0, 7, 0, 0, 2, 0]))
-    (array([0., 2., 5., 7.]), 3)
-    """
-    numbers, n = np.sort(column[~np.isnan(column)]), len(column)
-    middle = numbers[len(numbers) // 2 :][:1]  # a value of more than half of the rows is this one
-    if 2 * np.count_nonzero(numbers == middle) > len(numbers):
-        return np.unique(numbers), max(2, round(n**0.5))
-    return numbers, max(2, round(n ** (1 / 3))) - 1
-
-
 def random_cuts(numbers: Floats, how_many: int, rng: np.random.Generator) -> Floats:
     """Midpoints of neighbours at random ranks of sorted numbers, each once; a cut beyond all numbers is none.
 
@@ -119,8 +100,10 @@ def random_cuts(numbers: Floats, how_many: int, rng: np.random.Generator) -> Flo
     if len(numbers) < 2:
         return np.zeros(0)
     ranks = rng.integers(1, len(numbers), size=how_many)
-    cuts: Floats = np.unique(numbers[ranks - 1] / 2 + numbers[ranks] / 2)
-    return np.asarray(cuts[cuts < numbers[-1]])
+    cuts: Floats = np.sort(numbers[ranks - 1] / 2 + numbers[ranks] / 2)
+    inside = cuts < numbers[-1]
+    inside[1:] &= cuts[1:] != cuts[:-1]
+    return np.asarray(cuts[inside])
 
 
 def _information(rows: LearntRows, sorted_numbers: list[Floats | None], n_threads: int) -> Floats:

@@ -30,7 +30,7 @@ Columns = list[npt.NDArray[Any]]
 Tell = Callable[[str, int, int], None]
 PSEUDO = 1.0  # rows of each class that the prior and the cap add to those learnt
 CHAINS_TOGETHER = 8
-ROWS_TOGETHER = 2_048
+FEWEST_TOGETHER, MOST_TOGETHER, CELLS_TOGETHER = 2_048, 16_384, 1 << 19  # rows scored at once, and their terms
 MOST_FITTED = 20_000  # rows whose left-out scores the exponents are fitted to
 
 
@@ -138,8 +138,10 @@ def from_leaves(
 def log_scores(params: EnsembleParameters, columns: Columns, n_threads: int) -> Floats:
     """ln P(class | x) of new rows (rows, classes), capped."""
     scores = np.empty((len(columns[0]), len(params.log_prior)))
-    for first in range(0, len(scores), ROWS_TOGETHER):
-        some = slice(first, first + ROWS_TOGETHER)
+    cells = scores.shape[1] * params.structure.terms.size
+    together = min(max(CELLS_TOGETHER // cells, FEWEST_TOGETHER), MOST_TOGETHER)
+    for first in range(0, len(scores), together):
+        some = slice(first, first + together)
         scores[some] = _weighed(params, [column[some] for column in columns], n_threads)
     return capped(scores, params.n)
 
@@ -153,11 +155,13 @@ def _weighed(params: EnsembleParameters, columns: Columns, n_threads: int) -> Fl
     if params.factors:
         codes = members.codes(columns, params.codes, n_threads)
         for own, learnt in params.factors:
-            terms[:, :, own] = kernels.score_backoff(
+            terms[:, :, own[0] : own[-1] + 1] = kernels.score_backoff(
                 codes, members.sizes, members.parents, own, n_classes, learnt, n_threads
             )
     means = []
-    if params.chains:
+    if not structure.exponents[at.of_chains].any():
+        terms[:, :, at.of_chains] = 0  # whatever the chains say
+    elif params.chains:
         sizes, prior = coded_sizes(params.codes), logspace.exp(params.log_prior)
         log_sum, total = np.zeros(terms.shape[:2]), np.zeros(terms.shape[:2])
         for learnt in params.chains:
