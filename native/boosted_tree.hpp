@@ -95,7 +95,7 @@ public:
         tables_.resize(kLeaves + 1);
         for (size_t i = tables_.size(); i-- > 0;) free_.push_back(i);
 
-        add_node(tree);
+        tree.add_node();
         open_.clear();
         open_.push_back(begin(0, 0, rows.size(), take_table()));
         count(open_[0]);
@@ -122,11 +122,6 @@ private:
         uint32_t column, first;
     };
     static constexpr size_t kNone = SIZE_MAX;
-
-    static void add_node(Tree& tree) {
-        tree.nodes.push_back({0, 0});
-        tree.subset.push_back(-1);
-    }
 
     void set_cell(uint32_t r, const std::array<size_t, Classes>& chosen, const double* shares, double scale) {
         Cell cell{};
@@ -238,17 +233,7 @@ private:
         const uint8_t* codes = columns_of_.column(by.column);
         const size_t middle = by.is_set ? part(open, [&](uint32_t r) { return by.left.has(codes[r]); })
                                         : part(open, [&, cut = by.cut](uint32_t r) { return codes[r] <= cut; });
-        const auto child = static_cast<uint32_t>(tree.nodes.size());
-        tree.nodes[open.node] = {child, static_cast<uint32_t>(by.column << 8)};
-        if (by.is_set) {
-            tree.nodes[open.node].split |= kIsSet;
-            tree.subset[open.node] = static_cast<int32_t>(tree.sets.size() / kSetWords);
-            tree.sets.insert(tree.sets.end(), by.left.words, by.left.words + kSetWords);
-        } else {
-            tree.nodes[open.node].split |= by.cut;
-        }
-        add_node(tree);
-        add_node(tree);
+        const uint32_t child = tree.divide(open.node, by);
         Open left{child, open.first, middle, kNone, by.sums, {}},
             right{child + 1, middle, open.last, kNone, open.total, {}};
         right.total -= left.total;

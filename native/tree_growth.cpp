@@ -67,7 +67,7 @@ public:
             size_t first, last;
         };
         Tree tree;
-        add_node(tree);
+        tree.add_node();
         std::vector<Open> open{{0, 0, rows_.size()}};
         while (!open.empty()) {
             const Open here = open.back();
@@ -79,17 +79,7 @@ public:
             const Split split = choose();
             if (split.purity == -HUGE_VAL) continue;
             const size_t middle = here.first + divide(split);
-            const auto left = static_cast<uint32_t>(tree.nodes.size());
-            tree.nodes[here.node] = {left, static_cast<uint32_t>(split.column << 8)};
-            if (split.is_set) {
-                tree.nodes[here.node].split |= kIsSet;
-                tree.subset[here.node] = static_cast<int32_t>(tree.sets.size() / kSetWords);
-                tree.sets.insert(tree.sets.end(), split.left.words, split.left.words + kSetWords);
-            } else {
-                tree.nodes[here.node].split |= split.cut;
-            }
-            add_node(tree);
-            add_node(tree);
+            const uint32_t left = tree.divide(here.node, split);
             open.push_back({left + 1, middle, here.last});
             open.push_back({left, here.first, middle});
         }
@@ -97,11 +87,6 @@ public:
     }
 
 private:
-    static void add_node(Tree& tree) {
-        tree.nodes.push_back({0, 0});
-        tree.subset.push_back(-1);
-    }
-
     double f(Count x) const {  // x ln x
         if constexpr (kWeighed) return x > 0 ? x * std::log(x) : 0;
         else return table_[static_cast<size_t>(x)];

@@ -50,6 +50,28 @@ struct Tree {
     std::vector<Node> nodes;
     std::vector<int32_t> subset;  // of a node that asks for a set: which
     std::vector<uint64_t> sets;
+
+    void add_node() {
+        nodes.push_back({0, 0});
+        subset.push_back(-1);
+    }
+
+    // The node asks for a column, whether its code is in a set or at most a cut; the first of its two children.
+    template <class Division>
+    uint32_t divide(uint32_t node, const Division& by) {
+        const auto child = static_cast<uint32_t>(nodes.size());
+        nodes[node] = {child, static_cast<uint32_t>(by.column << 8)};
+        if (by.is_set) {
+            nodes[node].split |= kIsSet;
+            subset[node] = static_cast<int32_t>(sets.size() / kSetWords);
+            sets.insert(sets.end(), by.left.words, by.left.words + kSetWords);
+        } else {
+            nodes[node].split |= by.cut;
+        }
+        add_node();
+        add_node();
+        return child;
+    }
 };
 
 struct Growth {

@@ -37,6 +37,7 @@ SAME_IDEA = {  # names that stand in several folders, for the same thing in each
     "exponents",
     "images",
     "joints",
+    "k_means",
     "left_out",
     "moments",
     "nomogram",

@@ -394,7 +394,7 @@ bool likelihoods(const double* logs, size_t n, size_t n_states, bool floored, do
         for (size_t k = 0; k < n_states; ++k) row[k] = from[k] - shift;
     }
     const size_t size = n * n_states;
-    for (size_t i = size; i % 4; ++i) rows[i] = 0.0;
+    for (size_t i = 0; i < 3; ++i) rows[size + i] = 0.0;  // what is read as pads of the last row is some number
     Mask faint = each(int64_t{0});
     const Lanes least = each(kLogFaint), none = each(-HUGE_VAL), lost = each(kLogLost);
     if (floored) {

@@ -1,5 +1,6 @@
-"""Advice on sequences, topics, engines and databases is followed here and ends in success: see ``follows``."""
+"""Advice on sequences, engines, databases, memory, pictures and folds is followed and ends in success: see ``follows``."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import bayeskit as bk
-from bayeskit.errors import BayesError
+from bayeskit.errors import AdviceWarning, BayesError
 from bayeskit.remedy import OtherModel
 from tests.cli.following import follow, follows, rows, said
 
@@ -85,7 +86,12 @@ def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here
 
     rng = np.random.default_rng(0)
     table = pa.table(
-        {"x": rng.normal(size=60), "sky": rng.choice([*"abc"], 60), "w": [1.0, 2.0] * 30, "y": [*"pq"] * 30}
+        {
+            "x": rng.normal(size=60),
+            "sky": rng.choice(["sun", "rain", "fog"], 60),
+            "w": [1.0, 2.0] * 30,
+            "y": [*"pq"] * 30,
+        }
     )
     pa.parquet.write_table(table, "rows.parquet")
     roles = {"w": "ignore"}
@@ -178,3 +184,64 @@ def test_a_frame_of_a_cluster_is_brought_here_or_counted_there():
     assert ".compute()" in str(problem.value)
     bk.cross_validate(bk.NaiveBayes(), there.compute(), "y")
     getattr(bk, instead.name)().fit(there, "y")
+
+
+# -- documents, pictures and folds -------------------------------------------------------------------
+
+
+@follows("models/text/held_documents.py: drawn: memory_limit", "models/text/held_documents.py: drawn: hash_bits",
+         "models/text/held_documents.py: drawn: min_df", "models/text/held_documents.py: tell: memory_limit",
+         "models/text/held_documents.py: rows_that_fit: memory_limit",
+         "models/text/held_documents.py: rows_that_fit: recipe",
+         "models/text/reading.py: read_all: recipe", "models/text/reading.py: read_all: memory_limit")  # fmt: skip
+def test_documents_that_take_more_memory_than_is_allowed():
+    rare, labels = [" ".join(f"w{i}x{j}" for j in range(40)) + " the" for i in range(60)], ["x", "y", "y"] * 20
+
+    def words(memory_limit=6e5, **settings):
+        return bk.TextClassifier("best", memory_limit=memory_limit, **settings).fit(rare, labels)
+
+    follow(words, "memory_limit", "hash_bits", "min_df", chosen={"memory_limit": 1e7, "hash_bits": 4, "min_df": 2})
+    words(max_features=5)
+
+    def many(recipe="best", memory_limit=1e6):
+        return bk.TextClassifier(recipe, memory_limit=memory_limit).fit(
+            ["a cat sat", "the dog", "oh"] * 2000, labels * 100
+        )
+
+    assert "drawn at random" in str(follow(many, "memory_limit", chosen={"memory_limit": 1e7}))
+
+    def machine(recipe="nbsvm", memory_limit=1e6):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AdviceWarning)  # that the other recipe draws
+            return many(recipe, memory_limit)
+
+    follow(machine, "memory_limit", "recipe", chosen={"memory_limit": 1e7})
+
+    def text(recipe="best", memory_limit=1e3):
+        return many(recipe, memory_limit)
+
+    follow(text, "recipe", "memory_limit", chosen={"memory_limit": 1e7})
+
+
+@follows("charts/nomogram.py: nomogram_chart: smoothing")
+def test_a_nomogram_of_what_is_impossible_is_drawn_after_smoothing():
+    pytest.importorskip("altair", reason="the extra charts is not installed")
+    x, y = {"x": [*"uuvv"]}, [*"ppqq"]
+
+    def attempt(smoothing=0):
+        return bk.NaiveBayes(smoothing=smoothing).fit(x, y).nomogram().chart()
+
+    follow(attempt, "smoothing")
+
+
+@follows("evaluate/fitted_parts.py: refusal: NaiveBayes")
+@pytest.mark.filterwarnings("ignore:there is one class only")
+def test_a_fold_of_one_class_is_learnt_by_the_model_that_is_named():
+    from sklearn.linear_model import LogisticRegression
+
+    x, y = np.random.default_rng(0).normal(size=(10, 2)), [*"aaaaaaaaab"]
+
+    def attempt(kind=LogisticRegression):
+        return bk.cross_validate(kind(), x, y, folds=5)
+
+    follow(attempt, "NaiveBayes")

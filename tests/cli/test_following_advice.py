@@ -1,7 +1,7 @@
 """Every piece of advice that the package can give is followed, in Python or at a terminal, and ends in success.
 
 A place that gives advice and has no test that follows it fails the first test: see ``follows``. Advice on rows and
-columns is followed in ``test_advice_on_data.py``, that on sequences, engines and databases in
+columns is followed in ``test_advice_on_data.py``, that on sequences, engines, databases, memory, pictures and folds in
 ``test_advice_elsewhere.py``, that on settings, models and commands here.
 """
 
@@ -13,7 +13,7 @@ import pytest
 
 import bayeskit as bk
 from bayeskit.data.schema import Categorical
-from bayeskit.errors import AdviceWarning, BayesError
+from bayeskit.errors import BayesError
 from bayeskit.models.ensemble import parameters
 from bayeskit.remedy import Remedy
 from tests.cli.following import FOLLOWED, TEXTS, fitting, follow, follows, limited, places, rows, said, typed
@@ -314,40 +314,6 @@ def test_words_that_are_too_many_or_too_few(monkeypatch):
 
     follow(counted, "hash_bits", "min_df", chosen={"hash_bits": 1, "min_df": 2})
     counted(max_features=2)
-
-
-@follows("models/text/held_documents.py: drawn: memory_limit", "models/text/held_documents.py: drawn: hash_bits",
-         "models/text/held_documents.py: drawn: min_df", "models/text/held_documents.py: tell: memory_limit",
-         "models/text/held_documents.py: rows_that_fit: memory_limit",
-         "models/text/held_documents.py: rows_that_fit: recipe",
-         "models/text/reading.py: read_all: recipe", "models/text/reading.py: read_all: memory_limit")  # fmt: skip
-def test_documents_that_take_more_memory_than_is_allowed():
-    rare, labels = [" ".join(f"w{i}x{j}" for j in range(40)) + " the" for i in range(60)], ["x", "y", "y"] * 20
-
-    def words(memory_limit=6e5, **settings):
-        return bk.TextClassifier("best", memory_limit=memory_limit, **settings).fit(rare, labels)
-
-    follow(words, "memory_limit", "hash_bits", "min_df", chosen={"memory_limit": 1e7, "hash_bits": 4, "min_df": 2})
-    words(max_features=5)
-
-    def many(recipe="best", memory_limit=1e6):
-        return bk.TextClassifier(recipe, memory_limit=memory_limit).fit(
-            ["a cat sat", "the dog", "oh"] * 2000, labels * 100
-        )
-
-    assert "drawn at random" in str(follow(many, "memory_limit", chosen={"memory_limit": 1e7}))
-
-    def machine(recipe="nbsvm", memory_limit=1e6):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AdviceWarning)  # that the other recipe draws
-            return many(recipe, memory_limit)
-
-    follow(machine, "memory_limit", "recipe", chosen={"memory_limit": 1e7})
-
-    def text(recipe="best", memory_limit=1e3):
-        return many(recipe, memory_limit)
-
-    follow(text, "recipe", "memory_limit", chosen={"memory_limit": 1e7})
 
 
 @follows("models/text/word_choice.py: refuse_many_runs: characters",

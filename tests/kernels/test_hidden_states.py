@@ -276,3 +276,22 @@ def test_labels_leave_only_the_states_open_that_they_allow() -> None:
     np.testing.assert_allclose(posteriors[3], [1, 0, 0], rtol=1e-12)
     path, _, _, _ = kernels.best_states(**known, before=None, last=-1, keep=True)
     assert tuple(path.tolist()) == [p for p, o in zip(paths, open_, strict=True) if o][int(scores[open_].argmax())]
+
+
+@pytest.mark.skipif(not kernels.NATIVE, reason="twins read no pads")
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("kernel", ["filter_states", "count_states", "draw_states"])
+def test_what_memory_held_before_is_not_read(kernel: str, k: int) -> None:
+    """Rows of three states are read by fours: what stands after the last of a stretch once was what it had been."""
+    rng, n = np.random.default_rng(0), 4_100  # a stretch has 4,096 rows of few states
+    given = chain(rng, k, n)
+    given |= {"logs": np.log(rng.dirichlet(np.ones(k), n)), "codes": None, "before": None}
+    given |= {"count_states": {"after": None, "by_row": True}, "filter_states": {"every": True},
+              "draw_states": {"last": -1, "uniforms": rng.random(n + 1)}}[kernel]  # fmt: skip
+    answers = []
+    for before in (0.0, np.nan):
+        for size in (k * n + 3, k * n + 4, k * 4_096 + 3):
+            held = [np.full(size, before) for _ in range(4)]
+            del held
+        answers.append([np.asarray(part).tobytes() for part in getattr(kernels, kernel)(**given)])
+    assert answers[0] == answers[1]

@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 
 NEAR = 1e-5  # the slope at the solution, for each exponent in steps of equal curvature
 STEPS = 50
-SHORTEST = 1e-6  # part of a step
+HALVINGS = 20  # of a step
 LARGEST = 1e100  # of a difference of log terms whose square, weighed, is a number
 
 
@@ -74,10 +74,12 @@ def _by_newton(loss: _Loss, w: Floats) -> Floats | None:
             return w
         step = -scale * np.linalg.solve(lower.T, halfway)
         length, least = 1.0, value - halfway @ halfway / 4
-        while not (next_value := loss.value(w + length * step)) <= value + length * (least - value):
+        for _ in range(HALVINGS):
+            if (next_value := loss.value(w + length * step)) <= value + length * (least - value):
+                break
             length /= 2
-            if length < SHORTEST:
-                return None
+        else:
+            return None
         w, value = w + length * step, next_value
     return None
 

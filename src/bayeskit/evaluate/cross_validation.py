@@ -12,7 +12,7 @@ from bayeskit.capabilities import TakesSequences, can
 from bayeskit.data.vocabulary import positions
 from bayeskit.errors import BayesWarning
 from bayeskit.evaluate.evaluation import Evaluation, finished
-from bayeskit.evaluate.fitting import check_probabilities, fitted_on
+from bayeskit.evaluate.fitted_parts import check_probabilities, fitted_on
 from bayeskit.evaluate.folds import check_folds, labelled_table, posterior_over, stratified_folds
 from bayeskit.evaluate.metrics import Scoreboard, brier
 

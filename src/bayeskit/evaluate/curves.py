@@ -18,7 +18,7 @@ from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.information import information_gain
-from bayeskit.evaluate.fitting import check_probabilities, fitted_on
+from bayeskit.evaluate.fitted_parts import check_probabilities, fitted_on
 from bayeskit.evaluate.folds import Index, LabelledTable, labelled_table, posterior_over, stratified_folds
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.tolerance import LEAST_PROBABILITY

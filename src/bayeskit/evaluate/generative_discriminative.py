@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.fitting import fitted_on
+from bayeskit.evaluate.fitted_parts import fitted_on
 from bayeskit.evaluate.folds import labelled_table, log_probabilities
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.tolerance import LEAST_PROBABILITY

@@ -17,7 +17,7 @@ from bayeskit.data.vocabulary import positions
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.comparison import MEASURES, Comparison, Refusal
 from bayeskit.evaluate.evaluation import Evaluation
-from bayeskit.evaluate.fitting import fitted_on
+from bayeskit.evaluate.fitted_parts import fitted_on
 from bayeskit.evaluate.folds import Index, LabelledTable, check_folds, labelled_table, posterior_over, stratified_folds
 from bayeskit.evaluate.metrics import Scoreboard, brier, log_loss
 from bayeskit.remedy import Setting

@@ -36,7 +36,7 @@ from bayeskit.estimate.score_maps import (
     fit_isotonic,
     fit_sigmoid,
 )
-from bayeskit.evaluate.fitting import fit_wrapped
+from bayeskit.evaluate.fitted_parts import fit_wrapped
 from bayeskit.evaluate.folds import log_probabilities
 from bayeskit.explain.evidence import explain_rows
 from bayeskit.explain.structure import StructureDescription

@@ -85,9 +85,9 @@ class NaiveBayesSVM(Recipe):
         """The penalty and the share of the machine are numbers."""
         C, beta = settings.C, settings.beta
         if not is_number(C) or not 0 < C < inf:
-            raise BayesError(Setting.given("C", C), ": give a number over 0", culprit=C)
+            raise BayesError(f"C={C!r}: give a number over 0", culprit=C)
         if not is_number(beta) or not 0 <= beta <= 1:
-            raise BayesError(Setting.given("beta", beta), ": give a number from 0 to 1", culprit=beta)
+            raise BayesError(f"beta={beta!r}: give a number from 0 to 1", culprit=beta)
 
     def learn(self, training: Training) -> tuple[Recipe, Tally]:
         """The weights, what makes probabilities of them, and which words the documents of each class have."""

@@ -16,7 +16,7 @@ from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, TooLarge
 from bayeskit.models.text.reading import LabelledDocuments, document_frequency, has_space, is_inside, with_words
-from bayeskit.remedy import Remedy, Setting
+from bayeskit.remedy import Remedy
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, choose_words, selected
 from bayeskit.threads import thread_count
@@ -129,11 +129,11 @@ def check_limits(limits: Limits) -> None:
         is_share = isinstance(limit, float) and 0 <= limit <= 1
         is_count = isinstance(limit, Integral) and not isinstance(limit, bool) and limit >= 0
         if not is_share and not is_count:
-            asked = ": give a number of documents from 1 on, or a share from 0.0 to 1.0"
-            raise BayesError(Setting.given(name, limit), asked, culprit=limit)
+            asked = "give a number of documents from 1 on, or a share from 0.0 to 1.0"
+            raise BayesError(f"{name}={limit!r}: {asked}", culprit=limit)
     most = limits[2]
     if most is not None and (not isinstance(most, Integral) or isinstance(most, bool) or most < 1):
-        raise BayesError(Setting.given("max_features", most), ": give a whole number from 1 on, or None", culprit=most)
+        raise BayesError(f"max_features={most!r}: give a whole number from 1 on, or None", culprit=most)
 
 
 def tally_within_limits(tally: Tally, known: WordCounts | None, settings: Settings) -> Tally:
