@@ -1,4 +1,4 @@
-"""Advice on sequences, engines, databases, memory, pictures and folds is followed and ends in success: see ``follows``."""
+"""Advice on sequences, engines, databases, memory, pictures and folds is followed and succeeds: see ``follows``."""
 
 import warnings
 from pathlib import Path
