@@ -83,3 +83,9 @@ def test_a_held_structure_has_figures_of_its_own_rows():
 def test_a_model_without_a_fit_has_none():
     assert not hasattr(bk.BayesClassifier(), "importance_")
     assert not hasattr(bk.BayesClassifier(), "left_out_")
+
+
+def test_a_model_that_is_not_fitted_has_no_figures():
+    for name in ("left_out_", "importance_"):
+        with pytest.raises(AttributeError, match="not fitted"):
+            getattr(bk.BayesClassifier(), name)

@@ -240,11 +240,13 @@ class BayesClassifier(Learner):
     @property
     def left_out_(self) -> Table:
         """Accuracy and log loss of the rows of the fit, each left out; measured when first asked for."""
+        self._check_is_fitted()
         return self._figures.left_out
 
     @property
     def importance_(self) -> Table:
         """By how much the log loss of rows left out rises without a column; measured when first asked for."""
+        self._check_is_fitted()
         return self._figures.importance
 
     def _move(self, tally: Tally) -> Self:
