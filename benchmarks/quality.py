@@ -194,6 +194,8 @@ def page(table: dict[str, dict[str, list[float]]], official: dict[str, list[floa
         "mean log loss: read the medians and the wins. The calibration error of a few hundred rows is never 0: the",
         "line below it is what the same probabilities would have on average if all were right, of classes drawn by",
         f"them {DRAWS} times.",
+        "Seconds of `BayesClassifier` are of what prediction needs: `left_out_` and `importance_` are measured when",
+        "they are first asked for, and are not among them.",
         f"Machine: {platform.machine()}, {os.cpu_count()} cores. Date: {date.today()}.",
         "",
         *_summary(table),
