@@ -231,8 +231,11 @@ private:
         const Open open = open_[at];
         const Division<Classes>& by = open.division;
         const uint8_t* codes = columns_of_.column(by.column);
-        const size_t middle = by.is_set ? part(open, [&](uint32_t r) { return by.left.has(codes[r]); })
-                                        : part(open, [&, cut = by.cut](uint32_t r) { return codes[r] <= cut; });
+        const auto part_by = [&](const auto& goes_left) {
+            return part(rows_->data(), open.first, open.last, spare_rows_.data(), goes_left);
+        };
+        const size_t middle = by.is_set ? part_by([&](uint32_t r) { return by.left.has(codes[r]); })
+                                        : part_by([&, cut = by.cut](uint32_t r) { return codes[r] <= cut; });
         const uint32_t child = tree.divide(open.node, by);
         Open left{child, open.first, middle, kNone, by.sums, {}},
             right{child + 1, middle, open.last, kNone, open.total, {}};
@@ -241,23 +244,6 @@ private:
         else free_.push_back(open.table);
         open_[at] = left;
         open_.push_back(right);
-    }
-
-    // Those that go to the left first; without branches that depend on the rows, which could not be foretold.
-    template <class GoesLeft>
-    size_t part(const Open& open, const GoesLeft& goes_left) {
-        uint32_t *rows = rows_->data(), *spare = spare_rows_.data();
-        size_t middle = open.first, n_right = 0;
-        for (size_t i = open.first; i < open.last; ++i) {
-            const uint32_t r = rows[i];
-            const bool goes = goes_left(r);
-            rows[middle] = r;
-            spare[n_right] = r;
-            middle += goes;
-            n_right += !goes;
-        }
-        std::copy_n(spare, n_right, rows + middle);
-        return middle;
     }
 
     // The table of the smaller child is counted, and that of the larger is what is left.

@@ -13,6 +13,23 @@ namespace bayeskit {
 
 [[noreturn]] inline void refuse_tree() { throw std::invalid_argument("a tree points outside its own arrays"); }
 
+// Rows [first, last) with those that go first before the others, each in their order; where the others begin. spare has
+// the room of all. Without branches that depend on the rows: they could not be foretold.
+template <class GoesFirst>
+size_t part(uint32_t* rows, size_t first, size_t last, uint32_t* spare, const GoesFirst& goes_first) {
+    size_t middle = first, n_others = 0;
+    for (size_t i = first; i < last; ++i) {
+        const uint32_t r = rows[i];
+        const bool goes = goes_first(r);
+        rows[middle] = r;
+        spare[n_others] = r;
+        middle += goes;
+        n_others += !goes;
+    }
+    std::copy_n(spare, n_others, rows + middle);
+    return middle;
+}
+
 // Some rows of a table, column after column: a node asks for one column of many rows.
 class CodeColumns {
 public:
@@ -100,22 +117,6 @@ private:
             words = sets_ + which * kSetWords;
         }
         return {codes_.column(column), words, static_cast<uint8_t>(node.split), codes_.has_unknown(column)};
-    }
-
-    // Without branches that depend on the rows: they could not be foretold.
-    template <class GoesFirst>
-    static size_t part(uint32_t* rows, size_t first, size_t last, uint32_t* spare, const GoesFirst& goes_first) {
-        size_t middle = first, n_others = 0;
-        for (size_t i = first; i < last; ++i) {
-            const uint32_t r = rows[i];
-            const bool goes = goes_first(r);
-            rows[middle] = r;
-            spare[n_others] = r;
-            middle += goes;
-            n_others += !goes;
-        }
-        std::copy_n(spare, n_others, rows + middle);
-        return middle;
     }
 
     const Node* nodes_;

@@ -370,24 +370,9 @@ private:
 
     size_t divide(const Split& split) {
         const uint8_t* codes = codes_.column(split.column);
-        if (split.is_set) return part([&](uint32_t r) { return split.left.has(codes[r]); });
-        return part([&, cut = split.cut](uint32_t r) { return codes[r] <= cut; });
-    }
-    // Without branches that depend on the rows: they could not be foretold.
-    template <class GoesLeft>
-    size_t part(const GoesLeft& goes_left) {
-        uint32_t *rows = node_, *spare = spare_.data();
-        size_t middle = 0, n_right = 0;
-        for (size_t i = 0; i < n_; ++i) {
-            const uint32_t r = rows[i];
-            const bool goes = goes_left(r);
-            rows[middle] = r;
-            spare[n_right] = r;
-            middle += goes;
-            n_right += !goes;
-        }
-        std::copy_n(spare, n_right, rows + middle);
-        return middle;
+        const auto part_by = [&](const auto& goes_left) { return part(node_, 0, n_, spare_.data(), goes_left); };
+        return split.is_set ? part_by([&](uint32_t r) { return split.left.has(codes[r]); })
+                            : part_by([&, cut = split.cut](uint32_t r) { return codes[r] <= cut; });
     }
 
     const Growth& g_;
