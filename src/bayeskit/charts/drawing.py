@@ -10,7 +10,7 @@ from bayeskit.errors import BayesError, with_article
 PICTURES = {
     "sequence.explanation.StateExplanation": "sequences.state_evidence_chart",
     "explain.evidence.Explanation": "evidence.evidence_chart",
-    "models.text.words_for_and_against.WordsForAndAgainst": "evidence.evidence_chart",
+    "models.text.explanations.WordsForAndAgainst": "evidence.evidence_chart",
     "explain.work.Work": "work.work_chart",
     "explain.nomogram.Nomogram": "nomogram.nomogram_chart",
     "estimate.conjugate.categorical.BetaBernoulli": "belief_curves.belief_chart",
@@ -24,7 +24,7 @@ PICTURES = {
     "explain.regions.DecisionRegions": "regions.regions_chart",
     "explain.dependence.DependenceGraph": "dependence.dependence_chart",
     "explain.images.ClassImages": "images.images_chart",
-    "models.text.words_for_and_against.TellingWords": "word_weights.words_chart",
+    "models.text.explanations.TellingWords": "word_weights.words_chart",
     "explain.structure.StructureDescription": "graphs.structure_chart",
     "explain.structure.StructureGraph": "graphs.graph_chart",
     "network.network.BayesianNetwork": "graphs.network_chart",

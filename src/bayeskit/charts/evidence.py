@@ -13,7 +13,7 @@ from bayeskit.charts.style import AGAINST, FOR, band, cut, in_title, named_axis,
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import Explanation
 from bayeskit.explain.phrases import cell, chance, times
-from bayeskit.models.text.words_for_and_against import WordsForAndAgainst
+from bayeskit.models.text.explanations import WordsForAndAgainst
 
 BARS = 20  # columns or words that have a bar of their own
 LABEL = 34  # letters beside the axis

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayeskit as bk
-from bayeskit.estimate.words import linear_half
+from bayeskit.estimate.words import logistic
 from bayeskit.models import from_bytes, to_bytes
 
 WORDS = {
@@ -42,7 +42,7 @@ def test_halves_are_shown_and_sum_to_the_prediction():
 
 def test_values_are_of_length_one_and_runs_of_half():
     counts, ids, indptr = np.array([1, 3, 1, 2]), np.array([0, 1, 2, 0]), np.array([0, 3, 4, 4])
-    x = linear_half.values(counts, ids, indptr, np.array([2.0, 1.0, 3.0]), np.array([False, False, True]))
+    x = logistic.values(counts, ids, indptr, np.array([2.0, 1.0, 3.0]), np.array([False, False, True]))
     np.testing.assert_allclose([np.hypot(x[0], x[1]), x[2], x[3]], [1, 0.5, 1])
     assert x[0] / x[1] == pytest.approx(2 / (1 + np.log(3)))
 

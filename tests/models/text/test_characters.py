@@ -10,8 +10,8 @@ from bayeskit.container.packing import pack, unpack
 from bayeskit.data.text.tokens import count_documents
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.text import word_choice
-from bayeskit.models.text.reading import is_inside
+from bayeskit.models.text import bounded_fit
+from bayeskit.models.text.documents import is_inside
 
 STEMS = ["walk", "talk", "jump", "paint", "climb", "visit", "order", "point", "frown", "whisk", "plant", "brush"]
 
@@ -154,10 +154,10 @@ def test_too_many_runs_are_refused_before_they_are_counted_and_not_tried(monkeyp
     read = type("Read", (), {"texts": texts, "labels": labels})
     tokenizer = bk.Tokenizer("words_and_punctuation", characters=(3, 5))
     rows = count_documents(texts, tokenizer)
-    monkeypatch.setattr(word_choice, "MOST_RUNS", 3 * sum(map(len, texts)))
-    assert not word_choice.has_many_runs(read, tokenizer, 1)
-    monkeypatch.setattr(word_choice, "MOST_RUNS", is_inside(rows.words)[rows.ids].sum() - 1)
-    assert word_choice.has_many_runs(read, tokenizer, 1)
+    monkeypatch.setattr(bounded_fit, "MOST_RUNS", 3 * sum(map(len, texts)))
+    assert not bounded_fit.has_many_runs(read, tokenizer, 1)
+    monkeypatch.setattr(bounded_fit, "MOST_RUNS", is_inside(rows.words)[rows.ids].sum() - 1)
+    assert bounded_fit.has_many_runs(read, tokenizer, 1)
     with pytest.raises(TooLarge, match=r"runs of characters, which may take 4 GB.*leave characters= out"):
         bk.TextClassifier("best", characters=(3, 5)).fit(texts, labels)
     model = bk.TextClassifier("best", characters="auto").fit(texts, labels)

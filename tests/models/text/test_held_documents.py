@@ -8,8 +8,9 @@ import pytest
 import bayeskit as bk
 from bayeskit.errors import AdviceWarning, BadFile, TooLarge
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.text import held_documents, reading
-from bayeskit.models.text.held_documents import Room, Sizes
+from bayeskit.models.text import bounded_fit
+from bayeskit.models.text import documents as text_documents
+from bayeskit.models.text.bounded_fit import Room, Sizes
 
 SUBJECTS = {"law": "judge court vote jury", "sea": "calm wind waves ship", "art": "painter brush colour canvas"}
 COMMON = [f"common{i}" for i in range(60)]
@@ -18,7 +19,7 @@ LIMIT = 600_000  # bytes, of documents that take some two million
 
 @pytest.fixture(autouse=True)
 def few_are_enough(monkeypatch):
-    monkeypatch.setattr(held_documents, "LEAST", 100)
+    monkeypatch.setattr(bounded_fit, "LEAST", 100)
 
 
 def documents(n=900, seed=0):
@@ -71,8 +72,8 @@ def test_runs_of_words_are_tried_on_the_documents_drawn():
 def test_threads_and_parts_do_not_matter(monkeypatch):
     one, three = drawn(n_threads=1), drawn(n_threads=3)
     assert to_bytes(one.set_params(n_threads=None)) == to_bytes(three.set_params(n_threads=None))
-    monkeypatch.setattr("bayeskit.models.text.candidate_words.BYTES", 500)
-    monkeypatch.setattr(held_documents, "BYTES", 300)
+    monkeypatch.setattr("bayeskit.models.text.bounded_fit.BYTES", 500)
+    monkeypatch.setattr(bounded_fit, "BYTES", 300)
     assert to_bytes(drawn(n_threads=1).set_params(n_threads=None)) == to_bytes(one)
 
 
@@ -160,7 +161,7 @@ def test_texts_over_the_limit_are_refused_while_they_are_read(tmp_path):
 
 
 def test_cells_are_known_before_they_are_held():
-    read = reading.read_all(reading.source_of(*documents(50)))
+    read = text_documents.read_all(text_documents.source_of(*documents(50)))
     from bayeskit.data.text.tokenizer import Tokenizer
     from bayeskit.data.text.tokens import count_documents
 
@@ -183,8 +184,8 @@ def test_a_fit_takes_no_more_than_is_said(limit):
 
     script = """
 import sys, warnings; import numpy as np; import pyarrow as pa; import bayeskit as bk
-from bayeskit.models.text.held_documents import Room, Sizes
-from bayeskit.models.text.reading import read_all, source_of
+from bayeskit.models.text.bounded_fit import Room, Sizes
+from bayeskit.models.text.documents import read_all, source_of
 from bayeskit.data.text.tokenizer import Tokenizer
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)

@@ -13,7 +13,7 @@ import bayeskit as bk
 from bayeskit.container.packing import pack, unpack
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.text.recipes import RECIPES
+from bayeskit.models.text.classifier import RECIPES
 
 ANIMALS, WEATHER, LAW = (
     ["cat", "dog", "cow", "horse", "barks"],

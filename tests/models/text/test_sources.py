@@ -9,7 +9,7 @@ import pytest
 import bayeskit as bk
 from bayeskit.data.text.folders import FolderSource
 from bayeskit.errors import BayesError
-from bayeskit.models.text.sources import answers, open_texts
+from bayeskit.models.text.documents import answers, open_texts
 
 
 @pytest.fixture

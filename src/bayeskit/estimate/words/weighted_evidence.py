@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value
-from bayeskit.estimate.words.weights import cosine_normalised, document_of_cell, document_parts
+from bayeskit.estimate.words.weights import cosine_normalized, document_of_cell, document_parts
 from bayeskit.threads import one_blas_thread
 from bayeskit.tolerance import GONE, LEAST_SHARE, NO_INFORMATION, POSITIVE
 
@@ -63,7 +63,7 @@ def masses(counts: Index, indptr: Index) -> Floats:
     made = np.empty(len(counts))
     for rows, cells in document_parts(indptr):
         starts = indptr[rows.start : rows.stop + 1] - cells.start
-        made[cells] = cosine_normalised(np.log1p(counts[cells].astype(np.float64)), starts)
+        made[cells] = cosine_normalized(np.log1p(counts[cells].astype(np.float64)), starts)
     return made
 
 
