@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.container.packing import MAGIC, pack, unpack
 from bayeskit.data.schema import TYPES, Categorical, Date, DatePart, Ignored, Numeric, Schema, Text
@@ -27,6 +26,7 @@ from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.smoothing import MLE, Automatic, Dirichlet, Laplace, Lidstone, MEstimate
 from bayeskit.estimate.variance import VarianceFloor
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats
 
 WHAT = "bayeskit model"
 OBJECTS = {
@@ -61,9 +61,9 @@ class State:
     """What a model holds beside its tally, such as fitted weights: plain data and arrays."""
 
     header: dict[str, Any]
-    arrays: list[npt.NDArray[Any]]
+    arrays: list[Array]
 
-    def numbers(self, at: int, *shape: int) -> npt.NDArray[np.float64]:
+    def numbers(self, at: int, *shape: int) -> Floats:
         """One of the arrays, refused unless it has this shape and holds numbers that a fit can find.
 
         >>> State({}, [np.array([0.5, np.inf])]).numbers(0, 2)
@@ -128,10 +128,10 @@ def to_bytes(saved: Saved) -> bytes:
     return pack({"what": WHAT, **content}, arrays)
 
 
-def _content(saved: Saved) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
+def _content(saved: Saved) -> tuple[dict[str, Any], list[Array]]:
     """Header and arrays of a model: first those of its tally, then those held beside it, then those of its parts."""
     content: dict[str, Any] = {"model": saved.model, "settings": _plain_settings(saved.settings)}
-    arrays: list[npt.NDArray[Any]] = []
+    arrays: list[Array] = []
     if saved.tally is not None:
         content["tally"], arrays = saved.tally.to_parts()
     if saved.state is not None:
@@ -163,7 +163,7 @@ def from_bytes(data: bytes) -> Saved:
         raise BadFile(f"the model's settings or counts cannot be read: {problem!r}") from None
 
 
-def _saved(content: Any, arrays: list[npt.NDArray[Any]]) -> Saved:
+def _saved(content: Any, arrays: list[Array]) -> Saved:
     """What :func:`_content` wrote."""
     name, settings = content.get("model"), content.get("settings")
     if not isinstance(name, str):
@@ -180,7 +180,7 @@ def _saved(content: Any, arrays: list[npt.NDArray[Any]]) -> Saved:
     return Saved(name, made, tally, state, parts)
 
 
-def _parts(written: Any, arrays: list[npt.NDArray[Any]]) -> tuple[dict[str, Saved], list[npt.NDArray[Any]]]:
+def _parts(written: Any, arrays: list[Array]) -> tuple[dict[str, Saved], list[Array]]:
     """(the models within, the arrays of the model itself)"""
     counts = [count for _, _, count in written]
     if any(type(count) is not int or count < 0 for count in counts) or sum(counts) > len(arrays):
@@ -193,7 +193,7 @@ def _parts(written: Any, arrays: list[npt.NDArray[Any]]) -> tuple[dict[str, Save
     return parts, arrays[:end]
 
 
-def _state(written: Any, arrays: list[npt.NDArray[Any]]) -> tuple[State | None, list[npt.NDArray[Any]]]:
+def _state(written: Any, arrays: list[Array]) -> tuple[State | None, list[Array]]:
     """(what is held beside the tally, the arrays of the tally)"""
     if written is None:
         return None, arrays
