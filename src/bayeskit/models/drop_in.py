@@ -18,7 +18,6 @@ Formula: scikit-learn's five classifiers
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import naive_bayes
 from sklearn.base import _fit_context
@@ -32,17 +31,16 @@ from bayeskit.estimate.variance import log_peak
 from bayeskit.logspace import log, log_normalise, normalise
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import Moments
+from bayeskit.typing import Array, Floats
 
 __all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"]
 
-Floats = NDArray[np.float64]
-Array = NDArray[Any]
 ONE_THREAD = 1  # as scikit-learn: whoever runs many fits at once decides on the threads
 
 _checked = _fit_context(prefer_skip_nested_validation=True)
 
 
-class _Posterior(naive_bayes._BaseNB):  # noqa: SLF001  (what scikit-learn's own models share: the place to stand in)
+class _Posterior(naive_bayes._BaseNB):
     """Probabilities from log scores, each `exp` taken once."""
 
     classes_: Any
@@ -144,7 +142,7 @@ class GaussianNB(_Posterior, naive_bayes.GaussianNB):
         return scores
 
 
-class _Discrete(_Posterior, naive_bayes._BaseDiscreteNB):  # noqa: SLF001  (the same of its models of counts)
+class _Discrete(_Posterior, naive_bayes._BaseDiscreteNB):
     """Learning from class codes; a subclass says how a batch is counted."""
 
     @_checked

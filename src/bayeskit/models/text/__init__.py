@@ -1,1 +1,5 @@
 """Text models: TextClassifier with its recipes, and TokenCounter."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -48,9 +48,7 @@ from bayeskit.models.text.recipe import Recipe, TextParameters, TrainingSource, 
 from bayeskit.models.text.weighted_evidence import EvidenceParameters, WeightedEvidence, candidate_table
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
+from bayeskit.typing import Array, Floats, Ints, Singles
 
 # Below 500 documents weighted evidence alone predicts as well; "best" was not measured above 300 classes.
 LEAST_DOCUMENTS, MOST_CLASSES = 500, 300
@@ -85,7 +83,7 @@ class PooledFit(NamedTuple):
     """A fitted linear part: idf (words,), table W (words, classes), constant, shares v₁ and v₂, log loss on folds."""
 
     idf: Floats
-    table: npt.NDArray[np.float32]
+    table: Singles
     constant: Floats
     shares: tuple[float, float]
     log_loss: float
@@ -97,7 +95,7 @@ class _PooledFitting:
 
     reading: DocumentReading
     weights: EvidenceWeights
-    order: Index
+    order: Ints
     n_threads: int
 
     def fit(self) -> PooledFit:
@@ -131,7 +129,7 @@ class _PooledFitting:
                 found.append(PooledFit(idf, table[:-1].astype(np.float32), table[-1], pooled[:2], pooled[2]))
         return min(found, key=lambda fit: fit.log_loss)
 
-    def _fold_scores(self, linear: LinearDocuments, fit: LinearFit, offset: float) -> tuple[Index, Floats, Floats]:
+    def _fold_scores(self, linear: LinearDocuments, fit: LinearFit, offset: float) -> tuple[Ints, Floats, Floats]:
         """Return (documents, scores by the evidence, scores by the linear part), fitted without the fold."""
         n = len(self.order)
         n_folds = min(FOLDS, n, -(-FOLDS * HELD_OUT // n))
@@ -140,8 +138,8 @@ class _PooledFitting:
         return held_out, counted, fitted
 
     def _score_fold(
-        self, linear: LinearDocuments, fit: LinearFit, offset: float, held_out: Index
-    ) -> tuple[Index, Floats, Floats]:
+        self, linear: LinearDocuments, fit: LinearFit, offset: float, held_out: Ints
+    ) -> tuple[Ints, Floats, Floats]:
         d, rows = self.reading.documents, self.reading.rows
         is_out = np.zeros(len(self.order), dtype=bool)
         is_out[held_out] = True
@@ -168,7 +166,7 @@ class LinearWeights:
 
     words: Words
     idf: Floats
-    table: npt.NDArray[np.float32]
+    table: Singles
     constant: Floats
     log_prior: Floats
     classes: tuple[Value, ...]
@@ -187,7 +185,7 @@ class LinearWeights:
         return np.ascontiguousarray(kept).view(np.uint32)
 
     @staticmethod
-    def unpack(bits: npt.NDArray[Any], n_classes: int) -> npt.NDArray[np.float32]:
+    def unpack(bits: Array, n_classes: int) -> Singles:
         """Restore the table (words, classes) that :meth:`pack` wrote."""
         if bits.dtype != np.uint32 or bits.ndim != 2 or bits.shape[1] != (1 if n_classes == 2 else n_classes):
             raise BadFile("the weights of the linear part do not fit their classes")

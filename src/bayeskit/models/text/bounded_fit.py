@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -37,12 +37,11 @@ from bayeskit.models.text.documents import (
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, choose_words, selected
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.models.text.classifier import TextClassifier
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 
 # Each distinct character n-gram of a document takes about 60 bytes while a model is fitted: 4 GB in all.
 MOST_CHARACTER_NGRAMS = 1 << 26
@@ -85,9 +84,7 @@ class WordLimits(NamedTuple):
         if most is not None and (not isinstance(most, Integral) or isinstance(most, bool) or most < 1):
             raise BayesError(f"max_features={most!r}: give a whole number from 1 on, or None")
 
-    def select(
-        self, documents: npt.NDArray[Any], counts: npt.NDArray[Any], n_documents: int
-    ) -> npt.NDArray[np.bool_] | None:
+    def select(self, documents: Array, counts: Array, n_documents: int) -> Bools | None:
         """Mark the words to keep by document frequency and total count (words,); None if nothing is limited."""
         if self == NO_LIMITS:
             return None
@@ -105,7 +102,7 @@ class WordLimits(NamedTuple):
 NO_LIMITS = WordLimits()
 
 
-def _check_any_left(keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _check_any_left(keep: Bools) -> Bools:
     if len(keep) and not keep.any():
         raise BayesError("After pruning, no terms remain: lower min_df or raise max_df")
     return keep
@@ -123,7 +120,7 @@ def limit_tally(tally: Tally, known: WordCounts | None, settings: TextClassifier
     return restrict_tally(tally, _check_any_left(selected(counted, *limits)))
 
 
-def restrict_tally(tally: Tally, keep: npt.NDArray[np.bool_]) -> Tally:
+def restrict_tally(tally: Tally, keep: Bools) -> Tally:
     """Restrict a tally to the marked words."""
     counted = tally.words[COLUMN]
     kept = counted.keep(keep)
@@ -151,7 +148,7 @@ def _refuse_many_character_ngrams(read: LabeledDocuments, tokenizer: Tokenizer, 
         )
 
 
-def _most_character_ngrams(words: Words, shortest: int, longest: int) -> Index:
+def _most_character_ngrams(words: Words, shortest: int, longest: int) -> Ints:
     """Bound the number of character n-grams of each word (words,): a character has one byte or more."""
     length = np.diff(words.offsets)
     return np.asarray(sum(np.maximum(length + 3 - size, 0) for size in range(shortest, longest + 1)))
@@ -183,7 +180,7 @@ class ValueRule(Protocol):
         """Compute the value of each cell (cells,)."""
         ...
 
-    def ignored(self, words: Words) -> npt.NDArray[np.bool_] | None:
+    def ignored(self, words: Words) -> Bools | None:
         """Mark words that are counted but are no evidence (words,); None if all are evidence."""
         ...
 
@@ -240,7 +237,7 @@ class _Sizes(NamedTuple):
 
     words: Words
     pruned: bool
-    cells: Index
+    cells: Ints
 
 
 @dataclass(frozen=True)
@@ -384,7 +381,7 @@ class BoundedReader:
         """Estimate the bytes of all documents and words."""
         return float(self.document_bytes(sizes.cells.sum(), len(sizes.cells))) + self.word_bytes(len(sizes.words))
 
-    def _draw_sample(self, sizes: _Sizes, share: float) -> Index:
+    def _draw_sample(self, sizes: _Sizes, share: float) -> Ints:
         """Draw documents that fit beside the word tables into a share of the free memory; all of them if they fit."""
         n, tables = len(sizes.cells), self.word_bytes(len(sizes.words))
         if self.bytes_needed(sizes) <= self.limit:

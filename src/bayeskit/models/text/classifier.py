@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -31,7 +30,7 @@ from bayeskit.evaluate.similarity import cosine_similarity, cosine_to_centroids
 from bayeskit.explain.work import Work
 from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.model_file import State
-from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.available import available_where
 from bayeskit.models.base.classifier import stacked
 from bayeskit.models.base.estimator import clone
@@ -63,8 +62,8 @@ from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.tolerance import GONE
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 # Words times classes: a table of 4 GB.
 LARGEST_TABLE = 1 << 29
 # Cells times classes that leave-one-out holds at a time.
@@ -176,7 +175,7 @@ class TextClassifier(Exported, TallyClassifier):
 
     Notes
     -----
-    Scores of "complement", "wcnb" and "twcnb" are not joint probabilities, and ``predict_proba`` is not calibrated for
+    Floats of "complement", "wcnb" and "twcnb" are not joint probabilities, and ``predict_proba`` is not calibrated for
     them. It is calibrated by leave-one-out for "auto", "fast" and "weighted", and on folds for "best" and "nbsvm".
 
     Examples
@@ -435,15 +434,15 @@ class TextClassifier(Exported, TallyClassifier):
         log_prior = logspace.log(class_prior(self._prior_setting(), tally.classes, tally.class_counts))
         return self._recipe.estimate(tally, log_prior, self)
 
-    def log_joint(self, params: Any, block: Block) -> Scores:
+    def log_joint(self, params: Any, block: Block) -> Floats:
         """Score a block of documents (documents, classes), straight from the text where the recipe can."""
         texts, role, n_threads = block.texts.get(COLUMN), self.schema_.columns[COLUMN], self._threads()
-        scores: Scores | None = None
+        scores: Floats | None = None
         if texts is not None and isinstance(role, Text):
             scores = params.text_scores(texts, role.tokenizer, n_threads)
         return params.scores(block.tokens[COLUMN], n_threads) if scores is None else scores
 
-    def decision_function(self, X: Any) -> Scores:
+    def decision_function(self, X: Any) -> Floats:
         """Compute decision scores.
 
         Parameters
@@ -459,7 +458,7 @@ class TextClassifier(Exported, TallyClassifier):
         return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
 
     @if_generative
-    def predict_column_log_proba(self, X: Any) -> dict[str, Scores]:
+    def predict_column_log_proba(self, X: Any) -> dict[str, Floats]:
         """Compute ln P(words | class) of each document, without the multinomial coefficient.
 
         Returns
@@ -470,7 +469,7 @@ class TextClassifier(Exported, TallyClassifier):
         self._check_is_fitted()
         return {COLUMN: stacked([self._log_words(block) for block, _ in self._score(X)], len(self.classes_))}
 
-    def _log_words(self, block: Block) -> Scores:
+    def _log_words(self, block: Block) -> Floats:
         """Score documents without the class prior, which may be 0 for some class."""
         params: Any = self.params_
         return self.log_joint(replace(params, log_prior=np.zeros_like(params.log_prior)), block)
@@ -507,7 +506,7 @@ class TextClassifier(Exported, TallyClassifier):
         return np.asarray(logspace.log_sum_exp(likelihood + self.params_.log_prior))
 
     @if_generative
-    def sample(self, n: int = 1, random_state: Any = None) -> tuple[list[str], npt.NDArray[Any]]:
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[list[str], Array]:
         """Sample documents from the model.
 
         Parameters
@@ -533,7 +532,7 @@ class TextClassifier(Exported, TallyClassifier):
         return TextLeftOut(self.recipe_, self.tally_, self.params_, self._prior_setting())
 
     @if_left_out
-    def leave_one_out_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Scores:
+    def leave_one_out_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
         """Score each training document by the model fitted without it.
 
         For tf-idf recipes the idf of the others is fixed and the own vector made with df − 1; for weighted evidence
@@ -751,7 +750,7 @@ class TextClassifier(Exported, TallyClassifier):
             rows = self.with_labels(plain := TextColumn.of(plain, self.column))
         return rows if engine is None else super()._labelled_source(plain, None, engine)
 
-    def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
+    def _score(self, X: Any) -> Iterator[tuple[Block, Floats]]:
         self._check_is_fitted()
         texts = X if is_source(X) else {COLUMN: documents_source(X, column=self.column).columns[COLUMN]}
         for block, scores in super()._score(texts):
@@ -771,7 +770,7 @@ class TextClassifier(Exported, TallyClassifier):
 
 
 class TextLeftOut:
-    """Scores of training documents, each by the model without it."""
+    """Floats of training documents, each by the model without it."""
 
     def __init__(self, recipe: Recipe, tally: Tally, params: TextParameters, prior: Any) -> None:
         self.recipe, self.tally, self.params = recipe, tally, params

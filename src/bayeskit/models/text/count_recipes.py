@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.text.folders import COLUMN
@@ -41,9 +40,7 @@ from bayeskit.models.text.recipe import (
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.tolerance import ROUNDING
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
+from bayeskit.typing import Array, Floats
 
 
 class Multinomial(GenerativeRecipe):
@@ -65,7 +62,7 @@ class Multinomial(GenerativeRecipe):
         orders = (weights.log_coefficient(rows),) if coefficient else ()
         return (*orders, weights.log_length(rows, counted)) if length else orders
 
-    def counts_and_probabilities(self, tally: Tally, params: Any) -> tuple[Index, Floats]:
+    def counts_and_probabilities(self, tally: Tally, params: Any) -> tuple[Array, Floats]:
         """Return occurrences and θ."""
         return tally.words[COLUMN].table(), logspace.exp(params.table)
 
@@ -100,7 +97,7 @@ class SetOfWords(GenerativeRecipe):
         class_counts = tally.class_counts.astype(np.float64)
         return leave_one_out.set_of_words(documents, class_counts, params.pseudo, batch.with_values(present, present))
 
-    def counts_and_probabilities(self, tally: Tally, params: Any) -> tuple[Index, Floats]:
+    def counts_and_probabilities(self, tally: Tally, params: Any) -> tuple[Array, Floats]:
         """Return the documents that have the word, and p."""
         documents, alpha = tally.words[COLUMN].table("documents"), params.pseudo[:, None]
         return documents, smoothed(documents, tally.class_counts, alpha, 2 * alpha)

@@ -27,13 +27,10 @@ from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, length_moments
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.models.text.recipe import TrainingSource
-
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 
 
 def text_column(X: Any, name: str | None = None) -> Any:
@@ -109,7 +106,7 @@ class LabeledDocuments:
     """Documents of positive weight in memory, with labels as codes of sorted classes."""
 
     texts: Documents
-    labels: npt.NDArray[np.int64]
+    labels: Ints
     weights: Floats | None
     classes: tuple[Value, ...]
 
@@ -118,7 +115,7 @@ class LabeledDocuments:
         """Number or total weight of the documents of each class (classes,)."""
         return np.bincount(self.labels, self.weights, minlength=len(self.classes)).astype(np.float64)
 
-    def take(self, rows: Index) -> LabeledDocuments:
+    def take(self, rows: Array) -> LabeledDocuments:
         """Select documents; the classes stay the same."""
         weights = None if self.weights is None else self.weights[rows]
         return LabeledDocuments(self.texts.take(rows), self.labels[rows], weights, self.classes)
@@ -171,7 +168,7 @@ def _concatenate(parts: list[Documents]) -> Documents:
     )
 
 
-def select_words(rows: TokenRows, keep: npt.NDArray[np.bool_]) -> TokenRows:
+def select_words(rows: TokenRows, keep: Bools) -> TokenRows:
     """Restrict documents to some of their words, in parts that keep temporary arrays small."""
     if keep.all():
         return rows
@@ -213,14 +210,14 @@ def document_frequency(rows: TokenRows, weights: Floats | None = None) -> Floats
     return sums
 
 
-def is_ngram(words: Words) -> npt.NDArray[np.bool_]:
+def is_ngram(words: Words) -> Bools:
     """Mark the n-grams of two or more words (words,)."""
     found = np.zeros(len(words), dtype=bool)
     found[np.searchsorted(words.offsets, np.flatnonzero(words.data == ord(" ")), side="right") - 1] = True
     return found
 
 
-def is_character_ngram(words: Words) -> npt.NDArray[np.bool_]:
+def is_character_ngram(words: Words) -> Bools:
     """Mark the character n-grams that ``Tokenizer(characters=…)`` cuts inside words (words,)."""
     first, last = words.offsets[:-1], words.offsets[1:] - 1
     long = last > first
@@ -228,7 +225,7 @@ def is_character_ngram(words: Words) -> npt.NDArray[np.bool_]:
     return np.asarray(long & (marked[first] | marked[last]) & ~is_ngram(words))
 
 
-def add_by_class(rows: TokenRows, values: Floats | None, labels: Index, weights: Floats | None, sums: Floats) -> Floats:
+def add_by_class(rows: TokenRows, values: Floats | None, labels: Array, weights: Floats | None, sums: Floats) -> Floats:
     """Add the value of each cell, or 1, to ``sums`` (words, classes); parts give the same bits as the whole."""
     n_classes, flat = np.int64(sums.shape[1]), sums.reshape(-1)
     for some, cells in document_parts(rows.indptr):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.data.sheet import Readable, Records, Sheet
@@ -23,12 +22,12 @@ from bayeskit.evaluate.diagnosis import LEAST_LOG, MEASURED, Cure, Dependence, D
 from bayeskit.evaluate.reliability import Reliability
 from bayeskit.explain.evidence import class_position, compared
 from bayeskit.models.base.estimator import clone
+from bayeskit.typing import Array, Floats
 
 if TYPE_CHECKING:
     from bayeskit.models.text.classifier import TextClassifier
 
 
-Floats = npt.NDArray[np.float64]
 # Number of words that a printed explanation shows.
 SHOWN = 20
 PARTS = ("by counts", "by fit")
@@ -212,7 +211,7 @@ def diagnose_documents(model: Any, X: Any, y: Any, sample_weight: Any = None) ->
     )
 
 
-def _word_tables(model: Any, X: Any, y: Any, sample_weight: Any, words: npt.NDArray[Any]) -> tuple[Floats, int]:
+def _word_tables(model: Any, X: Any, y: Any, sample_weight: Any, words: Array) -> tuple[Floats, int]:
     """Return (contingency tables of each pair of words (words, words, classes, 2, 2), number of documents)."""
     from scipy.sparse import csr_matrix
 

@@ -17,7 +17,6 @@ from math import inf
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.text.folders import COLUMN
@@ -34,8 +33,8 @@ from bayeskit.models.text.recipe import PresenceParameters, Recipe, TrainingSour
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.threads import thread_count
+from bayeskit.typing import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 SEED = 0
 
 
@@ -127,7 +126,7 @@ class NaiveBayesSVM(Recipe):
 
 def margins_on_folds(
     rows: TokenRows, read: LabeledDocuments, pseudo: Floats, C: float, beta: float
-) -> tuple[npt.NDArray[np.int64], Floats]:
+) -> tuple[Ints, Floats]:
     """Return (documents, their margins (documents, classes) by machines trained without them).
 
     Each class is spread evenly over three folds; the only document of a class is never held out.
@@ -152,7 +151,7 @@ def margins_on_folds(
     return np.concatenate(parts), np.concatenate(margins)
 
 
-def assign_folds(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def assign_folds(labels: Ints) -> Ints:
     """Assign a fold to each document (documents,), −1 to the only one of its class.
 
     >>> assign_folds(np.array([0, 0, 0, 1, 1, 2])).tolist()

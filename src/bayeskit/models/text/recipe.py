@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.schema import Schema
@@ -37,12 +36,11 @@ from bayeskit.model_file import State
 from bayeskit.models.text.documents import LabeledDocuments, read_documents
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
+from bayeskit.typing import Array, Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.models.text.classifier import TextClassifier
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 
 # Weights beyond this overflow when they are summed; no fit produces them.
 LARGEST_WEIGHT = 1e15
@@ -55,7 +53,7 @@ def check_weight(number: Any) -> float:
     return float(number)
 
 
-def check_weights(array: npt.NDArray[Any]) -> None:
+def check_weights(array: Array) -> None:
     """Refuse an array read from a model file that holds anything but finite weights."""
     if array.dtype.kind != "f" or not (np.abs(array) < LARGEST_WEIGHT).all():
         raise BadFile("a fitted weight is not a number")
@@ -220,7 +218,7 @@ class BernoulliParameters(PresenceParameters):
         return super().words_term(name)
 
 
-def _sum_over_lacking(rows: TokenRows, position: npt.NDArray[np.int64], absent: Floats) -> Floats:
+def _sum_over_lacking(rows: TokenRows, position: Ints, absent: Floats) -> Floats:
     """Sum ``absent`` (k, classes) over those of k words that each document lacks; word w is number ``position[w]``."""
     from scipy.sparse import csr_matrix
 
@@ -269,7 +267,7 @@ class LeftOutBatch:
     """Training documents to score without themselves; ``unit`` (documents,) is the weight each one removes."""
 
     rows: TokenRows
-    labels: Index
+    labels: Array
     unit: Floats
 
     def with_values(self, learned: Floats, values: Floats) -> LeftOutDocuments:
@@ -401,7 +399,7 @@ class GenerativeRecipe(Recipe):
         """Return the terms of ln P(document | class) that are equal for all classes (documents,)."""
         return ()
 
-    def counts_and_probabilities(self, tally: Tally, params: Any) -> tuple[Index, Floats]:
+    def counts_and_probabilities(self, tally: Tally, params: Any) -> tuple[Array, Floats]:
         """Return the counts of each word in each class and P(word | class), both (words, classes)."""
         raise NotImplementedError(f"recipe {self.name!r} has no probabilities of words")
 
@@ -409,6 +407,6 @@ class GenerativeRecipe(Recipe):
         """Return the factors of the first document as counts and pseudo-counts."""
         raise NotImplementedError(f"recipe {self.name!r} does not write documents as products")
 
-    def sample(self, params: Any, counted: WordCounts, labels: Index, rng: np.random.Generator) -> list[str]:
+    def sample(self, params: Any, counted: WordCounts, labels: Array, rng: np.random.Generator) -> list[str]:
         """Sample one document for each label."""
         raise NotImplementedError(f"recipe {self.name!r} does not sample documents")

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.text.documents import Documents
@@ -25,8 +24,7 @@ from bayeskit.models.text.classifier import RECIPES, TextClassifier
 from bayeskit.models.text.documents import LabeledDocuments, document_frequency, text_column, values_matrix
 from bayeskit.models.text.recipe import LARGEST_WEIGHT
 from bayeskit.tolerance import OFF_ONE
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class DocumentModel:
     classes: tuple[Value, ...]
 
     @property
-    def classes_(self) -> npt.NDArray[Any]:
+    def classes_(self) -> Array:
         """The classes, sorted."""
         return np.array(self.classes)
 
@@ -85,7 +83,7 @@ class DocumentModel:
         """Compute ln P(class | document) (documents, classes)."""
         return logspace.log_normalise(self.predict_joint_log_proba(X))[0]
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Predict the most probable class of each document (documents,)."""
         return np.asarray(self.classes_[first_best(self.predict_joint_log_proba(X))])
 
@@ -106,7 +104,7 @@ def check_learns_unlabeled(model: TextClassifier) -> None:
 def fit_documents(
     model: TextClassifier,
     X: Any,
-    codes: npt.NDArray[Any],
+    codes: Array,
     classes: tuple[Value, ...],
     weight: float,
     rounds: int,

@@ -13,7 +13,6 @@ from math import inf, isfinite
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.schema import Text
@@ -40,8 +39,8 @@ from bayeskit.models.text.recipe import (
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE
+from bayeskit.typing import Bools, Floats
 
-Floats = npt.NDArray[np.float64]
 Ngrams = tuple[int, int]
 CANDIDATES = ("ngrams", "a", "g", "log loss")
 
@@ -164,7 +163,7 @@ class WeightedEvidence(Recipe):
         both = (weighted_evidence.masses(np.where(kind, rows.counts, none), rows.indptr) for kind in (runs, ~runs))
         return np.asarray(sum(both))
 
-    def ignored(self, words: Words) -> npt.NDArray[np.bool_] | None:
+    def ignored(self, words: Words) -> Bools | None:
         """Mark character n-grams if they are not evidence (words,); None if all words are."""
         return is_character_ngram(words) if self.ignore_characters else None
 
