@@ -44,7 +44,7 @@ MOVED = {
     "bayeskit.estimate.word_evidence": "bayeskit.estimate.words.weighted_evidence",
     "bayeskit.explain.telling": "bayeskit.explain.informative",
     "bayeskit.explain.words": "bayeskit.explain.phrases",
-    "bayeskit.io": "bayeskit.model_file",
+    "bayeskit.io": "bayeskit.storage.model_file",
     "bayeskit.models.aode": "bayeskit.models.semi_naive.aode",
     "bayeskit.models.available": "bayeskit.models.base.available",
     "bayeskit.models.bayes": "bayeskit.models.ensemble.classifier",
@@ -90,8 +90,8 @@ MOVED = {
     "bayeskit.network.truth": "bayeskit.network.query.truth",
     "bayeskit.network.variable_elimination": "bayeskit.network.inference.variable_elimination",
     "bayeskit.network.views": "bayeskit.network.display",
-    "bayeskit.tally.container": "bayeskit.container.packing",
-    "bayeskit.tally.value_lists": "bayeskit.container.value_lists",
+    "bayeskit.tally.container": "bayeskit.storage.container",
+    "bayeskit.tally.value_lists": "bayeskit.storage.container",
     "bayeskit.tally.values": "bayeskit.tally.distinct",
 }
 """Modules by their old names."""

@@ -39,7 +39,6 @@ from bayeskit.evaluate.fitted_parts import fit_wrapped
 from bayeskit.evaluate.folds import log_probabilities
 from bayeskit.explain.evidence import explain_rows
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.model_file import Saved, State
 from bayeskit.models.base.available import available_where
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
@@ -49,6 +48,7 @@ from bayeskit.models.base.storage import Composite
 from bayeskit.models.calibrated_evidence import CalibratedEvidence
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Setting
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.typing import Array, Floats, Ints
 
 METHODS = ("isotonic", "sigmoid", "beta", "temperature")

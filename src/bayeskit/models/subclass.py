@@ -35,7 +35,6 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.phrases import cell
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.model_file import State
 from bayeskit.models.base.column_advice import tell_one_class
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.joint_scores import KnowsJoint
@@ -46,6 +45,7 @@ from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
 from bayeskit.remedy import OtherModel
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 

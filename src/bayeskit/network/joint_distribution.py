@@ -25,7 +25,6 @@ from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_cells
 from bayeskit.estimate.smoothing import MLE, Dirichlet, Lidstone, as_smoothing, probabilities
-from bayeskit.model_file import Saved
 from bayeskit.nearest import nearest
 from bayeskit.network import network_file
 from bayeskit.network.cells import Combinations, by_value, every_cell, read_cells
@@ -36,6 +35,7 @@ from bayeskit.network.query.grammar import Comparison, Query, Statement, parse, 
 from bayeskit.network.query.truth import Domain, check_numbers, evaluate, holds, impossible, unknown_column
 from bayeskit.printable import printable
 from bayeskit.remedy import Remedy
+from bayeskit.storage.model_file import Saved
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 from bayeskit.typing import Bools, Floats, Ints
 

@@ -21,7 +21,6 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.model_file import Saved
 from bayeskit.nearest import nearest
 from bayeskit.network import display, learning, network_file
 from bayeskit.network.arcs import describe_network
@@ -35,6 +34,7 @@ from bayeskit.network.query import answers as asking
 from bayeskit.network.query.distribution import Distribution
 from bayeskit.network.query.grammar import parse
 from bayeskit.network.query.truth import Domain
+from bayeskit.storage.model_file import Saved
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
 

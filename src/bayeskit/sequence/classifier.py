@@ -24,7 +24,6 @@ from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.evidence import Explanations, class_position
 from bayeskit.explain.overview import percent
-from bayeskit.model_file import Saved, State
 from bayeskit.models.base.available import available_where
 from bayeskit.models.base.classifier import class_array
 from bayeskit.models.base.estimator import check_is_fitted, clone
@@ -38,6 +37,7 @@ from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 from bayeskit.sequence.left_out import SequencesLeftOut
 from bayeskit.sequence.markov_chain import MarkovChain
 from bayeskit.sequence.shared_values import check_varies, schema_of
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count

@@ -19,7 +19,6 @@ from bayeskit.errors import BadFile, BayesError, with_article
 from bayeskit.estimate.emissions.emission import Emission, Scale
 from bayeskit.estimate.emissions.normals import scales_of, tally_scales
 from bayeskit.estimate.emissions.rates import CountShares, Rates, check_counts
-from bayeskit.model_file import State
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.ensemble.progress import Bar, check_progress
@@ -31,6 +30,7 @@ from bayeskit.sequence.state_answers import AnswersOfStates
 from bayeskit.sequence.state_beliefs import HiddenBeliefs, StateFrame, StateSums, counting_plan
 from bayeskit.sequence.state_frame import check_frame, state_frame
 from bayeskit.sequence.state_labels import StateLabels, states_of
+from bayeskit.storage.model_file import State
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally

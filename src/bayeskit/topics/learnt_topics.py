@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BadFile
 from bayeskit.memory import Need, check_memory
-from bayeskit.model_file import State
+from bayeskit.storage.model_file import State
 from bayeskit.topics.assignments import Assignments
 from bayeskit.topics.document_prior import LEAST, MOST
 from bayeskit.topics.sampler import Sampled
