@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 SOAK = int(os.environ.get("BAYESKIT_SOAK", "0"))
 ALL = bool(SOAK) or os.environ.get("BAYESKIT_TESTS") == "all"
-FEW = 15
+FEW = 10
 SLOW = "slow: make test-all"
 
 
