@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from bayeskit.printable import printable
-from bayeskit.remedy import OtherModel, Piece, Remedy, Setting
+from bayeskit.remedy import OtherModel, Piece, Remedy, Setting, _written
 
 _SPOKEN_VOWEL = re.compile("[AEIOaeio]|[FHLMNRSX][A-Z]|nd")  # letters spelt out too: en-bee-tree, en-dee-array
 
@@ -24,6 +24,15 @@ def with_article(name: str) -> str:
     return ("an " if _SPOKEN_VOWEL.match(name) else "a ") + name
 
 
+def format_setting(name: str, value: Any) -> str:
+    """Format a constructor setting as Python code for an error message.
+
+    >>> print(format_setting("roles", {"year": "categorical"}), format_setting("unseen", "ignore"))
+    roles={'year': "categorical"} unseen="ignore"
+    """
+    return f"{name}={_written(value)}"
+
+
 class Message:
     """Text, settings and remedies one after another, and whom and where they are about.
 
@@ -32,9 +41,9 @@ class Message:
 
     args: tuple[Any, ...]
 
-    def __init__(self, *parts: Piece, culprit: Any = None, place: Any = None) -> None:
+    def __init__(self, *parts: Piece, hint: str = "", culprit: Any = None, place: Any = None) -> None:
         super().__init__(*parts)
-        self.culprit, self.place = culprit, place
+        self.hint, self.culprit, self.place = hint, culprit, place
 
     def __str__(self) -> str:
         return self.worded(str)
@@ -46,7 +55,10 @@ class Message:
 
     def worded(self, words: Callable[[Setting | OtherModel], str]) -> str:
         """The message with settings and models in the words of a reader; ``str`` gives those of Python."""
-        return printable("".join(words(p) if isinstance(p, (Setting, OtherModel)) else str(p) for p in self.args))
+        text = "".join(words(p) if isinstance(p, (Setting, OtherModel)) else str(p) for p in self.args)
+        if self.hint:
+            text += (" " if text.endswith((".", ":", ";", ",", "?")) else ": ") + self.hint
+        return printable(text)
 
 
 class BayesError(Message, ValueError):
@@ -79,7 +91,8 @@ class BayesError(Message, ValueError):
         return self._with(*kept)
 
     def _with(self, *parts: Piece, place: Any = None) -> Self:
-        return type(self)(*parts, culprit=self.culprit, place=self.place if place is None else place)
+        place = self.place if place is None else place
+        return type(self)(*parts, hint=self.hint, culprit=self.culprit, place=place)
 
     @classmethod
     def takes_no_texts(cls, model: str, columns: Sequence[str]) -> Self:
