@@ -9,6 +9,8 @@ from bayeskit import charts as charts
 from bayeskit import datasets as datasets
 from bayeskit import decide as decide
 from bayeskit import errors as errors
+from bayeskit.compat.hmmlearn import CategoricalHMM as CategoricalHMM
+from bayeskit.compat.hmmlearn import GaussianHMM as GaussianHMM
 from bayeskit.data.schema import Categorical as Categorical
 from bayeskit.data.schema import Date as Date
 from bayeskit.data.schema import Ignored as Ignored
@@ -98,8 +100,6 @@ from bayeskit.network.bif import write_bif as write_bif
 from bayeskit.network.joint_distribution import JointDistribution as JointDistribution
 from bayeskit.network.network import BayesianNetwork as BayesianNetwork
 from bayeskit.sequence.classifier import SequenceClassifier as SequenceClassifier
-from bayeskit.sequence.drop_in.categorical_hmm import CategoricalHMM as CategoricalHMM
-from bayeskit.sequence.drop_in.gaussian_hmm import GaussianHMM as GaussianHMM
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
 from bayeskit.sequence.markov_chain import MarkovChain as MarkovChain
 from bayeskit.tally.tally import Tally as Tally

@@ -25,9 +25,9 @@ from bayeskit.models.base.storage import Stored
 from bayeskit.nearest import did_you_mean
 from bayeskit.sequence.baum_welch import refuse_impossible
 from bayeskit.sequence.explanation import StateExplanation, explain_state
-from bayeskit.sequence.lattice import Impossible, Lattice, Observed
+from bayeskit.sequence.forward_backward import Impossible, Lattice, Observed
 from bayeskit.sequence.online import OnlineFilter
-from bayeskit.sequence.state_beliefs import HiddenBeliefs, StateFrame
+from bayeskit.sequence.parameters import HiddenBeliefs, StateFrame
 from bayeskit.tolerance import UNDERFLOW
 
 Floats = npt.NDArray[np.float64]
