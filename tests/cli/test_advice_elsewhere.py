@@ -134,7 +134,7 @@ def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here
     follow(documents, "recipe")
 
 
-@follows("export/of_columns.py: column_terms: numeric", "data/databases/sql_source.py: at: sql",
+@follows("export/scoring_form.py: column_terms: numeric", "data/databases/sql_source.py: at: sql",
          "cli/inputs.py: open_database: --sql", "cli/commands/export.py: command: --sql",
          "cli/commands/export.py: command: --sql --onnx --json", "cli/commands/fit/from_tables.py: fit_table: --plot",
          )  # fmt: skip

@@ -1,12 +1,8 @@
-"""One query that scores the rows of a table, in steps: cells, codes, scores, the best, powers, probabilities.
-
-A step is a common table expression. Where a database would compute a step's columns again at each of their uses, it is
-told to write the step down (nested subqueries were forty times slower on PostgreSQL).
-"""
+"""Names of a query's columns: those of the classes and of the evidence, told apart and short enough."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,14 +15,93 @@ from bayeskit.dialects.dialect import Dialect, as_dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import ContextTerm, ScoringForm, TableTerm, WordsTerm
-from bayeskit.export.sql.lookups import double
-from bayeskit.export.sql.naming import check_free, check_keys, check_told_apart, class_labels, result_names
-from bayeskit.export.sql.read_cells import ROWS, Cells, in_64_bits
-from bayeskit.export.sql.record import ScoringQuery
-from bayeskit.export.sql.relative import relative_form
-from bayeskit.export.sql.terms import CELLS, Join, Scores, TermWriter, cell
-from bayeskit.export.sql.word_sums import WordTable, word_sums
+from bayeskit.export.sql_lookups import ROWS, Cells, double, in_64_bits
+from bayeskit.export.sql_terms import CELLS, Join, Scores, TermWriter, WordTable, cell, relative_form, word_sums
 from bayeskit.tolerance import TIE
+
+LONGEST = 60  # bytes: PostgreSQL cuts names after 63
+
+
+def result_names(prefix: str, things: Sequence[object], taken: Iterable[str] = ()) -> list[str]:
+    """A name for each thing, with a number where two would be one to a database that folds case, or be cut.
+
+    >>> result_names("p_", ["yes", "Yes", True, "a\\x00b"])
+    ['p_yes', 'p_Yes_1', 'p_True', 'p_a\ufffdb']
+    """
+    names: list[str] = []
+    seen = {name.casefold() for name in taken}
+    for i, thing in enumerate(things):
+        short = full = prefix + str(thing).replace("\x00", "\N{REPLACEMENT CHARACTER}").replace("${", "$")
+        while len(short.encode()) > LONGEST - 8:
+            short = short[:-1]
+        while short.casefold() in seen or (short != full and not short.endswith(f"_{i}")):
+            short = f"{short}_{i}"
+        seen.add(short.casefold())
+        names.append(short)
+    return names
+
+
+def check_keys(keys: str | Sequence[str] | None, dialect: Dialect) -> tuple[str, ...]:
+    """The keys by which rows are known; a query without them is refused, since its rows have no order."""
+    given = (keys,) if isinstance(keys, str) else tuple(keys or ())
+    if not given:
+        raise BayesError("keys=: name the columns that say which row it is, since the rows of a query have no order")
+    if twice := [key for i, key in enumerate(given) if key.casefold() in {k.casefold() for k in given[:i]}]:
+        raise BayesError(f"keys= names {twice[0]!r} twice", culprit=twice[0])
+    if len(long := max(given, key=lambda key: len(key.encode())).encode()) > dialect.longest_name:
+        raise BayesError(f"key {long.decode()!r} is longer than a name of {dialect.title} can be")
+    return given
+
+
+def check_free(names: Iterable[str], keys: Sequence[str]) -> None:
+    """Refuse keys that are named as one of the results."""
+    taken = {name.casefold() for name in names}
+    if clash := [key for key in keys if key.casefold() in taken]:
+        raise BayesError(
+            f"the query gives a column {clash[0]!r} itself: rename the key, in a view for instance", culprit=clash[0]
+        )
+
+
+def check_told_apart(columns: Iterable[str], dialect: Dialect) -> None:
+    """Refuse columns of the model that the database would read from one of its own."""
+    if alike := dialect.one_to_it(columns):
+        raise BayesError(
+            f"{dialect.title} takes {' and '.join(map(repr, alike))} for one column: say by columns= what each is "
+            "called in the table",
+            culprit=alike[1],
+        )
+
+
+def class_labels(classes: Sequence[Value]) -> list[object]:
+    """Classes as they stand in names: 3.0 is 3."""
+    return [int(c) if isinstance(c, float) and c.is_integer() else c for c in classes]
+
+
+@dataclass(frozen=True)
+class ScoringQuery:
+    """A query that scores every row of a table.
+
+    query: the SQL. dialect: of which database. keys: the columns that say which row it is.
+    predicted: the column with the class. probabilities: for each class the column with P(class | row).
+    evidence: for each column of the model the column with its log odds of the predicted class against ``against``, the
+    runner-up; empty unless asked for. A row that the model refuses, such as one with an infinite number, has NULL in
+    all of them.
+    """
+
+    query: str
+    dialect: str
+    keys: tuple[str, ...]
+    predicted: str
+    probabilities: Mapping[Value, str]
+    evidence: Mapping[str, str]
+    against: str | None = None
+
+    def __str__(self) -> str:
+        return self.query
+
+    def __repr__(self) -> str:
+        return f"<ScoringQuery in {self.dialect}: {len(self.query):,} characters, .query>"
+
 
 STEPS = ("cells", "centred", "codes", "scores", "best", "powers", "sums", "l", "w")  # how their names begin
 VANISHES = -700.0  # e to this is 1e-304; PostgreSQL refuses powers that are smaller than all doubles

@@ -1,8 +1,16 @@
-"""Terms of a scoring form as SQL: for each class an expression, and the tables to be joined for it."""
+"""A scoring form with every score taken relative to the first class: the same probabilities for one class less of work.
+
+    P(c) ∝ exp(z_c) = exp(z_0) · exp(z_c − z_0)
+
+A difference of normals is a polynomial of the number, written around a centre near the means. Where a mean lies too
+many deviations from it, digits would cancel, and the difference is left as it is.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +19,70 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.dialects import syntax
 from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
-from bayeskit.export.scoring_form import Coding, Context, ContextTerm, LinearTerm, QuadraticTerm, TableTerm, WordsTerm
-from bayeskit.export.sql.lookups import Key, Lookup, Lookups, double
-from bayeskit.export.sql.read_cells import Cells, kind_of, storable, value_node
-from bayeskit.export.sql.relative import PolynomialTerm
+from bayeskit.errors import BayesError
+from bayeskit.export.scoring_form import (
+    Coding,
+    Context,
+    ContextTerm,
+    LinearTerm,
+    QuadraticTerm,
+    ScoringForm,
+    TableTerm,
+    WordsTerm,
+)
+from bayeskit.export.sql_lookups import Cells, Key, Lookup, Lookups, double, kind_of, storable, value_node
 
 Floats = npt.NDArray[np.float64]
+APART = 100.0  # nats between a mean and the centre: of differences of such, thirteen decimals are left
+
+
+@dataclass(frozen=True, eq=False)
+class PolynomialTerm:
+    """constant_c + linear_c (x − center) + square_c (x − center)², all (classes,); a missing number says nothing."""
+
+    name: str
+    center: float
+    constant: Floats
+    linear: Floats
+    square: Floats
+
+
+def relative_form(form: ScoringForm) -> ScoringForm:
+    """The same form without the first class's own scores; as it is where a probability can be zero."""
+    if len(form.classes) < 2:
+        return form
+    terms: tuple[Any, ...] = tuple(map(_relative, form.terms))
+    return replace(form, base=form.base - form.base[0], terms=terms)
+
+
+def _relative(term: Any) -> Any:
+    if isinstance(term, TableTerm):
+        return replace(term, table=term.table - term.table[:, :1])
+    if isinstance(term, LinearTerm):
+        return replace(term, slope=term.slope - term.slope[0], present=term.present - term.present[0])
+    if isinstance(term, ContextTerm):
+        levels = (Context(level.codes, level.tables - level.tables[:, :, :1]) for level in term.levels)
+        return replace(term, levels=tuple(levels))
+    if isinstance(term, WordsTerm):
+        repeats, present = (None if part is None else part - part[..., :1] for part in (term.repeats, term.present))
+        shares = term.shares and replace(term.shares, scores=term.shares.scores - term.shares.scores[:, :1])
+        weights = term.weights - term.weights[:, :1]
+        return replace(term, weights=weights, repeats=repeats, present=present, shares=shares)
+    return _polynomial(term)
+
+
+def _polynomial(term: QuadraticTerm) -> PolynomialTerm | QuadraticTerm:
+    center, half = float(term.mean.mean()), 0.5 * term.precision
+    apart = term.mean - center
+    if (half * apart**2).max() > APART:
+        return term
+    constant = term.constant - half * apart**2
+    linear, square = 2 * half * apart, -half
+    return PolynomialTerm(
+        term.name, center, constant - constant[0], linear - linear[0], square - square[0]
+    )  # fmt: skip
+
+
 CELLS = "r"  # the step that has the cells, as later steps name it
 
 
@@ -231,3 +297,103 @@ class TermWriter:
 def _by_class(table: Floats) -> dict[str, Floats]:
     """Columns of scores (rows, classes), each by its name."""
     return {f"s{c}": scores for c, scores in enumerate(table.T)}
+
+
+Step = tuple[str, tuple[str, ...], Node]
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """A table that has the words of documents, cut as the model cuts them: a row for each document and word.
+
+    table: its name, as SQL writes it. word: the column with the word. count: that with the number of times it stands in
+    the document; None where each row is one occurrence. keys: the columns that say which document it is, in the order
+    of the query's keys; None where they have the same names.
+    """
+
+    table: str | tuple[str, ...]
+    word: str = "word"
+    count: str | None = None
+    keys: tuple[str, ...] | None = None
+
+
+def word_tables(words: Any, texts: Sequence[str]) -> dict[str, WordTable]:
+    """The table of each text, as a user names them: one for the only text, or a mapping from columns.
+
+    >>> word_tables("words", ["review"])["review"].word
+    'word'
+    """
+    if words is None:
+        return {}
+    given = words if isinstance(words, Mapping) else dict.fromkeys(texts[:1], words)
+    if not isinstance(words, Mapping) and len(texts) != 1:
+        raise BayesError(
+            f"words={words!r}: the model reads {len(texts)} columns of text"
+            + (f", name a table for each of {', '.join(texts)}" if texts else "")
+        )
+    if unknown := [name for name in given if name not in texts]:
+        raise BayesError(f"words= names {unknown[0]!r}, which is no text of the model", culprit=unknown[0])
+    return {name: table if isinstance(table, WordTable) else WordTable(table) for name, table in given.items()}
+
+
+def word_sums(term: WordsTerm, alias: str, words: WordTable, keys: Sequence[str], dialect: Dialect) -> list[Step]:
+    """Steps; the last one, ``alias``, has for each document with known words the sum of each class and their number."""
+    exp = syntax.sqlglot().exp
+    theirs = tuple(words.keys or keys)
+    names = [f"k{i}" for i in range(len(keys))]
+    n_classes = term.weights.shape[1]
+    table, bags = f"{alias}_words", f"{alias}_bags"
+    known = [i for i, word in enumerate(term.words) if storable(word, dialect)]
+    scores = {f"s{c}": term.weights[known, c] for c in range(n_classes)}
+    if term.repeats is not None:
+        scores |= {f"r{c}": term.repeats[known, c] for c in range(n_classes)}
+    if term.shares is not None:
+        single = np.where(term.shares.runs, 0.0, 1.0)[known]
+        for part, is_in in (("w", single), ("m", 1.0 - single)):
+            scores |= {f"{part}{c}": is_in * term.shares.scores[known, c] for c in range(n_classes)}
+            scores[f"{part}q"] = is_in * term.shares.lengths[known]
+    lookup = Lookup({"v": Key("text", [term.words[i] for i in known])}, scores)
+    steps: list[Step] = [(table, lookup.columns, lookup.body(dialect))]
+
+    word = dialect.text(syntax.column("w", words.word))
+    n = exp.Count(this=exp.Star()) if words.count is None else exp.Sum(this=syntax.column("w", words.count))
+    chosen = [syntax.named(syntax.column("w", key), name) for key, name in zip(theirs, names, strict=True)]
+    bag = exp.Select(expressions=[*chosen, syntax.named(word, "word"), syntax.named(syntax.cast(n, "double"), "n")])
+    bag = bag.from_(syntax.table_name(words.table, "w"))
+    bag.set("group", exp.Group(expressions=[*(syntax.column("w", key) for key in theirs), word.copy()]))
+    steps.append((bags, (), bag))
+
+    sums = [syntax.named(syntax.column("g", name), name) for name in names]
+    sums += [syntax.named(exp.Sum(this=_said(term, c, table, dialect)), f"s{c}") for c in range(n_classes)]
+    sums.append(syntax.named(exp.Count(this=exp.Star()), "u"))
+    if term.shares is not None:
+        sums += [syntax.named(exp.Sum(this=node), name) for name, node in _shares(n_classes, table, dialect).items()]
+    select = exp.Select(expressions=sums).from_(syntax.table_name((bags,), "g"))
+    on = syntax.compared(syntax.column("g", "word"), "=", syntax.column(table, "v"))
+    select = select.join(syntax.table_name((table,)), on=on, join_type="inner", copy=False)
+    select.set("where", exp.Where(this=syntax.compared(syntax.column("g", "n"), ">", double(0.0, dialect))))
+    select.set("group", exp.Group(expressions=[syntax.column("g", name) for name in names]))
+    steps.append((alias, (), select))
+    return steps
+
+
+def _shares(n_classes: int, table: str, dialect: Dialect) -> dict[str, Node]:
+    """What one word adds to the sums of single words (w) and of runs (m), and to the squares of their lengths."""
+    by = syntax.plus(double(1.0, dialect), syntax.called("LN", syntax.column("g", "n")))
+    added: dict[str, Node] = {}
+    for part in ("w", "m"):
+        for c in range(n_classes):
+            added[f"{part}{c}"] = syntax.times(by.copy(), syntax.column(table, f"{part}{c}"))
+        length = syntax.times(by.copy(), syntax.column(table, f"{part}q"))
+        added[f"{part}q"] = syntax.times(length, length.copy())
+    return added
+
+
+def _said(term: WordsTerm, c: int, table: str, dialect: Dialect) -> Node:
+    """What one word of a document adds to a class."""
+    weight = syntax.column(table, f"s{c}")
+    if term.repeats is not None:
+        log_n = syntax.called("LN", syntax.column("g", "n"))
+        once = syntax.times(syntax.plus(double(1.0, dialect), log_n), weight)
+        return syntax.plus(once, syntax.times(log_n.copy(), syntax.column(table, f"r{c}")))
+    return weight if term.presence else syntax.times(syntax.column("g", "n"), weight)

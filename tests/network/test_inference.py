@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import bayeskit as bk
 from bayeskit.errors import QueryError
-from bayeskit.network.inference import junction_tree
-from bayeskit.network.inference.junction_tree import JunctionTree
+from bayeskit.network import junction_tree
+from bayeskit.network.junction_tree import JunctionTree
 
 from ..conftest import Brute, as_likelihoods, findings, networks, random_network, seeds
 

@@ -22,16 +22,18 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.network.graph import Graph, Nodes, as_set, bits
-from bayeskit.network.inference.elimination import (
+from bayeskit.network.variable_elimination import (
     CELL,
     MEMORY_LIMIT,
     Elimination,
+    Floats,
     check_cost,
+    least,
     min_fill,
+    project,
     shakes,
     table_size,
 )
-from bayeskit.network.inference.factor import Floats, least, project
 from bayeskit.tolerance import UNDERFLOW
 
 SMALL = 4096  # cells: a tree of fewer is good enough

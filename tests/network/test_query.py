@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import bayeskit as bk
 from bayeskit.errors import BayesError, QueryError
-from bayeskit.network.query.grammar import parse
+from bayeskit.network.query import parse
 
 CUBE = {
     "A": [0, 0, 0, 0, 1, 1, 1, 1], "B": [0, 0, 1, 1, 0, 0, 1, 1], "C": [0, 1] * 4,
