@@ -14,7 +14,8 @@ from bayeskit.data.source import open_source
 from bayeskit.datasets import load_worked_example
 from bayeskit.errors import BayesError, QueryError
 from bayeskit.models.questions import lines, network_of, of_data
-from bayeskit.network import answers, parse
+from bayeskit.network import answers
+from bayeskit.network.query import parse
 
 DATA = {
     "sky": ["sun", "sun", "rain", None, "rain", "sun"],
