@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.container.packing import MAGIC, pack, unpack, version_of
 from bayeskit.data.schema import TYPES, Categorical, Date, DatePart, Ignored, Numeric, Schema, Text
@@ -28,6 +27,7 @@ from bayeskit.estimate.smoothing import MLE, Automatic, Dirichlet, Laplace, Lids
 from bayeskit.estimate.variance import VarianceFloor
 from bayeskit.tally.format_1 import as_written_today
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats
 
 WHAT = "bayeskit model"
 OBJECTS = {
@@ -62,9 +62,9 @@ class State:
     """What a model holds beside its tally, such as fitted weights: plain data and arrays."""
 
     header: dict[str, Any]
-    arrays: list[npt.NDArray[Any]]
+    arrays: list[Array]
 
-    def numbers(self, at: int, *shape: int) -> npt.NDArray[np.float64]:
+    def numbers(self, at: int, *shape: int) -> Floats:
         """One of the arrays, refused unless it has this shape and holds numbers that a fit can find.
 
         >>> State({}, [np.array([0.5, np.inf])]).numbers(0, 2)
@@ -129,10 +129,10 @@ def to_bytes(saved: Saved) -> bytes:
     return pack({"what": WHAT, **content}, arrays)
 
 
-def _content(saved: Saved) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
+def _content(saved: Saved) -> tuple[dict[str, Any], list[Array]]:
     """Header and arrays of a model: first those of its tally, then those held beside it, then those of its parts."""
     content: dict[str, Any] = {"model": saved.model, "settings": _plain_settings(saved.settings)}
-    arrays: list[npt.NDArray[Any]] = []
+    arrays: list[Array] = []
     if saved.tally is not None:
         content["tally"], arrays = saved.tally.to_parts()
     if saved.state is not None:
@@ -164,7 +164,7 @@ def from_bytes(data: bytes) -> Saved:
         raise BadFile(f"the model's settings or counts cannot be read: {problem!r}") from None
 
 
-def _saved(content: Any, arrays: list[npt.NDArray[Any]], version: int) -> Saved:
+def _saved(content: Any, arrays: list[Array], version: int) -> Saved:
     """What :func:`_content` wrote."""
     name, settings = content.get("model"), content.get("settings")
     if not isinstance(name, str):
@@ -182,9 +182,7 @@ def _saved(content: Any, arrays: list[npt.NDArray[Any]], version: int) -> Saved:
     return Saved(name, made, tally, state, parts)
 
 
-def _parts(
-    written: Any, arrays: list[npt.NDArray[Any]], version: int
-) -> tuple[dict[str, Saved], list[npt.NDArray[Any]]]:
+def _parts(written: Any, arrays: list[Array], version: int) -> tuple[dict[str, Saved], list[Array]]:
     """(the models within, the arrays of the model itself)"""
     counts = [count for _, _, count in written]
     if any(type(count) is not int or count < 0 for count in counts) or sum(counts) > len(arrays):
@@ -197,7 +195,7 @@ def _parts(
     return parts, arrays[:end]
 
 
-def _state(written: Any, arrays: list[npt.NDArray[Any]]) -> tuple[State | None, list[npt.NDArray[Any]]]:
+def _state(written: Any, arrays: list[Array]) -> tuple[State | None, list[Array]]:
     """(what is held beside the tally, the arrays of the tally)"""
     if written is None:
         return None, arrays

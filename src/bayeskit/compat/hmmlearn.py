@@ -11,7 +11,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.errors import BayesError
@@ -19,6 +18,7 @@ from bayeskit.estimate.k_means import k_means
 from bayeskit.models.base.estimator import Estimator, check_is_fitted
 from bayeskit.models.base.settings import one_of
 from bayeskit.tolerance import LEAST_ROWS, LIFT
+from bayeskit.typing import Array, Floats, Ints
 
 WIGGLE = float(np.finfo(float).eps) ** 0.5  # by which rounding may let a likelihood fall
 log = logging.getLogger("bayeskit.sequence")
@@ -70,8 +70,6 @@ class ConvergenceMonitor:
         return len(self.history) >= 2 and self.history[-1] - self.history[-2] < self.tol
 
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 Counts = dict[str, Floats]  # what is expected of a round, by name
 
 
@@ -80,8 +78,8 @@ class Observed:
     """Rows as the kernels take them: logarithms by row, or by symbol with the symbol of each row, or normal columns."""
 
     logs: Floats
-    codes: npt.NDArray[Any] | None
-    starts: Index
+    codes: Array | None
+    starts: Ints
     normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None = (
         None  # columns, mean, precision, constant, centre
     )
@@ -118,11 +116,11 @@ class HmmContract(Estimator):
 
     # -- what a model adds ---------------------------------------------------------------------------
 
-    def observed(self, X: npt.NDArray[Any], starts: Index) -> Observed:
+    def observed(self, X: Array, starts: Ints) -> Observed:
         """ln P(row | state)."""
         raise NotImplementedError
 
-    def expected(self, X: npt.NDArray[Any], seen: Observed) -> tuple[float, Counts]:
+    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
         """(ln P of all rows, what is expected to be counted)"""
         raise NotImplementedError
 
@@ -139,7 +137,7 @@ class HmmContract(Estimator):
         """A row drawn in a state."""
         raise NotImplementedError
 
-    def as_rows(self, X: Any) -> npt.NDArray[Any]:
+    def as_rows(self, X: Any) -> Array:
         """Rows as an array (rows, columns)."""
         from sklearn.utils.validation import check_array
 
@@ -201,7 +199,7 @@ class HmmContract(Estimator):
             np.ascontiguousarray(logspace.log(self.transmat_)),
         )
 
-    def _init(self, X: npt.NDArray[Any], lengths: Any = None) -> None:
+    def _init(self, X: Array, lengths: Any = None) -> None:
         """Numbers to begin with, drawn as hmmlearn draws them."""
         from sklearn.utils import check_random_state
 
@@ -222,7 +220,7 @@ class HmmContract(Estimator):
             log.warning("%s is set, and will be overwritten: init_params has %r", name, letter)
         return letter in self.init_params or not there
 
-    def _check_and_set_n_features(self, X: npt.NDArray[Any]) -> None:
+    def _check_and_set_n_features(self, X: Array) -> None:
         raise NotImplementedError
 
     def _check(self) -> None:
@@ -240,7 +238,7 @@ class HmmContract(Estimator):
 
     # -- asking --------------------------------------------------------------------------------------
 
-    def _seen(self, X: Any, lengths: Any) -> tuple[npt.NDArray[Any], Observed]:
+    def _seen(self, X: Any, lengths: Any) -> tuple[Array, Observed]:
         self._check_is_fitted()
         self._check()
         rows = self.as_rows(X)
@@ -265,7 +263,7 @@ class HmmContract(Estimator):
         """P(state | all rows of its sequence) of each row (rows, states)."""
         return self.score_samples(X, lengths)[1]
 
-    def decode(self, X: Any, lengths: Any = None, algorithm: str | None = None) -> tuple[float, Index]:
+    def decode(self, X: Any, lengths: Any = None, algorithm: str | None = None) -> tuple[float, Ints]:
         """(ln P of the path, the path): the most probable path ("viterbi"), or the most probable state of each row
         ("map", where the number is the sum of their probabilities, as hmmlearn has it)."""
         algorithm = algorithm or self.algorithm
@@ -282,13 +280,11 @@ class HmmContract(Estimator):
         assert path is not None
         return float(scores.sum()), path.astype(np.int64)
 
-    def predict(self, X: Any, lengths: Any = None) -> Index:
+    def predict(self, X: Any, lengths: Any = None) -> Ints:
         """The states, by ``algorithm``."""
         return self.decode(X, lengths)[1]
 
-    def sample(
-        self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None
-    ) -> tuple[npt.NDArray[Any], Index]:
+    def sample(self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None) -> tuple[Array, Ints]:
         """(rows, states) of one sequence; it begins in the state ``currstate`` where that is given."""
         from sklearn.utils import check_random_state
 
@@ -326,7 +322,7 @@ class HmmContract(Estimator):
         check_is_fitted(self)
 
 
-def starts_of(lengths: Any, n_rows: int) -> Index:
+def starts_of(lengths: Any, n_rows: int) -> Ints:
     """Where sequences begin, and the end."""
     if lengths is None:
         return np.array([0, n_rows], dtype=np.int64)
@@ -387,7 +383,7 @@ class CategoricalHMM(HmmContract):
 
     emission_names: ClassVar[Mapping[str, str]] = {"e": "emissionprob_"}
 
-    def as_rows(self, X: Any) -> npt.NDArray[Any]:
+    def as_rows(self, X: Any) -> Array:
         """One column of whole numbers."""
         rows = super().as_rows(X)
         if rows.shape[1] != 1:
@@ -395,7 +391,7 @@ class CategoricalHMM(HmmContract):
             rows = rows.reshape(-1, 1)
         return rows
 
-    def observed(self, X: npt.NDArray[Any], starts: Index) -> Observed:
+    def observed(self, X: Array, starts: Ints) -> Observed:
         """The table of symbols, and the symbol of each row."""
         table = np.ascontiguousarray(logspace.log(self.emissionprob_).T)
         if X.dtype.kind not in "iu":
@@ -405,7 +401,7 @@ class CategoricalHMM(HmmContract):
             raise BayesError(f"the symbol {bad} is none of the model's, which are 0 to {len(table) - 1}", culprit=bad)
         return Observed(table, X[:, 0].astype(np.uint32), starts)
 
-    def expected(self, X: npt.NDArray[Any], seen: Observed) -> tuple[float, Counts]:
+    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
         """ln P, and counts of starts, transitions and symbols."""
         log_prob, counts, symbols = self._counted(seen, by_row=False)
         return log_prob, {**counts, "symbols": symbols.T}
@@ -426,7 +422,7 @@ class CategoricalHMM(HmmContract):
         """A symbol."""
         return [int((np.cumsum(self.emissionprob_[state]) > random_state.rand()).argmax())]
 
-    def _init(self, X: npt.NDArray[Any], lengths: Any = None) -> None:
+    def _init(self, X: Array, lengths: Any = None) -> None:
         from sklearn.utils import check_random_state
 
         super()._init(X, lengths)
@@ -434,7 +430,7 @@ class CategoricalHMM(HmmContract):
             drawn: Floats = check_random_state(self.random_state).rand(self.n_components, self.n_features)
             self.emissionprob_ = drawn / drawn.sum(axis=1, keepdims=True)
 
-    def _check_and_set_n_features(self, X: npt.NDArray[Any]) -> None:
+    def _check_and_set_n_features(self, X: Array) -> None:
         if not np.issubdtype(X.dtype, np.integer):
             raise BayesError("Symbols should be integers")
         if X.min() < 0:
@@ -534,11 +530,11 @@ class GaussianHMM(HmmContract):
 
     # -- rows ----------------------------------------------------------------------------------------
 
-    def as_rows(self, X: Any) -> npt.NDArray[Any]:
+    def as_rows(self, X: Any) -> Array:
         """Rows by column, as every round reads them."""
         return np.asfortranarray(super().as_rows(X))
 
-    def observed(self, X: npt.NDArray[Any], starts: Index) -> Observed:
+    def observed(self, X: Array, starts: Ints) -> Observed:
         """ln of the density of each row in each state."""
         X = X.astype(np.float64, copy=False)
         if X.shape[1] != self.means_.shape[1]:
@@ -554,7 +550,7 @@ class GaussianHMM(HmmContract):
         normals = (columns, *_normal_form(means, variances), X.mean(axis=0))
         return Observed(np.zeros((0, self.n_components)), None, starts, normals)
 
-    def expected(self, X: npt.NDArray[Any], seen: Observed) -> tuple[float, Counts]:
+    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
         """ln P, and sums of rows by state, around the mean of all."""
         centre = X.mean(axis=0)
         if seen.normals is not None:
@@ -617,7 +613,7 @@ class GaussianHMM(HmmContract):
 
     # -- beginning -----------------------------------------------------------------------------------
 
-    def _init(self, X: npt.NDArray[Any], lengths: Any = None) -> None:
+    def _init(self, X: Array, lengths: Any = None) -> None:
         super()._init(X, lengths)
         if self._needs_init("m", "means_"):
             self.means_ = self._cluster_means(X)
@@ -631,7 +627,7 @@ class GaussianHMM(HmmContract):
                 "tied": whole,
             }[self.covariance_type]
 
-    def _cluster_means(self, X: npt.NDArray[Any]) -> Floats:
+    def _cluster_means(self, X: Array) -> Floats:
         """Means of the clusters that hmmlearn begins with: k-means of ten starts."""
         if X.dtype == np.float32:  # scikit-learn then draws and adds up in 32 bits
             from sklearn.cluster import KMeans
@@ -652,7 +648,7 @@ class GaussianHMM(HmmContract):
             )
         return clusters.centres
 
-    def _check_and_set_n_features(self, X: npt.NDArray[Any]) -> None:
+    def _check_and_set_n_features(self, X: Array) -> None:
         if self.covariance_type not in TYPES:
             raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}", culprit=self.covariance_type)
         known = getattr(self, "n_features", X.shape[1])

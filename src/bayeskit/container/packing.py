@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import __version__
 from bayeskit.container.value_lists import DTYPES as LIST_DTYPES
 from bayeskit.container.value_lists import LONG, ValueList, ValueLists, is_packable
 from bayeskit.data.source import aligned
 from bayeskit.errors import BadFile, TooLarge
+from bayeskit.typing import Array
 
 MAGIC = b"BAYES\x00"
 VERSION = 2
@@ -33,8 +33,6 @@ DEPTH_LIMIT = 64
 REFERENCE = "@list"
 _CHECKSUM = 32
 _PREFIX = len(MAGIC) + 2 + 8
-
-Array = npt.NDArray[Any]
 
 
 def pack(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:

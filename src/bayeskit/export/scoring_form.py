@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import DatePart, Schema
 from bayeskit.data.vocabulary import Value
@@ -25,8 +24,7 @@ from bayeskit.estimate.columns.histogram import Histogram
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.estimate.conditional import ConditionalTable
 from bayeskit.remedy import Remedy
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +96,7 @@ class Context:
     ``codes`` (contexts, parents) and ``tables`` (contexts, values, classes).
     """
 
-    codes: npt.NDArray[np.int64]
+    codes: Ints
     tables: Floats
 
 
@@ -129,7 +127,7 @@ class WordShares:
     """
 
     lengths: Floats  # (words,)
-    runs: npt.NDArray[np.bool_]  # (words,)
+    runs: Bools  # (words,)
     scores: Floats  # (words, classes)
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.numbers import LARGEST
 from bayeskit.data.vocabulary import Value
@@ -21,6 +20,7 @@ from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import Coding
 from bayeskit.tolerance import LEAST_NUMBER
+from bayeskit.typing import Floats
 
 ROWS = "t"  # the table that is scored
 CENTRED = "r"  # the step of the cells, as the next one names it
@@ -181,9 +181,6 @@ def in_64_bits(value: Any) -> bool:
 
 def _is_double(value: Any) -> bool:
     return bool(abs(value) < 2**1023 and int(float(value)) == value)
-
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.vocabulary import Value
 from bayeskit.dialects import syntax
@@ -31,8 +30,8 @@ from bayeskit.export.scoring_form import (
     WordsTerm,
 )
 from bayeskit.export.sql_lookups import Cells, Key, Lookup, Lookups, double, kind_of, storable, value_node
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 APART = 100.0  # nats between a mean and the centre: of differences of such, thirteen decimals are left
 
 

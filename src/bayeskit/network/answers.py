@@ -26,7 +26,6 @@ from bayeskit.network.query import (
     IS_MISSING,
     Comparison,
     Domain,
-    Mask,
     Negation,
     Query,
     Statement,
@@ -41,6 +40,7 @@ from bayeskit.network.query import (
     number,
     unknown_column,
 )
+from bayeskit.typing import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Distribution(Drawable):
 
     variable: str
     values: tuple[Value, ...]
-    probabilities: npt.NDArray[np.float64]
+    probabilities: Floats
 
     def __getitem__(self, value: Value) -> float:
         if value not in self.values:
@@ -77,7 +77,7 @@ class Distribution(Drawable):
         return sqrt(float((self._numbers - self.mean) ** 2 @ self.probabilities))
 
     @property
-    def _numbers(self) -> npt.NDArray[np.float64]:
+    def _numbers(self) -> Floats:
         if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.values):
             raise BayesError(f"{self.variable!r} has no mean, for its values are no numbers: {list(self.values)[:6]}")
         return np.array(self.values, dtype=np.float64)
@@ -85,8 +85,6 @@ class Distribution(Drawable):
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
-
-Floats = npt.NDArray[np.float64]
 
 
 # -- a network ----------------------------------------------------------------------------------------
@@ -162,7 +160,7 @@ class _Side:
             mask = evaluate(statement, self._holds).astype(np.float64)
             self.likelihoods[v] = self.likelihoods[v] * mask if v in self.likelihoods else mask
 
-    def _holds(self, comparison: Comparison) -> Mask:
+    def _holds(self, comparison: Comparison) -> Bools:
         return holds(self.query, comparison, self.n.domains[comparison.column])
 
     def log_probability(self) -> float:
@@ -178,12 +176,12 @@ class _Side:
         table, log_p = self.n.joint_table(tied, self.likelihoods)
         axis = {self.n.nodes[v]: i for i, v in enumerate(tied)}
 
-        def spread(comparison: Comparison) -> Mask:
+        def spread(comparison: Comparison) -> Bools:
             shape = [1] * len(tied)
             shape[axis[comparison.column]] = -1
             return self._holds(comparison).reshape(shape)
 
-        mask: Mask = np.ones([1] * len(tied), dtype=bool)
+        mask: Bools = np.ones([1] * len(tied), dtype=bool)
         for statement in self.rest:
             mask = mask & evaluate(statement, spread)
         return tied, np.where(mask, table, 0.0), log_p
@@ -295,7 +293,7 @@ class _Counter:
         for name in self._filled_in:
             present &= ~missing[name]
 
-        def leaf(comparison: Comparison) -> Mask:
+        def leaf(comparison: Comparison) -> Bools:
             name = comparison.column
             if comparison.op in IS_MISSING:
                 return missing[name] if comparison.op == "missing" else ~missing[name]
@@ -326,7 +324,7 @@ class _Counter:
             self._domains[name] = Domain(name, values)
         return self._domains[name]
 
-    def _compared(self, comparison: Comparison, values: Floats) -> Mask:
+    def _compared(self, comparison: Comparison, values: Floats) -> Bools:
         op = comparison.op
         if op == "true":
             if not np.isin(values[~np.isnan(values)], (0, 1)).all():
@@ -401,11 +399,11 @@ class _Values:
         counts[: len(self._codes)] += self._codes
         self._codes = counts
 
-    def by_code(self, n_values: int) -> npt.NDArray[np.int64]:
+    def by_code(self, n_values: int) -> Ints:
         """The count of each value."""
         return np.pad(self._codes, (0, max(0, n_values + 1 - len(self._codes))))[1 : n_values + 1]
 
-    def add_numbers(self, column: Floats, matching: Mask, *, as_mean: bool) -> None:
+    def add_numbers(self, column: Floats, matching: Bools, *, as_mean: bool) -> None:
         """The numbers of the rows that match; of the others too, whether all are 0 or 1."""
         numbers = column[matching]
         if as_mean:

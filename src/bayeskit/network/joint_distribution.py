@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.encoder import Encoder
@@ -34,7 +33,6 @@ from bayeskit.network.junction_tree import draw
 from bayeskit.network.query import (
     Comparison,
     Domain,
-    Mask,
     Query,
     Statement,
     check_numbers,
@@ -49,9 +47,7 @@ from bayeskit.network.variable_elimination import MEMORY_LIMIT, check_cost
 from bayeskit.printable import printable
 from bayeskit.remedy import Remedy
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from bayeskit.typing import Bools, Floats, Ints
 
 
 class Combinations(Sequence[tuple[Value, ...]]):
@@ -78,7 +74,7 @@ class Cells(NamedTuple):
 
     n_rows: int
     values: dict[str, tuple[Value, ...]]
-    codes: dict[str, Codes]
+    codes: dict[str, Ints]
     floats: dict[str, Floats]
     cuts: dict[str, tuple[float, ...]]
 
@@ -90,7 +86,7 @@ def read_cells(source: Source, schema: Schema) -> Cells:
     roles = schema.columns
     cuts = {n: r.cuts for n in schema.coded() if isinstance(r := roles[n], Numeric) and r.cuts is not None}
     values: dict[str, tuple[Value, ...]] = {}
-    codes: dict[str, Codes] = {}
+    codes: dict[str, Ints] = {}
     for name in schema.coded():
         cells = block.codes[name].astype(np.int64)
         if name in cuts:
@@ -116,7 +112,7 @@ def by_value(roles: Any, kinds: Mapping[str, Any]) -> Any:
     return {name: "categorical" for name, kind in kinds.items() if kind not in by_type} | dict(roles)
 
 
-def every_cell(values: Mapping[str, Sequence[Value]]) -> dict[str, Codes]:
+def every_cell(values: Mapping[str, Sequence[Value]]) -> dict[str, Ints]:
     """The code of each variable in every combination, the last variable fastest.
 
     >>> {name: codes.tolist() for name, codes in every_cell({"a": "xy", "b": "uvw"}).items()}
@@ -160,7 +156,7 @@ class JointDistribution(Readable, Drawable):
     def __init__(
         self,
         values: Mapping[str, Sequence[Value]],
-        codes: Mapping[str, Codes],
+        codes: Mapping[str, Ints],
         p: Floats,
         n_rows: float | None = None,
         cuts: Mapping[str, tuple[float, ...]] | None = None,
@@ -324,7 +320,7 @@ class JointDistribution(Readable, Drawable):
         shares = np.bincount(self.codes[name][known], weights=p, minlength=len(self.values[name])) / total
         return Distribution(name, self.values[name], shares)
 
-    def _where(self, question: Query) -> tuple[Mask | slice, Floats, float]:
+    def _where(self, question: Query) -> tuple[Bools | slice, Floats, float]:
         """(the cells that match the condition, their probabilities, the sum of these)"""
         self._check_columns(question)
         known = self._holds(question, question.condition) if question.condition is not None else slice(None)
@@ -506,7 +502,7 @@ class JointDistribution(Readable, Drawable):
             raise SchemaMismatch(f"there is no variable {name!r}: {nearest(name, self.variables)}")
         return name
 
-    def _matching(self, condition: str | Mapping[str, Any]) -> Mask:
+    def _matching(self, condition: str | Mapping[str, Any]) -> Bools:
         if isinstance(condition, str):
             question = parse_statement(condition)
             return self._holds(question, question.event)
@@ -523,15 +519,15 @@ class JointDistribution(Readable, Drawable):
             if column not in self.values:
                 raise unknown_column(question, column, self.variables)
 
-    def _holds(self, question: Query, statement: Statement) -> Mask:
+    def _holds(self, question: Query, statement: Statement) -> Bools:
         self._check_columns(question)
 
-        def leaf(comparison: Comparison) -> Mask:
+        def leaf(comparison: Comparison) -> Bools:
             return holds(question, comparison, self._domains[comparison.column])[self.codes[comparison.column]]
 
         return evaluate(statement, leaf)
 
-    def cell_numbers(self, names: Sequence[str]) -> tuple[Codes, int]:
+    def cell_numbers(self, names: Sequence[str]) -> tuple[Ints, int]:
         """A number for each cell's values of some variables (equal where these are), and how many there can be."""
         size = prod(len(self.values[name]) for name in names)
         cell = np.zeros(self.n_cells, dtype=np.int64)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.probability_table import ProbabilityTable
@@ -36,8 +35,8 @@ from bayeskit.network.junction_tree import JunctionTree, cliques_of, draw
 from bayeskit.network.query import Domain, parse
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, amount, eliminate
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 LARGEST = 100_000  # cells of a family whose information is computed
 MOST = 80  # nodes of a network whose arcs are weighed
 LINES = 12  # of the table of a node
@@ -303,7 +302,7 @@ class BayesianNetwork(Readable, Drawable):
         parts = [self._rows(start, observed, likelihoods, [v], n_threads)[0] for start, observed, likelihoods in rows]
         return np.concatenate([np.zeros((0, self._cards[v])), *parts])
 
-    def predict(self, data: Any, target: str) -> npt.NDArray[Any]:
+    def predict(self, data: Any, target: str) -> Array:
         """The most probable state of the target in each row; of equals the first."""
         best = self.predict_proba(data, target).argmax(axis=1)
         return np.asarray(np.array(self.states[target])[best])
@@ -446,7 +445,7 @@ class BayesianNetwork(Readable, Drawable):
     def _contradiction(self, findings: Pairs, place: str = "") -> Exception:
         return contradiction(findings, self._is_possible, place)
 
-    def _forward(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    def _forward(self, n: int, rng: np.random.Generator) -> Ints:
         drawn = np.zeros((n, len(self.nodes)), dtype=np.int64)
         for v in self._graph.order:
             context = np.zeros(n, dtype=np.int64)

@@ -33,6 +33,7 @@ from bayeskit.errors import TooLarge
 from bayeskit.network.graph import Graph, Nodes, as_set, bits, join, reach
 from bayeskit.remedy import Remedy
 from bayeskit.tolerance import UNDERFLOW
+from bayeskit.typing import Floats
 
 CELL = 8  # bytes of a float64
 BEYOND = 1 << 36  # cells that no machine will hold
@@ -153,9 +154,6 @@ def decimal(n: int) -> str:
         return "more than 1e+4000"
     first = round(int(digits[:4]) / 1000, 2)
     return f"{first:g}e+{len(digits) - 1}"
-
-
-Floats = npt.NDArray[np.float64]
 
 
 class Underflow(Exception):

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.encoder import Encoder
@@ -45,9 +44,8 @@ from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import CONVERGED, SLACK
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 UNSEEN = -2  # a label that is no state
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -34,9 +33,8 @@ from bayeskit.models.base.tally_classifier import refuse_no_counts
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions, run_keys, runs_of
+from bayeskit.typing import Array, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 MISSING, UNSEEN = -1, -2
 SEVERAL = 8  # of what is listed
 
@@ -150,7 +148,7 @@ class MarkovChain(Stored):
         whole_number("steps", steps, 1)
         sequences = self._sequences(X, lengths)
         contexts = self._contexts(sequences)
-        of: Codes = np.arange(len(sequences))
+        of: Ints = np.arange(len(sequences))
         p: Floats = self.believed.following(contexts)
         weights: Floats = np.ones(len(sequences))
         for _ in range(int(steps) - 1):  # the contexts that each may have by then, and how likely each is
@@ -249,14 +247,14 @@ class MarkovChain(Stored):
         space = Space(schema, tuple(vocabulary.values), {}, weights is not None)
         return Tally.of(space, counts.astype(space.dtype), transitions)
 
-    def codes(self, sequences: Sequences) -> Codes:
+    def codes(self, sequences: Sequences) -> Ints:
         """Which symbol each step is, in the order of ``symbols_``; negative where it is missing or unknown."""
         path = self._coded(sequences, Vocabulary(self.symbols_), grow=False)
         if self.unseen == "error" and (path == UNSEEN).any():
             raise self._unknown(sequences, path, "not seen in training")
         return path
 
-    def _coded(self, sequences: Sequences, vocabulary: Vocabulary, grow: bool) -> Codes:
+    def _coded(self, sequences: Sequences, vocabulary: Vocabulary, grow: bool) -> Ints:
         if not sequences.columns:
             return np.zeros(0, dtype=np.int64)
         ((name, column),) = sequences.columns.items()
@@ -270,7 +268,7 @@ class MarkovChain(Stored):
             )
         return path
 
-    def _unknown(self, sequences: Sequences, path: Codes, why: str) -> UnknownValue:
+    def _unknown(self, sequences: Sequences, path: Ints, why: str) -> UnknownValue:
         at = int(np.argmax(path == UNSEEN))
         ((_, column),) = sequences.columns.items()
         cell = column[at].as_py() if hasattr(column[at], "as_py") else column[at]
@@ -280,7 +278,7 @@ class MarkovChain(Stored):
         where = f"step {step} of {sequences.name(i - 1)}"
         return UnknownValue(f"{where} is {cell!r}, {why} ({listed})", culprit=cell, place=(i, step))
 
-    def _contexts(self, sequences: Sequences) -> Codes:
+    def _contexts(self, sequences: Sequences) -> Ints:
         """The last symbols of each sequence (sequences, order), after as many marks as it is short of them."""
         path, ends = self.codes(sequences), sequences.starts[1:]
         back = np.arange(self.order, 0, -1)
@@ -352,7 +350,7 @@ class MarkovChain(Stored):
         check_is_fitted(self, "sequences")
 
 
-def summed(terms: Floats, starts: Codes) -> Floats:
+def summed(terms: Floats, starts: Ints) -> Floats:
     """The sum over the steps of each sequence; 0 of an empty one, −∞ where a step is impossible.
 
     >>> summed(np.array([1.0, 2.0, -np.inf]), np.array([0, 2, 2, 3])).tolist()
@@ -370,9 +368,6 @@ def _column_name(sequences: Sequences) -> str:
     return next(iter(sequences.columns)) if sequences.named and sequences.columns else "symbol"
 
 
-Index = npt.NDArray[np.int64]
-
-
 @dataclass(frozen=True)
 class SequencesLeftOut:
     """Scores of sequences without themselves: what :func:`bayeskit.evaluate.leave_one_out.leave_one_out` asks for."""
@@ -380,7 +375,7 @@ class SequencesLeftOut:
     sequences: Sequences
     chains: Sequence[MarkovChain]  # one a class, over the same symbols
     classes: Sequence[Value]
-    class_counts: npt.NDArray[Any]
+    class_counts: Array
     prior: Any
 
     def log_prior(self, label: int, unit: float) -> Floats:
@@ -401,7 +396,7 @@ class SequencesLeftOut:
         priors = np.array([self.log_prior(int(label), float(unit)) for label, unit in pairs])
         return np.asarray(scores + priors.reshape(len(pairs), -1)[which.ravel()])
 
-    def _without_itself(self, chain: MarkovChain, of_class: Index, units: Floats) -> Floats:
+    def _without_itself(self, chain: MarkovChain, of_class: Ints, units: Floats) -> Floats:
         """ln P of the sequences of a class by its chain, the counts of each taken away from it."""
         sequences = self.sequences.take(of_class)
         runs, here = runs_of(chain.codes(sequences), sequences.starts, chain.order)
@@ -422,13 +417,13 @@ class SequencesLeftOut:
         return summed(terms, sequences.starts)
 
 
-def _own_counts(level: Level, runs: Index, of: Index) -> tuple[Floats, Floats]:
+def _own_counts(level: Level, runs: Ints, of: Ints) -> tuple[Floats, Floats]:
     """How often each run, and its context, stands in its own sequence."""
     ends, n = level.ends(runs), level.counted.n_classes
     return _times(of, run_keys(ends, n)), _times(of, run_keys(ends[:, :-1], n))
 
 
-def _times(of: Index, keys: Index) -> Floats:
+def _times(of: Ints, keys: Ints) -> Floats:
     """How often each key occurs among those of the same sequence."""
     order = np.lexsort((keys, of))
     if not len(order):

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema, as_classes
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, Vocabulary, sort_values
 from bayeskit.errors import BayesError, BayesWarning
-from bayeskit.estimate.emissions.emission import Emission, Floats, Scale, Sums, add
+from bayeskit.estimate.emissions.emission import Emission, Scale, Sums, add
 from bayeskit.estimate.emissions.joint_normals import JointNormals
 from bayeskit.estimate.emissions.normals import Normals, SpreadPrior
 from bayeskit.estimate.emissions.rates import CountShares, Rates
@@ -27,6 +26,7 @@ from bayeskit.sequence.forward_backward import Counted, Lattice, Observed
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions
+from bayeskit.typing import Bools, Floats, Ints
 
 
 class StateSums(NamedTuple):
@@ -46,7 +46,7 @@ class StateSums(NamedTuple):
         """Those that a lattice expects."""
         return cls(counted.starts, counted.moves, counted.emissions)
 
-    def arrays(self) -> list[npt.NDArray[np.float64]]:
+    def arrays(self) -> list[Floats]:
         """All of them, one after the other."""
         return [self.starts, self.moves, *(array for sums in self.emissions for array in sums)]
 
@@ -103,7 +103,7 @@ class StateFrame:
         emissions = tuple(tuple(np.zeros(s) for s in emission.shapes(k)) for emission in self.emissions)
         return StateSums(np.zeros(k), np.zeros((k, k)), emissions)
 
-    def of_arrays(self, arrays: Sequence[npt.NDArray[np.float64]]) -> StateSums:
+    def of_arrays(self, arrays: Sequence[Floats]) -> StateSums:
         """The sums of :meth:`StateSums.arrays`."""
         k = self.n_states
         starts, moves, *rest = arrays
@@ -233,8 +233,8 @@ class StateLabels:
     """
 
     sequences: Sequences
-    codes: npt.NDArray[np.int64] | None
-    whole: npt.NDArray[np.bool_]
+    codes: Ints | None
+    whole: Bools
 
     @classmethod
     def of(cls, sequences: Sequences, states: Sequence[Value]) -> StateLabels:
@@ -253,7 +253,7 @@ class StateLabels:
         return self.sequences.take(self.whole & (self.sequences.lengths > 0))
 
     @property
-    def hidden(self) -> npt.NDArray[np.int64]:
+    def hidden(self) -> Ints:
         """The numbers of the others."""
         return np.flatnonzero(~self.whole)
 

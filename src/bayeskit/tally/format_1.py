@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy.typing as npt
-
 from bayeskit.errors import BadFile
 from bayeskit.tally.statistic import Parts
 from bayeskit.tally.words import WordCounts
+from bayeskit.typing import Array
 
 MOMENTS = 6
 
 
-def as_written_today(header: Any, arrays: list[npt.NDArray[Any]]) -> Parts:
+def as_written_today(header: Any, arrays: list[Array]) -> Parts:
     """(header, arrays) of format 1 as those of format 2; whether they fit is checked as today's are."""
     try:
         families = [(str(name), values) for name, values in header["families"]]

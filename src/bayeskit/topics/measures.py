@@ -24,8 +24,8 @@ from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.topics.corpus import Corpus, CountMatrix, form_of, stream
+from bayeskit.typing import Array, Floats, Ints, Singles
 
-Floats = npt.NDArray[np.float64]
 SWEEPS, BURN_IN = 50, 10  # of fold-in
 TOKENS_AT_A_TIME = 1 << 16
 
@@ -48,7 +48,7 @@ class TopicBeliefs:
         return len(self.alpha)
 
     @cached_property
-    def totals(self) -> npt.NDArray[np.int64]:
+    def totals(self) -> Ints:
         """Tokens of each topic."""
         return np.asarray(self.table.sum(axis=0, dtype=np.int64))
 
@@ -58,7 +58,7 @@ class TopicBeliefs:
         return np.ascontiguousarray(((self.table + self.beta) / (self.totals + self.beta * len(self.table))).T)
 
     @cached_property
-    def likelihood(self) -> npt.NDArray[np.float32]:
+    def likelihood(self) -> Singles:
         """The same as the kernels take it: (words, topics), filled up with zeros to a multiple of 8."""
         out = np.zeros((len(self.table), -(-self.n_topics // 8) * 8), np.float32)
         np.divide(
@@ -127,9 +127,7 @@ def word_shares(believed: TopicBeliefs) -> Floats:
     return np.asarray(totals / totals.sum() @ believed.topic_words)
 
 
-def top_words(
-    believed: TopicBeliefs, n: int, by: str = "probability", weight: float = WEIGHT
-) -> list[npt.NDArray[np.int64]]:
+def top_words(believed: TopicBeliefs, n: int, by: str = "probability", weight: float = WEIGHT) -> list[Ints]:
     """The numbers of up to n words that stand for each topic, of those that it has; the first of equals first."""
     whole_number("n", n, 1)
     scores = word_scores(believed, by, weight)
@@ -151,7 +149,7 @@ def npmi(together: Floats, n: int) -> Floats:
     return np.where(together > 0, value, -1.0)
 
 
-def coherence(matrix: Any, top: Sequence[npt.NDArray[np.int64]]) -> Floats:
+def coherence(matrix: Any, top: Sequence[Ints]) -> Floats:
     """The mean NPMI of the pairs of each topic's top words, by counts (documents, words) as CSR; NaN without a pair."""
     out = np.full(len(top), np.nan)
     used = np.unique(np.concatenate([np.zeros(0, np.int64), *top]))
@@ -227,7 +225,7 @@ def _shown(word: WordOfTopic) -> str:
 
 
 def document_topics(
-    believed: TopicBeliefs, corpus: Corpus, shares: Floats, names: npt.NDArray[Any], n_words: int, least: float
+    believed: TopicBeliefs, corpus: Corpus, shares: Floats, names: Array, n_words: int, least: float
 ) -> list[DocumentTopics]:
     """The topics of each document with a share of at least ``least``, and up to ``n_words`` words of each."""
     out = []
@@ -253,11 +251,11 @@ class SampledDocuments(NamedTuple):
 
     documents: list[list[str]]
     topics: list[list[int]]
-    shares: npt.NDArray[np.float64]
+    shares: Floats
 
 
 def sample_documents(
-    believed: TopicBeliefs, names: npt.NDArray[Any], n: int, length: Any, rng: np.random.Generator, limit: Any
+    believed: TopicBeliefs, names: Array, n: int, length: Any, rng: np.random.Generator, limit: Any
 ) -> SampledDocuments:
     """Draw documents; ``length`` is the number of words of each, or one number for all."""
     whole_number("n", n, 0)

@@ -14,8 +14,7 @@ from bayeskit.memory import Need, check_memory
 from bayeskit.model_file import State
 from bayeskit.topics.corpus import Corpus, digest, stream
 from bayeskit.topics.sampler import LEAST, MOST, Sampled, word_topics
-
-Ids = npt.NDArray[np.int64]
+from bayeskit.typing import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +29,8 @@ class Assignments:
     topics: npt.NDArray[np.uint16]
     n_topics: int
     origin: int
-    ids: Ids
-    forgotten: Ids
+    ids: Ints
+    forgotten: Ints
 
     @classmethod
     def first(cls, corpus: Corpus, topics: npt.NDArray[np.uint16], n_topics: int) -> Assignments:
@@ -93,7 +92,7 @@ class Assignments:
             np.union1d(self.forgotten, other.forgotten),
         )
 
-    def _keeping(self, keep: npt.NDArray[np.bool_]) -> Assignments:
+    def _keeping(self, keep: Bools) -> Assignments:
         start, words, where = self.corpus.taken(keep)
         gone = np.union1d(self.forgotten, self.ids[~keep])
         corpus = Corpus(start, words, self.corpus.n_words)
@@ -101,13 +100,13 @@ class Assignments:
 
     # -- in a file ----------------------------------------------------------------------------------------------------
 
-    def arrays(self) -> list[npt.NDArray[Any]]:
+    def arrays(self) -> list[Array]:
         """What a file holds."""
         topics = self.topics.astype(np.uint32)
         return [self.corpus.start, self.corpus.words, topics, self.ids, self.forgotten]
 
     @classmethod
-    def checked(cls, arrays: list[npt.NDArray[Any]], origin: object, n_words: int, n_topics: int) -> Assignments:
+    def checked(cls, arrays: list[Array], origin: object, n_words: int, n_topics: int) -> Assignments:
         """From arrays of unknown origin: refused unless they fit together."""
         start, words, topics, ids, forgotten = arrays
         kinds = [start.dtype == ids.dtype == forgotten.dtype == np.int64, words.dtype == topics.dtype == np.uint32]
@@ -121,9 +120,7 @@ class Assignments:
         return cls(corpus, topics.astype(np.uint16), n_topics, origin, ids, forgotten)
 
 
-def _same(
-    a: Corpus, a_rows: npt.NDArray[np.int64], b: Corpus, b_rows: npt.NDArray[np.int64], may: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
+def _same(a: Corpus, a_rows: Ints, b: Corpus, b_rows: Ints, may: Bools) -> Bools:
     """Which of these pairs of documents have the very same words, of those that may."""
     same = may.copy()
     same[may] = a.lengths[a_rows[may]] == b.lengths[b_rows[may]]
@@ -134,12 +131,11 @@ def _same(
     return same
 
 
-def _ids(batch: int, n: int) -> Ids:
+def _ids(batch: int, n: int) -> Ints:
     """Of n documents that were learnt together."""
     return (stream(batch, n) >> np.uint64(1)).astype(np.int64)
 
 
-Floats = npt.NDArray[np.float64]
 HEADER = ("names", "n_words", "seed", "log_likelihood", "documents", "origin")
 
 
@@ -229,7 +225,7 @@ class LearntTopics:
         return cls(names, table, alpha, int(seed, 16), float(value), n, assignments)
 
 
-def _no_words() -> list[npt.NDArray[Any]]:
+def _no_words() -> list[Array]:
     return [np.zeros(0, np.uint8), np.zeros(1, np.int64)]
 
 
@@ -245,9 +241,7 @@ def _checked_names(state: State, n_words: int) -> Words | tuple[str, ...] | None
     return words if len(words) else None
 
 
-def _checked_table(
-    cells: npt.NDArray[Any], counts: npt.NDArray[Any], n_words: int, n_topics: int
-) -> npt.NDArray[np.int32]:
+def _checked_table(cells: Array, counts: Array, n_words: int, n_topics: int) -> npt.NDArray[np.int32]:
     """(words, topics) from the cells that are not 0."""
     fits = cells.dtype == np.int64 and counts.dtype == np.uint32 and cells.ndim == 1 and cells.shape == counts.shape
     fits = fits and len(cells) > 0 and cells[0] >= 0 and cells[-1] < n_words * n_topics

@@ -23,8 +23,8 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.errors import BayesError
 from bayeskit.topics.corpus import Corpus
+from bayeskit.typing import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 LEAST, MOST = 1e-4, 1e3  # of α_k: a topic that no document has could still be had
 STEPS = 5
 
@@ -38,11 +38,11 @@ class TopicCounts:
     ([0, 1, 3], [1, 1, 1], [0, 0, 1])
     """
 
-    indptr: npt.NDArray[np.int64]
-    more: npt.NDArray[np.int64]
+    indptr: Ints
+    more: Ints
 
     @classmethod
-    def of(cls, start: npt.NDArray[np.int64], topics: npt.NDArray[np.uint16], n_topics: int) -> TopicCounts:
+    def of(cls, start: Ints, topics: npt.NDArray[np.uint16], n_topics: int) -> TopicCounts:
         """From the topics of tokens, those of part p being start[p] to start[p + 1]."""
         ends, histogram = kernels.topic_histograms(start, topics, n_topics)
         most = np.diff(ends) - 1  # tokens that a part has at most
@@ -52,17 +52,17 @@ class TopicCounts:
         return cls(indptr, np.repeat(sums[indptr[1:]], most) - sums[:-1])
 
     @property
-    def i(self) -> npt.NDArray[np.int64]:
+    def i(self) -> Ints:
         """The number that is exceeded."""
         return np.arange(len(self.more)) - np.repeat(self.indptr[:-1], np.diff(self.indptr))
 
     @property
-    def topic(self) -> npt.NDArray[np.int64]:
+    def topic(self) -> Ints:
         """The topic of each number."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
 
-def optimised(alpha: Floats, counts: TopicCounts, lengths: npt.NDArray[np.int64], steps: int = STEPS) -> Floats:
+def optimised(alpha: Floats, counts: TopicCounts, lengths: Ints, steps: int = STEPS) -> Floats:
     """The prior after some steps of the fixed point.
 
     >>> rng = np.random.default_rng(0)
@@ -81,10 +81,7 @@ def optimised(alpha: Floats, counts: TopicCounts, lengths: npt.NDArray[np.int64]
     return alpha
 
 
-Counts = npt.NDArray[np.int64]
-
-
-def log_rising(a: float, n: Counts) -> float:
+def log_rising(a: float, n: Ints) -> float:
     """Σ ln Γ(n + a)/Γ(a) over several n.
 
     >>> round(float(np.exp(log_rising(2.0, np.array([3, 1])))))       # 2·3·4 times 2
@@ -94,13 +91,13 @@ def log_rising(a: float, n: Counts) -> float:
     return float(more @ logspace.log(a + np.arange(len(more))))
 
 
-def log_documents(counts: TopicCounts, lengths: Counts, alpha: Floats) -> float:
+def log_documents(counts: TopicCounts, lengths: Ints, alpha: Floats) -> float:
     """ln P(topics): of the documents' topics under their prior."""
     log_rises = float(counts.more @ logspace.log(alpha[counts.topic] + counts.i))
     return log_rises - log_rising(float(alpha.sum()), lengths)
 
 
-def log_words(table: Counts, beta: float) -> float:
+def log_words(table: Ints, beta: float) -> float:
     """ln P(words | topics) of a table (words, topics) of counts."""
     return log_rising(beta, table.ravel()) - log_rising(beta * len(table), table.sum(axis=0))
 

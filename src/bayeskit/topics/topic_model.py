@@ -48,8 +48,8 @@ from bayeskit.topics.measures import (
 )
 from bayeskit.topics.persistence import Assignments, LearntTopics
 from bayeskit.topics.sampler import LEAST, MOST, Sampler, check_progress, word_topics
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 METHODS = ("completion", "left_to_right")
 MOST_PARTICLES = 1_024  # as in native/bindings/topics.cpp
 ALPHA = 0.1  # where the prior of documents begins

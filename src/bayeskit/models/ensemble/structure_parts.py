@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.numbers import LARGEST
@@ -30,8 +29,8 @@ from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.plan import Request
 from bayeskit.tally.rows import Rows
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array
 
-Array = npt.NDArray[Any]
 Parts = tuple[dict[str, Any], list[Array]]
 FIXED = 9  # arrays of members, chains and exponents
 OF_LINE = 5

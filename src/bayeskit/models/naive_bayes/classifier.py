@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -39,7 +38,7 @@ from bayeskit.evaluate.selection import Selection, selection
 from bayeskit.explain.densities import DensityTable, class_densities
 from bayeskit.explain.images import ClassImages, class_images
 from bayeskit.export.scoring_form import ScoringForm, column_terms
-from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.models.base.settings import held_choices, one_of, seed_of
@@ -53,11 +52,10 @@ from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
@@ -211,7 +209,7 @@ class NaiveBayes(Exported, TallyClassifier):
             return TextColumns
         return kind_of(self.setting_for("numeric", name, schema), statistic)
 
-    def log_joint(self, params: NaiveParameters, block: Block) -> Scores:
+    def log_joint(self, params: NaiveParameters, block: Block) -> Floats:
         """ln P(x, class) of the rows of a block (rows, classes), under these beliefs."""
         scores = np.repeat(params.log_prior[None], block.n_rows, axis=0)
         threads = self._threads()
@@ -229,7 +227,7 @@ class NaiveBayes(Exported, TallyClassifier):
         cells = {name: kind.one_cell(name, refuse) for name, kind in self.params_.by_column.items()}
         return OneRow.of(self.params_.log_prior, cells)
 
-    def column_scores(self, params: NaiveParameters, name: str, cells: npt.NDArray[Any]) -> Scores:
+    def column_scores(self, params: NaiveParameters, name: str, cells: Array) -> Floats:
         """ln P(cell | class) of the codes or numbers of one column (cells, classes); zero where it says nothing."""
         return params.by_column[name].scores(name, cells)
 
@@ -237,7 +235,7 @@ class NaiveBayes(Exported, TallyClassifier):
         """Numbers of a measured column that are equally probable in each class (classes, n)."""
         return params.by_column[name].points(name, n)
 
-    def log_terms(self, params: NaiveParameters, block: Block) -> dict[str, Scores]:
+    def log_terms(self, params: NaiveParameters, block: Block) -> dict[str, Floats]:
         """What each column adds to the scores of a block (rows, classes), in schema order."""
         threads, of = self._threads(), params.by_column
         return {name: of[name].term(name, block, threads) for name in self.schema_.used}
@@ -422,7 +420,7 @@ class NaiveBayes(Exported, TallyClassifier):
         means = dict(zip(names, moments.mean().T, strict=True))
         return class_images(self.schema_, self.tally_.classes, means, shape, "mean")
 
-    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, Array]:
         """Rows drawn from the model, and their classes: a class by the prior, then each column by itself.
 
         A column that the model leaves out is drawn as missing.
