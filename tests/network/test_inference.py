@@ -10,7 +10,7 @@ from bayeskit.errors import QueryError
 from bayeskit.network import junction_tree
 from bayeskit.network.junction_tree import JunctionTree
 
-from ..conftest import Brute, as_likelihoods, findings, networks, random_network, seeds
+from .conftest import Brute, as_likelihoods, findings, networks, random_network, seeds
 
 NEAR = {"rtol": 1e-12, "atol": 1e-12}
 
