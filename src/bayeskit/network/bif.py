@@ -24,7 +24,7 @@ import numpy as np
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.nearest import nearest
 from bayeskit.network.conditional_tables import MOST_PARENTS, normalised, parents_of, tables_cost
-from bayeskit.network.inference.elimination import MEMORY_LIMIT
+from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.storage.files import read_bytes, write_file
 from bayeskit.typing import Floats
 
