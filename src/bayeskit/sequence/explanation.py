@@ -121,4 +121,4 @@ def explain_state(
 def _of_states(lattice: Lattice, log_copies: Floats) -> Floats:
     """ln Σ over the copies of each state."""
     own = lattice.stays.owner[None, :] == np.arange(len(lattice.start))[:, None]
-    return np.asarray(logspace.log_sum_exp(np.where(own, log_copies, -np.inf), axis=1))
+    return logspace.log_sum_exp(np.where(own, log_copies, -np.inf), axis=1)

@@ -82,4 +82,4 @@ def _table(given: Any, rows: Any, columns: tuple[Value, ...], what: str) -> Floa
         if (table[i] < 0).any() or abs(table[i].sum() - 1) > SLACK:
             of = f" of {row!r}" if row else ""
             raise BayesError(f"{what}{of}: the probabilities sum to {table[i].sum():g}, not to 1", culprit=row)
-    return np.asarray(table / table.sum(axis=1, keepdims=True))
+    return table / table.sum(axis=1, keepdims=True)

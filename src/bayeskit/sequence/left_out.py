@@ -49,7 +49,7 @@ class SequencesLeftOut:
                 scores[of_class, label] = self._without_itself(chain, of_class, units[of_class])
         pairs, which = np.unique(np.column_stack([labels, units]), axis=0, return_inverse=True)
         priors = np.array([self.log_prior(int(label), float(unit)) for label, unit in pairs])
-        return np.asarray(scores + priors.reshape(len(pairs), -1)[which.ravel()])
+        return scores + priors.reshape(len(pairs), -1)[which.ravel()]
 
     def _without_itself(self, chain: MarkovChain, of_class: Ints, units: Floats) -> Floats:
         """ln P of the sequences of a class by its chain, the counts of each taken away from it."""

@@ -43,13 +43,13 @@ def word_scores(believed: TopicBeliefs, by: str = "probability", weight: float =
     else:
         lift = log_p - logspace.log(word_shares(believed))
         scores = lift if by == "lift" else weight * log_p + (1 - weight) * lift
-    return np.asarray(np.where(believed.table.T > 0, scores, -np.inf))
+    return np.where(believed.table.T > 0, scores, -np.inf)
 
 
 def word_shares(believed: TopicBeliefs) -> Floats:
     """P(word): the mean of P(word | topic) by the tokens of topics."""
     totals = believed.totals + believed.beta * len(believed.table)
-    return np.asarray(totals / totals.sum() @ believed.topic_words)
+    return totals / totals.sum() @ believed.topic_words
 
 
 def top_words(believed: TopicBeliefs, n: int, by: str = "probability", weight: float = WEIGHT) -> list[Ints]:

@@ -36,7 +36,7 @@ class TopicBeliefs:
     @cached_property
     def totals(self) -> Ints:
         """Tokens of each topic."""
-        return np.asarray(self.table.sum(axis=0, dtype=np.int64))
+        return self.table.sum(axis=0, dtype=np.int64)
 
     @property
     def topic_words(self) -> Floats:

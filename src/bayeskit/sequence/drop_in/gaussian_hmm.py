@@ -66,7 +66,7 @@ class GaussianHMM(HmmContract):
         if self.covariance_type == "tied":
             return np.tile(held, (states, 1, 1))
         d = self.n_features
-        return np.asarray(self._variances(d)[:, :, None] * np.eye(d))
+        return self._variances(d)[:, :, None] * np.eye(d)
 
     @covars_.setter
     def covars_(self, covars: Any) -> None:

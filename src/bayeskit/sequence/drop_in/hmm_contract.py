@@ -258,7 +258,7 @@ class HmmContract(Estimator):
         check_is_fitted(self)
         values, vectors = np.linalg.eig(self.transmat_.T)
         own = np.real(vectors[:, np.argmin(np.abs(values - 1))])
-        return np.asarray(own / own.sum())
+        return own / own.sum()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "startprob_") and hasattr(self, "transmat_")
@@ -285,7 +285,7 @@ def updated(table: Floats, prior: Any, counts: Floats, zeros_stay: bool = True) 
     """
     grown = np.where(zeros_stay & (table == 0), 0.0, np.maximum(np.asarray(prior) - 1 + counts, 0.0))
     totals = grown.sum(axis=-1, keepdims=True)
-    return np.asarray(np.where(totals > 0, grown / np.where(totals > 0, totals, 1.0), table))
+    return np.where(totals > 0, grown / np.where(totals > 0, totals, 1.0), table)
 
 
 def check_table(name: str, table: Floats, shape: tuple[int, ...]) -> None:
