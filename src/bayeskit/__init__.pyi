@@ -4,6 +4,8 @@ from . import charts as charts
 from . import datasets as datasets
 from . import decide as decide
 from . import errors as errors
+from .compat.hmmlearn import CategoricalHMM as CategoricalHMM
+from .compat.hmmlearn import GaussianHMM as GaussianHMM
 from .data.schema import Categorical as Categorical
 from .data.schema import Date as Date
 from .data.schema import Ignored as Ignored
@@ -93,8 +95,6 @@ from .network.bif import write_bif as write_bif
 from .network.joint_distribution import JointDistribution as JointDistribution
 from .network.network import BayesianNetwork as BayesianNetwork
 from .sequence.classifier import SequenceClassifier as SequenceClassifier
-from .sequence.drop_in.categorical_hmm import CategoricalHMM as CategoricalHMM
-from .sequence.drop_in.gaussian_hmm import GaussianHMM as GaussianHMM
 from .sequence.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
 from .sequence.markov_chain import MarkovChain as MarkovChain
 from .tally.tally import Tally as Tally
