@@ -151,7 +151,7 @@ class LinearRegression(Composite, PredictsNumbers):
                 "more rows, or a penalty above 0"
             )
         Z = (M - self._mean)[:, self._used] / self._unit[self._used]
-        return np.asarray(np.sqrt(self.noise_variance_ * (1 + 1 / self._n + ((Z @ self._root) ** 2).sum(axis=1))))
+        return np.sqrt(self.noise_variance_ * (1 + 1 / self._n + ((Z @ self._root) ** 2).sum(axis=1)))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> Floats:
         """(rows, 2): between which bounds a new y lies with this probability."""

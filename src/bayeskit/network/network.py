@@ -305,7 +305,7 @@ class BayesianNetwork(Readable, Drawable):
     def predict(self, data: Any, target: str) -> Array:
         """The most probable state of the target in each row; of equals the first."""
         best = self.predict_proba(data, target).argmax(axis=1)
-        return np.asarray(np.array(self.states[target])[best])
+        return np.array(self.states[target])[best]
 
     def sample(self, n: int, evidence: Any = None, random_state: Any = None) -> Table:
         """n rows drawn from the network, or from P(everything | evidence): exactly, without rejecting any."""
@@ -420,7 +420,7 @@ class BayesianNetwork(Readable, Drawable):
         )
         if not table.any():
             raise self._contradiction(findings)
-        return np.asarray(table / table.sum())
+        return table / table.sum()
 
     def _rows(
         self, start: int, observed: list[int], likelihoods: Floats, wanted: list[int], n_threads: int | None

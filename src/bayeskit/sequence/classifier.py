@@ -331,7 +331,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         scores = self._scores(sequences)
         impossible.settle(scores, scores.max(axis=1), 0, self.params_.log_prior)
         impossible.tell()
-        return np.asarray(self.classes_[self.choose(np.nan_to_num(scores, nan=-np.inf), self._contents(sequences))])
+        return self.classes_[self.choose(np.nan_to_num(scores, nan=-np.inf), self._contents(sequences))]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on sequences ``X`` with classes ``y``."""
@@ -396,7 +396,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         self._check_is_fitted()
         if label is not None:
             classes = tuple(self.models_)
-            return self.models_[classes[class_position(label, classes)]].table()  # type: ignore[no-any-return]
+            return self.models_[classes[class_position(label, classes)]].table()
         prior = logspace.exp(self.params_.log_prior).tolist()
         counts = {"sequences": self.class_counts_.tolist(), f"P({self.target_})": prior}
         return Table({self.target_: list(self.models_), **counts})

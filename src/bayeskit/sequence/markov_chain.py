@@ -196,7 +196,7 @@ class MarkovChain(Stored):
     def start_(self) -> Floats:
         """P(first symbol) in the order of ``symbols_``."""
         self._check_is_fitted()
-        return np.asarray(self.believed.following(np.full((1, self.order), -1))[0])
+        return self.believed.following(np.full((1, self.order), -1))[0]
 
     @property
     def transitions_(self) -> Floats:

@@ -303,7 +303,7 @@ class TopicModel(Stored, Transforms):
     def topic_shares_(self) -> Floats:
         """The share of each topic in all words."""
         counts = self._learnt_table.sum(axis=0)
-        return np.asarray(counts / max(counts.sum(), 1))
+        return counts / max(counts.sum(), 1)
 
     @property
     def log_likelihood_(self) -> float:

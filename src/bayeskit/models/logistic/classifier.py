@@ -234,7 +234,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         if not np.isfinite(z).all():
             scored_classes = self.classes_ if z.shape[1] > 1 else self.classes_[1:]
             refuse_no_numbers(np.where(np.isfinite(z), z, np.nan), 0, scored_classes)
-        return np.asarray(z[:, 0] if len(self.classes_) == 2 else z)
+        return z[:, 0] if len(self.classes_) == 2 else z
 
     def predict_log_proba(self, X: Any) -> Floats:
         """ln P(class | x) of each row (rows, classes)."""
@@ -249,7 +249,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
         z = self.decision_function(X)
-        return np.asarray(self.classes_[(z > 0).astype(np.int64) if z.ndim == 1 else z.argmax(axis=1)])
+        return self.classes_[(z > 0).astype(np.int64) if z.ndim == 1 else z.argmax(axis=1)]
 
     def scoring_form(self) -> ScoringForm:
         """The weights as plain numbers that can be carried elsewhere."""

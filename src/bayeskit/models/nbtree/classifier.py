@@ -323,7 +323,7 @@ class NBTree(CodedClassifier):
             codes = [np.ascontiguousarray(block.codes[name][rows]) for name in names]
             kernels.score_codes(codes, [params.tables[name].log_table[leaf] for name in names], some, self._threads())
             scores[rows] = logspace.log_add_exp(scores[rows], some)
-        return np.asarray(scores + params.log_prior)
+        return scores + params.log_prior
 
     def is_its_counts(self) -> bool:
         """Its tree is held when rows come."""

@@ -124,7 +124,7 @@ class PooledParameters(Parameters):
         """What a word says by being the only one of its kind in a document."""
         said, fitted, _ = self.tables
         idf = self.pooled[:, 1:2]
-        return np.asarray(said + np.divide(fitted, idf, out=np.zeros(fitted.shape), where=idf > 0))
+        return said + np.divide(fitted, idf, out=np.zeros(fitted.shape), where=idf > 0)
 
     def without_words(self, rows: TokenRows) -> Floats:
         """The scores before any word (documents, classes): the prior, and where there are words the constants."""

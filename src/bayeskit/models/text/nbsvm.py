@@ -218,4 +218,4 @@ def log_count_ratio(present: Any, own: Bools, pseudo: Floats) -> Floats:
     """r = ln((p/∥p∥₁) / (q/∥q∥₁)) of each word."""
     p = pseudo + np.asarray(present[own].sum(axis=0)).ravel()
     q = pseudo + np.asarray(present[~own].sum(axis=0)).ravel()
-    return np.asarray(logspace.log_odds(logspace.log(p / p.sum()), logspace.log(q / q.sum())))
+    return logspace.log_odds(logspace.log(p / p.sum()), logspace.log(q / q.sum()))

@@ -55,7 +55,7 @@ class EvidenceParameters(Parameters):
     @property
     def constant(self) -> Floats:
         """What words are added to."""
-        return np.asarray(self.log_prior + self.bias)
+        return self.log_prior + self.bias
 
     @property
     def table(self) -> Floats:
@@ -84,7 +84,7 @@ class EvidenceParameters(Parameters):
         """What each cell adds to the score (cells, classes)."""
         log_count = logspace.log(rows.counts.astype(np.float64))[:, None]
         scale = np.repeat(weighted_evidence.distinct_scale(rows.indptr, self.g), np.diff(rows.indptr))[:, None]
-        return np.asarray(scale * ((1 + log_count) * self.tables[0][rows.ids] + log_count * self.tables[1][rows.ids]))
+        return scale * ((1 + log_count) * self.tables[0][rows.ids] + log_count * self.tables[1][rows.ids])
 
 
 @dataclass(frozen=True)
