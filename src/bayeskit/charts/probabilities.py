@@ -12,8 +12,8 @@ from bayeskit.explain.phrases import cell
 if TYPE_CHECKING:
     from bayeskit.models.hypotheses import Hypotheses
     from bayeskit.models.questions import Reply
+    from bayeskit.network.answers import Distribution
     from bayeskit.network.joint_distribution import JointDistribution
-    from bayeskit.network.query.distribution import Distribution
 
 
 def distribution_chart(record: Distribution) -> Any:

@@ -20,7 +20,6 @@ from math import inf, isfinite
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError, with_article
@@ -31,9 +30,8 @@ from bayeskit.estimate.columns.kernel import KernelColumns
 from bayeskit.estimate.columns.student import StudentColumns
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.tolerance import PARALLEL
+from bayeskit.typing import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 FINE = 4000  # numbers of a line at which the best class is asked
 HALVINGS = 60  # of a step between two of them
 BEYOND = 8.0  # spreads beyond the outermost numbers, where nothing changes any more
@@ -125,12 +123,12 @@ class Normals:
         """P(x ≤ edge | class) (classes, edges)."""
         from scipy.special import ndtr
 
-        return np.asarray(ndtr((edges[None] - self.mean[:, None]) / self.sd[:, None]))
+        return ndtr((edges[None] - self.mean[:, None]) / self.sd[:, None])
 
     def log_density(self, x: Floats) -> Floats:
         """Up to a constant (classes, numbers)."""
         away = (x - self.mean[:, None]) / self.sd[:, None]
-        return np.asarray(-logspace.log(self.sd)[:, None] - 0.5 * away * away)
+        return -logspace.log(self.sd)[:, None] - 0.5 * away * away
 
     def cuts(self, prior: Floats) -> list[float]:
         """Where P(c) p(x | c) of any two classes are equal."""
@@ -150,8 +148,8 @@ class Line:
         """Where the best class changes, by a fine line and halving."""
         log_prior = logspace.log(prior)[:, None]
 
-        def best(x: Floats) -> Index:
-            return np.asarray((log_prior + self.log_density(x)).argmax(axis=0))
+        def best(x: Floats) -> Ints:
+            return (log_prior + self.log_density(x)).argmax(axis=0)
 
         line = np.linspace(*self.ends, FINE)
         chosen = best(line)
@@ -219,12 +217,12 @@ def _boundaries(given: Sequence[float]) -> list[float]:
     return sorted(float(cut) for cut in given)
 
 
-def _wrong(mass: Floats, chosen: Index) -> list[float]:
+def _wrong(mass: Floats, chosen: Ints) -> list[float]:
     """What each class has in the regions of others."""
     return [float(mass[c, chosen != c].sum()) for c in range(len(mass))]
 
 
-def _merged(edges: Floats, chosen: Index, classes: list[Any]) -> tuple[tuple[float, float, Any], ...]:
+def _merged(edges: Floats, chosen: Ints, classes: list[Any]) -> tuple[tuple[float, float, Any], ...]:
     """(from, to, class), neighbours of one class together."""
     regions: list[tuple[float, float, Any]] = []
     for low, high, c in zip(edges[:-1].tolist(), edges[1:].tolist(), chosen.tolist(), strict=True):
@@ -251,7 +249,7 @@ def _crossings(prior: Floats, mean: Floats, sd: Floats) -> list[float]:
     return sorted(float(middle + x) for x in {q / a, c / q if q else -q / a})
 
 
-def _densest(line: Normals | Line, prior: Floats, edges: Floats) -> Index:
+def _densest(line: Normals | Line, prior: Floats, edges: Floats) -> Ints:
     """The class with the largest P(c) p(x | c) in the middle of each part."""
     if isinstance(line, Normals):
         width = float(line.sd.max())
@@ -262,4 +260,4 @@ def _densest(line: Normals | Line, prior: Floats, edges: Floats) -> Index:
     high = edges[1:-1].max(initial=last) + width
     inner = np.clip(edges, low, high)
     x = (inner[:-1] + inner[1:]) / 2
-    return np.asarray((logspace.log(prior)[:, None] + line.log_density(x)).argmax(axis=0))
+    return (logspace.log(prior)[:, None] + line.log_density(x)).argmax(axis=0)

@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.numbers import LARGEST
-from bayeskit.disk.writing import write_whole
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import (
     Coding,
@@ -26,9 +24,9 @@ from bayeskit.export.scoring_form import (
     TableTerm,
     WordsTerm,
 )
+from bayeskit.storage.files import write_file
 from bayeskit.tolerance import TIE
 
-Floats = npt.NDArray[np.float64]
 EXACT = 2**53  # whole numbers up to here are doubles
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
 OWN = "bayeskit:"  # what is computed on the way has names of its own
@@ -57,7 +55,7 @@ def onnx_model(form: ScoringForm, path: str | Path | None = None) -> bytes:
     onnx.checker.check_model(model)
     content = bytes(model.SerializeToString())
     if path is not None:
-        write_whole(path, content)
+        write_file(path, content)
     return content
 
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.capabilities import Forgets, Learns, Merges, can
@@ -40,8 +39,8 @@ from bayeskit.models.semi_naive.aode import AODE
 from bayeskit.models.semi_naive.tan import TAN
 from bayeskit.models.trials import BY_SETTINGS, COUNTED_BY, Trials
 from bayeskit.tolerance import GONE, LEAST_PROBABILITY
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 SECONDS = 60.0
 FAVOURITE = "best"
 CLEARLY = 3.0  # standard errors by which the favourite is beaten, where many rows judge

@@ -10,31 +10,31 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema, Target, as_classes
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.sheet import Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, union
-from bayeskit.errors import BayesError, UnknownValue, with_article
+from bayeskit.errors import BayesError, NotLearnt, UnknownValue, with_article
 from bayeskit.estimate.back_off import BackOff
-from bayeskit.estimate.markov import MarkovTable
+from bayeskit.estimate.markov import Level, MarkovTable
+from bayeskit.estimate.prior import log_prior_without
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Automatic, as_smoothing
 from bayeskit.memory import Need, check_memory
-from bayeskit.model_file import State
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
 from bayeskit.models.base.tally_classifier import refuse_no_counts
+from bayeskit.storage.model_file import State
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
-from bayeskit.tally.transitions import Transitions, runs_of
+from bayeskit.tally.transitions import Transitions, run_keys, runs_of
+from bayeskit.typing import Array, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 MISSING, UNSEEN = -1, -2
 SEVERAL = 8  # of what is listed
 
@@ -148,7 +148,7 @@ class MarkovChain(Stored):
         whole_number("steps", steps, 1)
         sequences = self._sequences(X, lengths)
         contexts = self._contexts(sequences)
-        of: Codes = np.arange(len(sequences))
+        of: Ints = np.arange(len(sequences))
         p: Floats = self.believed.following(contexts)
         weights: Floats = np.ones(len(sequences))
         for _ in range(int(steps) - 1):  # the contexts that each may have by then, and how likely each is
@@ -196,7 +196,7 @@ class MarkovChain(Stored):
     def start_(self) -> Floats:
         """P(first symbol) in the order of ``symbols_``."""
         self._check_is_fitted()
-        return np.asarray(self.believed.following(np.full((1, self.order), -1))[0])
+        return self.believed.following(np.full((1, self.order), -1))[0]
 
     @property
     def transitions_(self) -> Floats:
@@ -247,14 +247,14 @@ class MarkovChain(Stored):
         space = Space(schema, tuple(vocabulary.values), {}, weights is not None)
         return Tally.of(space, counts.astype(space.dtype), transitions)
 
-    def codes(self, sequences: Sequences) -> Codes:
+    def codes(self, sequences: Sequences) -> Ints:
         """Which symbol each step is, in the order of ``symbols_``; negative where it is missing or unknown."""
         path = self._coded(sequences, Vocabulary(self.symbols_), grow=False)
         if self.unseen == "error" and (path == UNSEEN).any():
             raise self._unknown(sequences, path, "not seen in training")
         return path
 
-    def _coded(self, sequences: Sequences, vocabulary: Vocabulary, grow: bool) -> Codes:
+    def _coded(self, sequences: Sequences, vocabulary: Vocabulary, grow: bool) -> Ints:
         if not sequences.columns:
             return np.zeros(0, dtype=np.int64)
         ((name, column),) = sequences.columns.items()
@@ -268,7 +268,7 @@ class MarkovChain(Stored):
             )
         return path
 
-    def _unknown(self, sequences: Sequences, path: Codes, why: str) -> UnknownValue:
+    def _unknown(self, sequences: Sequences, path: Ints, why: str) -> UnknownValue:
         at = int(np.argmax(path == UNSEEN))
         ((_, column),) = sequences.columns.items()
         cell = column[at].as_py() if hasattr(column[at], "as_py") else column[at]
@@ -278,7 +278,7 @@ class MarkovChain(Stored):
         where = f"step {step} of {sequences.name(i - 1)}"
         return UnknownValue(f"{where} is {cell!r}, {why} ({listed})", culprit=cell, place=(i, step))
 
-    def _contexts(self, sequences: Sequences) -> Codes:
+    def _contexts(self, sequences: Sequences) -> Ints:
         """The last symbols of each sequence (sequences, order), after as many marks as it is short of them."""
         path, ends = self.codes(sequences), sequences.starts[1:]
         back = np.arange(self.order, 0, -1)
@@ -350,7 +350,7 @@ class MarkovChain(Stored):
         check_is_fitted(self, "sequences")
 
 
-def summed(terms: Floats, starts: Codes) -> Floats:
+def summed(terms: Floats, starts: Ints) -> Floats:
     """The sum over the steps of each sequence; 0 of an empty one, −∞ where a step is impossible.
 
     >>> summed(np.array([1.0, 2.0, -np.inf]), np.array([0, 2, 2, 3])).tolist()
@@ -366,3 +366,70 @@ def summed(terms: Floats, starts: Codes) -> Floats:
 
 def _column_name(sequences: Sequences) -> str:
     return next(iter(sequences.columns)) if sequences.named and sequences.columns else "symbol"
+
+
+@dataclass(frozen=True)
+class SequencesLeftOut:
+    """Scores of sequences without themselves: what :func:`bayeskit.evaluate.leave_one_out.leave_one_out` asks for."""
+
+    sequences: Sequences
+    chains: Sequence[MarkovChain]  # one a class, over the same symbols
+    classes: Sequence[Value]
+    class_counts: Array
+    prior: Any
+
+    def log_prior(self, label: int, unit: float) -> Floats:
+        """ln P(class) without ``unit`` sequences of a class."""
+        return log_prior_without(self.prior, self.classes, self.class_counts, label, unit)
+
+    def scores(self, block: Block) -> Floats:
+        """ln P(sequence, class) (sequences, classes), each without itself."""
+        assert block.labels is not None
+        labels = block.labels.astype(np.int64)
+        units = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
+        scores = np.column_stack([chain.log_likelihood(self.sequences) for chain in self.chains])
+        for label, chain in enumerate(self.chains):
+            of_class = np.flatnonzero(labels == label)
+            if len(of_class):
+                scores[of_class, label] = self._without_itself(chain, of_class, units[of_class])
+        pairs, which = np.unique(np.column_stack([labels, units]), axis=0, return_inverse=True)
+        priors = np.array([self.log_prior(int(label), float(unit)) for label, unit in pairs])
+        return np.asarray(scores + priors.reshape(len(pairs), -1)[which.ravel()])
+
+    def _without_itself(self, chain: MarkovChain, of_class: Ints, units: Floats) -> Floats:
+        """ln P of the sequences of a class by its chain, the counts of each taken away from it."""
+        sequences = self.sequences.take(of_class)
+        runs, here = runs_of(chain.codes(sequences), sequences.starts, chain.order)
+        of = np.searchsorted(sequences.starts, here, side="right") - 1
+        counts = []
+        for level in chain.believed.levels:
+            n, total = level.counts(runs)
+            own_n, own_total = _own_counts(level, runs, of)
+            n, total = n - units[of] * own_n, total - units[of] * own_total
+            if (n < -0.5).any():
+                raise NotLearnt(
+                    f"{self.sequences.name(int(of_class[of[np.argmin(n)]]))} was not learnt: leave-one-out scores the "
+                    "sequences that the model was fitted on, each once"
+                )
+            counts.append((np.maximum(n, 0.0), np.maximum(total, 0.0)))
+        terms = np.zeros(sequences.n_rows)
+        terms[here] = logspace.log(chain.believed.estimated(counts, runs[:, -1]))
+        return summed(terms, sequences.starts)
+
+
+def _own_counts(level: Level, runs: Ints, of: Ints) -> tuple[Floats, Floats]:
+    """How often each run, and its context, stands in its own sequence."""
+    ends, n = level.ends(runs), level.counted.n_classes
+    return _times(of, run_keys(ends, n)), _times(of, run_keys(ends[:, :-1], n))
+
+
+def _times(of: Ints, keys: Ints) -> Floats:
+    """How often each key occurs among those of the same sequence."""
+    order = np.lexsort((keys, of))
+    if not len(order):
+        return np.zeros(0)
+    changed = (of[order][1:] != of[order][:-1]) | (keys[order][1:] != keys[order][:-1])
+    group = np.concatenate([[0], np.cumsum(changed)])
+    times = np.empty(len(order))
+    times[order] = np.bincount(group)[group]
+    return times

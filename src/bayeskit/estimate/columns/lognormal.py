@@ -18,7 +18,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -32,8 +31,7 @@ from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor, shared_variance
 from bayeskit.tally.logarithms import logarithm
 from bayeskit.tally.tally import Tally
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Bools, Floats
 
 
 class LogNormalColumns(MomentColumns):
@@ -51,7 +49,7 @@ class LogNormalColumns(MomentColumns):
     statistic = "logarithms"
 
     @classmethod
-    def believe(cls, moments: Without, occurs: npt.NDArray[np.bool_], settings: Settings) -> Belief:
+    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> Belief:
         """As for a Gaussian, of logarithms."""
         floor = as_variance_floor(settings.variance_floor)
         variance, used = shared_variance(
@@ -70,12 +68,12 @@ class LogNormalColumns(MomentColumns):
         """The formula above."""
         log_x, variance = logarithm(x), parameters["variance"]
         away = log_x - parameters["mean"]
-        return np.asarray(-0.5 * (away * away / variance + logspace.log(2 * np.pi * variance)) - log_x)
+        return -0.5 * (away * away / variance + logspace.log(2 * np.pi * variance)) - log_x
 
     @staticmethod
-    def possible(x: Floats) -> npt.NDArray[np.bool_]:
+    def possible(x: Floats) -> Bools:
         """Numbers above zero."""
-        return np.asarray(x > 0)
+        return x > 0
 
     def one_cell(self, name: str, refuse_unseen: bool) -> Callable[[Any], Row]:
         """A table of one cell; what ``unseen="error"`` refuses is for a table to say."""
@@ -107,7 +105,7 @@ class LogNormalColumns(MomentColumns):
         from scipy.special import ndtri
 
         mean, variance = (part[:, None] for part in self.parameters(name).values())
-        return np.asarray(np.exp(mean + np.sqrt(variance) * ndtri((np.arange(n) + 0.5) / n)))
+        return np.exp(mean + np.sqrt(variance) * ndtri((np.arange(n) + 0.5) / n))
 
     def table(self, name: str, tally: Tally) -> Table:
         """The number in the middle of each class, mean and variance of the logarithms."""
@@ -116,7 +114,7 @@ class LogNormalColumns(MomentColumns):
         figures = {"median": np.exp(mean).tolist(), "mean of ln": mean.tolist(), "variance of ln": variance.tolist()}
         return by_class(tally, {"count": count, **figures})
 
-    def sample(self, name: str, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
+    def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """Numbers whose logarithm is normal."""
         mean, variance = (part[labels] for part in self.parameters(name).values())
         return nulls_for_nan(np.exp(mean + np.sqrt(variance) * rng.standard_normal(len(labels))))

@@ -10,17 +10,13 @@ Formula: weights of words without one document
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.estimate.words.weights import document_of_cell, sums_by_document, without
 from bayeskit.tolerance import GONE
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
+from bayeskit.typing import Array, Bools, Floats
 
 
 @dataclass(frozen=True)
@@ -31,11 +27,11 @@ class LeftOutDocuments:
     (cells,) are those of the score.
     """
 
-    indptr: Index
-    ids: Index
+    indptr: Array
+    ids: Array
     taken: Floats
     values: Floats
-    labels: Index
+    labels: Array
     unit: Floats
 
 
@@ -103,7 +99,7 @@ class LeftOutWords:
         others, total = self._others()
         length = self.by_document(self.values)[:, None]
         log_total = np.where(length > 0, logspace.log(total + self.pseudo_total[:, None]), 0.0)
-        return np.asarray(length * log_total - self.weighed(logspace.log(others + self.alpha)))
+        return length * log_total - self.weighed(logspace.log(others + self.alpha))
 
     def normalised_complement(self, counts: Floats) -> Floats:
         """The same divided by Σ_w ∣ln θ'∣ over all words that are left."""
@@ -115,7 +111,7 @@ class LeftOutWords:
         left = total + self.pseudo_total[:, None]
         log_total = np.where(left > 0, logspace.log(left), 0.0)  # without any word there is nothing to share out
         size = self.n_words[:, None] * log_total - (whole + self.by_document(after - before))
-        return np.asarray(self.complement() / np.where(size > 0, size, 1.0))
+        return self.complement() / np.where(size > 0, size, 1.0)
 
 
 def set_of_words(documents: Floats, n_documents: Floats, pseudo: Floats, d: LeftOutDocuments) -> Floats:
@@ -148,7 +144,7 @@ def _log_share(part: Floats, whole: Floats) -> Floats:
     return np.where(np.isnan(logs), -np.inf, logs)
 
 
-def _absent(lacking: Floats, whole: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def _absent(lacking: Floats, whole: Floats) -> tuple[Floats, Bools]:
     """(ln of the share that lacks each word, 0 where none does; where none does)."""
     logs = _log_share(lacking, whole)
     impossible = np.isneginf(logs)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.encoder import encode_labels
@@ -29,7 +28,6 @@ from bayeskit.estimate import conditional_likelihood
 from bayeskit.estimate.conditional_likelihood import LogisticLoss
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.exporting import Exported
 from bayeskit.models.base.labels import TakesLabels
@@ -39,10 +37,11 @@ from bayeskit.models.design import Design, as_it_is, collinear, collinear_senten
 from bayeskit.models.logistic.form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.nearest import did_you_mean
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.tolerance import CONSTANT, NOISE
+from bayeskit.typing import Array, Floats
 from bayeskit.undecidable import refuse_no_numbers
 
-Floats = npt.NDArray[np.float64]
 LONG_STEP = 0.1  # deviations times nats: a step this long at the end means that there is no end
 
 
@@ -174,7 +173,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         theta = self._solve(loss, start, [f"x{j}" for j in range(M.shape[1])], spread)
         return self._become_sparse(self_classes, *loss.plain(theta))
 
-    def _become_sparse(self, classes: npt.NDArray[Any], intercept: Floats, coef: Floats) -> Self:
+    def _become_sparse(self, classes: Array, intercept: Floats, coef: Floats) -> Self:
         self.classes_, self.intercept_, self.coef_ = classes, intercept, coef
         self._sparse, self.n_features_in_ = True, coef.shape[1]
         self.features_ = [f"x{j}" for j in range(coef.shape[1])]
@@ -235,7 +234,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         if not np.isfinite(z).all():
             scored_classes = self.classes_ if z.shape[1] > 1 else self.classes_[1:]
             refuse_no_numbers(np.where(np.isfinite(z), z, np.nan), 0, scored_classes)
-        return np.asarray(z[:, 0] if len(self.classes_) == 2 else z)
+        return z[:, 0] if len(self.classes_) == 2 else z
 
     def predict_log_proba(self, X: Any) -> Floats:
         """ln P(class | x) of each row (rows, classes)."""
@@ -247,10 +246,10 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         z = self.decision_function(X)
         return logspace.normalise(np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z)[0]
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
         z = self.decision_function(X)
-        return np.asarray(self.classes_[(z > 0).astype(np.int64) if z.ndim == 1 else z.argmax(axis=1)])
+        return self.classes_[(z > 0).astype(np.int64) if z.ndim == 1 else z.argmax(axis=1)]
 
     def scoring_form(self) -> ScoringForm:
         """The weights as plain numbers that can be carried elsewhere."""
@@ -387,7 +386,7 @@ def _search_of(header: dict[str, Any]) -> tuple[float, int, list[tuple[float, fl
     return float(penalty), iterations, None if path is None else [(float(a), float(b)) for a, b in path]
 
 
-def _refuse_one_class(classes: npt.NDArray[Any]) -> None:
+def _refuse_one_class(classes: Array) -> None:
     if len(classes) < 2:
         raise BayesError(
             f"there is one class only ({np.asarray(classes).tolist()[0]!r}): log odds need at least two classes"

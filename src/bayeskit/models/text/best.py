@@ -26,7 +26,6 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.words import linear_half, weighted_evidence
 from bayeskit.estimate.words.weighted_evidence import EvidenceWeights
 from bayeskit.export.scoring_form import WordShares, WordsTerm
-from bayeskit.model_file import State
 from bayeskit.models.text.candidate_words import Reading, Trying
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import LabelledDocuments, has_space
@@ -35,10 +34,11 @@ from bayeskit.models.text.state import check_numbers, finite
 from bayeskit.models.text.two_halves import GAIN, SAMPLE, Halves, evidence_candidates, fit_halves
 from bayeskit.models.text.weighted import EvidenceParameters, WeightedEvidence
 from bayeskit.models.text.word_choice import has_many_runs, limits_of
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Floats, Singles
 
-Floats = npt.NDArray[np.float64]
 SEED = 0
 AUTOMATIC, CHARACTERS = "auto", (3, 5)  # runs of characters that are tried where their number is left open
 BETTER = 0.99  # richer features are read where they bring the loss on folds below this part of it
@@ -52,7 +52,7 @@ class LinearWeights:
 
     words: Words
     idf: Floats
-    table: npt.NDArray[np.float32]
+    table: Singles
     constant: Floats
     log_prior: Floats
     classes: tuple[Value, ...]
@@ -71,7 +71,7 @@ class LinearWeights:
         return np.ascontiguousarray(kept).view(np.uint32)
 
     @staticmethod
-    def unpacked(bits: npt.NDArray[Any], n_classes: int) -> npt.NDArray[np.float32]:
+    def unpacked(bits: Array, n_classes: int) -> Singles:
         """The table (words, classes) that :meth:`packed` wrote."""
         if bits.dtype != np.uint32 or bits.ndim != 2 or bits.shape[1] != (1 if n_classes == 2 else n_classes):
             raise BadFile("the weights of the linear half do not fit their classes")
@@ -124,7 +124,7 @@ class PooledParameters(Parameters):
         """What a word says by being the only one of its kind in a document."""
         said, fitted, _ = self.tables
         idf = self.pooled[:, 1:2]
-        return np.asarray(said + np.divide(fitted, idf, out=np.zeros(fitted.shape), where=idf > 0))
+        return said + np.divide(fitted, idf, out=np.zeros(fitted.shape), where=idf > 0)
 
     def without_words(self, rows: TokenRows) -> Floats:
         """The scores before any word (documents, classes): the prior, and where there are words the constants."""

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.text.documents import Documents
@@ -20,8 +19,7 @@ from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.words.weights import CoinWeights, WordWeights
 from bayeskit.export.scoring_form import WordsTerm
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Floats, Ints
 
 
 class Parameters(Protocol):
@@ -93,7 +91,7 @@ class WordParameters(Parameters):
     @property
     def constant(self) -> Floats:
         """What words are added to."""
-        return np.asarray(self.log_prior + self.weights.constant)
+        return self.log_prior + self.weights.constant
 
     @property
     def table(self) -> Floats:
@@ -116,7 +114,7 @@ class WordParameters(Parameters):
 
     def parts(self, rows: TokenRows) -> Floats:
         """What each cell adds to the score (cells, classes)."""
-        return np.asarray(self.values(rows)[:, None] * self.table[rows.ids])
+        return self.values(rows)[:, None] * self.table[rows.ids]
 
 
 @dataclass(frozen=True)
@@ -165,7 +163,7 @@ class CoinParameters(PresenceParameters):
 
     def parts(self, rows: TokenRows) -> Floats:
         """What each cell adds to the score (cells, classes)."""
-        return np.asarray(self.said_by_presence[rows.ids])
+        return self.said_by_presence[rows.ids]
 
     def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
         """Weights, and what they are added to; refused where words are certain."""
@@ -178,7 +176,7 @@ class CoinParameters(PresenceParameters):
         return super().words_term(name)
 
 
-def _lacking(rows: TokenRows, at: npt.NDArray[np.int64], absent: Floats) -> Floats:
+def _lacking(rows: TokenRows, at: Ints, absent: Floats) -> Floats:
     """Σ of ``absent`` (k, classes) over those of k words that each document lacks; word w is the ``at[w]``-th or −1."""
     from scipy.sparse import csr_matrix
 
