@@ -33,7 +33,7 @@ def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
 
 def plot(page: Any, path: str | None, chart: Callable[[], Any]) -> None:
     """Draw a chart into a file, where one was asked for, and say so."""
-    from bayeskit.disk.writing import replacing
+    from bayeskit.storage.files import replace_file
 
     if path is None:
         return
@@ -41,7 +41,7 @@ def plot(page: Any, path: str | None, chart: Callable[[], Any]) -> None:
     out: Any = io.BytesIO() if form == "png" else io.StringIO()
     chart().save(out, format=form)
     content = out.getvalue()
-    with replacing(path) as file:
+    with replace_file(path) as file:
         file.write(content if isinstance(content, bytes) else content.encode())
     page.line(f"drawn in {path}", style="bold")
 

@@ -51,11 +51,11 @@ class LearningCurve(Readable, Drawable):
 
     def means(self, measure: str = "accuracy") -> Floats:
         """Over the repeats (models, sizes)."""
-        return np.asarray(self._scores(measure).mean(axis=2))
+        return self._scores(measure).mean(axis=2)
 
     def spreads(self, measure: str = "accuracy") -> Floats:
         """Standard deviations over the repeats (models, sizes)."""
-        return np.asarray(self._scores(measure).std(axis=2))
+        return self._scores(measure).std(axis=2)
 
     def _scores(self, measure: str) -> Floats:
         if measure not in MEASURES:

@@ -58,7 +58,7 @@ def f_by_class(confusion: Array, alpha: float = 1.0) -> Floats:
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         below = alpha * confusion.sum(axis=1) + confusion.sum(axis=0)
-        return np.asarray((1 + alpha) * np.diagonal(confusion) / below)
+        return (1 + alpha) * np.diagonal(confusion) / below
 
 
 def brier(probabilities: Floats, labels: Array) -> Floats:
@@ -69,7 +69,7 @@ def brier(probabilities: Floats, labels: Array) -> Floats:
     """
     true = np.zeros_like(probabilities)
     true[np.arange(len(labels)), labels] = 1.0
-    return np.asarray(((probabilities - true) ** 2).sum(axis=1))
+    return ((probabilities - true) ** 2).sum(axis=1)
 
 
 def log_loss(log_true: Floats, weights: Floats | None = None) -> float:

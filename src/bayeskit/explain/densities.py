@@ -50,7 +50,7 @@ class ClassDensities(Readable, Drawable):
     @property
     def joint(self) -> Floats:
         """P(class) p(x | class) (classes, numbers)."""
-        return np.asarray(self.prior[:, None] * self.densities)
+        return self.prior[:, None] * self.densities
 
     @property
     def boundaries(self) -> tuple[float, ...]:

@@ -247,7 +247,7 @@ def _log_odds(
 
     def odds_at(cells: Array) -> Floats:
         scores = model.tempered(model.column_scores(params, name, cells))
-        return np.asarray(logspace.log_odds(scores[:, a], scores[:, b]))
+        return logspace.log_odds(scores[:, a], scores[:, b])
 
     if name in belief.values:
         values = belief.labels(name)

@@ -17,6 +17,7 @@ from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.typing import Array, Floats
 
 

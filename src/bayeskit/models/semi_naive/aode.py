@@ -37,6 +37,7 @@ from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut,
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.tuning import weighty_blocks
 from bayeskit.remedy import Remedy
+from bayeskit.storage.model_file import State
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, POSITIVE
