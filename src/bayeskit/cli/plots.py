@@ -18,7 +18,7 @@ Plot = Annotated[
 
 def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
     """Refuse a file that cannot be drawn into, and say what is not installed, before the work and not after it."""
-    from bayeskit.charts.spec import altair, check_converter
+    from bayeskit.charts.style import altair, check_converter
     from bayeskit.cli.inputs import check_writable
     from bayeskit.errors import BayesError
 
@@ -48,8 +48,7 @@ def plot(page: Any, path: str | None, chart: Callable[[], Any]) -> None:
 
 def joined(charts: Sequence[Any], across: bool = False) -> Any:
     """Several charts as one, below or beside each other."""
-    from bayeskit.charts.notebook import offline
-    from bayeskit.charts.spec import altair
+    from bayeskit.charts.style import altair, offline
 
     if len(charts) == 1:
         return charts[0]

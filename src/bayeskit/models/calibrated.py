@@ -35,8 +35,7 @@ from bayeskit.estimate.score_maps import (
     fit_isotonic,
     fit_sigmoid,
 )
-from bayeskit.evaluate.fitted_parts import fit_wrapped
-from bayeskit.evaluate.folds import log_probabilities
+from bayeskit.evaluate.cross_validation import fit_wrapped, log_probabilities
 from bayeskit.explain.evidence import explain_rows
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base.available import available_where

@@ -11,7 +11,7 @@ from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.data.vocabulary import canonical
 from bayeskit.decide import Costs, Decisions, decide
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.evaluate.fitted_parts import fit_wrapped
+from bayeskit.evaluate.cross_validation import fit_wrapped
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.storage import Composite

@@ -32,8 +32,7 @@ from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.mixtures.em import Cells, by_class, smallest_gaps, widened
 from bayeskit.estimate.mixtures.number_of_parts import held_out, numbers_to_try
 from bayeskit.estimate.prior import class_prior
-from bayeskit.explain.evidence import telescoped
-from bayeskit.explain.phrases import cell
+from bayeskit.explain.evidence import cell, telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base.column_advice import tell_one_class
 from bayeskit.models.base.estimator import clone
