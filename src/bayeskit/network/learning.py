@@ -21,7 +21,7 @@ from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.smoothing import as_smoothing, probabilities
 from bayeskit.nearest import nearest
 from bayeskit.network.conditional_tables import parents_of
-from bayeskit.network.inference.elimination import MEMORY_LIMIT
+from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.tally.contexts import Contexts
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -66,7 +66,7 @@ class NetworkTally:
 
     def contexts(self, node: str) -> Counts:
         """Rows counted in each context of a node, (contexts,)."""
-        return np.asarray(self.counts[node].reshape(-1, len(self.states[node])).sum(axis=1))
+        return self.counts[node].reshape(-1, len(self.states[node])).sum(axis=1)
 
     def estimate(self, smoothing: Any) -> dict[str, Floats]:
         """P(node | parents) as arrays (contexts, states), by any smoothing; uniform where nothing was counted."""

@@ -145,7 +145,7 @@ def test_the_only_document_of_a_class_stays_in_and_others_are_shared_out_evenly(
 
 @pytest.mark.parametrize("change", ["scale", "loss", "bias", "none", "more"])
 def test_a_scale_that_no_fit_could_have_made_is_refused(change):
-    from bayeskit.container.packing import pack, unpack
+    from bayeskit.storage.container import pack, unpack
 
     header, arrays = unpack(to_bytes(fitted(*documents(40, ["a", "b"]))))
     held = header["state"]["held"]

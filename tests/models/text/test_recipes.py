@@ -9,10 +9,10 @@ from sklearn.exceptions import NotFittedError
 import bayeskit as bk
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.words.weights import multinomial
-from bayeskit.model_file import State
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.text.classifier import RECIPES
 from bayeskit.models.text.recipe import PresenceParameters, Recipe
+from bayeskit.storage.model_file import State
 
 TEXTS = ["sun sun sea", "sea and sun", "rain and wind", "wind wind rain", "sun and wind"]
 LABELS = ["good", "good", "bad", "bad", "good"]

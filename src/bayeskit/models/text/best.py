@@ -30,7 +30,6 @@ from bayeskit.estimate.words.logistic import LinearDocuments, LinearFit
 from bayeskit.estimate.words.weighted_evidence import EvidenceWeights
 from bayeskit.estimate.words.weights import document_parts, smooth_idf
 from bayeskit.export.scoring_form import WordShares, WordsTerm
-from bayeskit.model_file import State
 from bayeskit.models.text.bounded_fit import (
     BoundedReader,
     DocumentReading,
@@ -46,6 +45,7 @@ from bayeskit.models.text.documents import (
 )
 from bayeskit.models.text.recipe import Recipe, TextParameters, TrainingSource, check_weight, check_weights
 from bayeskit.models.text.weighted_evidence import EvidenceParameters, WeightedEvidence, candidate_table
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints, Singles

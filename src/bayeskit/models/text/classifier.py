@@ -26,10 +26,9 @@ from bayeskit.errors import BadFile, BayesError, BayesWarning, NotLearnt, TooLar
 from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.prior import class_prior, log_prior_without
 from bayeskit.evaluate.diagnosis import Diagnosis
-from bayeskit.evaluate.similarity import cosine_similarity, cosine_to_centroids
+from bayeskit.evaluate.metrics import cosine_similarity, cosine_to_centroids
 from bayeskit.explain.work import Work
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.model_file import State
 from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.available import available_where
 from bayeskit.models.base.classifier import stacked
@@ -58,6 +57,7 @@ from bayeskit.models.text.explanations import (
 from bayeskit.models.text.nbsvm import NaiveBayesSVM
 from bayeskit.models.text.recipe import GenerativeRecipe, LeftOutBatch, Recipe, TextParameters, TrainingSource
 from bayeskit.models.text.weighted_evidence import WeightedEvidence
+from bayeskit.storage.model_file import State
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts

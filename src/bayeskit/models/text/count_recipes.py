@@ -23,7 +23,6 @@ from bayeskit.estimate.words import leave_one_out, weights
 from bayeskit.estimate.words.leave_one_out import LeftOutDocuments
 from bayeskit.estimate.words.weights import WordWeights, inverse_document_frequency
 from bayeskit.export.scoring_form import WordsTerm
-from bayeskit.model_file import State
 from bayeskit.models.text.bounded_fit import all_rows
 from bayeskit.models.text.documents import count_values, document_frequency, value_tally
 from bayeskit.models.text.recipe import (
@@ -37,6 +36,7 @@ from bayeskit.models.text.recipe import (
     check_weight,
     check_weights,
 )
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.tolerance import ROUNDING

@@ -25,11 +25,11 @@ from bayeskit.errors import BadFile, BayesError, format_setting
 from bayeskit.estimate.calibration import fit_scale_and_bias
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.words.weights import WordWeights, log_count_ratio
-from bayeskit.model_file import State
 from bayeskit.models.text.best import FOLDS, HELD_OUT
 from bayeskit.models.text.bounded_fit import all_rows
 from bayeskit.models.text.documents import LabeledDocuments, document_frequency, select_words, value_tally
 from bayeskit.models.text.recipe import PresenceParameters, Recipe, TrainingSource, check_weight, check_weights
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.threads import thread_count

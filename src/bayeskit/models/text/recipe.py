@@ -32,8 +32,8 @@ from bayeskit.estimate.words.leave_one_out import LeftOutDocuments, LeftOutWords
 from bayeskit.estimate.words.weights import BernoulliWeights, WordWeights
 from bayeskit.export.scoring_form import WordsTerm
 from bayeskit.memory import memory_allowed
-from bayeskit.model_file import State
 from bayeskit.models.text.documents import LabeledDocuments, read_documents
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.typing import Array, Floats, Ints

@@ -25,7 +25,6 @@ from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.words import weighted_evidence
 from bayeskit.estimate.words.weighted_evidence import BANDS, EvidenceWeights
 from bayeskit.export.scoring_form import WordsTerm
-from bayeskit.model_file import State
 from bayeskit.models.text.bounded_fit import BoundedReader, WordLimits
 from bayeskit.models.text.documents import LabeledDocuments, count_values, is_character_ngram
 from bayeskit.models.text.recipe import (
@@ -36,6 +35,7 @@ from bayeskit.models.text.recipe import (
     check_weight,
     check_weights,
 )
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE
