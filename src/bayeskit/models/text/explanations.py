@@ -16,8 +16,7 @@ from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, BayesWarning
-from bayeskit.estimate.independence import LEAST_BITS, LEVEL, by_chi_squared
-from bayeskit.estimate.information import information_gain
+from bayeskit.estimate.information import LEAST_BITS, LEVEL, by_chi_squared, information_gain
 from bayeskit.evaluate.diagnosis import LEAST_LOG, MEASURED, Cure, Dependence, Diagnosis
 from bayeskit.evaluate.reliability import Reliability
 from bayeskit.explain.evidence import class_position, compared

@@ -22,8 +22,8 @@ from bayeskit import logspace
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.errors import BadFile, BayesError, format_setting
-from bayeskit.estimate.calibration import fit_scale_and_bias
 from bayeskit.estimate.smoothing import is_number
+from bayeskit.estimate.temperature import fit_scale_and_bias
 from bayeskit.estimate.words.weights import WordWeights, log_count_ratio
 from bayeskit.models.text.best import FOLDS, HELD_OUT
 from bayeskit.models.text.bounded_fit import all_rows
