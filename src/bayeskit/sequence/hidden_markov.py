@@ -24,7 +24,7 @@ from bayeskit.estimate.emissions.rates import CountShares, Rates, check_counts
 from bayeskit.estimate.state_moves import MOST_COPIES
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of
-from bayeskit.models.ensemble.progress import Bar, check_progress
+from bayeskit.progress import Bar, check_progress
 from bayeskit.sequence.baum_welch import BaumWelch, Training, refuse_impossible
 from bayeskit.sequence.forward_backward import Impossible, Lattice, Observed
 from bayeskit.sequence.inference import AnswersOfStates
