@@ -268,7 +268,7 @@ class HmmContract(Estimator):
         ("map", where the number is the sum of their probabilities, as hmmlearn has it)."""
         algorithm = algorithm or self.algorithm
         if algorithm not in ("viterbi", "map"):
-            raise BayesError(f"Unknown decoder {algorithm!r}: it is 'viterbi' or 'map'", culprit=algorithm)
+            raise BayesError(f"Unknown decoder {algorithm!r}: it is 'viterbi' or 'map'")
         if algorithm == "map":
             posteriors = self.predict_proba(X, lengths)
             return float(posteriors.max(axis=1).sum()), posteriors.argmax(axis=1)
@@ -328,7 +328,7 @@ def starts_of(lengths: Any, n_rows: int) -> Ints:
         return np.array([0, n_rows], dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(np.atleast_1d(lengths))]).astype(np.int64)
     if starts[-1] != n_rows or (np.diff(starts) < 0).any():
-        raise BayesError(f"lengths array {lengths} doesn't sum to {n_rows} samples", culprit="lengths")
+        raise BayesError(f"lengths array {lengths} doesn't sum to {n_rows} samples")
     return starts
 
 
@@ -346,10 +346,10 @@ def updated(table: Floats, prior: Any, counts: Floats, zeros_stay: bool = True) 
 def check_table(name: str, table: Floats, shape: tuple[int, ...]) -> None:
     """Refuse what are no probabilities of this shape."""
     if table.shape != shape:
-        raise BayesError(f"{name} must have shape {shape}, and has {table.shape}", culprit=name)
+        raise BayesError(f"{name} must have shape {shape}, and has {table.shape}")
     sums = table.sum(axis=-1)
     if not np.allclose(sums, 1):
-        raise BayesError(f"{name} must sum to 1 (got {sums})", culprit=name)
+        raise BayesError(f"{name} must sum to 1 (got {sums})")
 
 
 @dataclass(eq=False, repr=False)
@@ -398,7 +398,7 @@ class CategoricalHMM(HmmContract):
             raise BayesError("Symbols should be integers")
         if X.size and (X.min() < 0 or X.max() >= len(table)):
             bad = int(X.min() if X.min() < 0 else X.max())
-            raise BayesError(f"the symbol {bad} is none of the model's, which are 0 to {len(table) - 1}", culprit=bad)
+            raise BayesError(f"the symbol {bad} is none of the model's, which are 0 to {len(table) - 1}")
         return Observed(table, X[:, 0].astype(np.uint32), starts)
 
     def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
@@ -440,7 +440,6 @@ class CategoricalHMM(HmmContract):
         elif self.n_features <= X.max():
             raise BayesError(
                 f"Largest symbol is {X.max()} but the model only emits symbols up to {self.n_features - 1}",
-                culprit=int(X.max()),
             )
 
     def _check(self) -> None:
@@ -509,18 +508,18 @@ class GaussianHMM(HmmContract):
         states = self.n_components
         if self.covariance_type == "spherical":
             if not given.ndim or len(given) != states or not given.size:
-                raise BayesError("'spherical' covars have length n_components", culprit="covars_")
+                raise BayesError("'spherical' covars have length n_components")
             given = given.reshape(states, -1).mean(axis=1)
         shapes = {"spherical": 1, "diag": 2, "full": 3, "tied": 2}
         if self.covariance_type not in shapes:
-            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}", culprit=self.covariance_type)
+            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}")
         if given.ndim != shapes[self.covariance_type]:
-            raise BayesError(f"covars_ of type {self.covariance_type!r} have not {given.ndim} axes", culprit="covars_")
+            raise BayesError(f"covars_ of type {self.covariance_type!r} have not {given.ndim} axes")
         if self.covariance_type in ("spherical", "diag"):
             if (given <= 0).any():
-                raise BayesError(f"{self.covariance_type!r} covars must be positive", culprit="covars_")
+                raise BayesError(f"{self.covariance_type!r} covars must be positive")
         elif given.shape[-1] != given.shape[-2] or not _are_definite(given):
-            raise BayesError("covars must be symmetric, positive-definite", culprit="covars_")
+            raise BayesError("covars must be symmetric, positive-definite")
         self._covars_ = given
 
     def _variances(self, d: int) -> Floats:
@@ -650,7 +649,7 @@ class GaussianHMM(HmmContract):
 
     def _check_and_set_n_features(self, X: Array) -> None:
         if self.covariance_type not in TYPES:
-            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}", culprit=self.covariance_type)
+            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}")
         known = getattr(self, "n_features", X.shape[1])
         if known != X.shape[1]:
             raise BayesError(f"Unexpected number of dimensions, got {X.shape[1]} but expected {known}")
@@ -659,7 +658,7 @@ class GaussianHMM(HmmContract):
     def _check(self) -> None:
         super()._check()
         if self.covariance_type not in TYPES:
-            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}", culprit=self.covariance_type)
+            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}")
         self.means_ = np.asarray(self.means_, dtype=np.float64)
         if self.means_.ndim != 2 or len(self.means_) != self.n_components:
             raise BayesError(f"means_ must have one row for each state, and its shape is {self.means_.shape}")

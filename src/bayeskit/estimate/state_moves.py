@@ -80,7 +80,6 @@ class MoveRules:
             raise BayesError(
                 f'transitions={moves!r}: give "left-to-right" (stay, or go to the next state), "ordered" (to any later '
                 "one), or rows of None, numbers and names",
-                culprit=moves,
             )
         fixed = np.where(allowed[moves], np.nan, 0.0)
         first = start if start is not None or moves == "ordered" else [1.0, *[0.0] * (k - 1)]
@@ -222,11 +221,11 @@ def stays_of(setting: Any, states: Sequence[Any]) -> Stays:
     given = setting if isinstance(setting, Mapping) else dict.fromkeys(states, setting)
     unknown = [state for state in given if state not in states]
     if unknown:
-        raise BayesError(f"min_stay names {unknown[0]!r}, which is no state", culprit=unknown[0])
+        raise BayesError(f"min_stay names {unknown[0]!r}, which is no state")
     least = [given.get(state, 1) for state in states]
     bad = [n for n in least if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1]
     if bad:
-        raise BayesError(f"min_stay={bad[0]!r}: a state lasts a whole number of steps, 1 or more", culprit=bad[0])
+        raise BayesError(f"min_stay={bad[0]!r}: a state lasts a whole number of steps, 1 or more")
     copies = sum(map(int, least))
     if copies > MOST_COPIES:
         raise TooLarge(
@@ -266,11 +265,11 @@ def _fixed_start(start: Any, states: Sequence[Any]) -> Floats:
     if isinstance(start, Mapping):
         unknown = [state for state in start if state not in states]
         if unknown:
-            raise BayesError(f"start names {unknown[0]!r}, which is no state", culprit=unknown[0])
+            raise BayesError(f"start names {unknown[0]!r}, which is no state")
         start = [start.get(state) for state in states]
     cells = _cells(start, "start")
     if len(cells) != len(states):
-        raise BayesError(f"start has {len(cells)} probabilities for {len(states)} states", culprit=start)
+        raise BayesError(f"start has {len(cells)} probabilities for {len(states)} states")
     fixed = np.array(
         [np.nan if c is None else _probability(c, f"start in {s!r}") for c, s in zip(cells, states, strict=True)]
     )
@@ -283,7 +282,7 @@ def _fixed_start(start: Any, states: Sequence[Any]) -> Floats:
 def _rows(moves: Any, k: int) -> list[list[Any]]:
     rows = [_cells(row, "a row of transitions") for row in _cells(moves, "transitions")]
     if len(rows) != k or any(len(row) != k for row in rows):
-        raise BayesError(f"transitions are {k} rows of {k} cells, one for each state", culprit=moves)
+        raise BayesError(f"transitions are {k} rows of {k} cells, one for each state")
     return rows
 
 
@@ -291,11 +290,11 @@ def _cells(given: Any, what: str) -> list[Any]:
     """A list of cells, or of rows."""
     cells = given.tolist() if isinstance(given, np.ndarray) and given.ndim else given
     if isinstance(cells, (str, bytes, Mapping)) or not isinstance(cells, Sequence):
-        raise BayesError(f"{what}: {given!r} is no list of probabilities, None and names", culprit=given)
+        raise BayesError(f"{what}: {given!r} is no list of probabilities, None and names")
     return list(cells)
 
 
 def _probability(cell: Any, what: str) -> float:
     if isinstance(cell, bool) or not isinstance(cell, (int, float, np.number)) or not 0 <= float(cell) <= 1:
-        raise BayesError(f"{what}: {cell!r} is no probability", culprit=cell)
+        raise BayesError(f"{what}: {cell!r} is no probability")
     return float(cell)

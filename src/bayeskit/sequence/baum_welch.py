@@ -219,6 +219,4 @@ def refuse_impossible(problem: Impossible, name: str, step: int) -> BayesError:
     return BayesError(
         f"{name} is impossible from step {step} on: no path of states has a probability above zero there. Smooth the "
         "estimates, or allow more transitions",
-        culprit=problem.sequence,
-        place=step,
     )

@@ -16,7 +16,7 @@ from bayeskit.data.sequences import Sequences, label_values
 from bayeskit.data.sheet import Figure, Grid, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical, positions, sort_values, union
-from bayeskit.errors import BadFile, BayesError, NotLearnt, with_article
+from bayeskit.errors import BadFile, BayesError, NotLearnt, format_setting, with_article
 from bayeskit.estimate.prior import class_prior
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
@@ -30,7 +30,6 @@ from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.settings import check_temperature, one_of, seed_of
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.base.ties import best_class, tie_seed
-from bayeskit.remedy import Remedy
 from bayeskit.sequence.explanation import explained
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 from bayeskit.sequence.markov_chain import MarkovChain, SequencesLeftOut
@@ -77,7 +76,6 @@ class ClassTallies:
                 raise NotLearnt(
                     f"class {c!r} was learnt {times(self.counts.get(c, 0))} and cannot be forgotten "
                     f"{times(other.counts[c])}; nothing was changed",
-                    culprit=c,
                 )
         tallies = {c: held - other.tallies[c] if c in other.tallies else held for c, held in self.tallies.items()}
         remaining = [c for c in self.tallies if left[c] > gone]
@@ -91,7 +89,6 @@ class ClassTallies:
         if empty:
             raise BayesError(
                 f"the sequences of class {empty[0]!r} are all empty, so there is nothing to believe of it",
-                culprit=empty[0],
             )
 
 
@@ -123,11 +120,9 @@ def check_varies(label: Value, of_class: Sequences, all_of_them: Sequences, sche
             continue
         raise BayesError(
             f"column {name!r} does not vary in the sequences of class {label!r}, so their likelihoods cannot be "
-            "compared with those of other classes: leave it out with ",
-            Remedy("roles", {name: "ignore"}),
-            " of the model, or take it as ",
-            Remedy("roles", {name: "categorical"}, short=True),
-            culprit=(label, name),
+            "compared with those of other classes",
+            hint=f"leave it out with {format_setting('roles', {name: 'ignore'})} of the model, or take it as "
+            f"{format_setting('roles', {name: 'categorical'})}",
         )
 
 
@@ -217,7 +212,6 @@ class SequenceClassifier(Composite, PredictsClasses):
             if not part.n_rows:
                 raise BayesError(
                     f"the sequences of class {label!r} are all empty, so there is nothing to believe of it",
-                    culprit=label,
                 )
             try:
                 models[label] = self._unfitted(label, part, sequences).fit(part)
@@ -450,7 +444,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         values = label_values(labels, len(sequences))
         if None in values:
             i = values.index(None)
-            raise BayesError(f"{sequences.name(i)} has no label: each sequence needs one, or is left out", place=i)
+            raise BayesError(f"{sequences.name(i)} has no label: each sequence needs one, or is left out")
         if len({isinstance(value, str) for value in values}) > 1:
             raise BayesError("labels are all strings or all numbers, not both")
         broken = [value for value in values if isinstance(value, float)]

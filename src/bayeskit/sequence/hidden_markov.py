@@ -282,9 +282,9 @@ class HiddenMarkovModel(AnswersOfStates):
         for name in ("n_starts", "max_rounds"):
             number = getattr(self, name)
             if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
-                raise BayesError(f"{name}={number!r}: give a whole number, 1 or more", culprit=number)
+                raise BayesError(f"{name}={number!r}: give a whole number, 1 or more")
         if not isinstance(self.tol, (int, float)) or not 0 <= self.tol < 1:
-            raise BayesError(f"tol={self.tol!r}: give a share of the log likelihood, from 0 to 1", culprit=self.tol)
+            raise BayesError(f"tol={self.tol!r}: give a share of the log likelihood, from 0 to 1")
         numbers_of(self.n_states)
 
     def read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences:
@@ -455,16 +455,16 @@ def numbers_of(setting: Any) -> list[int] | None:
         return None
     if isinstance(setting, (int, np.integer)) and not isinstance(setting, bool):
         if setting < 1:
-            raise BayesError(f"n_states={setting!r}: there is at least one state", culprit=setting)
+            raise BayesError(f"n_states={setting!r}: there is at least one state")
         if setting > MOST_COPIES:
-            raise TooLarge(f"n_states={setting:,}: more than {MOST_COPIES:,} states are not walked", culprit=setting)
+            raise TooLarge(f"n_states={setting:,}: more than {MOST_COPIES:,} states are not walked")
         return None
     try:
         numbers = sorted({int(number) for number in setting if not isinstance(number, bool) and int(number) == number})
     except (TypeError, ValueError):
         numbers = []
     if not numbers or not 1 <= numbers[0] <= numbers[-1] <= MOST_COPIES:
-        raise BayesError(f"n_states={setting!r}: give a whole number, or several to choose from", culprit=setting)
+        raise BayesError(f"n_states={setting!r}: give a whole number, or several to choose from")
     return numbers
 
 
@@ -528,7 +528,7 @@ def given_tables(start: Any, transitions: Any, emissions: Any) -> GivenTables:
     means, spreads = [], []
     for name, of in columns.items():
         if {*of} != {*start}:
-            raise BayesError(f"column {name!r} says nothing of a state, or names one that is not there", culprit=name)
+            raise BayesError(f"column {name!r} says nothing of a state, or names one that is not there")
         if all(isinstance(cell, Mapping) for cell in of.values()):
             values = tuple(sort_values(dict.fromkeys(_named(v) for cell in of.values() for v in cell)))
             roles[name] = Categorical(values)
@@ -537,7 +537,7 @@ def given_tables(start: Any, transitions: Any, emissions: Any) -> GivenTables:
         roles[name] = Numeric()
         pairs = np.array([of[state] for state in states], dtype=np.float64)
         if pairs.shape != (len(states), 2) or not np.isfinite(pairs).all() or (pairs[:, 1] <= 0).any():
-            raise BayesError(f"column {name!r}: a state has a mean and a variance above 0", culprit=name)
+            raise BayesError(f"column {name!r}: a state has a mean and a variance above 0")
         means.append(pairs[:, 0])
         spreads.append(pairs[:, 1])
     scales = {
@@ -568,9 +568,9 @@ def _table(given: Any, rows: Any, columns: tuple[Value, ...], what: str) -> Floa
         own = {_named(key): float(p) for key, p in given[row].items()}
         unknown = [key for key in own if key not in columns]
         if unknown:
-            raise BayesError(f"{what} names {unknown[0]!r}, which is not there", culprit=unknown[0])
+            raise BayesError(f"{what} names {unknown[0]!r}, which is not there")
         table[i] = [own.get(column, 0.0) for column in columns]
         if (table[i] < 0).any() or abs(table[i].sum() - 1) > SLACK:
             of = f" of {row!r}" if row else ""
-            raise BayesError(f"{what}{of}: the probabilities sum to {table[i].sum():g}, not to 1", culprit=row)
+            raise BayesError(f"{what}{of}: the probabilities sum to {table[i].sum():g}, not to 1")
     return np.asarray(table / table.sum(axis=1, keepdims=True))

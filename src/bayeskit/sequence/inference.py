@@ -116,7 +116,7 @@ class AnswersOfStates(Stored):
             if what in emission.names:
                 return Table({"state": names, **emission.table(what)})
         known = ["start", "transitions", *self.schema_.used]
-        raise BayesError(f"there is no table {what!r} ({', '.join(known)}){did_you_mean(what, known)}", culprit=what)
+        raise BayesError(f"there is no table {what!r} ({', '.join(known)}){did_you_mean(what, known)}")
 
     def n_parameters(self) -> int:
         """Free parameters of start, transitions and emissions."""
@@ -285,10 +285,10 @@ class AnswersOfStates(Stored):
         whole_number("sequence", sequence, 0)
         sequences = self._sequences(X, lengths)
         if not 0 <= sequence < len(sequences):
-            raise BayesError(f"sequence={sequence}: there are {len(sequences)}, counted from 0", culprit=sequence)
+            raise BayesError(f"sequence={sequence}: there are {len(sequences)}, counted from 0")
         part = sequences.take([sequence])
         if not 0 <= step < part.n_rows:
-            raise BayesError(f"step={step}: the sequence has {part.n_rows} steps, counted from 0", culprit=step)
+            raise BayesError(f"step={step}: the sequence has {part.n_rows} steps, counted from 0")
         observed = self.observed(part)
         self._refuse(part, 0, bool(np.isneginf(self.lattice_.log_likelihoods(observed)[0])), observed)
         names = self.states_.tolist()
@@ -298,9 +298,7 @@ class AnswersOfStates(Stored):
         if state is None:
             return None
         if state not in names:
-            raise BayesError(
-                f"{state!r} is no state{did_you_mean(state, names)} ({', '.join(map(str, names[:8]))})", culprit=state
-            )
+            raise BayesError(f"{state!r} is no state{did_you_mean(state, names)} ({', '.join(map(str, names[:8]))})")
         return names.index(state)
 
     # -- what comes next -------------------------------------------------------------------------------

@@ -264,7 +264,6 @@ class MarkovChain(Stored):
             raise BayesError(
                 f"a step is {broken[0]!r}: symbols are strings, whole numbers or booleans. Cut numbers into intervals "
                 "first, or take a HiddenMarkovModel, which takes them as they are.",
-                culprit=broken[0],
             )
         return path
 
@@ -276,7 +275,7 @@ class MarkovChain(Stored):
         known = self._declared() if why.startswith("outside") else self.symbols_
         listed = ", ".join(map(str, (known or ())[:SEVERAL])) + (", …" if len(known or ()) > SEVERAL else "")
         where = f"step {step} of {sequences.name(i - 1)}"
-        return UnknownValue(f"{where} is {cell!r}, {why} ({listed})", culprit=cell, place=(i, step))
+        return UnknownValue(f"{where} is {cell!r}, {why} ({listed})")
 
     def _contexts(self, sequences: Sequences) -> Ints:
         """The last symbols of each sequence (sequences, order), after as many marks as it is short of them."""
@@ -291,7 +290,6 @@ class MarkovChain(Stored):
             raise BayesError(
                 f"{sequences.name(i)} has a missing or unknown symbol among its last {self.order}, so what follows is "
                 "not known",
-                place=f"sequence {i + 1}",
             )
         return contexts
 

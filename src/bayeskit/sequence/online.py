@@ -185,7 +185,7 @@ class OnlineFilter:
             what = "no count (a whole number from 0)"
         else:
             return float(cell)
-        raise BayesError(f"column {name!r} is {cell!r} at step {self.n_steps + 1}, {what}", culprit=(name, cell))
+        raise BayesError(f"column {name!r} is {cell!r} at step {self.n_steps + 1}, {what}")
 
     def _no_record(self) -> BayesError:
         return BayesError(f"an observation is a mapping from column to cell ({', '.join(self._names)})")

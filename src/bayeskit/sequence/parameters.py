@@ -168,7 +168,7 @@ def check_frame(settings: FrameSettings) -> None:
     ]
     for name, amount in named:
         if not is_number(amount) or not 0 <= amount < np.inf:
-            raise BayesError(f"{name}={amount!r}: give a number, 0 or more", culprit=amount)
+            raise BayesError(f"{name}={amount!r}: give a number, 0 or more")
 
 
 def state_frame(
@@ -323,6 +323,4 @@ def _no_state(sequences: Sequences, at: int, states: Sequence[Value]) -> BayesEr
     listed = ", ".join(map(str, states[:SEVERAL])) + (", …" if len(states) > SEVERAL else "")
     return BayesError(
         f"step {step} of {sequences.name(i - 1)} is labelled {label!r}, which is no state ({listed})",
-        culprit=label,
-        place=(i, step),
     )

@@ -111,7 +111,6 @@ def _several(names: list[str]) -> BayesError:
     return BayesError(
         f"which column holds the texts? There are {len(names)}: {', '.join(names)}. Give one of them alone; counts of "
         "words are numbers in all columns",
-        culprit=names,
     )
 
 
@@ -225,7 +224,7 @@ def read_texts(
     texts = Documents.of(documents)
     if texts.missing.any():
         row = int(np.argmax(texts.missing))
-        raise BayesError(f"document {row} is missing: give an empty string instead", place=row)
+        raise BayesError(f"document {row} is missing: give an empty string instead")
     rows = count_documents(texts, tokenizer, known, n_threads)
     if known is None:
         rows = _within(rows, limits)
@@ -259,8 +258,6 @@ def read_counts(X: Any, n_words: int | None = None) -> Corpus:
         row, column = int(np.searchsorted(matrix.indptr, at, "right")) - 1, int(matrix.indices[at])
         raise BayesError(
             f"the count of word {column} in document {row} is {counts[at]}: counts are whole numbers from 0 on",
-            culprit=counts[at],
-            place=(row, column),
         )
     return Corpus.of_counts(matrix.indptr, matrix.indices, counts.astype(np.int64), matrix.shape[1])
 
@@ -277,7 +274,7 @@ def _as_csr(X: Any) -> Any:
     except (TypeError, ValueError) as problem:
         raise BayesError(f"this is no matrix of counts: {problem}") from None
     if matrix.dtype.kind not in "biuf":
-        raise BayesError(f"counts are whole numbers, and these are {matrix.dtype}", culprit=str(matrix.dtype))
+        raise BayesError(f"counts are whole numbers, and these are {matrix.dtype}")
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()

@@ -111,7 +111,7 @@ def word_scores(believed: TopicBeliefs, by: str = "probability", weight: float =
     """
     one_of("by", by, ORDERS)
     if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight <= 1:
-        raise BayesError(f"weight={weight!r}: λ of the relevance is a number from 0 to 1", culprit=weight)
+        raise BayesError(f"weight={weight!r}: λ of the relevance is a number from 0 to 1")
     log_p = logspace.log(believed.topic_words)
     if by == "probability":
         scores = log_p
@@ -261,7 +261,7 @@ def sample_documents(
     whole_number("n", n, 0)
     lengths = np.asarray(length)
     if lengths.dtype.kind not in "iu" or (lengths < 0).any() or lengths.ndim > 1:
-        raise BayesError(f"length={length!r}: give whole numbers of words, from 0 on", culprit=length)
+        raise BayesError(f"length={length!r}: give whole numbers of words, from 0 on")
     lengths = np.broadcast_to(lengths, n) if lengths.ndim == 0 else lengths
     if len(lengths) != n:
         raise BayesError(f"length has {len(lengths)} numbers for {n} documents")

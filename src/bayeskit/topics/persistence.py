@@ -70,7 +70,6 @@ class Assignments:
             raise NotLearnt(
                 f"document {row} is not among the {len(held):,} that the model holds, or not so often; "
                 "nothing was changed",
-                place=row,
             )
         return self._keeping(~np.isin(np.arange(len(held)), rows))
 

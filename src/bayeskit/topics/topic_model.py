@@ -19,7 +19,7 @@ from bayeskit import logspace
 from bayeskit.data.sheet import Records
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.word_list import Words
-from bayeskit.errors import BayesError, BayesWarning, with_article
+from bayeskit.errors import BayesError, BayesWarning, format_setting, with_article
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.memory import Need, check_memory
 from bayeskit.model_file import Saved
@@ -28,7 +28,6 @@ from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import Transforms, as_wanted
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
-from bayeskit.remedy import Remedy
 from bayeskit.threads import thread_count
 from bayeskit.topics.corpus import Corpus, DocumentReader, below, checked_names, stream
 from bayeskit.topics.measures import (
@@ -187,7 +186,7 @@ class TopicModel(Stored, Transforms):
         """The topics of each document that have a share of ``least`` or more, with the words that speak for them."""
         whole_number("n_words", n_words, 0)
         if not is_number(least) or not 0 <= least <= 1:
-            raise BayesError(f"least={least!r}: give a share from 0 to 1", culprit=least)
+            raise BayesError(f"least={least!r}: give a share from 0 to 1")
         corpus = self._known(X)
         shares = self._believed.shares(corpus, self._learnt.seed, thread_count(self.n_threads))
         return Records(document_topics(self._believed, corpus, shares, self.words_, n_words, least))
@@ -253,7 +252,7 @@ class TopicModel(Stored, Transforms):
         """The top words of one topic with P(word | topic) and lift."""
         believed = self._believed
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < believed.n_topics:
-            raise BayesError(f"topic {k!r} is not one of 0 to {believed.n_topics - 1}", culprit=k)
+            raise BayesError(f"topic {k!r} is not one of 0 to {believed.n_topics - 1}")
         words = top_words(believed, n, by, weight)[k]
         p = believed.topic_words[k, words]
         lift = p / word_shares(believed)[words]
@@ -338,9 +337,9 @@ class TopicModel(Stored, Transforms):
     def _check_number(self) -> None:
         if self.n_topics != len(self._learnt.alpha):
             raise BayesError(
-                f"the model has {len(self._learnt.alpha)} topics: set ", Remedy("n_topics", len(self._learnt.alpha)),
-                " again, or fit anew", culprit=self.n_topics,
-            )  # fmt: skip
+                f"the model has {len(self._learnt.alpha)} topics",
+                hint=f"set {format_setting('n_topics', len(self._learnt.alpha))} again, or fit anew",
+            )
 
     def _first_alpha(self) -> Floats:
         if isinstance(self.alpha, str):
@@ -508,7 +507,7 @@ def _is_number(value: object) -> bool:
 def _check_alpha(alpha: Any, n_topics: int) -> None:
     if isinstance(alpha, str):
         if alpha != "auto":
-            raise BayesError(f'alpha={alpha!r}: give "auto", a number, or one for each topic', culprit=alpha)
+            raise BayesError(f'alpha={alpha!r}: give "auto", a number, or one for each topic')
         return
     try:
         given = np.asarray(alpha, dtype=np.float64)
@@ -517,7 +516,7 @@ def _check_alpha(alpha: Any, n_topics: int) -> None:
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_topics):
         raise BayesError(f"alpha has the shape {given.shape}: give one number, or one for each of {n_topics} topics")
     if isinstance(alpha, bool) or not ((given >= LEAST) & (given <= MOST)).all():
-        raise BayesError(f'alpha={alpha!r}: give "auto", or numbers from {LEAST:g} to {MOST:g}', culprit=alpha)
+        raise BayesError(f'alpha={alpha!r}: give "auto", or numbers from {LEAST:g} to {MOST:g}')
 
 
 def _check_limits(model: Any) -> None:
@@ -546,9 +545,9 @@ def seed_lists(seed_words: Any, n_topics: int) -> dict[int, list[str]]:
     for topic, words in pairs:
         whole = isinstance(topic, (int, np.integer)) and not isinstance(topic, bool)
         if not whole or not 0 <= topic < n_topics:
-            raise BayesError(f"seed_words names topic {topic!r}, and there are 0 to {n_topics - 1}", culprit=topic)
+            raise BayesError(f"seed_words names topic {topic!r}, and there are 0 to {n_topics - 1}")
         if isinstance(words, str) or not isinstance(words, Iterable):
-            raise BayesError(f"the seed words of topic {topic} are {words!r}: give a list of words", culprit=words)
+            raise BayesError(f"the seed words of topic {topic} are {words!r}: give a list of words")
         lists[int(topic)] = [str(word) for word in words]
     return lists
 
@@ -565,7 +564,7 @@ def seed_table(
         columns = [known[word] for word in words if word in known]
         if words and not columns:
             first_words = ", ".join(map(repr, words[:3]))
-            raise BayesError(f"no document has a seed word of topic {topic} ({first_words})", culprit=words[0])
+            raise BayesError(f"no document has a seed word of topic {topic} ({first_words})")
         unknown += [word for word in words if word not in known]
         table[columns, topic] = weight
     if unknown:

@@ -42,8 +42,6 @@ def check_counts(block: Block, names: Sequence[str]) -> None:
             raise BayesError(
                 f"column {name!r} has {x[rows[0]]:g} in row {block.start + rows[0]}, which is no count (a whole number "
                 'from 0). Take it otherwise: numeric="gaussian", for all columns or for this one.',
-                culprit=name,
-                place=int(block.start + rows[0]),
             )
 
 

@@ -19,11 +19,10 @@ from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import Value, Vocabulary
-from bayeskit.errors import UnknownValue
+from bayeskit.errors import UnknownValue, format_setting
 from bayeskit.estimate.emissions.emission import Emission, Sums
 from bayeskit.estimate.information import weighed_log_ratio
 from bayeskit.estimate.sampling import cells_of, draw_slots
-from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats, Ints
@@ -96,10 +95,8 @@ class Symbols(Emission):
         code = self._vocabulary.codes([record.get(self.name)])[0]
         if code == len(self.values) + 1 and self.unseen == "error":
             raise UnknownValue(
-                f"column {self.name!r} has {record.get(self.name)!r}, not seen in training. Pass ",
-                Remedy("unseen", "ignore"),
-                " to leave the column out for such rows.",
-                culprit=(self.name, record.get(self.name)),
+                f"column {self.name!r} has {record.get(self.name)!r}, not seen in training.",
+                hint=f"Pass {format_setting('unseen', 'ignore')} to leave the column out for such rows.",
             )
         return np.asarray(self.log_table[code])
 
