@@ -52,7 +52,7 @@ def test_rows_that_follow_one_another(bayes):
     bayes("inspect", "w.bayes", "--column", "it")
 
 
-@follows("estimate/emissions/symbols.py: one_row: unseen", "sequence/classifier.py: check_varies: roles",
+@follows("estimate/emissions/categorical.py: one_row: unseen", "sequence/classifier.py: check_varies: roles",
          "topics/topic_model.py: _check_number: n_topics")  # fmt: skip
 def test_symbols_never_seen_columns_that_do_not_vary_and_numbers_of_topics():
     def online(unseen="error"):
