@@ -114,7 +114,7 @@ class TransitionRules:
     def start(self, counts: Floats, smoothing: float) -> Floats:
         """Start probabilities, shape (n_states,)."""
         first = _shared(counts[None], np.isnan(self.fixed_start)[None], self.fixed_start[None], smoothing)
-        return np.asarray(first[0])
+        return first[0]
 
     def moves(self, counts: Floats, smoothing: float) -> Floats:
         """Estimate the transition matrix, shape (n_states, n_states)."""
@@ -248,7 +248,7 @@ def stationary_distribution(moves: Floats) -> Floats:
     if np.linalg.matrix_rank(equations[:-1]) < k - 1:
         return np.full(k, np.nan)
     stationary = np.linalg.lstsq(equations, np.append(np.zeros(k), 1.0), rcond=None)[0]
-    return np.asarray(np.maximum(stationary, 0.0))
+    return np.maximum(stationary, 0.0)
 
 
 def _shared(counts: Floats, free: Bools, fixed: Floats, smoothing: float) -> Floats:
@@ -258,7 +258,7 @@ def _shared(counts: Floats, free: Bools, fixed: Floats, smoothing: float) -> Flo
     totals, n_free = grown.sum(axis=1, keepdims=True), free.sum(axis=1, keepdims=True)
     even = free / np.maximum(n_free, 1)
     share = np.divide(grown, totals, out=even.astype(np.float64), where=totals > 0)
-    return np.asarray(np.where(free, (1 - held.sum(axis=1, keepdims=True)) * share, held))
+    return np.where(free, (1 - held.sum(axis=1, keepdims=True)) * share, held)
 
 
 def _fixed_start(start: Any, states: Sequence[Any]) -> Floats:
@@ -278,7 +278,7 @@ def _fixed_start(start: Any, states: Sequence[Any]) -> Floats:
     held, full = np.nansum(fixed), not np.isnan(fixed).any()
     if abs(held - 1) > SLACK if full else held > 1 + SUMS_TO_ONE:
         raise BayesError(f"the fixed probabilities of the start sum to {held:g}, not to 1")
-    return np.asarray(fixed / held if full else fixed)
+    return fixed / held if full else fixed
 
 
 def _rows(moves: Any, k: int) -> list[list[Any]]:

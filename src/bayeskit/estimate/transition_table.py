@@ -109,7 +109,7 @@ class TransitionTable:
             p = backed_off(n, total, m, p)
         if not self.weights:
             p = smoothed(*counts[-1], self.pseudo[last], self.pseudo.sum())
-        return np.asarray(np.where(np.isnan(p), uniform, p))
+        return np.where(np.isnan(p), uniform, p)
 
     def next_probabilities(self, contexts: Ints) -> Floats:
         """Return P(symbol | context), shape (n_contexts, n_symbols), for contexts of shape (n_contexts, order)."""

@@ -123,12 +123,12 @@ class Normals:
         """P(x ≤ edge | class) (classes, edges)."""
         from scipy.special import ndtr
 
-        return np.asarray(ndtr((edges[None] - self.mean[:, None]) / self.sd[:, None]))
+        return ndtr((edges[None] - self.mean[:, None]) / self.sd[:, None])
 
     def log_density(self, x: Floats) -> Floats:
         """Up to a constant (classes, numbers)."""
         away = (x - self.mean[:, None]) / self.sd[:, None]
-        return np.asarray(-logspace.log(self.sd)[:, None] - 0.5 * away * away)
+        return -logspace.log(self.sd)[:, None] - 0.5 * away * away
 
     def cuts(self, prior: Floats) -> list[float]:
         """Where P(c) p(x | c) of any two classes are equal."""
@@ -149,7 +149,7 @@ class Line:
         log_prior = logspace.log(prior)[:, None]
 
         def best(x: Floats) -> Ints:
-            return np.asarray((log_prior + self.log_density(x)).argmax(axis=0))
+            return (log_prior + self.log_density(x)).argmax(axis=0)
 
         line = np.linspace(*self.ends, FINE)
         chosen = best(line)
@@ -260,4 +260,4 @@ def _densest(line: Normals | Line, prior: Floats, edges: Floats) -> Ints:
     high = edges[1:-1].max(initial=last) + width
     inner = np.clip(edges, low, high)
     x = (inner[:-1] + inner[1:]) / 2
-    return np.asarray((logspace.log(prior)[:, None] + line.log_density(x)).argmax(axis=0))
+    return (logspace.log(prior)[:, None] + line.log_density(x)).argmax(axis=0)

@@ -198,7 +198,7 @@ class BaumWelch:
             if isinstance(emission, CategoricalEmission):
                 chances = rng.dirichlet(np.ones(k), len(emission.values) + 2)
                 shares *= chances[block.codes[emission.name][rows]] + 0.05
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
 
 
 def _standardize(x: Floats) -> Floats:

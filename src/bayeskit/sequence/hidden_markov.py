@@ -22,7 +22,6 @@ from bayeskit.estimate.emissions.counts import MultinomialEmission, PoissonEmiss
 from bayeskit.estimate.emissions.emission import ColumnScale, Emission, Statistics
 from bayeskit.estimate.emissions.gaussian import column_scales, tally_column_scales
 from bayeskit.estimate.state_transitions import MOST_COPIES
-from bayeskit.model_file import State
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.ensemble.progress import Bar, check_progress
@@ -39,6 +38,7 @@ from bayeskit.sequence.parameters import (
     counting_plan,
     state_names,
 )
+from bayeskit.storage.model_file import State
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally

@@ -25,11 +25,11 @@ from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Automatic, as_smoothing
 from bayeskit.estimate.transition_table import RunCounts, TransitionTable
 from bayeskit.memory import Need, check_memory
-from bayeskit.model_file import State
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
 from bayeskit.models.base.tally_classifier import refuse_no_counts
+from bayeskit.storage.model_file import State
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions, run_keys, runs_of

@@ -22,12 +22,12 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, BayesWarning, format_setting, with_article
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.memory import Need, check_memory
-from bayeskit.model_file import Saved
 from bayeskit.models.base.available import available_where
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import Transforms, as_wanted
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
+from bayeskit.storage.model_file import Saved
 from bayeskit.threads import thread_count
 from bayeskit.topics.corpus import Corpus, DocumentReader, check_names, integers_below, random_stream
 from bayeskit.topics.measures import (

@@ -98,7 +98,7 @@ class CategoricalEmission(Emission):
                 f"column {self.name!r} has {record.get(self.name)!r}, not seen in training.",
                 hint=f"Pass {format_setting('unseen', 'ignore')} to leave the column out for such rows.",
             )
-        return np.asarray(self.log_table[code])
+        return self.log_table[code]
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:

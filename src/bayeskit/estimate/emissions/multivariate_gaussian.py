@@ -115,7 +115,7 @@ class MultivariateGaussianEmission(NumericEmission):
         lift = np.maximum(SINGULAR - least, 0.0)
         pull = (lift / np.where(lift > 0, 1 - least, 1.0))[:, None, None]
         correlation = (1 - pull) * correlation + pull * np.eye(len(self.names))
-        return np.asarray(correlation * size[:, :, None] * size[:, None, :])
+        return correlation * size[:, :, None] * size[:, None, :]
 
     def log_prior(self) -> float:
         assert self.mean is not None
