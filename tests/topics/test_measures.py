@@ -96,7 +96,7 @@ def test_halves_of_a_document_do_not_depend_on_others():
 
 def test_documents_of_the_same_words_are_known_by_their_contents():
     corpus = Corpus(np.array([0, 2, 4, 4, 6, 6]), np.array([0, 1, 0, 1, 0, 0], np.uint32), 2)
-    a, b, nothing, c, none = corpus.contents().tolist()
+    a, b, nothing, c, none = corpus.hash_documents().tolist()
     assert a == b
     assert nothing == none == 0
     assert len({a, c, nothing}) == 3
