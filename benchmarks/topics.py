@@ -20,8 +20,8 @@ from bench import Row, compare
 from bayeskit import TopicModel, kernels
 from bayeskit.topics.corpus import Corpus, DocumentReader
 from bayeskit.topics.measures import coherence
-from bayeskit.topics.sampler import n_shards as shards_of
 from bayeskit.topics.sampler import count_word_topics
+from bayeskit.topics.sampler import n_shards as shards_of
 
 TITLE = "Topics"
 NOTE = (
