@@ -21,7 +21,7 @@ from quality import PARTS, folds, load, measure, ours
 from sklearn.model_selection import StratifiedKFold
 
 import bayeskit as bk
-from bayeskit.models.ensemble import classifier, fitting
+from bayeskit.models.ensemble import classifier, fitting, structure
 from bayeskit.models.ensemble.trees import number_of_trees
 
 FORMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # settings, and constants that are changed
