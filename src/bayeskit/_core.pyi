@@ -1,4 +1,4 @@
-"""The compiled kernels (native/). Their types are written by hand; `make check` compares the arguments with the core."""
+"""The compiled kernels (native/). Types are written by hand; `make check` compares the arguments with the core."""
 
 from collections.abc import Sequence
 from typing import Any
