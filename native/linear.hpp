@@ -1,4 +1,4 @@
-// A line in one-hot codes and numbers. What each kernel does stands at its twin (kernels/twins/line.py).
+// A linear model of one-hot codes and numbers, described in bayeskit.kernels.
 #pragma once
 
 #include "trees.hpp"

@@ -1,4 +1,4 @@
-// The inner loops of k-means, compiled twice as those of support/loops.hpp, with the same bits.
+// The inner loops of k-means, compiled twice as those of simd/loops.hpp, with the same bits.
 //
 // Rows are padded with zeros to a multiple of four cells, and read four at a time. Distances are squared ones, from
 // differences: they are zero for rows that are the same.

@@ -1,4 +1,4 @@
-// See support/topic_loops.hpp. BAYESKIT_VARIANT names the namespace of this compilation.
+// See simd/topic_loops.hpp. BAYESKIT_VARIANT names the namespace of this compilation.
 //
 // Sums over topics are kept for each of eight lanes by itself: sums[8 j + l] is the mass of the topics l, 8 + l, …,
 // 8 j + l. A draw finds its lane by the lanes' totals, then the topic by bisection down the lane: any order of topics
@@ -15,7 +15,7 @@ constexpr size_t kAhead = 8;  // tokens
 struct Stream {
     uint64_t at;
     float operator()() {  // from 0 to 1, in steps of 2^-24
-        at += 0x9e3779b97f4a7c15u;
+        at += kGolden;
         return static_cast<float>(mixed(at) >> 40) * 0x1p-24f;
     }
 };

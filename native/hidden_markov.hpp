@@ -1,5 +1,4 @@
-// Kernels of hidden Markov models. What each does stands at its NumPy twin (kernels/twins/hidden_states.py,
-// state_paths.py).
+// Kernels of hidden Markov models, described in bayeskit.kernels.
 #pragma once
 
 #include <memory>

@@ -1,14 +1,9 @@
-// The junction tree as Python sees it.
+// Python function of messages over a junction tree.
 #include "arrays.hpp"
 
-namespace {
+void bind_junction_tree(nb::module_& m);
 
-size_t rows_of(const Array& array, const std::string& name, size_t columns) {
-    const Cells<int64_t, 2> rows(array, name);
-    if (rows.shape(1) != columns)
-        refuse(name + " has shape " + shape_of(array) + ", not (number, " + std::to_string(columns) + ")");
-    return rows.shape(0);
-}
+namespace {
 
 void check_cells(const int32_t* cells, size_t n, int64_t bound, const char* name) {
     uint32_t top = 0;  // a negative cell is a large one
@@ -16,11 +11,11 @@ void check_cells(const int32_t* cells, size_t n, int64_t bound, const char* name
     if (n && top >= bound) refuse(std::string(name) + " holds a cell that is not there");
 }
 
-JunctionTree junction_tree(const Array& cliques, const Array& potentials, const Array& floors,
-                           const Array& to_separator, const Array& variables, const Array& states) {
+JunctionTree junction_tree(const Cells<int64_t, 2>& cliques, const Vector& potentials, const Vector& floors,
+                           const Int32s& to_separator, const Cells<int64_t, 2>& variables, const Int32s& states) {
     JunctionTree tree;
-    const size_t k = rows_of(cliques, "cliques", 3), n_variables = rows_of(variables, "variables", 2);
-    const auto* row = static_cast<const int64_t*>(cliques.data());
+    const size_t k = cliques.shape(0), n_variables = variables.shape(0);
+    const int64_t* row = shaped(cliques, "cliques", k, 3);
     size_t n_cells = 0, n_down = 0, n_states = 0;
     if (k == 0) refuse("there are no tables");
     for (size_t i = 0; i < k; ++i, row += 3) {
@@ -31,17 +26,17 @@ JunctionTree junction_tree(const Array& cliques, const Array& potentials, const 
         n_cells += tree.cliques[i].size;
         if (i) n_down += tree.cliques[row[1]].size;
     }
-    row = static_cast<const int64_t*>(variables.data());
+    row = shaped(variables, "variables", n_variables, 2);
     for (size_t v = 0; v < n_variables; ++v, row += 2) {
         if (row[0] < 0 || row[0] >= static_cast<int64_t>(k) || row[1] < 1 || tree.cliques[row[0]].size % row[1])
             refuse("a variable has no home among the tables, or no states there");
         tree.variables.push_back({static_cast<size_t>(row[0]), static_cast<size_t>(row[1])});
         n_states += tree.cliques[row[0]].size;
     }
-    tree.potentials = flat<double>(potentials, "potentials", n_cells);
-    tree.floors = flat<double>(floors, "floors", k);
-    tree.to_separator = flat<int32_t>(to_separator, "to_separator", n_down);
-    tree.states = flat<int32_t>(states, "states", n_states);
+    tree.potentials = shaped(potentials, "potentials", n_cells);
+    tree.floors = shaped(floors, "floors", k);
+    tree.to_separator = shaped(to_separator, "to_separator", n_down);
+    tree.states = shaped(states, "states", n_states);
     const int32_t *down = tree.to_separator, *state = tree.states;
     for (size_t i = 1; i < k; ++i) {
         const size_t n = tree.cliques[tree.cliques[i].parent].size;
@@ -56,18 +51,16 @@ JunctionTree junction_tree(const Array& cliques, const Array& potentials, const 
     return tree;
 }
 
-std::vector<int64_t> members(const Array& array, const char* name, size_t n_variables) {
-    const size_t n = array.ndim() == 1 ? array.shape(0) : 0;
-    const auto* v = flat<int64_t>(array, name, n);
-    for (size_t i = 0; i < n; ++i)
-        if (v[i] < 0 || v[i] >= static_cast<int64_t>(n_variables))
-            refuse(std::string(name) + " names variable " + std::to_string(v[i]) + ", which is not there");
-    return {v, v + n};
+std::vector<int64_t> members(const Int64s& array, const char* name, size_t n_variables) {
+    for (size_t i = 0; i < array.size(); ++i)
+        if (array[i] < 0 || array[i] >= static_cast<int64_t>(n_variables))
+            refuse(std::string(name) + " names variable " + std::to_string(array[i]) + ", which is not there");
+    return {array.data(), array.data() + array.size()};
 }
 
-nb::tuple py_propagate(const Array& cliques, const Array& potentials, const Array& floors, const Array& to_separator,
-                       const Array& variables, const Array& states, const Array& observed, const Array& likelihoods,
-                       const Array& queried, int64_t n_threads) {
+nb::tuple py_propagate(const Cells<int64_t, 2>& cliques, const Vector& potentials, const Vector& floors,
+                       const Int32s& to_separator, const Cells<int64_t, 2>& variables, const Int32s& states,
+                       const Int64s& observed, const Matrix& likelihoods, const Int64s& queried, int64_t n_threads) {
     const size_t t = threads(n_threads);
     const auto tree = junction_tree(cliques, potentials, floors, to_separator, variables, states);
     const auto found = members(observed, "observed", tree.variables.size());
@@ -75,19 +68,17 @@ nb::tuple py_propagate(const Array& cliques, const Array& potentials, const Arra
     size_t n_found = 0, n_out = 0;
     for (const int64_t v : found) n_found += tree.variables[v].n_states;
     for (const int64_t v : wanted) n_out += tree.variables[v].n_states;
-    const Cells<double, 2> rows(likelihoods, "likelihoods");
-    if (rows.shape(1) != n_found)
-        refuse("likelihoods has shape " + shape_of(likelihoods) + ", not (rows, " + std::to_string(n_found) + ")");
-    const size_t n = rows.shape(0);
-    const auto posteriors = make<double>("empty", "float64", n, n_out), evidence = make<double>("empty", "float64", n);
-    const auto safe = make<bool>("empty", "bool", n);
-    without_lock([&] { propagate(tree, found, rows.data(), n, wanted, posteriors.data, evidence.data, safe.data, t); });
+    const size_t n = likelihoods.shape(0);
+    const auto* rows = shaped(likelihoods, "likelihoods", n, n_found);
+    const auto posteriors = empty<double>(n, n_out), evidence = empty<double>(n);
+    const auto safe = empty<bool>(n);
+    without_lock([&] { propagate(tree, found, rows, n, wanted, posteriors.data, evidence.data, safe.data, t); });
     return nb::make_tuple(posteriors.array, evidence.array, safe.array);
 }
 
 }  // namespace
 
-void bind_junction(nb::module_& m) {
+void bind_junction_tree(nb::module_& m) {
     m.def("propagate", &py_propagate, "cliques"_a, "potentials"_a, "floors"_a, "to_separator"_a, "variables"_a,
           "states"_a, "observed"_a, "likelihoods"_a, "queried"_a, "n_threads"_a);
 }

@@ -1,8 +1,8 @@
 // What the loops of hidden states do with four numbers at once.
 #pragma once
 
+#include "hidden_markov_loops.hpp"
 #include "lanes.hpp"
-#include "state_loops.hpp"
 
 namespace bayeskit {
 namespace {

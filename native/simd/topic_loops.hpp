@@ -1,11 +1,11 @@
-// The inner loops that draw topics, compiled once for every machine and once more for AVX2, as support/loops.hpp says:
+// The inner loops that draw topics, compiled once for every machine and once more for AVX2, as simd/loops.hpp says:
 // the same bits, plain pointers only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "mixer.hpp"
+#include "support/random.hpp"
 
 namespace bayeskit {
 

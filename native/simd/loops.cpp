@@ -1,4 +1,4 @@
-// See support/loops.hpp. BAYESKIT_VARIANT names the namespace of this compilation.
+// See simd/loops.hpp. BAYESKIT_VARIANT names the namespace of this compilation.
 #include "loops.hpp"
 
 #include "exponentials.hpp"

@@ -1,4 +1,4 @@
-// The inner loops of hidden Markov models, compiled twice as those of support/loops.hpp, with the same bits.
+// The inner loops of hidden Markov models, compiled twice as those of simd/loops.hpp, with the same bits.
 //
 // States are padded to a multiple of four; pads hold zeros (minus infinity in logarithms), and stay so. A stretch of
 // steps has a row of likelihoods each, up to a factor of the step. Forward rows are

@@ -1,5 +1,5 @@
 // The inner loops over the words of a document, compiled once for every machine and once more for AVX2, as
-// support/loops.hpp says: the same bits, plain pointers only. Rows of classes are `width` floats: one number where
+// simd/loops.hpp says: the same bits, plain pointers only. Rows of classes are `width` floats: one number where
 // there are two classes, else their number rounded up to a multiple of 8.
 #pragma once
 

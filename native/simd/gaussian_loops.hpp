@@ -2,7 +2,7 @@
 #pragma once
 
 #include "exponentials.hpp"
-#include "state_lanes.hpp"
+#include "hidden_markov_lanes.hpp"
 
 namespace bayeskit {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "cluster_loops.hpp"
+#include "hidden_markov_loops.hpp"
 #include "loops.hpp"
-#include "state_loops.hpp"
 #include "topic_loops.hpp"
 #include "word_loops.hpp"
 

@@ -1,8 +1,9 @@
 // Hidden states of sequences: what is believed of each row, and what is expected to be counted.
+#include "forward_backward.hpp"
+
 #include <cmath>
 
 #include "support/parallel.hpp"
-#include "support/state_walker.hpp"
 
 namespace bayeskit {
 

@@ -1,7 +1,7 @@
-// See support/cluster_loops.hpp. BAYESKIT_VARIANT names the namespace of this compilation.
+// See simd/cluster_loops.hpp. BAYESKIT_VARIANT names the namespace of this compilation.
 #include "cluster_loops.hpp"
 
-#include "state_lanes.hpp"
+#include "hidden_markov_lanes.hpp"
 
 namespace bayeskit {
 namespace {

@@ -1,4 +1,4 @@
-// See support/word_loops.hpp. BAYESKIT_VARIANT names the namespace of this compilation.
+// See simd/word_loops.hpp. BAYESKIT_VARIANT names the namespace of this compilation.
 #include "word_loops.hpp"
 
 #include "float_logarithms.hpp"

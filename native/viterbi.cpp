@@ -1,8 +1,8 @@
 // Paths of hidden states: the best one, the k best ones, and paths drawn at random given what was observed.
 #include <cmath>
 
+#include "forward_backward.hpp"
 #include "support/parallel.hpp"
-#include "support/state_walker.hpp"
 
 namespace bayeskit {
 namespace {

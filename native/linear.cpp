@@ -1,9 +1,9 @@
 // A line in one-hot codes and numbers: its scores, and the log loss of classes with its gradient.
-#include "line.hpp"
+#include "linear.hpp"
 
 #include <algorithm>
 
-#include "support/loops.hpp"
+#include "simd/loops.hpp"
 #include "support/parallel.hpp"
 
 namespace bayeskit {
