@@ -61,10 +61,6 @@ class VarianceFloor:
         return np.maximum(self.share * within_or_total(pooled, total), NOISE * total)
 
 
-BEFORE = VarianceFloor(1e-9, of="total")
-"""The floor of every model that was written before there was a choice."""
-
-
 def as_variance_floor(setting: Any) -> VarianceFloor:
     """The setting ``variance_floor``: a number is a share of the variance within the classes.
 

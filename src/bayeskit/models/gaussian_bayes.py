@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from bayeskit.estimate.covariance import CovarianceRule, Normal, log_density, no
 from bayeskit.estimate.left_out_normals import NormalsLeftOut
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import is_number
-from bayeskit.estimate.variance import BEFORE, as_variance_floor
+from bayeskit.estimate.variance import as_variance_floor
 from bayeskit.explain.evidence import class_position
 from bayeskit.memory import memory_size
 from bayeskit.models.base import TallyClassifier
@@ -112,8 +112,6 @@ class GaussianBayes(TallyClassifier):
     memory_limit: Any = None
     variance_floor: Any = 0.01
     unlabelled: str = "error"
-
-    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
 
     def check_settings(self) -> None:
         super().check_settings()

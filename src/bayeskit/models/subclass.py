@@ -32,7 +32,6 @@ from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.mixtures.em import Cells, by_class, smallest_gaps, widened
 from bayeskit.estimate.mixtures.number_of_parts import held_out, numbers_to_try
 from bayeskit.estimate.prior import class_prior
-from bayeskit.estimate.variance import BEFORE
 from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.phrases import cell
 from bayeskit.explain.structure import StructureDescription
@@ -137,7 +136,6 @@ class SubclassBayes(KnowsJoint):
     variance_floor: Any = 0.01
     unlabelled: str = "error"
 
-    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
     absent: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(
             ("partial_fit", "forget", "merge", "learn_source", "forget_source", "restrict"),

@@ -8,14 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayeskit.container.packing import pack, unpack, version_of
+from bayeskit.container.packing import pack, unpack
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import Value, declared_first, union
 from bayeskit.errors import SchemaMismatch
 from bayeskit.memory import check_memory
 from bayeskit.tally.block_counts import BlockCounts
-from bayeskit.tally.format_1 import as_written_today
 from bayeskit.tally.matching import check_forgettable, check_one_kind, check_same, check_same_kind, joint_target
 from bayeskit.tally.named import NamedStatistics
 from bayeskit.tally.parts import tally_from_parts, tally_to_parts
@@ -244,4 +243,4 @@ class Tally(NamedStatistics):
         """The tally that :meth:`to_bytes` wrote; damaged or foreign bytes are refused."""
         header, arrays = unpack(data)
         with np.errstate(all="ignore"):  # what overflows is found, and refused
-            return cls.from_parts(*(as_written_today(header, arrays) if version_of(data) == 1 else (header, arrays)))
+            return cls.from_parts(header, arrays)

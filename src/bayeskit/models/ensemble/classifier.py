@@ -50,7 +50,7 @@ from bayeskit.models.ensemble.parameters import (
     unknown,
 )
 from bayeskit.models.ensemble.progress import Bar, check_progress
-from bayeskit.models.ensemble.structure_parts import from_parts, to_parts, with_rows
+from bayeskit.models.ensemble.structure_parts import from_parts, to_parts
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.leaves import Leaves
@@ -338,8 +338,7 @@ class BayesClassifier(Learner):
         if state is None:
             raise BadFile("a BayesClassifier holds a structure beside its counts, and there is none")
         self.check_settings()
-        tally, arrays = with_rows(tally, state.header, state.arrays)
-        structure, left_out, importance = from_parts(tally, state.header, arrays)
+        structure, left_out, importance = from_parts(tally, state.header, state.arrays)
         self._figures = FitFigures(left_out, importance)
         leaves = tally.statistics.get(Leaves.kind)
         if self.keep_rows != (leaves is None):

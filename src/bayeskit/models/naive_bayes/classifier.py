@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from bayeskit.estimate.learn_cuts import check_cuts
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import UNSEEN, as_smoothing
-from bayeskit.estimate.variance import BEFORE, as_variance_floor
+from bayeskit.estimate.variance import as_variance_floor
 from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.evaluate.selection import Selection, selection
 from bayeskit.explain.densities import DensityTable, class_densities
@@ -130,8 +130,6 @@ class NaiveBayes(Exported, TallyClassifier):
     temperature: float = 1.0
     variance_floor: Any = 0.01
     unlabelled: str = "error"
-
-    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
 
     def check_settings(self) -> None:
         super().check_settings()
