@@ -24,7 +24,7 @@ import numpy as np
 from quality import folds, load
 
 import bayeskit as bk
-from bayeskit.evaluate.folds import posterior_over, stratified_folds
+from bayeskit.evaluate.cross_validation import posterior_over, stratified_folds
 from bayeskit.models.choice import FAVOURITE, candidates, is_clear, lead
 from bayeskit.threads import one_blas_thread
 from bayeskit.tolerance import LEAST_PROBABILITY

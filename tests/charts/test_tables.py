@@ -7,7 +7,7 @@ import pytest
 
 import bayeskit as bk
 from bayeskit import datasets
-from bayeskit.network.query.distribution import Distribution
+from bayeskit.network.answers import Distribution
 from tests.charts.drawn import check, head_of, rows_of
 
 pytestmark = pytest.mark.slow

@@ -52,7 +52,7 @@ def test_rows_that_follow_one_another(bayes):
     bayes("inspect", "w.bayes", "--column", "it")
 
 
-@follows("estimate/emissions/symbols.py: one_row: unseen", "sequence/shared_values.py: check_varies: roles",
+@follows("estimate/emissions/symbols.py: one_row: unseen", "sequence/classifier.py: check_varies: roles",
          "topics/topic_model.py: _check_number: n_topics")  # fmt: skip
 def test_symbols_never_seen_columns_that_do_not_vary_and_numbers_of_topics():
     def online(unseen="error"):
@@ -73,7 +73,7 @@ def test_symbols_never_seen_columns_that_do_not_vary_and_numbers_of_topics():
 
 @follows(
     "engines/elsewhere.py: not_here: NaiveBayes", "engines/local.py: check_categories: max_categories",
-    "engines/local.py: check_categories: roles", "estimate/learn_cuts.py: _from_distinct: cuts",
+    "engines/local.py: check_categories: roles", "estimate/cuts.py: _from_distinct: cuts",
     "models/nbtree/classifier.py: complete_schema: NaiveBayes", "models/semi_naive/aode.py: fit_source: weights",
     "models/semi_naive/kdb.py: learn_plan: selective", "models/subclass.py: fit_source: NaiveBayes",
     "models/text/recipe.py: _documents: recipe", "tally/statistic.py: check_movable: NaiveBayes",
@@ -120,7 +120,7 @@ def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here
     attempt(max_categories=None)
     (remedy,) = said(attempt, sample_weight="w", kind=bk.TAN, cuts=("random", 4)).remedies
     attempt(bk.TAN, sample_weight="w", cuts=(remedy.value, 4))
-    monkeypatch.setattr("bayeskit.estimate.learn_cuts.FIT", 5)
+    monkeypatch.setattr("bayeskit.estimate.cuts.FIT", 5)
     assert said(attempt, kind=bk.TAN).remedies[0].setting == "cuts"
     attempt(bk.TAN, cuts={"x": [0.0]})
     with pytest.raises(BayesError, match="name the column that holds them") as problem:
@@ -134,7 +134,7 @@ def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here
     follow(documents, "recipe")
 
 
-@follows("export/of_columns.py: column_terms: numeric", "data/databases/sql_source.py: at: sql",
+@follows("export/scoring_form.py: column_terms: numeric", "data/databases/sql_source.py: at: sql",
          "cli/inputs.py: open_database: --sql", "cli/commands/export.py: command: --sql",
          "cli/commands/export.py: command: --sql --onnx --json", "cli/commands/fit/from_tables.py: fit_table: --plot",
          )  # fmt: skip
@@ -234,7 +234,7 @@ def test_a_nomogram_of_what_is_impossible_is_drawn_after_smoothing():
     follow(attempt, "smoothing")
 
 
-@follows("evaluate/fitted_parts.py: refusal: NaiveBayes")
+@follows("evaluate/cross_validation.py: refusal: NaiveBayes")
 @pytest.mark.filterwarnings("ignore:there is one class only")
 def test_a_fold_of_one_class_is_learnt_by_the_model_that_is_named():
     from sklearn.linear_model import LogisticRegression

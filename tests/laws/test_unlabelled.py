@@ -11,9 +11,7 @@ from sklearn.base import clone
 
 import bayeskit as bk
 from bayeskit.errors import BayesWarning, Unlabelled
-from bayeskit.evaluate.held_out import held_out
-
-pytestmark = pytest.mark.slow
+from bayeskit.evaluate.cross_validation import held_out
 
 ROWS = 60
 LABELS = np.array(["yes", "no", "no", None, "yes"] * (ROWS // 5), dtype=object)

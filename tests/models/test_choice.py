@@ -6,7 +6,7 @@ from scipy import stats
 
 import bayeskit as bk
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.folds import labelled_table, stratified_folds
+from bayeskit.evaluate.cross_validation import labelled_table, stratified_folds
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.choice import candidates, is_clear, lead
 

@@ -30,7 +30,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.scored_rows import ScoredRows, classed_rows
+from bayeskit.evaluate.ranking_curves import ScoredRows, classed_rows
 from bayeskit.typing import Floats
 
 BINS = 15

@@ -28,9 +28,8 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
-from bayeskit.explain.evidence import class_position, plain_cells
+from bayeskit.explain.evidence import cell, chance, class_position, plain_cells
 from bayeskit.explain.informative import Columnwise, refuse_texts
-from bayeskit.explain.phrases import cell, chance
 from bayeskit.explain.rulers import rulers, svg
 from bayeskit.printable import printable
 from bayeskit.tolerance import RANK

@@ -25,8 +25,7 @@ from bayeskit.data.reader import in_order
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.calibration import fit_temperature
-from bayeskit.estimate.score_maps import (
+from bayeskit.estimate.calibration import (
     CERTAIN,
     Isotonic,
     Logistic,
@@ -35,11 +34,10 @@ from bayeskit.estimate.score_maps import (
     fit_isotonic,
     fit_sigmoid,
 )
-from bayeskit.evaluate.fitted_parts import fit_wrapped
-from bayeskit.evaluate.folds import log_probabilities
+from bayeskit.estimate.temperature import fit_temperature
+from bayeskit.evaluate.cross_validation import fit_wrapped, log_probabilities
 from bayeskit.explain.evidence import explain_rows
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.model_file import Saved, State
 from bayeskit.models.base.available import available_where
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
@@ -49,6 +47,7 @@ from bayeskit.models.base.storage import Composite
 from bayeskit.models.calibrated_evidence import CalibratedEvidence
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Setting
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.typing import Array, Floats, Ints
 
 METHODS = ("isotonic", "sigmoid", "beta", "temperature")

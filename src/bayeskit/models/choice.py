@@ -28,7 +28,7 @@ from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, BayesWarning
-from bayeskit.evaluate.folds import Index, LabelledTable, labelled_table, posterior_over, stratified_folds
+from bayeskit.evaluate.cross_validation import Index, LabelledTable, labelled_table, posterior_over, stratified_folds
 from bayeskit.models.base.estimator import Estimator, clone
 from bayeskit.models.base.settings import seed_of
 from bayeskit.models.calibrated import Calibrated

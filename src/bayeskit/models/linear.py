@@ -26,12 +26,12 @@ from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.estimate.conjugate.belief import tails
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.estimator_kinds import PredictsNumbers
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.design import Design, collinear, collinear_sentence
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.tolerance import CONSTANT, DEPENDENT, POSITIVE
 from bayeskit.typing import Floats
 

@@ -28,7 +28,6 @@ from bayeskit.estimate import conditional_likelihood
 from bayeskit.estimate.conditional_likelihood import LogisticLoss
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.exporting import Exported
 from bayeskit.models.base.labels import TakesLabels
@@ -38,6 +37,7 @@ from bayeskit.models.design import Design, as_it_is, collinear, collinear_senten
 from bayeskit.models.logistic.form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.nearest import did_you_mean
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.tolerance import CONSTANT, NOISE
 from bayeskit.typing import Array, Floats
 from bayeskit.undecidable import refuse_no_numbers

@@ -27,18 +27,16 @@ from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.kinds import NUMERIC, kind_of
 from bayeskit.estimate.columns.text import TextColumns
+from bayeskit.estimate.cuts import check_cuts
 from bayeskit.estimate.formulas import WrittenFactor
-from bayeskit.estimate.learn_cuts import check_cuts
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import UNSEEN, as_smoothing
 from bayeskit.estimate.variance import as_variance_floor
 from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.evaluate.selection import Selection, selection
-from bayeskit.explain.densities import DensityTable, class_densities
-from bayeskit.explain.images import ClassImages, class_images
-from bayeskit.export.of_columns import column_terms
-from bayeskit.export.scoring_form import ScoringForm
+from bayeskit.explain.densities import ClassImages, DensityTable, class_densities, class_images
+from bayeskit.export.scoring_form import ScoringForm, column_terms
 from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form

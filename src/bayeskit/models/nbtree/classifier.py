@@ -27,14 +27,12 @@ from bayeskit.data.source import Source, engine_of, for_schema
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
-from bayeskit.estimate.back_off import BackOff
-from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.sampling import draw_slots
-from bayeskit.estimate.smoothing import Lidstone, as_smoothing
+from bayeskit.estimate.smoothing import BackOff, Lidstone, as_smoothing
+from bayeskit.estimate.value_table import LeafTable
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.memory import Need, check_memory
-from bayeskit.model_file import State
 from bayeskit.models.base.coded_classifier import CodedClassifier, names_of
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of, readable
@@ -43,6 +41,7 @@ from bayeskit.models.nbtree.growth import Growth, Routes, Tree, check_tree, leaf
 from bayeskit.models.nbtree.left_out import TreeLeftOut, TreeParameters
 from bayeskit.printable import printable
 from bayeskit.remedy import OtherModel, Remedy, Setting
+from bayeskit.storage.model_file import State
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats

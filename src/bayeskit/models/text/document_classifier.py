@@ -23,7 +23,7 @@ from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.prior import log_prior_without
-from bayeskit.evaluate.similarity import cosine_similarity, cosine_to_centroids
+from bayeskit.evaluate.metrics import cosine_similarity, cosine_to_centroids
 from bayeskit.explain.work import Work
 from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.classifier import stacked

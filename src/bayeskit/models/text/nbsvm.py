@@ -23,10 +23,9 @@ from bayeskit import logspace
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.calibration import fit_scale_and_bias
 from bayeskit.estimate.smoothing import is_number
+from bayeskit.estimate.temperature import fit_scale_and_bias
 from bayeskit.estimate.words.weights import WordWeights
-from bayeskit.model_file import State
 from bayeskit.models.text.held_documents import rows_that_fit
 from bayeskit.models.text.parameters import PresenceParameters
 from bayeskit.models.text.reading import LabelledDocuments, document_frequency, mass_tally, with_words
@@ -34,6 +33,7 @@ from bayeskit.models.text.recipe import PROBABILITIES, TALLYING, Recipe, Setting
 from bayeskit.models.text.state import check_numbers, finite
 from bayeskit.models.text.two_halves import FOLDS, HELD_OUT
 from bayeskit.remedy import Remedy, Setting
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.threads import thread_count

@@ -25,7 +25,6 @@ from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.words import weighted_evidence
 from bayeskit.estimate.words.weighted_evidence import BANDS, EvidenceWeights
 from bayeskit.export.scoring_form import WordsTerm
-from bayeskit.model_file import State
 from bayeskit.models.text.candidate_words import Trying
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import LabelledDocuments, count_more, is_inside
@@ -33,6 +32,7 @@ from bayeskit.models.text.recipe import Leaving, Recipe, Settings, Training
 from bayeskit.models.text.state import check_numbers, finite
 from bayeskit.models.text.word_choice import limits_of
 from bayeskit.remedy import Setting
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE

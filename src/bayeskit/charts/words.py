@@ -1,0 +1,150 @@
+"""Word weights and topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayeskit.charts.marks import SIDE, Line, Lines, bars, heat
+from bayeskit.charts.style import altair, cut, inline, lookup, name_of, offline, rounded, title
+from bayeskit.errors import BayesError
+
+if TYPE_CHECKING:
+    from bayeskit.topics.measures import DocumentTopics, TopicChoice, TopicTable
+
+
+CLASSES = 12
+WORDS = 12
+ACROSS = 4  # classes beside each other
+BAR = "#a9c6de"  # light, so that words can be read upon it
+
+
+def words_chart(record: Any) -> Any:
+    """The words of each class with the most evidence for it, from a table with class, word and evidence."""
+    labels, words, numbers = (record[name] for name in (record.column_names[0], "word", "evidence"))
+    groups: dict[Any, list[tuple[str, float]]] = {}
+    for label, word, number in zip(labels, words, numbers, strict=True):
+        groups.setdefault(label, []).append((str(word), float(number)))
+    return grouped_words(groups, f"The words that say most for each {record.column_names[0]}", "evidence (nats)")
+
+
+def grouped_words(groups: dict[Any, list[tuple[str, float]]], head: str, axis: str, remark: str = "") -> Any:
+    """Bars of words for each group, the strongest first: classes by their words, topics by theirs."""
+    alt = altair()
+    kept = list(groups)[:CLASSES]
+    if not any(groups[label] for label in kept):
+        raise BayesError(f"{head}: there is nothing to draw")
+    rows = [
+        {"class": i, "rank": rank, "word": word, "short": cut(word, 20), "number": rounded(number)}
+        for i, label in enumerate(kept)
+        for rank, (word, number) in enumerate(_first(groups[label]))
+    ]
+    most = max((len(groups[label][:WORDS]) for label in kept), default=1)
+    y = alt.Y("rank:O", axis=None, scale=alt.Scale(domain=list(range(most))))
+    x = alt.X("number:Q", title=axis, axis=alt.Axis(tickCount=3, labelFlush=True))
+    base = alt.Chart(inline(rows)).transform_calculate(label=name_of(kept))
+    tip = [alt.Tooltip("label:N", title="of"), "word:N", alt.Tooltip("number:Q", title=axis)]
+    bars = base.mark_bar(color=BAR, height={"band": 0.8}).encode(x, y, tooltip=tip)
+    texts = base.mark_text(align="left", dx=4, fontSize=11, color="#16181a").encode(
+        y, alt.X(datum=0), alt.Text("short:N"), tooltip=tip
+    )
+    across = min(ACROSS, len(kept))
+    header = alt.Header(labelExpr=lookup(kept, 24), labelAnchor="start", title=None)
+    faceted = (
+        alt.layer(bars, texts)
+        .properties(width=150, height=alt.Step(17))
+        .facet(facet=alt.Facet("class:N", title=None, header=header), columns=across)
+    )
+    more = len(groups) - len(kept)
+    told = f"{remark}; the first {len(kept)} of {len(groups):,}".lstrip("; ") if more else remark
+    return offline(faceted.properties(title=title(head, told)))
+
+
+def _first(words: Sequence[tuple[str, float]]) -> Sequence[tuple[str, float]]:
+    return words[:WORDS]
+
+
+def topics_chart(record: TopicTable, kind: str = "words") -> Any:
+    """The topics of a model: their words, or the share of each."""
+    if kind not in ("words", "shares"):
+        raise BayesError(f"kind={kind!r}: topics are drawn by their 'words' or their 'shares'")
+    names = [f"topic {k}" for k in record.topics]
+    if kind == "shares":
+        return topic_shares_chart(names, list(record.shares))
+    words = {name: [(w.word, w.probability) for w in own] for name, own in zip(names, record.words, strict=True)}
+    return topic_words_chart(words, list(record.shares))
+
+
+def document_chart(record: DocumentTopics) -> Any:
+    """The shares of a document's topics, with the words that speak for each."""
+    if not record.topics:
+        raise BayesError("no topic has a share of the document: there is nothing to draw")
+    return bars(
+        [f"topic {one.topic}: {', '.join(w.word for w in one.words[:3]) or 'no word'}" for one in record.topics[:SIDE]],
+        [one.share for one in record.topics[:SIDE]],
+        f"The topics of a document of {record.n_words:,} known words",
+        "share of the words",
+        tips={"words": [", ".join(w.word for w in one.words) for one in record.topics[:SIDE]]},
+    )
+
+
+def topic_choice_chart(record: TopicChoice) -> Any:
+    """The perplexity of documents held out, by the number of topics."""
+    numbers = np.array(record.table["n_topics"], dtype=np.float64)
+    order = np.argsort(numbers, kind="stable")
+    losses = np.array(record.table["perplexity"], dtype=np.float64)
+    return Lines(
+        f"{record.n_topics} topics have the least perplexity on documents held out",
+        "topics",
+        "perplexity",
+        lines=[Line("perplexity", numbers[order], losses[order])],
+        points=True,
+    ).chart()
+
+
+DOCUMENTS = 24  # of a map
+
+
+def topic_words_chart(words: Mapping[Any, Sequence[tuple[str, float]]], shares: Sequence[float] | None = None) -> Any:
+    """The words of each topic with their probabilities, the most probable first; the largest topics first."""
+    order = list(words)
+    if shares is not None:
+        by_share = sorted(range(len(order)), key=lambda i: -shares[i])
+        named = {f"{order[i]} ({shares[i]:.0%})": list(words[order[i]]) for i in by_share}
+    else:
+        named = {str(name): list(words[name]) for name in order}
+    return grouped_words(
+        dict(named),
+        "The words of each topic",
+        "probability in the topic",
+        "beside a name: the topic's share" if shares is not None else "",
+    )
+
+
+def topic_shares_chart(topics: Sequence[object], shares: Any, documents: Sequence[object] | None = None) -> Any:
+    """The share of each topic: bars of the whole, or a map of (documents, topics)."""
+    s = np.asarray(shares, dtype=np.float64)
+    if s.shape[-1] != len(topics) or s.ndim not in (1, 2) or not s.size:
+        raise BayesError(f"one share for each topic: {s.shape} does not fit {len(topics)} topics")
+    if s.ndim == 1:
+        order = np.argsort(-s, kind="stable")[:SIDE].tolist()
+        more = len(topics) - len(order)
+        remark = f"{more:,} smaller topics are not drawn" if more else ""
+        names = [topics[i] for i in order]
+        return bars(
+            names, s[order].tolist(), "How much of the texts each topic has", "share of the words", remark=remark
+        )
+    names = [str(i) for i in range(len(s))] if documents is None else [str(name) for name in documents]
+    columns = np.sort(np.argsort(-s.sum(axis=0), kind="stable")[:SIDE])
+    rows = np.arange(len(s))
+    remark = ""
+    if len(s) > DOCUMENTS:  # the documents that a topic has most of, topic by topic
+        rows = np.argsort(-s.max(axis=1), kind="stable")[:DOCUMENTS]
+        rows = rows[np.lexsort((-s[rows].max(axis=1), s[rows].argmax(axis=1)))]
+        remark = f"the {DOCUMENTS} documents of {len(s):,} that are most of one topic"
+    heading = {"down_is": "document", "across_is": "topic", "figure_is": "share", "form": ".2f"}
+    picked = s[np.ix_(rows, columns)]
+    return heat([names[i] for i in rows], [topics[i] for i in columns], picked, "The topics of each document",
+                remark=remark, shade=np.clip(picked, 0, 1), **heading)  # fmt: skip

@@ -1,0 +1,208 @@
+"""Learning curves: scores as a function of the number of training rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from bayeskit import logspace
+from bayeskit.capabilities import IsItsCounts, can
+from bayeskit.data.reader import read_table
+from bayeskit.data.sheet import Readable, Sheet
+from bayeskit.data.table import Table
+from bayeskit.drawable import Drawable, draw
+from bayeskit.errors import BayesError, BayesWarning
+from bayeskit.estimate.information import information_gain
+from bayeskit.evaluate.cross_validation import (
+    Index,
+    LabelledTable,
+    check_probabilities,
+    fitted_on,
+    labelled_table,
+    posterior_over,
+    stratified_folds,
+)
+from bayeskit.evaluate.metrics import log_loss
+from bayeskit.tolerance import LEAST_PROBABILITY
+from bayeskit.typing import Bools, Floats
+
+MEASURES = ("accuracy", "log_loss")
+
+
+@dataclass(frozen=True, repr=False)
+class LearningCurve(Readable, Drawable):
+    """Scores on test rows after so many training rows. Frozen, and plain data.
+
+    ``models``: their names; ``sizes``: training rows; ``accuracy`` and ``log_loss`` (models, sizes, repeats), of which
+    ``means`` and ``spreads`` are taken over the repeats; ``test_rows``; ``added``: the models that learnt each row
+    once, the rows of a larger size being added to those of the smaller, instead of being fitted anew.
+    """
+
+    models: tuple[str, ...]
+    sizes: tuple[int, ...]
+    accuracy: Floats = field(compare=False)
+    log_loss: Floats = field(compare=False)
+    test_rows: int
+    added: tuple[str, ...] = ()
+
+    def means(self, measure: str = "accuracy") -> Floats:
+        """Over the repeats (models, sizes)."""
+        return self._scores(measure).mean(axis=2)
+
+    def spreads(self, measure: str = "accuracy") -> Floats:
+        """Standard deviations over the repeats (models, sizes)."""
+        return self._scores(measure).std(axis=2)
+
+    def _scores(self, measure: str) -> Floats:
+        if measure not in MEASURES:
+            raise BayesError(f"measure={measure!r}: it is one of {', '.join(MEASURES)}", culprit=measure)
+        return np.asarray(getattr(self, measure))
+
+    @property
+    def table(self) -> Table:
+        """One line for a size, or for a model and a size where there are several models."""
+        named = {"model": [name for name in self.models for _ in self.sizes]} if len(self.models) > 1 else {}
+        columns: dict[str, Any] = {**named, "rows": [*self.sizes] * len(self.models)}
+        for measure in MEASURES:
+            columns[measure.replace("_", " ")] = self.means(measure).ravel().tolist()
+            if self.accuracy.shape[2] > 1:
+                spread = "spread" if measure == "accuracy" else "spread of log loss"
+                columns[spread] = self.spreads(measure).ravel().tolist()
+        return Table(columns, keys=1 + len(named))
+
+    def __getitem__(self, name: str) -> list[Any]:
+        """A column of the table."""
+        return self.table[name]
+
+    def chart(self, measure: Literal["accuracy", "log_loss"] = "accuracy") -> Any:
+        """A line for each model, with the spread over the repeats as a band."""
+        return draw(self, measure=measure)
+
+    @property
+    def sheet(self) -> Sheet:
+        """The table."""
+        repeats = self.accuracy.shape[2]
+        often = "" if repeats == 1 else f", {repeats} times"
+        return Sheet(f"Scores on {self.test_rows:,} rows by training size{often}", (self.table.grid,))
+
+
+def learning_curve(
+    model: Any,
+    X: Any,
+    y: Any,
+    X_test: Any = None,
+    y_test: Any = None,
+    sizes: Sequence[int] | None = None,
+    repeats: int = 1,
+    random_state: int = 0,
+) -> LearningCurve:
+    """Scores on the test rows after so many training rows, drawn at random: mean and spread over the repeats.
+
+    ``model`` is a classifier, or a mapping from name to classifier: all learn the same rows. Every draw holds the
+    smaller ones before it, as if rows came one by one; a model that is a function of its counts adds the counts of the
+    rows that came, all others are fitted anew. Without test rows a third of the rows, drawn by class, are held out;
+    without ``sizes`` these are doublings up to all rows. Probabilities below 1e-15 count as that in the log loss.
+
+    >>> from bayeskit import NaiveBayes, datasets
+    >>> birds = datasets.load_penguins().drop_columns(["year"])
+    >>> curve = learning_curve(NaiveBayes(), birds, "species", sizes=[6, 20, 200])
+    >>> curve["rows"], [round(a, 2) for a in curve["accuracy"]], curve.added
+    ([6, 20, 200], [0.63, 0.96, 0.97], ('NaiveBayes',))
+    """
+    models = dict(model) if isinstance(model, Mapping) else {type(model).__name__: model}
+    drop = any(getattr(one, "drops_unlabelled", False) for one in models.values())
+    learning, test = labelled_table(X, y, drop=drop), None
+    if not models:
+        raise BayesError("there is no model to learn")
+    for one in models.values():
+        check_probabilities(one)
+    if X_test is None:
+        if learning.n_rows < 2:
+            raise BayesError("one row cannot be learnt and tested: give more rows, or X_test and y_test")
+        train, held = stratified_folds(learning.codes, min(3, learning.n_rows), random_state)[0]
+        test, learning = learning.part(held), learning.part(train)
+    else:
+        test = labelled_table(X_test, y_test, drop=drop)
+    sizes = _sizes(sizes, learning.n_rows)
+    if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
+        raise BayesError(f"repeats={repeats!r}: give a whole number of at least 1")
+    scores = np.zeros((2, len(models), len(sizes), repeats))
+    rng = np.random.default_rng(random_state)
+    added: dict[str, bool] = {}
+    for r in range(repeats):
+        order = rng.permutation(learning.n_rows)
+        for m, (name, one) in enumerate(models.items()):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", BayesWarning)  # the first few rows are no reason for advice
+                added[name] = _learn(one, learning, order, sizes, test, scores[:, m, :, r])
+    grown = tuple(name for name, by_adding in added.items() if by_adding and len(sizes) > 1)
+    return LearningCurve(tuple(models), tuple(sizes), scores[0], scores[1], test.n_rows, grown)
+
+
+def _learn(
+    model: Any, learning: LabelledTable, order: Index, sizes: Sequence[int], test: LabelledTable, scores: Floats
+) -> bool:
+    """Fill the scores (measures, sizes) of one order of the rows; whether the counts of the rows were added."""
+    from sklearn.base import clone
+
+    fitted: Any = None
+    adds, start = True, 0
+    for i, size in enumerate(sizes):
+        if fitted is not None and adds:
+            more = order[start:size]
+            fitted.partial_fit(learning.table.take(more), learning.labels(more))
+        else:
+            fitted = fitted_on(clone(model), learning, order[:size], f"among the first {size}")
+            adds = can(fitted, IsItsCounts) and fitted.is_its_counts()
+        start = size
+        classes = test.classes + tuple(label for label in fitted.classes_.tolist() if label not in test.classes)
+        log_posterior, _ = posterior_over(fitted, test.table.data, classes)
+        log_true = log_posterior[np.arange(test.n_rows), test.codes]
+        truth = np.array(test.table.listed_labels().tolist(), dtype=object)
+        scores[0, i] = np.mean(np.asarray(fitted.predict(test.table.data), dtype=object) == truth)
+        scores[1, i] = log_loss(np.maximum(log_true, logspace.log(LEAST_PROBABILITY)))
+    return adds
+
+
+def _sizes(sizes: Sequence[int] | None, most: int) -> list[int]:
+    if sizes is None:
+        doubled, n = [], 16
+        while n < most:
+            doubled.append(n)
+            n *= 2
+        return [*doubled, most]
+    for n in sizes:
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+            raise BayesError(f"sizes: {n!r} is no whole number of rows", culprit=n)
+    wanted = sorted({int(n) for n in sizes})
+    if not wanted or wanted[0] < 1 or wanted[-1] > most:
+        reach = f"from {wanted[0]} to {wanted[-1]}" if wanted else "nowhere"
+        raise BayesError(f"sizes reach {reach}, and there are {most} training rows")
+    return wanted
+
+
+def vocabulary_curve(models: Mapping[str, Any], X_test: Any, y_test: Any, sizes: Sequence[int]) -> Table:
+    """Accuracy of fitted text classifiers with fewer and fewer words: those that say most of the class are kept.
+
+    Words are ranked by information gain on the training documents, as McCallum and Nigam (1998) did for Bernoulli
+    against multinomial. Nothing is read again but the test documents: every model is made anew from its counts.
+    """
+    test = read_table(X_test, y_test)
+    truth = test.listed_labels()
+    columns: dict[str, list[Any]] = {"words": list(sizes)}
+    for name, model in models.items():
+        counted = model.counted_
+        gain = information_gain(counted.table("documents"), model.tally_.class_counts)
+        rank = np.empty(len(gain), dtype=np.int64)
+        rank[np.argsort(-gain, kind="stable")] = np.arange(len(gain))
+        accuracies = []
+        for size in sizes:
+            kept: Bools = rank < size
+            fewer = model.with_words(kept)
+            accuracies.append(float(np.mean(np.asarray(fewer.predict(test.data), dtype=object) == truth)))
+        columns[name] = accuracies
+    return Table(columns)

@@ -1,0 +1,97 @@
+"""A scoring form as plain JSON, in a form that does not change: docs/export.md says what each number means.
+
+Numbers are written so that reading them gives the same bits. JSON has no −∞; null stands for it, a probability of zero.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.export.scoring_form import (
+    Coding,
+    ContextTerm,
+    LinearTerm,
+    QuadraticTerm,
+    ScoringForm,
+    TableTerm,
+    Term,
+    WordsTerm,
+)
+from bayeskit.storage.files import write_file
+
+VERSION = 1
+
+
+def json_model(form: ScoringForm, path: str | Path | None = None) -> dict[str, Any]:
+    """The form as dictionaries, lists, texts and numbers."""
+    data = {
+        "format": "bayeskit scoring form",
+        "version": VERSION,
+        "model": form.model,
+        "target": form.target,
+        "classes": list(form.classes),
+        "base": numbers(form.base),
+        "temperature": form.temperature,
+        "undecidable": None if form.prior is None else numbers(form.prior),
+        "terms": [_term(term) for term in form.terms],
+    }
+    if path is not None:
+        write_file(path, json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n")
+    return data
+
+
+def numbers(array: npt.ArrayLike) -> Any:
+    """Lists of numbers, null for −∞.
+
+    >>> numbers([[0.5, -np.inf]])
+    [[0.5, None]]
+    """
+    values = np.asarray(array, dtype=np.float64)
+    if values.ndim > 1:
+        return [numbers(row) for row in values]
+    return [None if np.isneginf(x) else x for x in values.tolist()]
+
+
+def _coding(coding: Coding) -> dict[str, Any]:
+    cells = {"values": list(coding.values)} if coding.cuts is None else {"cuts": list(coding.cuts)}
+    return {"column": coding.column, **cells, "refuses_unseen": coding.refuses_unseen}
+
+
+def _term(term: Term) -> dict[str, Any]:
+    if isinstance(term, TableTerm):
+        ends = {"missing": numbers(term.table[0]), "unseen": numbers(term.table[-1])}
+        return {"kind": "table", **_coding(term.coding), **ends, "scores": numbers(term.table[1:-1])}
+    if isinstance(term, QuadraticTerm):
+        parts = {"mean": term.mean, "precision": term.precision, "constant": term.constant}
+        return {"kind": "normal", "column": term.name, **{name: numbers(part) for name, part in parts.items()}}
+    if isinstance(term, LinearTerm):
+        slope, present = numbers(term.slope), numbers(term.present)
+        return {"kind": "linear", "column": term.name, "center": term.center, "slope": slope, "present": present}
+    if isinstance(term, ContextTerm):
+        levels = [{"codes": level.codes.tolist(), "scores": numbers(level.tables)} for level in term.levels]
+        return {
+            "kind": "contexts", **_coding(term.coding), "parents": [_coding(p) for p in term.parents], "levels": levels,
+        }  # fmt: skip
+    return _words(term)
+
+
+def _words(term: WordsTerm) -> dict[str, Any]:
+    shares = term.shares
+    return {
+        "kind": "words",
+        "column": term.name,
+        "words": list(term.words),
+        "scores": numbers(term.weights),
+        "once": term.presence,
+        "repeats": None if term.repeats is None else numbers(term.repeats),
+        "scale": term.scale,
+        "present": None if term.present is None else numbers(term.present),
+        "shares": None if shares is None else {
+            "lengths": numbers(shares.lengths), "runs": shares.runs.tolist(), "scores": numbers(shares.scores),
+        },
+    }  # fmt: skip

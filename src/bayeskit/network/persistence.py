@@ -1,0 +1,173 @@
+"""Networks and joint distributions in a ``.bayes`` file: written tables as arrays, counted ones as their counts.
+
+Nothing of a file is taken on trust: names, states, cut points and every probability are looked at before a
+distribution is made of them. ``memory_limit`` is left out: it belongs to the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from math import isfinite, prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayeskit.data.schema import NO_TARGET
+from bayeskit.data.vocabulary import Value, canonical
+from bayeskit.errors import BadFile, BayesError, with_article
+from bayeskit.estimate.cuts import labels
+from bayeskit.network.conditional_tables import MOST_PARENTS, parents_of
+from bayeskit.network.learning import NetworkTally
+from bayeskit.storage.model_file import Saved, State, to_bytes, write_model
+from bayeskit.tally.contexts import Contexts
+from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import OFF_ONE
+from bayeskit.typing import Floats
+
+if TYPE_CHECKING:
+    from bayeskit.network.joint_distribution import JointDistribution
+    from bayeskit.network.network import BayesianNetwork
+
+Values = Mapping[str, tuple[Value, ...]]
+Cuts = dict[str, tuple[float, ...]]
+
+
+def save(distribution: BayesianNetwork | JointDistribution, path: str | Path) -> None:
+    """Write a distribution as a whole, or not at all."""
+    write_model(path, to_bytes(distribution.to_saved()))
+
+
+# -- networks ----------------------------------------------------------------------------------------
+
+
+def of_network(network: BayesianNetwork, name: str) -> Saved:
+    """What a file holds of a network."""
+    if network.tally_ is not None:
+        return Saved(name, {"smoothing": network.smoothing}, network.tally_.tally)
+    listed = [[node, list(network.parents[node]), list(network.states[node])] for node in network.nodes]
+    header = {"nodes": listed, "cuts": _listed_cuts(network.cuts)}
+    tables = [network.array(node).ravel() for node in network.nodes]
+    return Saved(name, {}, None, State(header, [np.concatenate(tables)]))
+
+
+def counted_network(tally: Tally) -> NetworkTally:
+    """The counts of a network from a file: a table for each column, and edges that run in no circle."""
+    contexts = tally.statistics.get(Contexts.kind)
+    if not isinstance(contexts, Contexts) or tally.statistics.keys() != {Contexts.kind, "families"}:
+        raise BadFile("a network is made of counts of each node given its parents, and the file holds others")
+    parents = {names[-1]: names[:-1] for names in contexts.tables}
+    once = len(parents) == len(contexts.tables) and {*parents} == {*tally.schema.used} == {*tally.families}
+    if not once or tally.schema.target != NO_TARGET:
+        raise BadFile("the counts of a network have one table for each column, and these have not")
+    parents_of([(above, node) for node, names in parents.items() for above in names], parents)  # may refuse
+    return NetworkTally(tally, parents).checked()
+
+
+def written_network(state: State) -> tuple[dict[str, tuple[str, ...]], Values, dict[str, Floats], Cuts]:
+    """(parents, states, tables (contexts, states), cut points) of a network from a file."""
+    state.holds(1, "nodes", "cuts")
+    listed = _listed_values((node, states) for node, _, states in state.header["nodes"])
+    nodes, sizes = list(listed), {node: len(states) for node, states in listed.items()}
+    edges = [(above, node) for node, parents, _ in state.header["nodes"] for above in parents]
+    parents = {node: tuple(above) for node, above in parents_of(edges, nodes).items()}
+    if any(len(above) > MOST_PARENTS for above in parents.values()):
+        raise BadFile(f"a node has more than {MOST_PARENTS} parents")
+    shapes = {node: (prod(sizes[above] for above in parents[node]), sizes[node]) for node in nodes}
+    whole = state.numbers(0, sum(rows * width for rows, width in shapes.values()))
+    tables, at = {}, 0
+    for node, (rows, width) in shapes.items():
+        tables[node] = np.ascontiguousarray(whole[at : at + rows * width].reshape(rows, width))
+        _check_distribution(tables[node], f"the table of {node!r}")
+        at += rows * width
+    values = _checked_values(listed)
+    return parents, values, tables, _checked_cuts(state.header["cuts"], values)
+
+
+# -- joint distributions -----------------------------------------------------------------------------
+
+
+def of_joint(joint: JointDistribution, name: str) -> Saved:
+    """What a file holds of a joint distribution: the values of each variable, and of each cell their numbers."""
+    most = max(len(listed) for listed in joint.values.values())
+    codes = np.array([joint.codes[variable] for variable in joint.variables], dtype="u1" if most <= 256 else "u4")
+    rows = joint.n_rows.item() if isinstance(joint.n_rows, np.generic) else joint.n_rows
+    listed = [[variable, list(values)] for variable, values in joint.values.items()]
+    header = {"variables": listed, "rows": rows, "cuts": _listed_cuts(joint.cuts)}
+    return Saved(name, {}, None, State(header, [joint.p, codes]))
+
+
+def joint_parts(state: State) -> tuple[Values, dict[str, Any], Floats, float | None, Cuts]:
+    """(values, codes of each cell, probabilities, rows, cut points) of a joint distribution from a file."""
+    state.holds(2, "variables", "rows", "cuts")
+    listed = _listed_values((name, values) for name, values in state.header["variables"])
+    p = state.numbers(0, len(state.arrays[0]) if state.arrays[0].ndim == 1 else 1)
+    codes, sizes = state.arrays[1], np.array([len(values) for values in listed.values()])
+    if codes.dtype.kind != "u" or codes.shape != (len(sizes), len(p)):
+        raise BadFile("the cells of a joint distribution do not fit its variables")
+    if not len(p) or (codes.max(axis=1) >= sizes).any():
+        raise BadFile("a cell of a joint distribution has a value that is not there")
+    _check_distribution(p[None], "a joint distribution")
+    rows = state.header["rows"]
+    if rows is not None and (type(rows) not in (int, float) or not 0 < rows < np.inf):
+        raise BadFile(f"a joint distribution cannot be of {rows!r} rows")
+    known = _checked_values(listed)
+    return known, dict(zip(known, codes, strict=True)), p, rows, _checked_cuts(state.header["cuts"], known)
+
+
+# -- what both share ---------------------------------------------------------------------------------
+
+
+def refuse_subclass(kind: type, known: type) -> None:
+    """Refuse a class of one's own, which a file does not know."""
+    if kind is not known:
+        raise BayesError(f"{with_article(kind.__name__)} cannot be saved: save the {known.__name__} that it is made of")
+
+
+def _listed_cuts(cuts: Mapping[str, Sequence[float]]) -> list[Any]:
+    return [[name, [float(cut) for cut in points]] for name, points in cuts.items()]
+
+
+def _listed_values(entries: Iterable[tuple[Any, Any]]) -> dict[str, Sequence[Any]]:
+    """The values of each variable as the file lists them: how many they are is known before any of them is made."""
+    listed: dict[str, Sequence[Any]] = {}
+    for name, values in entries:
+        if not isinstance(name, str) or name in listed or name != canonical(name):
+            raise BadFile("a variable of a distribution has no name, or one that another has")
+        if isinstance(values, str) or not len(values):
+            raise BadFile(f"there is no value of {name!r}")
+        listed[name] = values
+    if not listed:
+        raise BadFile("a distribution is over at least one variable, and the file names none")
+    return listed
+
+
+def _checked_values(listed: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Value, ...]]:
+    """The values of each variable, each once; made when all arrays are known to fit them."""
+    made: dict[str, tuple[Value, ...]] = {}
+    for name, values in listed.items():
+        plain = [canonical(value) for value in values]
+        known = tuple(value for value in plain if value is not None)
+        if len(known) < len(plain) or len({*known}) < len(known):
+            raise BadFile(f"the values of {name!r} are not each there once")
+        made[name] = known
+    return made
+
+
+def _checked_cuts(listed: Any, values: Values) -> Cuts:
+    """Cut points of some variables: rising, and their intervals are the values."""
+    cuts: Cuts = {}
+    for name, points in listed:
+        rising = all(type(x) in (int, float) and isfinite(x) for x in points) and all(
+            a < b for a, b in pairwise(points)
+        )
+        if name not in values or name in cuts or not rising or tuple(labels(tuple(points))) != values[name]:
+            raise BadFile(f"the cut points of {name!r} do not fit its values")
+        cuts[name] = tuple(map(float, points))
+    return cuts
+
+
+def _check_distribution(table: Floats, what: str) -> None:
+    if (table < 0).any() or (np.abs(table.sum(axis=1) - 1) > OFF_ONE).any():
+        raise BadFile(f"{what} holds what are no probabilities, or do not sum to one")

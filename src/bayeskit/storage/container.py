@@ -1,0 +1,380 @@
+"""A JSON header and raw little-endian arrays in one byte string: only data, and checked before use.
+
+Layout: 8 bytes of magic with the format's version, header length (u64), header (JSON, UTF-8), the arrays one
+after another, each padded to 8 bytes, and a SHA-256 of all that stands before it. The header names the
+version that wrote it, and each array's dtype (one of a fixed few) and shape; every length is checked against what is
+there before any memory is taken. Long lists of values in the header stand as arrays, too
+(:class:`ValueLists`). Arrays are views of the bytes: reading takes little more memory than they do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from operator import lt
+from typing import Any
+
+import numpy as np
+
+from bayeskit import __version__
+from bayeskit.data.source import aligned
+from bayeskit.errors import BadFile, TooLarge
+from bayeskit.typing import Array
+
+LONG = 16  # shorter lists stay in the header
+CHUNK = 1 << 20
+TYPES = (int, float, bool)
+LIST_DTYPES = ["|u1", "<i8", "<i8", "|u1"]  # types of the numbers, their bits; where strings start and end, their text
+MAGIC = b"BAYES\x00"
+VERSION = 1
+DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype("<" + name) for name in ("i8", "f8", "u1", "u4")}
+HEADER_LIMIT = 3 << 19  # bytes; as Python's objects they take up to thirty times as much
+DEPTH_LIMIT = 64
+REFERENCE = "@list"
+_CHECKSUM = 32
+_PREFIX = len(MAGIC) + 2 + 8
+
+
+def pack(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:
+    """The bytes that :func:`unpack` reads.
+
+    >>> header, arrays = unpack(pack({"what": "counts"}, [np.arange(3)]))
+    >>> header["what"], arrays[0].tolist()
+    ('counts', [0, 1, 2])
+    """
+    found: list[Sequence[Any]] = []
+    header = _without_long_lists(header, found)
+    lists = ValueLists.of(found)
+    arrays = [*arrays, *(lists.arrays if found else ())]
+    whole = {
+        "bayeskit": __version__,
+        "content": header,
+        "arrays": [{"dtype": _name(array), "shape": list(array.shape)} for array in arrays],
+        "lists": lists.sizes,
+    }
+    text = json.dumps(whole, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    encoded = text.encode("utf-8", "surrogatepass")
+    if len(encoded) > HEADER_LIMIT:
+        raise TooLarge(
+            f"names and settings take {len(encoded):,} bytes, and a file has room for {HEADER_LIMIT:,} "
+            "(about 10,000 columns). Keep fewer columns: restrict(…)."
+        )
+    parts = [MAGIC, struct.pack("<HQ", VERSION, len(encoded)), encoded, _padding(_PREFIX + len(encoded))]
+    for array in arrays:
+        raw = np.ascontiguousarray(array, dtype=DTYPES[_name(array)]).tobytes()
+        parts += [raw, _padding(len(raw))]
+    body = b"".join(parts)
+    return body + hashlib.sha256(body).digest()
+
+
+def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], list[Array]]:
+    """Header and arrays; :class:`BadFile` for anything :func:`pack` has not written."""
+    view = memoryview(data)
+    if len(view) < _PREFIX + _CHECKSUM or bytes(view[: len(MAGIC)]) != MAGIC:
+        raise BadFile("this is no bayeskit data: it does not start as such a file does")
+    version, length = struct.unpack_from("<HQ", view, len(MAGIC))
+    if version != VERSION:
+        action = "upgrade bayeskit" if version > VERSION else "fit the model again"
+        raise BadFile(f"the file has format version {version}, and this bayeskit reads version {VERSION}: {action}")
+    body = view[:-_CHECKSUM]
+    if hashlib.sha256(body).digest() != bytes(view[-_CHECKSUM:]):
+        raise BadFile("the bytes are damaged: their checksum does not fit (a truncated or altered file)")
+    if length > min(HEADER_LIMIT, len(body) - _PREFIX):
+        raise BadFile(f"the header claims {length} bytes, more than there are")
+    header = _header(bytes(body[_PREFIX : _PREFIX + length]))
+    arrays = _arrays(header["arrays"], body[_PREFIX + length + len(_padding(_PREFIX + length)) :])
+    lists = _lists(header["lists"], arrays)
+    content: dict[str, Any] = _with_lists(header["content"], lists) if len(lists) else header["content"]
+    return content, arrays
+
+
+def _without_long_lists(part: Any, lists: list[Sequence[Any]]) -> Any:
+    """The same header with a reference in place of each long list of values."""
+    if isinstance(part, dict):
+        return {key: _without_long_lists(value, lists) for key, value in part.items()}
+    if not isinstance(part, (list, tuple, ValueList)):
+        return part
+    if len(part) >= LONG and is_packable(part):
+        lists.append(part)
+        return {REFERENCE: len(lists) - 1}
+    return [_without_long_lists(value, lists) for value in part]
+
+
+def _with_lists(part: Any, lists: ValueLists) -> Any:
+    if isinstance(part, dict):
+        if REFERENCE in part:
+            return lists[part[REFERENCE]]
+        return {key: _with_lists(value, lists) for key, value in part.items()}
+    return [_with_lists(value, lists) for value in part] if isinstance(part, list) else part
+
+
+def _lists(sizes: list[list[int]], arrays: list[Array]) -> ValueLists:
+    """The lists of values, which take the last of the arrays."""
+    if not sizes:
+        return ValueLists.of([])
+    if len(arrays) < len(LIST_DTYPES):
+        raise BadFile("the header names lists of values, and there are no arrays for them")
+    lists = ValueLists(sizes, arrays[-len(LIST_DTYPES) :])
+    lists.check()
+    del arrays[-len(LIST_DTYPES) :]
+    return lists
+
+
+def _arrays(listed: list[Any], body: memoryview) -> list[Array]:
+    arrays = []
+    at = 0
+    for entry in listed:
+        if not isinstance(entry, dict) or not isinstance(entry.get("shape"), list):
+            raise BadFile("an array in the header has no known dtype and shape")
+        if not isinstance(entry.get("dtype"), str) or entry["dtype"] not in DTYPES:
+            raise BadFile("an array in the header has no known dtype and shape")
+        dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
+        if len(shape) > 32 or not _are_lengths(shape) or math.prod(max(n, 1) for n in shape) >= 1 << 48:
+            raise BadFile("an array in the header has an impossible shape")
+        size = math.prod(shape) * dtype.itemsize
+        if size > len(body) - at:
+            raise BadFile(f"an array claims {size} bytes where {len(body) - at} are left")
+        arrays.append(aligned(np.frombuffer(body[at : at + size], dtype=dtype)).reshape(shape))
+        at += size + len(_padding(size))
+    if at != len(body):
+        raise BadFile(f"{len(body) - at} bytes stand after the last array")
+    return arrays
+
+
+def _header(encoded: bytes) -> dict[str, Any]:
+    try:
+        if _depth(encoded) > DEPTH_LIMIT:
+            raise BadFile("the header is nested too deeply")
+        header = json.loads(
+            encoded.decode("utf-8", "surrogatepass"),
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            object_pairs_hook=_unique,
+        )
+        lists = header.get("lists", [])
+        listed = isinstance(lists, list) and all(_are_lengths(sizes, 2) for sizes in lists)
+        content = header["content"]
+        if isinstance(content, dict) and REFERENCE not in content and isinstance(header["arrays"], list) and listed:
+            if lists or b"@" in encoded:
+                _check_references(content, len(lists))
+            return {**header, "lists": lists}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        raise (problem if isinstance(problem, BadFile) else BadFile(f"the header cannot be read: {problem}")) from None
+    raise BadFile("the header has no content and arrays")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise BadFile("the header names something twice")
+    return made
+
+
+def _check_references(part: Any, n_lists: int) -> None:
+    for value in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        _check_references(value, n_lists)
+    if isinstance(part, dict) and REFERENCE in part:
+        index = part[REFERENCE]
+        if len(part) > 1 or type(index) is not int or not 0 <= index < n_lists:
+            raise BadFile("the header refers to a list of values that is not there")
+
+
+def _are_lengths(numbers: Any, count: int | None = None) -> bool:
+    is_list = isinstance(numbers, list) and (count is None or len(numbers) == count)
+    return is_list and all(type(n) is int and 0 <= n < 1 << 48 for n in numbers)
+
+
+def _finite(digits: str) -> float:
+    """A number of the header; 1e999 would be an infinite one."""
+    number = float(digits)
+    if abs(number) == float("inf"):
+        raise BadFile(f"the header has a number beyond all bounds: {digits[:20]}")
+    return number
+
+
+def _refuse_constant(name: str) -> float:
+    raise BadFile(f"the header holds {name}, which is no number")
+
+
+def _depth(encoded: bytes) -> int:
+    """Deepest nesting of brackets, strings included (an upper bound), without recursion."""
+    raw = np.frombuffer(encoded, dtype=np.uint8)
+    step = np.isin(raw, list(b"[{")).astype(np.int32) - np.isin(raw, list(b"]}")).astype(np.int32)
+    return int(np.cumsum(step).max(initial=0))
+
+
+def _name(array: Array) -> str:
+    return next(name for name, dtype in DTYPES.items() if dtype == array.dtype)
+
+
+def _padding(length: int) -> bytes:
+    return b"\0" * (-length % 8)
+
+
+# -- lists of values ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ValueLists:
+    """Lists that are still bytes: how many numbers and strings each has, and the arrays of all.
+
+    >>> lists = ValueLists.of([[1, 2.5, "rain", "sun"], ["hail"]])
+    >>> lists.check()
+    >>> lists.sizes, list(lists[0]), list(lists[1])
+    ([[2, 2], [0, 1]], [1, 2.5, 'rain', 'sun'], ['hail'])
+    """
+
+    sizes: list[list[int]]
+    arrays: list[Array]
+
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[Any]]) -> ValueLists:
+        """The arrays of lists that are all :func:`is_packable`."""
+        counts = [_n_numbers(values) for values in lists]
+        numbers = list(chain.from_iterable(values[:n] for values, n in zip(lists, counts, strict=True)))
+        ends, text = _text_arrays(list(chain.from_iterable(v[n:] for v, n in zip(lists, counts, strict=True))))
+        kinds = np.array([TYPES.index(type(v)) for v in numbers], dtype=np.uint8)
+        bits = np.array([int(v) if type(v) is not float else 0 for v in numbers], dtype=np.int64)
+        bits[kinds == 1] = np.array([v for v in numbers if type(v) is float], dtype=np.float64).view(np.int64)
+        sizes = [[n, len(values) - n] for values, n in zip(lists, counts, strict=True)]
+        return cls(sizes, [kinds, bits, ends, text])
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __getitem__(self, index: int) -> ValueList:
+        return ValueList(self, index)
+
+    @cached_property
+    def starts(self) -> Array:
+        """Where the numbers and the strings of each list start (lists + 1, 2)."""
+        sizes = np.array(self.sizes, dtype=np.int64).reshape(-1, 2)
+        return np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(sizes, axis=0)])
+
+    @cached_property
+    def strings(self) -> Any:
+        """All strings as one Arrow array over the same bytes."""
+        import pyarrow as pa
+
+        ends, text = self.arrays[2:]
+        return pa.Array.from_buffers(pa.large_string(), len(ends) - 1, [None, pa.py_buffer(ends), pa.py_buffer(text)])
+
+    def check(self) -> None:
+        """Refuse what :meth:`of` has not written: values that do not rise, bytes that are no text."""
+        if [a.dtype.str for a in self.arrays] != LIST_DTYPES or any(a.ndim != 1 for a in self.arrays):
+            raise BadFile("the lists of values have arrays of other types")
+        kinds, bits, ends, text = self.arrays
+        n_numbers, n_strings = self.starts[-1].tolist()
+        if len(kinds) != n_numbers or len(bits) != n_numbers or len(ends) != n_strings + 1:
+            raise BadFile("the lists of values do not fill their arrays")
+        self._check_numbers(kinds, bits)
+        if ends[0] != 0 or ends[-1] != len(text):
+            raise BadFile("the strings of values do not fill their bytes")
+        for start in range(0, n_strings, CHUNK):
+            part = ends[start : start + CHUNK + 1]
+            if (part[1:] < part[:-1]).any():
+                raise BadFile("a string has a negative length")
+        if n_strings:
+            self._check_strings()
+
+    def _check_numbers(self, kinds: Array, bits: Array) -> None:
+        if kinds.max(initial=0) >= len(TYPES):
+            raise BadFile("a list of values has numbers of no known type")
+        firsts = self.starts[:-1, 0]
+        for start in range(0, len(bits), CHUNK):
+            k, whole = kinds[start : start + CHUNK + 1], bits[start : start + CHUNK + 1]
+            floats = np.where(k == 1, whole.view(np.float64), whole.astype(np.float64))
+            if not np.isfinite(floats).all() or ((k == 2) & (floats != 0) & (floats != 1)).any():
+                raise BadFile("a list of values has numbers that are none")
+            both_whole = (k[1:] != 1) & (k[:-1] != 1)
+            rising = np.where(both_whole, whole[1:] > whole[:-1], floats[1:] > floats[:-1])
+            _allow_starts(rising, firsts, start)
+            if not rising.all():
+                raise BadFile("a list of values does not rise")
+
+    def _check_strings(self) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        strings = self.strings
+        try:
+            strings.validate(full=True)
+        except pa.ArrowException as problem:
+            raise BadFile(f"a list of values holds bytes that are no text: {problem}") from None
+        for start in range(0, len(strings), CHUNK):
+            part = strings.slice(start, CHUNK + 1)
+            rising = pc.greater(part[1:], part[:-1]).to_numpy(zero_copy_only=False).astype(bool)
+            _allow_starts(rising, self.starts[:-1, 1], start)
+            if not rising.all():
+                raise BadFile("a list of values does not rise")
+
+
+def _allow_starts(rising: Array, firsts: Array, start: int) -> None:
+    """The first value of a list need not be beyond the last of the list before."""
+    here = firsts[(firsts > start) & (firsts <= start + len(rising))] - start - 1
+    rising[here] = True
+
+
+@dataclass(eq=False)
+class ValueList(Sequence[Any]):
+    """One of the lists; its values are made when they are first asked for."""
+
+    lists: ValueLists
+    which: int
+    _made: list[Any] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return sum(self.lists.sizes[self.which])
+
+    def _values(self) -> list[Any]:
+        if self._made is None:
+            (low, first), (high, last) = self.lists.starts[self.which : self.which + 2].tolist()
+            kinds, bits = (array[low:high] for array in self.lists.arrays[:2])
+            whole, floats = bits.tolist(), bits.view(np.float64).tolist() if (kinds == 1).any() else []
+            numbers = whole if not kinds.any() else [
+                floats[i] if k == 1 else bool(whole[i]) if k == 2 else whole[i] for i, k in enumerate(kinds.tolist())
+            ]  # fmt: skip
+            self._made = numbers + (self.lists.strings.slice(first, last - first).to_pylist() if last > first else [])
+        return self._made
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._values()[index]
+
+
+def is_packable(values: Sequence[Any]) -> bool:
+    """Whether a list is rising numbers, of 64 bits, and then rising strings."""
+    n = _n_numbers(values)
+    numbers, strings = values[:n], values[n:]
+    if not {*map(type, numbers)} <= {*TYPES} or not {*map(type, strings)} <= {str}:
+        return False
+    if any(type(v) is int and not -(2**63) <= v < 2**63 for v in numbers):
+        return False
+    try:
+        "".join(strings).encode()
+    except UnicodeEncodeError:
+        return False
+    return all(all(map(lt, part, part[1:])) for part in (numbers, strings))
+
+
+def _text_arrays(texts: list[str]) -> tuple[Array, Array]:
+    """Where each string starts and ends, and the bytes of all."""
+    if not texts:
+        return np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint8)
+    import pyarrow as pa
+
+    _, ends, text = pa.array(texts, pa.large_string()).buffers()
+    ends = np.frombuffer(ends, dtype=np.int64)[: len(texts) + 1]
+    return ends, np.frombuffer(text or b"", dtype=np.uint8)[: ends[-1]]
+
+
+def _n_numbers(values: Sequence[Any]) -> int:
+    return next((i for i, value in enumerate(values) if isinstance(value, str)), len(values))

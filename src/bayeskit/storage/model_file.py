@@ -1,0 +1,285 @@
+"""The .bayes file: schema, tally and settings of a model, only data; models that it wraps stand within it.
+
+No type, code or path is taken from a file: settings are plain values, and objects among them are made by the
+fixed table below. What a file must be, byte by byte, stands in :mod:`bayeskit.storage.container`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bayeskit.data.schema import TYPES, Categorical, Date, DatePart, Ignored, Numeric, Schema, Text
+from bayeskit.data.text.tokenizer import Tokenizer
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.smoothing import MLE, Automatic, BackOff, Dirichlet, Laplace, Lidstone, MEstimate
+from bayeskit.estimate.variance import VarianceFloor
+from bayeskit.storage.container import MAGIC, pack, unpack
+from bayeskit.storage.files import (
+    LOCK_TIMEOUT,
+    check_readable,
+    holds_lock,
+    lock_file,
+    read_bytes,
+    resolve_links,
+    write_file,
+)
+from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats
+
+WHAT = "bayeskit model"
+OBJECTS = {
+    kind.__name__: kind
+    for kind in (
+        MLE,
+        Laplace,
+        Lidstone,
+        MEstimate,
+        Dirichlet,
+        Automatic,
+        BackOff,
+        VarianceFloor,
+        Categorical,
+        Numeric,
+        Ignored,
+        Text,
+        Date,
+        DatePart,
+        Tokenizer,
+    )
+}
+"""What may stand in settings besides plain values: frozen dataclasses that check their own fields."""
+KINDS = {kind.__name__: kind for kind in TYPES}
+"""Types of columns, which may stand for them."""
+OF_THE_MACHINE = ("n_threads", "progress")  # settings that say nothing of the model
+LARGEST = 1e150  # of a fitted number, as of a cell: beyond it products are no numbers
+
+
+@dataclass(frozen=True)
+class State:
+    """What a model holds beside its tally, such as fitted weights: plain data and arrays."""
+
+    header: dict[str, Any]
+    arrays: list[Array]
+
+    def numbers(self, at: int, *shape: int) -> Floats:
+        """One of the arrays, refused unless it has this shape and holds numbers that a fit can find.
+
+        >>> State({}, [np.array([0.5, np.inf])]).numbers(0, 2)
+        Traceback (most recent call last):
+        ...
+        bayeskit.errors.BadFile: a fitted number is infinite, missing or beyond 1e+150
+        """
+        array = self.arrays[at] if at < len(self.arrays) else None
+        if array is None or array.dtype != np.float64 or array.shape != shape:
+            raise BadFile(f"the fitted numbers do not fit the model: {'×'.join(map(str, shape)) or 'one'} expected")
+        if not (np.abs(array) < LARGEST).all():
+            raise BadFile(f"a fitted number is infinite, missing or beyond {LARGEST:g}")
+        return array
+
+    def holds(self, n_arrays: int, *names: str) -> None:
+        """Refuse what has other arrays or entries than these."""
+        if len(self.arrays) != n_arrays or self.header.keys() != {*names}:
+            raise BadFile("what the model holds beside its counts is not what such a model holds")
+
+
+@dataclass(frozen=True)
+class Template:
+    """A model among the settings of another, which has learnt nothing: its name and its own settings."""
+
+    model: str
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a file holds: the name of the model, settings, tally, what it holds beside it, and models it is made of."""
+
+    model: str
+    settings: dict[str, Any]
+    tally: Tally | None = None
+    state: State | None = None
+    parts: dict[str, Saved] = field(default_factory=dict)
+
+    def counted(self) -> Tally:
+        """The tally of a model that is made of one and of no other model."""
+        if self.tally is None or self.parts:
+            raise BadFile(f"{self.model} is made of counts, and the file holds {'none' if not self.tally else 'more'}")
+        return self.tally
+
+    def wrapped(self, *names: str) -> State:
+        """What is held by a model that is made of these other models and of no counts of its own."""
+        if self.tally is not None or self.parts.keys() != {*names} or self.state is None:
+            held = ", ".join(self.parts) or "none"
+            raise BadFile(f"{self.model} is made of {' and '.join(names) or 'arrays alone'}, and the file holds {held}")
+        return self.state
+
+
+def to_bytes(saved: Saved) -> bytes:
+    """The bytes of a file: the same model gives the same bytes.
+
+    >>> tally = Tally.from_counts({"sky": {"yes": {"sun": 3}, "no": {"rain": 2}}})
+    >>> back = from_bytes(to_bytes(Saved("NaiveBayes", {"smoothing": Lidstone(0.5)}, tally)))
+    >>> back.model, back.settings, back.tally == tally
+    ('NaiveBayes', {'smoothing': Lidstone(alpha=0.5)}, True)
+    """
+    content, arrays = _content(saved)
+    return pack({"what": WHAT, **content}, arrays)
+
+
+def _content(saved: Saved) -> tuple[dict[str, Any], list[Array]]:
+    """Header and arrays of a model: first those of its tally, then those held beside it, then those of its parts."""
+    content: dict[str, Any] = {"model": saved.model, "settings": _plain_settings(saved.settings)}
+    arrays: list[Array] = []
+    if saved.tally is not None:
+        content["tally"], arrays = saved.tally.to_parts()
+    if saved.state is not None:
+        content["state"] = {"held": saved.state.header, "arrays": len(saved.state.arrays)}
+        arrays = [*arrays, *saved.state.arrays]
+    if saved.parts:
+        parts = {name: _content(part) for name, part in saved.parts.items()}
+        content["parts"] = [[name, inner, len(own)] for name, (inner, own) in parts.items()]
+        arrays = [*arrays, *(array for _, own in parts.values() for array in own)]
+    return content, arrays
+
+
+def _plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _plain(value, name) for name, value in sorted(settings.items()) if name not in OF_THE_MACHINE}
+
+
+def from_bytes(data: bytes) -> Saved:
+    """What :func:`to_bytes` wrote; anything else is refused as :class:`BadFile`."""
+    header, arrays = unpack(data)
+    if header.get("what") != WHAT:
+        raise BadFile("this is bayeskit data, but no model")
+    try:
+        return _saved(header, arrays)
+    except BadFile:
+        raise
+    except BayesError as problem:
+        raise BadFile(f"the model's settings or counts cannot be read: {problem}") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        raise BadFile(f"the model's settings or counts cannot be read: {problem!r}") from None
+
+
+def _saved(content: Any, arrays: list[Array]) -> Saved:
+    """What :func:`_content` wrote."""
+    name, settings = content.get("model"), content.get("settings")
+    if not isinstance(name, str):
+        raise BadFile("this is bayeskit data, but no model")
+    if not isinstance(settings, dict):
+        raise BadFile("the model has no settings")
+    made = {setting: _made(value) for setting, value in settings.items() if setting not in OF_THE_MACHINE}
+    parts, arrays = _parts(content.get("parts", []), arrays)
+    state, arrays = _state(content.get("state"), arrays)
+    tally = None
+    if "tally" in content or arrays:
+        with np.errstate(all="ignore"):  # overflow is detected and refused afterwards
+            tally = Tally.from_parts(content.get("tally"), arrays)
+    return Saved(name, made, tally, state, parts)
+
+
+def _parts(written: Any, arrays: list[Array]) -> tuple[dict[str, Saved], list[Array]]:
+    """(the models within, the arrays of the model itself)"""
+    counts = [count for _, _, count in written]
+    if any(type(count) is not int or count < 0 for count in counts) or sum(counts) > len(arrays):
+        raise BadFile("the models within the model do not fit the arrays")
+    at = end = len(arrays) - sum(counts)
+    parts = {}
+    for name, content, count in written:
+        parts[str(name)] = _saved(content, arrays[at : at + count])
+        at += count
+    return parts, arrays[:end]
+
+
+def _state(written: Any, arrays: list[Array]) -> tuple[State | None, list[Array]]:
+    """(what is held beside the tally, the arrays of the tally)"""
+    if written is None:
+        return None, arrays
+    count = written["arrays"]
+    if type(count) is not int or not 0 <= count <= len(arrays) or not isinstance(written["held"], dict):
+        raise BadFile("what the model holds beside its counts does not fit the arrays")
+    at = len(arrays) - count
+    return State(written["held"], arrays[at:]), arrays[:at]
+
+
+def read_model_bytes(path: str | Path) -> bytes:
+    """Read the bytes of a model's file or of a pipe; of anything else, only the first few."""
+    return read_bytes(path, MAGIC)
+
+
+def write_model(
+    path: str | Path,
+    data: bytes,
+    timeout: float | None = LOCK_TIMEOUT,
+    on_wait: Callable[[], None] | None = None,
+) -> None:
+    """Write the bytes of a model as a whole; an existing file is locked first, unless this thread has locked it."""
+    if holds_lock(path) or not os.path.isfile(resolve_links(path)):  # noqa: PTH113  (its folder may be unreadable)
+        write_file(path, data)
+        return
+    with lock_file(path, timeout, on_wait):
+        write_file(path, data)
+
+
+def check_is_file(path: str | Path) -> None:
+    """Raise an error, before anything is locked, for a model that does not come from a file."""
+    if check_readable(path) == "pipe":
+        raise BadFile(f"{path} is a pipe", hint="a model can be changed only in a file")
+
+
+def _plain(value: Any, name: str) -> Any:
+    """A setting as JSON has it; what is no scalar is named for what it is."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and isfinite(value)):
+        return value
+    if isinstance(value, type) and value in TYPES:
+        return {"type": value.__name__}
+    if isinstance(value, Schema):
+        return {"schema": value.to_json()}
+    if type(value) in OBJECTS.values():
+        made = {field.name: _plain(getattr(value, field.name), name) for field in fields(value)}
+        return {"object": type(value).__name__, "fields": made}
+    if isinstance(value, Template):
+        return {"model": value.model, "settings": _plain_settings(value.settings)}
+    if isinstance(value, Mapping):
+        return {"map": [[_plain(k, name), _plain(v, name)] for k, v in value.items()]}
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value)
+    if isinstance(value, (list, tuple, range, np.ndarray)):
+        return {"tuple" if isinstance(value, tuple) else "list": [_plain(v, name) for v in value]}
+    raise BayesError(
+        f"{name}={value!r} cannot be saved: a file holds plain values, smoothings and roles. "
+        + ("Give a whole number as the seed." if name == "random_state" else "Set it otherwise before saving.")
+    )
+
+
+def _made(value: Any) -> Any:
+    """The setting that :func:`_plain` wrote."""
+    if not isinstance(value, dict):
+        if isinstance(value, list):
+            raise BadFile("a setting is a bare list")
+        return value
+    match value:
+        case {"type": str(name)} if name in KINDS:
+            return KINDS[name]
+        case {"schema": schema}:
+            return Schema.from_json(schema)
+        case {"object": str(kind), "fields": dict(parts)} if kind in OBJECTS:
+            return OBJECTS[kind](**{name: _made(part) for name, part in parts.items()})
+        case {"model": str(name), "settings": dict(settings)}:
+            return Template(name, {key: _made(setting) for key, setting in settings.items()})
+        case {"map": pairs}:
+            return {_made(k): _made(v) for k, v in pairs}
+        case {"list": values}:
+            return [_made(v) for v in values]
+        case {"tuple": values}:
+            return tuple(_made(v) for v in values)
+    raise BadFile(f"a setting is of no known kind ({', '.join(map(str, list(value)[:3]))})")
