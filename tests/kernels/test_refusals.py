@@ -312,7 +312,7 @@ def test_one_module_imports_the_core() -> None:
 
 
 def test_a_missing_core_is_named() -> None:
-    script = "import sys; sys.modules['bayeskit._core'] = None; import bayeskit.engines.worker"
+    script = "import sys; sys.modules['bayeskit._core'] = None; import bayeskit.engines.records"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "BayesError: the compiled core of bayeskit is not installed here" in found.stderr
     assert "make" in found.stderr

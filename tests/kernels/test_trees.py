@@ -111,9 +111,9 @@ def wide_and_narrow(rng, n, n_classes):
 @pytest.mark.parametrize("n_classes", [2, 7, 70])
 def test_trees_of_wide_and_narrow_columns_divide_where_at_their_best(n_classes, weighed, at_random):
     rng = np.random.default_rng(n_classes)
-    codes, kinds, labels = wide_and_narrow(rng, 700, n_classes)
-    weights = rng.integers(1, 9, 700) / 3 if weighed else None
-    parts, seeds = (rng.random((2, 700)) < 0.65).astype(np.uint8), np.arange(2, dtype=np.uint64)
+    codes, kinds, labels = wide_and_narrow(rng, 250, n_classes)
+    weights = rng.integers(1, 9, 250) / 3 if weighed else None
+    parts, seeds = (rng.random((2, 250)) < 0.65).astype(np.uint8), np.arange(2, dtype=np.uint64)
     arguments = codes, kinds, labels, n_classes, weights, parts, seeds, 3, at_random, 1
     trees = kernels.grow_trees(*arguments)
     for t, part in enumerate(parts.astype(bool)):
@@ -162,22 +162,22 @@ def log_loss(scores, given):
 def test_many_rows_in_trees_equal_their_reference(n_classes, weighed, n_threads):
     """Rows of a class that share a prior, and rows that end above the leaves."""
     rng = np.random.default_rng(n_classes)
-    codes, kinds, labels = wide_and_narrow(rng, 600, n_classes)
-    parts, seeds = (rng.random((11, 600)) < 0.65).astype(np.uint8), np.arange(11, dtype=np.uint64)
+    codes, kinds, labels = wide_and_narrow(rng, 200, n_classes)
+    parts, seeds = (rng.random((5, 200)) < 0.65).astype(np.uint8), np.arange(5, dtype=np.uint64)
     trees = kernels.grow_trees(codes, kinds, labels, n_classes, None, parts, seeds, 3, False, 1)
     codes[rng.random(codes.shape) < 0.02] = 255
-    weights = rng.integers(1, 4, 600) / 2 if weighed else None
+    weights = rng.integers(1, 4, 200) / 2 if weighed else None
     counts = kernels.count_leaves(codes, labels, n_classes, weights, trees, n_threads)
     np.testing.assert_array_equal(counts, reference.count_leaves(codes, labels, n_classes, weights, trees, 1))
     totals = kernels.total_leaves(trees, counts, n_threads)
-    taken = np.ones(600) if weights is None else np.minimum(weights, 1.0)
+    taken = np.ones(200) if weights is None else np.minimum(weights, 1.0)
     prior = rng.dirichlet(np.ones(n_classes), n_classes)[labels]
     for inside in (parts, None):
-        arguments = codes, labels, taken, inside, trees, totals, prior, 600.0, 0.5
+        arguments = codes, labels, taken, inside, trees, totals, prior, 200.0, 0.5
         ours, theirs = kernels.leave_out_leaves(*arguments, n_threads), reference.leave_out_leaves(*arguments, 1)
         for a, b in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
-    values = kernels.smooth_leaves(trees, totals, prior[0], 600.0, 0.5, 1)
+    values = kernels.smooth_leaves(trees, totals, prior[0], 200.0, 0.5, 1)
     ours, theirs = (
         kernels.score_leaves(codes, trees, values, n_threads),
         reference.score_leaves(codes, trees, values, 1),

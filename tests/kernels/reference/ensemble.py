@@ -166,14 +166,14 @@ def _values(column, size, cuts):
 IS_SET, UNKNOWN = 1 << 31, 255
 
 
-def walk(trees, t, row):
+def walk(trees, t, row, unknown=UNKNOWN):
     """The nodes of tree t that a row of codes passes, the root first."""
     start, nodes, subset, sets = trees
     at, path = 0, [0]
     while True:
         left, split = (int(part) for part in nodes[start[t] + at])
-        code = int(row[split % IS_SET >> 8]) if left else UNKNOWN
-        if code == UNKNOWN:
+        code = int(row[split % IS_SET >> 8]) if left else unknown
+        if not left or code == unknown:
             return path
         if split >= IS_SET:
             goes_left = int(sets[subset[start[t] + at], code >> 6]) >> (code & 63) & 1
@@ -252,7 +252,7 @@ def add_leaves(codes, trees, values, n_threads):
 def check_grown_tree(codes, categorical, labels, weights, trees, t, at_random):
     """Assert that a tree of ``grow_trees`` divides its rows until they are pure, where at its best."""
     w = np.ones(len(labels)) if weights is None else weights
-    paths = [walk(trees, t, row) for row in codes]
+    paths = [walk(trees, t, row, unknown=None) for row in codes]
     for at in range(trees[0][t + 1] - trees[0][t]):
         rows = np.array([r for r, path in enumerate(paths) if at in path], dtype=np.int64)
         left, split = (int(part) for part in trees[1][trees[0][t] + at])
