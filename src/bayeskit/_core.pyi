@@ -1,4 +1,7 @@
-"""Types of the compiled kernels (native/); :mod:`bayeskit.kernels` describes each of them."""
+"""Types of the compiled kernels (native/), written by hand; :mod:`bayeskit.kernels` describes each of them.
+
+`make check` compares names and arguments with the core.
+"""
 
 from collections.abc import Sequence
 from typing import Any
