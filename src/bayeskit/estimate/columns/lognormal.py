@@ -29,7 +29,7 @@ from bayeskit.estimate.columns.one_cell import Odd, Row, number
 from bayeskit.estimate.left_out import Without
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor, shared_variance
-from bayeskit.tally.logarithms import logarithm
+from bayeskit.tally.moments import logarithm
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats
 
