@@ -21,11 +21,11 @@ from .errors import AdviceWarning as AdviceWarning
 from .errors import BayesError as BayesError
 from .errors import BayesWarning as BayesWarning
 from .errors import UndecidableWarning as UndecidableWarning
-from .estimate.back_off import BackOff as BackOff
 from .estimate.conjugate import BetaBernoulli as BetaBernoulli
 from .estimate.conjugate import DirichletCategorical as DirichletCategorical
 from .estimate.conjugate import NormalInverseGamma as NormalInverseGamma
 from .estimate.smoothing import MLE as MLE
+from .estimate.smoothing import BackOff as BackOff
 from .estimate.smoothing import Dirichlet as Dirichlet
 from .estimate.smoothing import Laplace as Laplace
 from .estimate.smoothing import Lidstone as Lidstone

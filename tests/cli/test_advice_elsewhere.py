@@ -52,7 +52,7 @@ def test_rows_that_follow_one_another(bayes):
     bayes("inspect", "w.bayes", "--column", "it")
 
 
-@follows("estimate/emissions/symbols.py: one_row: unseen", "sequence/classifier.py: check_varies: roles",
+@follows("estimate/emissions/categorical.py: one_row: unseen", "sequence/classifier.py: check_varies: roles",
          "topics/topic_model.py: _check_number: n_topics")  # fmt: skip
 def test_symbols_never_seen_columns_that_do_not_vary_and_numbers_of_topics():
     def online(unseen="error"):
@@ -73,7 +73,7 @@ def test_symbols_never_seen_columns_that_do_not_vary_and_numbers_of_topics():
 
 @follows(
     "engines/elsewhere.py: not_here: NaiveBayes", "engines/local.py: check_categories: max_categories",
-    "engines/local.py: check_categories: roles", "estimate/learn_cuts.py: _from_distinct: cuts",
+    "engines/local.py: check_categories: roles", "estimate/cuts.py: _from_distinct: cuts",
     "models/nbtree/classifier.py: complete_schema: NaiveBayes", "models/semi_naive/aode.py: fit_source: weights",
     "models/semi_naive/kdb.py: learn_plan: selective", "models/subclass.py: fit_source: NaiveBayes",
     "models/text/recipe.py: _documents: recipe", "tally/statistic.py: check_movable: NaiveBayes",
@@ -120,7 +120,7 @@ def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here
     attempt(max_categories=None)
     (remedy,) = said(attempt, sample_weight="w", kind=bk.TAN, cuts=("random", 4)).remedies
     attempt(bk.TAN, sample_weight="w", cuts=(remedy.value, 4))
-    monkeypatch.setattr("bayeskit.estimate.learn_cuts.FIT", 5)
+    monkeypatch.setattr("bayeskit.estimate.cuts.FIT", 5)
     assert said(attempt, kind=bk.TAN).remedies[0].setting == "cuts"
     attempt(bk.TAN, cuts={"x": [0.0]})
     with pytest.raises(BayesError, match="name the column that holds them") as problem:
@@ -189,11 +189,11 @@ def test_a_frame_of_a_cluster_is_brought_here_or_counted_there():
 # -- documents, pictures and folds -------------------------------------------------------------------
 
 
-@follows("models/text/held_documents.py: drawn: memory_limit", "models/text/held_documents.py: drawn: hash_bits",
-         "models/text/held_documents.py: drawn: min_df", "models/text/held_documents.py: tell: memory_limit",
-         "models/text/held_documents.py: rows_that_fit: memory_limit",
-         "models/text/held_documents.py: rows_that_fit: recipe",
-         "models/text/reading.py: read_all: recipe", "models/text/reading.py: read_all: memory_limit")  # fmt: skip
+@follows("models/text/bounded_fit.py: drawn: memory_limit", "models/text/bounded_fit.py: drawn: hash_bits",
+         "models/text/bounded_fit.py: drawn: min_df", "models/text/bounded_fit.py: tell: memory_limit",
+         "models/text/bounded_fit.py: rows_that_fit: memory_limit",
+         "models/text/bounded_fit.py: rows_that_fit: recipe",
+         "models/text/documents.py: read_all: recipe", "models/text/documents.py: read_all: memory_limit")  # fmt: skip
 def test_documents_that_take_more_memory_than_is_allowed():
     rare, labels = [" ".join(f"w{i}x{j}" for j in range(40)) + " the" for i in range(60)], ["x", "y", "y"] * 20
 

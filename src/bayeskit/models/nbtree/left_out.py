@@ -12,8 +12,8 @@ import numpy as np
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.vocabulary import Value, Vocabulary
-from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.smoothing import smoothed
+from bayeskit.estimate.value_table import LeafTable
 from bayeskit.models.base.coded_classifier import CodedLeftOut
 from bayeskit.models.nbtree.growth import Routes, Tree, leaf_paths
 from bayeskit.threads import thread_count
