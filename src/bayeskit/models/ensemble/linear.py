@@ -94,7 +94,7 @@ class LinearPart:
 def fit_line(
     rows: TrainingRows, asked: Ints, trees: CodedTrees, codes: Bytes, rng: np.random.Generator, n_threads: int
 ) -> tuple[LinearPart, Floats]:
-    """Fit on folds; return (linear part, ln P(class | x) of asked rows (asked, classes) by the fold without the row)."""
+    """Fit on folds; return the linear part and ln P(class | x) (asked, classes) by the fold without each row."""
     n_rows, n_classes = len(rows.labels), len(rows.classes)
     line = _features_of(rows, trees, codes)
     n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, max(n_rows, 1))
