@@ -1,12 +1,10 @@
-"""How often will it be wrong? The probability of a mistake, from the model's own densities.
-
-For one column the line falls into regions where one class or another is decided:
+"""Probability of a mistake, from the densities of a model with one column.
 
     P(mistake) = Σ_c P(c) · ∫ over the regions of the other classes  p(x | c) dx
     P(correct) = 1 − P(mistake)
 
-Deciding for the class of largest P(c) p(x | c) everywhere makes the first as small as it can be. The areas are closed
-forms; borders are those of quadratics where classes are normal, and found by halving where they are not.
+Choosing the class of largest P(c) p(x | c) minimizes P(mistake). Areas have closed forms; boundaries are roots of
+quadratics for normal classes and are found by bisection for other densities.
 
 Formula: P(mistake) over the regions
 """
@@ -38,7 +36,7 @@ BEYOND = 8.0  # spreads beyond the outermost numbers, where nothing changes any 
 
 @dataclass(frozen=True)
 class Mistake:
-    """P(mistake), what each true class adds to it, and the regions: (from, to, class), or (value, class) of a table."""
+    """P(mistake), its share by true class, and the regions (from, to, class), or (value, class) of a table."""
 
     probability: float
     by_class: dict[Any, float]
@@ -46,16 +44,26 @@ class Mistake:
 
     @property
     def correct(self) -> float:
-        """P(correct) = 1 − P(mistake)."""
+        """Return P(correct) = 1 − P(mistake)."""
         return 1 - self.probability
 
 
 def mistake_probability(model: Any, boundaries: Sequence[float] | None = None) -> Mistake:
-    """P(mistake) of a fitted model of one column, however many classes: ``NaiveBayes``, or ``GaussianBayes``.
+    """Compute P(mistake) of a fitted model with one column.
 
-    The column is a table of values, a histogram, normal, Student or a kernel density. ``boundaries`` cut a line of
-    numbers elsewhere than where the model would; each part still goes to the class that is better there on the whole.
+    Parameters
+    ----------
+    model : NaiveBayes or GaussianBayes
+        The column has a table of values, a histogram, a normal, a Student or a kernel density.
+    boundaries : sequence of float, optional
+        Cut points to use instead of the optimal ones. Each interval is assigned to its most probable class.
 
+    Returns
+    -------
+    Mistake
+
+    Examples
+    --------
     >>> from bayeskit import NaiveBayes
     >>> model = NaiveBayes().fit({"x": [-2.0, 0.0, 0.0, 2.0]}, ["a", "a", "b", "b"])     # means −1, 1; variance 2
     >>> found = mistake_probability(model)
@@ -75,7 +83,7 @@ def mistake_probability(model: Any, boundaries: Sequence[float] | None = None) -
         _check_one([name for name in params.columns if name not in params.silent])
         i = int(np.flatnonzero(params.normal.spread.used)[0])
         mean, variance = params.normal.mean[:, i], np.array([c[i, i] for c in params.normal.covariance])
-        return _of_line(Normals(mean, np.sqrt(variance)), prior, classes, boundaries)
+        return _mistake_of_densities(NormalDensities(mean, np.sqrt(variance)), prior, classes, boundaries)
     if params.words:
         raise BayesError(f"column {next(iter(params.words))!r} is text: P(mistake) is of a table or a line of numbers")
     _check_one(params.used)
@@ -84,8 +92,8 @@ def mistake_probability(model: Any, boundaries: Sequence[float] | None = None) -
     if isinstance(column, CodedColumns):
         if boundaries is not None:
             raise BayesError("boundaries cut a line of numbers; this column is a table of values")
-        return _of_table(column.tables[name], prior, classes)
-    return _of_line(_line_of(column, name), prior, classes, boundaries)
+        return _mistake_of_table(column.tables[name], prior, classes)
+    return _mistake_of_densities(_column_densities(column, name), prior, classes, boundaries)
 
 
 def _check_one(used: Sequence[str]) -> None:
@@ -96,13 +104,13 @@ def _check_one(used: Sequence[str]) -> None:
         )
 
 
-def _of_table(table: Any, prior: Floats, classes: list[Any]) -> Mistake:
-    """Values one by one; of a histogram, intervals of the number."""
+def _mistake_of_table(table: Any, prior: Floats, classes: list[Any]) -> Mistake:
+    """Sum over the values of a table, or over the intervals of a histogram."""
     joint = prior[:, None] * table.probabilities[:, 1:-1]
     chosen = joint.argmax(axis=0)
-    wrong = _wrong(joint, chosen)
+    wrong = _misclassified_mass(joint, chosen)
     if isinstance(table, Histogram):
-        regions: tuple[tuple[Any, ...], ...] = _merged(np.array([-inf, *table.cuts, inf]), chosen, classes)
+        regions: tuple[tuple[Any, ...], ...] = _merge_regions(np.array([-inf, *table.cuts, inf]), chosen, classes)
     else:
         regions = tuple((value, classes[c]) for value, c in zip(table.values, chosen.tolist(), strict=True))
     return Mistake(sum(wrong), dict(zip(classes, wrong, strict=True)), regions)
@@ -112,39 +120,39 @@ def _of_table(table: Any, prior: Floats, classes: list[Any]) -> Mistake:
 
 
 @dataclass(frozen=True)
-class Normals:
+class NormalDensities:
     """A normal density for each class."""
 
     mean: Floats
     sd: Floats
 
     def below(self, edges: Floats) -> Floats:
-        """P(x ≤ edge | class) (classes, edges)."""
+        """Return P(x ≤ edge | class), shape (n_classes, n_edges)."""
         from scipy.special import ndtr
 
         return ndtr((edges[None] - self.mean[:, None]) / self.sd[:, None])
 
     def log_density(self, x: Floats) -> Floats:
-        """Up to a constant (classes, numbers)."""
+        """Return log densities up to a constant, shape (n_classes, n_numbers)."""
         away = (x - self.mean[:, None]) / self.sd[:, None]
         return -logspace.log(self.sd)[:, None] - 0.5 * away * away
 
     def cuts(self, prior: Floats) -> list[float]:
-        """Where P(c) p(x | c) of any two classes are equal."""
+        """Return the numbers at which P(c) p(x | c) of two classes are equal."""
         pairs = combinations(np.flatnonzero(prior > 0).tolist(), 2)
         return sorted({x for a, b in pairs for x in _crossings(prior[[a, b]], self.mean[[a, b]], self.sd[[a, b]])})
 
 
 @dataclass(frozen=True)
-class Line:
-    """Densities of another kind: their logarithms, what lies below a number, and where the line is of interest."""
+class NumericDensities:
+    """Other densities: log densities, distribution functions and the range of interest."""
 
     log_density: Callable[[Floats], Floats]
     below: Callable[[Floats], Floats]
     ends: tuple[float, float]
 
     def cuts(self, prior: Floats) -> list[float]:
-        """Where the best class changes, by a fine line and halving."""
+        """Find the changes of the best class on a fine grid, refined by bisection."""
         log_prior = logspace.log(prior)[:, None]
 
         def best(x: Floats) -> Ints:
@@ -161,11 +169,11 @@ class Line:
         return [float(cut) for cut in (low + high) / 2]
 
 
-def _line_of(column: Any, name: str) -> Normals | Line:
-    """The densities of a column of numbers."""
+def _column_densities(column: Any, name: str) -> NormalDensities | NumericDensities:
+    """Return the densities of a numeric column."""
     if isinstance(column, GaussianColumns):
         i = column.names.index(name)
-        return Normals(column.gaussian.mean[:, i], np.sqrt(column.gaussian.variance[:, i]))
+        return NormalDensities(column.gaussian.mean[:, i], np.sqrt(column.gaussian.variance[:, i]))
 
     def log_density(x: Floats) -> Floats:
         return np.asarray(column.scores(name, x).T)
@@ -177,7 +185,9 @@ def _line_of(column: Any, name: str) -> Normals | Line:
             raise BayesError(f"column {name!r} has a class without numbers: P(mistake) needs a density of each")
         low, high = min(float(b.points[0]) for b in bells), max(float(b.points[-1]) for b in bells)
         wide = BEYOND * max(float(b.bandwidth) for b in bells)
-        return Line(log_density, lambda edges: np.array([_below(b, edges) for b in bells]), (low - wide, high + wide))
+        return NumericDensities(
+            log_density, lambda edges: np.array([_below(b, edges) for b in bells]), (low - wide, high + wide)
+        )
     if isinstance(column, StudentColumns):
         from scipy.special import stdtr
 
@@ -185,7 +195,9 @@ def _line_of(column: Any, name: str) -> Normals | Line:
         location, scale, freedom = (parts[key][:, None] for key in ("location", "scale", "freedom"))
         wide = BEYOND * float(scale.max())
         ends = float(location.min()) - wide, float(location.max()) + wide
-        return Line(log_density, lambda edges: np.asarray(stdtr(freedom, (edges[None] - location) / scale)), ends)
+        return NumericDensities(
+            log_density, lambda edges: np.asarray(stdtr(freedom, (edges[None] - location) / scale)), ends
+        )
     raise BayesError(
         f"column {name!r} is {column.kind}: P(mistake) is of gaussian, student, kernel or histogram numbers, or of a "
         f"table of values; densities({name!r}) has it along a line"
@@ -193,36 +205,38 @@ def _line_of(column: Any, name: str) -> Normals | Line:
 
 
 def _below(bells: Any, edges: Floats) -> Floats:
-    """The share of a kernel density below each edge: that of every bell, by its count."""
+    """Return the mass of a kernel density below each edge."""
     from scipy.special import ndtr
 
     shares = bells.counts / bells.counts.sum()
     return np.array([float(shares @ ndtr((edge - bells.points) / bells.bandwidth)) for edge in edges])
 
 
-def _of_line(line: Normals | Line, prior: Floats, classes: list[Any], given: Sequence[float] | None) -> Mistake:
+def _mistake_of_densities(
+    line: NormalDensities | NumericDensities, prior: Floats, classes: list[Any], given: Sequence[float] | None
+) -> Mistake:
     cuts = line.cuts(prior) if given is None else _boundaries(given)
     edges = np.array([-inf, *cuts, inf])
     mass = prior[:, None] * np.diff(line.below(edges), axis=1)  # (classes, parts)
-    chosen = mass.argmax(axis=0) if given is not None else _densest(line, prior, edges)
-    wrong = _wrong(mass, chosen)
-    return Mistake(sum(wrong), dict(zip(classes, wrong, strict=True)), _merged(edges, chosen, classes))
+    chosen = mass.argmax(axis=0) if given is not None else _best_classes(line, prior, edges)
+    wrong = _misclassified_mass(mass, chosen)
+    return Mistake(sum(wrong), dict(zip(classes, wrong, strict=True)), _merge_regions(edges, chosen, classes))
 
 
 def _boundaries(given: Sequence[float]) -> list[float]:
     for i, cut in enumerate(given):
         if not is_number(cut) or not isfinite(cut):
-            raise BayesError(f"boundaries[{i}] is {cut!r}: give finite numbers", culprit=cut, place=i)
+            raise BayesError(f"boundaries[{i}] is {cut!r}: give finite numbers")
     return sorted(float(cut) for cut in given)
 
 
-def _wrong(mass: Floats, chosen: Ints) -> list[float]:
-    """What each class has in the regions of others."""
+def _misclassified_mass(mass: Floats, chosen: Ints) -> list[float]:
+    """Return the mass of each class in the regions of the others."""
     return [float(mass[c, chosen != c].sum()) for c in range(len(mass))]
 
 
-def _merged(edges: Floats, chosen: Ints, classes: list[Any]) -> tuple[tuple[float, float, Any], ...]:
-    """(from, to, class), neighbours of one class together."""
+def _merge_regions(edges: Floats, chosen: Ints, classes: list[Any]) -> tuple[tuple[float, float, Any], ...]:
+    """Return (from, to, class) with adjacent intervals of one class merged."""
     regions: list[tuple[float, float, Any]] = []
     for low, high, c in zip(edges[:-1].tolist(), edges[1:].tolist(), chosen.tolist(), strict=True):
         if regions and regions[-1][2] == classes[c]:
@@ -233,7 +247,7 @@ def _merged(edges: Floats, chosen: Ints, classes: list[Any]) -> tuple[tuple[floa
 
 
 def _crossings(prior: Floats, mean: Floats, sd: Floats) -> list[float]:
-    """Where P(c) p(x | c) of two normal classes are equal: the real roots of a quadratic."""
+    """Return the real roots of the quadratic at which two normal classes have equal P(c) p(x | c)."""
     middle, (s0, s1) = float(mean.mean()), sd.tolist()
     m0, m1 = (mean - middle).tolist()
     a = 0.5 / s0**2 - 0.5 / s1**2
@@ -248,9 +262,9 @@ def _crossings(prior: Floats, mean: Floats, sd: Floats) -> list[float]:
     return sorted(float(middle + x) for x in {q / a, c / q if q else -q / a})
 
 
-def _densest(line: Normals | Line, prior: Floats, edges: Floats) -> Ints:
-    """The class with the largest P(c) p(x | c) in the middle of each part."""
-    if isinstance(line, Normals):
+def _best_classes(line: NormalDensities | NumericDensities, prior: Floats, edges: Floats) -> Ints:
+    """Return the class with the largest P(c) p(x | c) in the middle of each interval."""
+    if isinstance(line, NormalDensities):
         width = float(line.sd.max())
         first, last = float(line.mean.min()), float(line.mean.max())
     else:

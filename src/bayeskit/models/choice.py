@@ -176,7 +176,7 @@ def choose(
 def _rows(table: WholeTable, given: LabelledTable, rows: Index | None, named: bool) -> tuple[Any, dict[str, Any]]:
     """((rows, labels), weights) as ``fit`` takes them: of a model that reads sources with the name of the target."""
     some = np.arange(given.n_rows) if rows is None else rows
-    data, weighed = table.data if rows is None else table.take(rows), given.weighed(some)
+    data, weighed = table.data if rows is None else table.take(rows), given.fit_weights(some)
     if not named or not table.has_columns:
         return (data, given.labels(some)), weighed
     source = open_source(data, given.labels(some), weighed.get("sample_weight"))

@@ -86,7 +86,7 @@ class LeftOutWords:
         length = self.by_document(self.values)[:, None]
         total = np.where(length > 0, logspace.log(self.totals + self.pseudo_total[:, None]), 0.0)
         with np.errstate(invalid="ignore"):
-            scores = self.weighed(logspace.log(self.n + self.alpha)) - length * total
+            scores = self.fit_weights(logspace.log(self.n + self.alpha)) - length * total
         return np.where(np.isnan(scores), -np.inf, scores)
 
     def _others(self) -> tuple[Floats, Floats]:
@@ -99,7 +99,7 @@ class LeftOutWords:
         others, total = self._others()
         length = self.by_document(self.values)[:, None]
         log_total = np.where(length > 0, logspace.log(total + self.pseudo_total[:, None]), 0.0)
-        return length * log_total - self.weighed(logspace.log(others + self.alpha))
+        return length * log_total - self.fit_weights(logspace.log(others + self.alpha))
 
     def normalised_complement(self, counts: Floats) -> Floats:
         """The same divided by Σ_w ∣ln θ'∣ over all words that are left."""

@@ -13,7 +13,7 @@ import numpy as np
 from bayeskit import kernels, logspace
 from bayeskit.estimate.prior import shares_without
 from bayeskit.estimate.temperature import fit_exponents, fit_temperature
-from bayeskit.evaluate.leave_one_out import takes_class_along
+from bayeskit.evaluate.leave_one_out import is_last_of_class
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.models.ensemble.boosted_part import fit_boosting
 from bayeskit.models.ensemble.class_chains import Steps, draw_chains
@@ -293,7 +293,7 @@ class LeftOutScores:
     def _judged(self, log_proba: Floats, guess: Array) -> tuple[float, float | None]:
         rows, labels = self.rows, self.rows.labels[self.asked]
         weights = None if rows.weights is None else rows.weights[self.asked]
-        lost = takes_class_along(rows.class_weights, labels, None if weights is None else np.minimum(weights, 1.0))
+        lost = is_last_of_class(rows.class_weights, labels, None if weights is None else np.minimum(weights, 1.0))
         stay = np.arange(len(labels)) if lost is None else np.flatnonzero(~lost)
         loss = None
         if len(stay):
