@@ -14,7 +14,6 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.errors import BayesError
-from bayeskit.estimate.k_means import k_means
 from bayeskit.models.base.estimator import Estimator, check_is_fitted
 from bayeskit.models.base.settings import one_of
 from bayeskit.tolerance import LEAST_ROWS, LIFT
@@ -629,25 +628,11 @@ class GaussianHMM(HmmContract):
             }[self.covariance_type]
 
     def _cluster_means(self, X: Array) -> Floats:
-        """Return k-means cluster centers, as hmmlearn initializes the means."""
-        if X.dtype == np.float32:  # scikit-learn then draws and adds up in 32 bits
-            from sklearn.cluster import KMeans
+        """Return the centers of scikit-learn's k-means, with hmmlearn's ten starts."""
+        from sklearn.cluster import KMeans
 
-            means: Floats = KMeans(self.n_components, random_state=self.random_state, n_init=10).fit(X).cluster_centers_
-            return means
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.utils import check_random_state
-
-        clusters = k_means(X.astype(np.float64, copy=False), self.n_components, check_random_state(self.random_state))
-        n_distinct = len(np.unique(clusters.labels))
-        if n_distinct < self.n_components:
-            warnings.warn(
-                f"Number of distinct clusters ({n_distinct}) found smaller than n_clusters ({self.n_components}). "
-                "Possibly due to duplicate points in X.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return clusters.centres
+        means: Floats = KMeans(self.n_components, random_state=self.random_state, n_init=10).fit(X).cluster_centers_
+        return means
 
     def _check_and_set_n_features(self, X: Array) -> None:
         if self.covariance_type not in TYPES:
