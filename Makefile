@@ -95,6 +95,7 @@ check: $(STAMP) ## format, lint, types, direction of imports
 	$(BIN)/clang-format --dry-run --Werror $(wildcard native/*.[ch]pp native/*/*.[ch]pp)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/stubs.py
 
 format: $(STAMP) ## put the sources in form
 	$(BIN)/ruff format .

@@ -1,4 +1,7 @@
-"""Types of the compiled kernels (native/); :mod:`bayeskit.kernels` describes each of them."""
+"""Types of the compiled kernels (native/), written by hand; :mod:`bayeskit.kernels` describes each of them.
+
+`make check` compares names and arguments with the core.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -375,9 +378,6 @@ def propagate(
     queried: Ints,
     n_threads: int,
 ) -> tuple[Floats, Floats, Bools]: ...
-def k_means(
-    rows: Floats, first: Ints, uniforms: Floats, max_rounds: int, tolerance: float, n_threads: int
-) -> tuple[Floats, _UInts, float]: ...
 def learn_backoff(
     codes: Codes,
     sizes: Ints,
