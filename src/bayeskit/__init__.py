@@ -47,8 +47,6 @@ _HOMES = {
     "Diagnosis": "evaluate.diagnosis",
     "compare": "evaluate.side_by_side",
     "Encoded": "models.encoded",
-    "Choice": "models.choice",
-    "choose": "models.choice",
     "model_named": "models.catalogue",
     "model_names": "models.catalogue",
     "BrierParts": "evaluate.reliability",

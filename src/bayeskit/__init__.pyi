@@ -62,8 +62,6 @@ from bayeskit.models.base.storage import updating as updating
 from bayeskit.models.calibrated import Calibrated as Calibrated
 from bayeskit.models.catalogue import model_named as model_named
 from bayeskit.models.catalogue import model_names as model_names
-from bayeskit.models.choice import Choice as Choice
-from bayeskit.models.choice import choose as choose
 from bayeskit.models.cost_sensitive import CostSensitive as CostSensitive
 from bayeskit.models.discretizer import Discretizer as Discretizer
 from bayeskit.models.discriminative_weights import DiscriminativeWeights as DiscriminativeWeights
@@ -146,8 +144,6 @@ __all__ = [
     "Diagnosis",
     "compare",
     "Encoded",
-    "Choice",
-    "choose",
     "model_named",
     "model_names",
     "BrierParts",

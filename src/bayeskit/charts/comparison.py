@@ -16,7 +16,6 @@ from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
     from bayeskit.evaluate.comparison import Comparison
-    from bayeskit.models.choice import Choice
 
 FEW = 3  # data sets: for a scatter there are more
 UNITS = {"log_loss": "log loss (nats)", "brier": "Brier score", "seconds": "CPU time (seconds)"}
@@ -38,20 +37,6 @@ def comparison_chart(
     other = second or next(model for model in record.models if model != one)
     up, across = (scores[:, record.models.index(model)] for model in (one, other))
     return scatter_chart(record.datasets, across, up, (other, one), name, higher_is_better=higher, remark=record.method)
-
-
-def choice_chart(record: Choice) -> Any:
-    """The log loss of each model that was tried on the rows held out, the winner first."""
-    tried = [candidate for candidate in record.candidates if candidate.log_loss is not None]
-    return bars(
-        [candidate.name for candidate in tried],
-        [math.nan if candidate.log_loss is None else candidate.log_loss for candidate in tried],
-        f"{record.winner} is chosen among {len(tried)} models that were tried",
-        "log loss (nats)",
-        form=".4f",
-        remark=f"on {record.held_out:,} of {record.n_rows:,} rows held out",
-        tips={"why": [candidate.why for candidate in tried]},
-    )
 
 
 def scatter_chart(

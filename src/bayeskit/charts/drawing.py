@@ -41,7 +41,6 @@ PICTURES = {
     "topics.topic_table.TopicTable": "topics.topics_chart",
     "topics.document_topics.DocumentTopics": "topics.document_chart",
     "topics.number_of_topics.TopicChoice": "topics.topic_choice_chart",
-    "models.choice.Choice": "comparison.choice_chart",
     "evaluate.selection.Selection": "summaries.selection_chart",
     "decide.Costs": "summaries.costs_chart",
     "decide.Decisions": "summaries.decisions_chart",
